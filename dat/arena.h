@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The arena test and what lies behind it: is this value the handle of an object? */
+#ifndef DAT_ARENA_H
+#define DAT_ARENA_H
+
+#include "dat/internal.h"
+
+#include <stdint.h>
+
+/*
+ * base is written once, before slots first becomes other than 0. slots counts the slots up to the
+ * highest chunk granted so far and only grows, so whatever passes the test is readable for ever.
+ */
+struct dat_arena {
+	uintptr_t base;
+	size_t slots;
+};
+
+extern struct dat_arena dat_arena;
+
+/*
+ * One compare refuses both what lies outside the arena and what is not the start of a slot: the
+ * rotation moves the bits below the slot size to the top.
+ */
+static inline int dat_arena_holds(const void *handle)
+{
+	uintptr_t off = (uintptr_t)handle - __atomic_load_n(&dat_arena.base, __ATOMIC_RELAXED);
+
+	off = off >> DATS_SLOT_SHIFT | off << (8 * sizeof(off) - DATS_SLOT_SHIFT);
+	return off < __atomic_load_n(&dat_arena.slots, __ATOMIC_RELAXED);
+}
+
+/* The table of an object in the arena, NULL if the handle is none. */
+static inline const DAT_PROVIDER *dat_arena_provider(const void *handle)
+{
+	if (unlikely(!dat_arena_holds(handle)))
+		return NULL;
+	return __atomic_load_n((const DAT_PROVIDER *const *)handle, __ATOMIC_RELAXED);
+}
+
+/* The table of an object of a foreign module, NULL if the value cannot be one. */
+const DAT_PROVIDER *dat_foreign_provider(const void *handle);
+
+static inline const DAT_PROVIDER *dat_handle_provider(const void *handle)
+{
+	const DAT_PROVIDER *provider = dat_arena_provider(handle);
+
+	return likely(provider != NULL) ? provider : dat_foreign_provider(handle);
+}
+
+/* The registry tells when an entry comes; returns whether the provider is foreign. */
+int dat_arena_attach(const DAT_PROVIDER *provider);
+
+/* And when it goes; last says that no other entry has this table. */
+void dat_arena_detach(const DAT_PROVIDER *provider, int foreign, int last);
+
+#endif

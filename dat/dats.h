@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What libdat2 offers to the provider core beyond the public API: the handle arena and the trace
+ * sink.
+ *
+ * All of it is exported under version node UDAPL_1 and referenced weakly, because a module must
+ * also load under a libdat2 that knows nothing of it. Test the address before the first call.
+ */
+#ifndef DAT_DATS_H
+#define DAT_DATS_H
+
+#include <dat/udat.h>
+#include <dat/dat_registry.h>
+
+#ifdef DATS_BUILDING_LIBDAT2
+#define DATS_WEAK
+#else
+#define DATS_WEAK __attribute__((weak))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * The arena is one range of reserved addresses. libdat2 takes a handle for an object only if it is
+ * the start of a slot of that range whose first word, the object's DAT_PROVIDER pointer, is not
+ * NULL; any other value is refused without being read. Rules for who carves objects out of it:
+ *
+ * - Every object handle is the start of a DATS_SLOT_SIZE slot. An object may be longer than a slot
+ * if the first word of each further slot that it covers stays NULL.
+ * - The first word of every slot that is not a live object is NULL: of one never used, of a freed
+ * one, and of one that holds the owner's own data.
+ */
+#define DATS_SLOT_SHIFT 9
+#define DATS_SLOT_SIZE	(1 << DATS_SLOT_SHIFT)
+#define DATS_CHUNK_SIZE (64 * 1024)
+
+/*
+ * Declares that every handle of this provider lies in the arena, and that its table has no NULL
+ * slot; call it before dat_registry_add_provider with the same pointer. A provider that never does
+ * so is foreign: as long as one is registered, handles outside the arena are read too. The
+ * declaration ends when the last entry with this table leaves the registry. Tables that objects
+ * point to may be copies of this one.
+ *
+ * Returns 0, -EINVAL if a slot is NULL, -ENOMEM.
+ */
+int dats_provider_uses_arena(const DAT_PROVIDER *provider) DATS_WEAK;
+
+/* Commits one zeroed chunk aligned to DATS_CHUNK_SIZE. Returns 0, -ENOMEM or another negative
+ * errno. */
+int dats_arena_grant(void **chunk) DATS_WEAK;
+
+/* Takes a chunk back: it reads as zero from now on, and is granted again as late as possible. */
+void dats_arena_return(void *chunk) DATS_WEAK;
+
+/* Whether the value is the start of a slot in a chunk that was ever granted: only then may it be
+ * read. */
+int dats_arena_holds(const void *handle) DATS_WEAK;
+
+/* Trace hooks (VND-12). */
+enum {
+	DATS_HOOK_DAPL_EVENT = 0x5C3,
+	DATS_HOOK_DAPL_ERROR = 0x5C4,
+	DATS_HOOK_DAT_EVENT = 0x5C7,
+	DATS_HOOK_DAT_ERROR = 0x5C8,
+};
+
+/* A failure, said once by whoever first knows of it: one line on standard error. Keeps errno. */
+void dats_diag(int hook, const char *msg) DATS_WEAK;
+
+/*
+ * The trace levels, {DAT, DAPL}, 0 to 10 (VND-8 to VND-11). Read and written with relaxed atomics;
+ * the pointer stays good for the life of the process.
+ */
+int *dats_trace_levels(void) DATS_WEAK;
+
+/* Writes a trace record to the sink. The caller has tested the level. Keeps errno. */
+void dats_trace_write(int hook, int level, const char *msg) DATS_WEAK;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

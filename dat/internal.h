@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Shared by the files of libdat2: the public API with default visibility, and small helpers. */
+#ifndef DAT_INTERNAL_H
+#define DAT_INTERNAL_H
+
+#include <stddef.h>
+
+#define DATS_BUILDING_LIBDAT2
+
+#pragma GCC visibility push(default)
+#include <dat/udat.h>
+#include <dat/dat_registry.h>
+#include "dat/dats.h"
+#pragma GCC visibility pop
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define DAT_ERR(type, subtype) ((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
+
+#endif

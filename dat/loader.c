@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Loads and unloads provider libraries; the dynamic loader itself shares and counts them. */
+#include "dat/loader.h"
+#include "dat/trace.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Provider libraries take libdat2's functions from the global scope without naming libdat2. Where a
+ * program itself loaded libdat2 with local scope they would find nothing, so libdat2 enters the
+ * global scope first.
+ */
+static void become_global(void)
+{
+	Dl_info self;
+
+	if (dladdr((void *)dat_module_load, &self) && self.dli_fname)
+		dlopen(self.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+}
+
+static void *module_symbol(struct dat_module *module, const char *name, char *reason, size_t size)
+{
+	void *symbol = dlsym(module->dl, name);
+	const char *error = symbol ? NULL : dlerror();
+
+	if (!symbol)
+		snprintf(reason, size, "%s", error ? error : name);
+	return symbol;
+}
+
+int dat_module_load(struct dat_module *module, const char *path, char *reason, size_t size)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	void *init, *fini = NULL;
+	const char *error;
+
+	pthread_once(&once, become_global);
+	module->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!module->dl) {
+		error = dlerror();
+		snprintf(reason, size, "%s", error ? error : path);
+		return -1;
+	}
+	init = module_symbol(module, DAT_PROVIDER_INIT_FUNC_STR, reason, size);
+	if (init)
+		fini = module_symbol(module, DAT_PROVIDER_FINI_FUNC_STR, reason, size);
+	if (!init || !fini) {
+		dat_module_unload(module);
+		return -1;
+	}
+	memcpy(&module->init, &init, sizeof(init));
+	memcpy(&module->fini, &fini, sizeof(fini));
+	if (!dlsym(module->dl, "dapl_extensions"))
+		dat_trace(DAT_TRC_DETAIL, "%s has no extensions", path);
+	return 0;
+}
+
+void dat_module_unload(struct dat_module *module)
+{
+	if (module->dl)
+		dlclose(module->dl);
+	memset(module, 0, sizeof(*module));
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Who is registered, and the life of what dat.conf names: load and init before the first open, fini
+ * and unload after the last close.
+ *
+ * One lock covers the entries and all of a source but its line. It is never held while init or fini
+ * runs (REG-7); meanwhile the source is busy, and other threads that ask for its key wait until it
+ * is not.
+ */
+#include "dat/registry.h"
+#include "dat/arena.h"
+#include "dat/static.h"
+#include "dat/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t source_idle = PTHREAD_COND_INITIALIZER;
+static struct dat_entry *entries;
+static int finalised;
+
+int dat_name_is_legal(const char *name)
+{
+	size_t length = name ? strnlen(name, DAT_NAME_MAX_LENGTH) : 0;
+
+	return length > 0 && length < DAT_NAME_MAX_LENGTH;
+}
+
+void dat_registry_finalise(void)
+{
+	__atomic_store_n(&finalised, 1, __ATOMIC_RELEASE);
+}
+
+int dat_registry_finalised(void)
+{
+	return __atomic_load_n(&finalised, __ATOMIC_ACQUIRE);
+}
+
+__attribute__((destructor)) static void registry_exit(void)
+{
+	dat_registry_finalise();
+}
+
+/* How far an entry gets through the criteria of REG-25. */
+enum match {
+	MATCH_NOTHING,
+	MATCH_NAME,
+	MATCH_MAJOR,
+	MATCH_MINOR,
+	MATCH_ALL,
+};
+
+static enum match match(const DAT_PROVIDER_INFO *info, const DAT_PROVIDER_INFO *wanted)
+{
+	if (strcmp(info->ia_name, wanted->ia_name))
+		return MATCH_NOTHING;
+	if (info->dapl_version_major != wanted->dapl_version_major)
+		return MATCH_NAME;
+	if (info->dapl_version_minor < wanted->dapl_version_minor)
+		return MATCH_MAJOR;
+	return info->is_thread_safe == wanted->is_thread_safe ? MATCH_ALL : MATCH_MINOR;
+}
+
+/* Whether info serves the request better than best does: the smallest minor that is enough
+ * (REG-23). */
+static int better(const DAT_PROVIDER_INFO *info, const DAT_PROVIDER_INFO *best,
+		  const DAT_PROVIDER_INFO *wanted)
+{
+	return match(info, wanted) == MATCH_ALL &&
+	       (!best || info->dapl_version_minor < best->dapl_version_minor);
+}
+
+static struct dat_entry *best_entry(const DAT_PROVIDER_INFO *wanted)
+{
+	struct dat_entry *entry, *best = NULL;
+
+	for (entry = entries; entry; entry = entry->next)
+		if (better(&entry->info, best ? &best->info : NULL, wanted))
+			best = entry;
+	return best;
+}
+
+static struct dat_source *best_source(const struct dat_static *sr, const DAT_PROVIDER_INFO *wanted)
+{
+	struct dat_source *best = NULL;
+	size_t i;
+
+	for (i = 0; i < sr->num_sources; i++)
+		if (better(&sr->sources[i].conf.info, best ? &best->conf.info : NULL, wanted))
+			best = &sr->sources[i];
+	return best;
+}
+
+static struct dat_entry *exact_entry(const DAT_PROVIDER_INFO *info)
+{
+	struct dat_entry *entry = entries;
+
+	while (entry && !dat_info_same(&entry->info, info))
+		entry = entry->next;
+	return entry;
+}
+
+static DAT_RETURN not_found(const struct dat_static *sr, const DAT_PROVIDER_INFO *wanted)
+{
+	static const DAT_RETURN_SUBTYPE subtypes[] = {
+		[MATCH_NOTHING] = DAT_NAME_NOT_REGISTERED,
+		[MATCH_NAME] = DAT_MAJOR_NOT_FOUND,
+		[MATCH_MAJOR] = DAT_MINOR_NOT_FOUND,
+		[MATCH_MINOR] = DAT_THREAD_SAFETY_NOT_FOUND,
+		[MATCH_ALL] = DAT_NAME_NOT_REGISTERED, /* it is there, but does not load (REG-44) */
+	};
+	enum match furthest = MATCH_NOTHING, m;
+	struct dat_entry *entry;
+	size_t i;
+
+	for (entry = entries; entry; entry = entry->next)
+		if ((m = match(&entry->info, wanted)) > furthest)
+			furthest = m;
+	for (i = 0; i < sr->num_sources; i++)
+		if ((m = match(&sr->sources[i].conf.info, wanted)) > furthest)
+			furthest = m;
+	return DAT_ERR(DAT_PROVIDER_NOT_FOUND, subtypes[furthest]);
+}
+
+/* The source with that key that is in init or fini, NULL if none is. */
+static struct dat_source *busy_source(const DAT_PROVIDER_INFO *info)
+{
+	const struct dat_static *sr = dat_static_peek();
+	size_t i;
+
+	for (i = 0; i < sr->num_sources; i++)
+		if (sr->sources[i].busy && dat_info_same(&sr->sources[i].conf.info, info))
+			return &sr->sources[i];
+	return NULL;
+}
+
+static void source_begin(struct dat_source *source)
+{
+	source->busy = 1;
+	source->busy_thread = pthread_self();
+	pthread_mutex_unlock(&registry_lock);
+}
+
+static void source_end(struct dat_source *source)
+{
+	pthread_mutex_lock(&registry_lock);
+	source->busy = 0;
+	pthread_cond_broadcast(&source_idle);
+}
+
+/* Called with the lock held; gives it up around the library's code. Returns the entry that came of
+ * it. */
+static struct dat_entry *source_load(const struct dat_static *sr, struct dat_source *source)
+{
+	const struct dat_conf_entry *conf = &source->conf;
+	struct dat_entry *entry;
+	char reason[512];
+
+	source_begin(source);
+	if (!dat_module_load(&source->module, conf->lib_path, reason, sizeof(reason))) {
+		dat_trace(DAT_TRC_NORMAL, "%s: init(%s, \"%s\")", conf->lib_path,
+			  conf->info.ia_name, conf->ia_params);
+		source->module.init(&conf->info, conf->ia_params);
+		source_end(source);
+		entry = exact_entry(&conf->info);
+		if (entry) {
+			entry->source = source;
+			return entry;
+		}
+		snprintf(reason, sizeof(reason), "dat_provider_init did not register this name");
+		source_begin(source);
+	}
+	dat_diag("%s:%u: field %d (%s): %s: %s: %s", sr->path, conf->line, DAT_CONF_LIB_PATH,
+		 dat_conf_field_name(DAT_CONF_LIB_PATH), conf->info.ia_name, conf->lib_path,
+		 reason);
+	dat_module_unload(&source->module);
+	source_end(source);
+	return NULL;
+}
+
+/* Tries the sources of one key in file order (REG-20). Called with the lock held. */
+static struct dat_entry *load_key(const struct dat_static *sr, const DAT_PROVIDER_INFO *key)
+{
+	struct dat_entry *entry = NULL;
+	size_t i;
+
+	for (i = 0; i < sr->num_sources && !entry; i++)
+		if (dat_info_same(&sr->sources[i].conf.info, key))
+			entry = source_load(sr, &sr->sources[i]);
+	return entry;
+}
+
+/* Called with the lock held; gives it up while reading dat.conf, loading, or waiting for another
+ * thread. */
+static struct dat_entry *find_or_load(const DAT_PROVIDER_INFO *wanted)
+{
+	const struct dat_static *sr;
+	const DAT_PROVIDER_INFO *key;
+	struct dat_source *source, *busy;
+	struct dat_entry *entry;
+
+	for (;;) {
+		sr = dat_static_peek();
+		entry = best_entry(wanted);
+		source = entry ? NULL : best_source(sr, wanted);
+		if (!entry && !source) {
+			if (sr->path)
+				return NULL;
+			pthread_mutex_unlock(&registry_lock);
+			dat_static_get();
+			pthread_mutex_lock(&registry_lock);
+			continue;
+		}
+		key = entry ? &entry->info : &source->conf.info;
+		busy = busy_source(key);
+		if (!busy)
+			return entry ? entry : load_key(sr, key);
+		/* An init or fini that opens what it is about to serve would wait for itself. */
+		if (pthread_equal(busy->busy_thread, pthread_self()))
+			return NULL;
+		pthread_cond_wait(&source_idle, &registry_lock);
+	}
+}
+
+DAT_RETURN dat_registry_acquire(const DAT_PROVIDER_INFO *wanted, struct dat_entry **entry)
+{
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	if (dat_registry_finalised())
+		return DAT_ERR(DAT_INVALID_STATE, 0);
+	pthread_mutex_lock(&registry_lock);
+	*entry = find_or_load(wanted);
+	if (*entry)
+		(*entry)->opens++;
+	else
+		rc = not_found(dat_static_peek(), wanted);
+	pthread_mutex_unlock(&registry_lock);
+	return rc;
+}
+
+static int provider_has_entry(const DAT_PROVIDER *provider)
+{
+	struct dat_entry *entry = entries;
+
+	while (entry && entry->provider != provider)
+		entry = entry->next;
+	return entry != NULL;
+}
+
+static void entry_remove(struct dat_entry *entry)
+{
+	struct dat_entry **link = &entries;
+
+	while (*link != entry)
+		link = &(*link)->next;
+	*link = entry->next;
+	dat_arena_detach(entry->provider, entry->foreign, !provider_has_entry(entry->provider));
+	free(entry);
+}
+
+/* Called with the lock held; gives it up around the library's code. */
+static void source_unload(struct dat_source *source)
+{
+	struct dat_entry *left;
+
+	source_begin(source);
+	dat_trace(DAT_TRC_NORMAL, "%s: fini(%s)", source->conf.lib_path, source->conf.info.ia_name);
+	source->module.fini(&source->conf.info);
+	pthread_mutex_lock(&registry_lock);
+	left = exact_entry(&source->conf.info);
+	if (left && left->source == source)
+		entry_remove(left); /* fini should have done that (REG-48) */
+	pthread_mutex_unlock(&registry_lock);
+	dat_module_unload(&source->module);
+	source_end(source);
+}
+
+void dat_registry_release(struct dat_entry *entry)
+{
+	pthread_mutex_lock(&registry_lock);
+	if (!--entry->opens && entry->source)
+		source_unload(entry->source);
+	pthread_mutex_unlock(&registry_lock);
+}
+
+int dat_registry_has_name(const char *name)
+{
+	const struct dat_static *sr = dat_static_get();
+	struct dat_entry *entry;
+	size_t i;
+	int has = 0;
+
+	for (i = 0; i < sr->num_sources && !has; i++)
+		has = !strcmp(sr->sources[i].conf.info.ia_name, name);
+	pthread_mutex_lock(&registry_lock);
+	for (entry = entries; entry && !has; entry = entry->next)
+		has = !strcmp(entry->info.ia_name, name);
+	pthread_mutex_unlock(&registry_lock);
+	return has;
+}
+
+/* Whether this thread is in init for some other key only (REG-46). */
+static int wrong_init(const DAT_PROVIDER_INFO *info)
+{
+	const struct dat_static *sr = dat_static_peek();
+	int wrong = 0;
+	size_t i;
+
+	for (i = 0; i < sr->num_sources; i++) {
+		const struct dat_source *source = &sr->sources[i];
+
+		if (!source->busy || !pthread_equal(source->busy_thread, pthread_self()))
+			continue;
+		if (dat_info_same(&source->conf.info, info))
+			return 0;
+		wrong = 1;
+	}
+	return wrong;
+}
+
+/* Called with the lock held. */
+static DAT_RETURN entry_add(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
+{
+	struct dat_entry *entry, **link = &entries;
+
+	if (wrong_init(info)) /* the library would be unloaded under it */
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (exact_entry(info))
+		return DAT_ERR(DAT_PROVIDER_ALREADY_REGISTERED, 0);
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	entry->info = *info;
+	entry->provider = provider;
+	entry->foreign = dat_arena_attach(provider);
+	while (*link)
+		link = &(*link)->next;
+	*link = entry;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
+				     const DAT_PROVIDER_INFO *provider_info)
+{
+	DAT_RETURN rc;
+
+	if (!provider)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!provider_info || !dat_name_is_legal(provider_info->ia_name))
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (dat_registry_finalised())
+		return DAT_ERR(DAT_INVALID_STATE, 0);
+	pthread_mutex_lock(&registry_lock);
+	rc = entry_add(provider, provider_info);
+	pthread_mutex_unlock(&registry_lock);
+	dat_trace(DAT_TRC_NORMAL, "add %s %u.%u: 0x%x", provider_info->ia_name,
+		  provider_info->dapl_version_major, provider_info->dapl_version_minor, rc);
+	return rc;
+}
+
+DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
+					const DAT_PROVIDER_INFO *provider_info)
+{
+	struct dat_entry *entry;
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	if (!provider)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!provider_info || !dat_name_is_legal(provider_info->ia_name))
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (dat_registry_finalised())
+		return DAT_ERR(DAT_INVALID_STATE, 0);
+	pthread_mutex_lock(&registry_lock);
+	entry = exact_entry(provider_info);
+	if (!entry || entry->provider != provider)
+		rc = DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	else if (entry->opens)
+		rc = DAT_ERR(DAT_PROVIDER_IN_USE, 0);
+	else
+		entry_remove(entry);
+	pthread_mutex_unlock(&registry_lock);
+	dat_trace(DAT_TRC_NORMAL, "remove %s: 0x%x", provider_info->ia_name, rc);
+	return rc;
+}
+
+/* Whether an earlier line has the same key. */
+static int is_repeated(const struct dat_static *sr, size_t index)
+{
+	size_t i = 0;
+
+	while (i < index &&
+	       !dat_info_same(&sr->sources[i].conf.info, &sr->sources[index].conf.info))
+		i++;
+	return i < index;
+}
+
+/* Gives the keys to the list, up to max of them; counts all if there is no list. */
+static DAT_COUNT list_keys(const struct dat_static *sr, DAT_COUNT max, DAT_PROVIDER_INFO **list)
+{
+	DAT_COUNT num = 0;
+	size_t i;
+
+	for (i = 0; i < sr->num_sources && num < max; i++) {
+		if (is_repeated(sr, i))
+			continue;
+		if (list)
+			*list[num] = sr->sources[i].conf.info;
+		num++;
+	}
+	return num;
+}
+
+DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entries_returned,
+				       DAT_PROVIDER_INFO *dat_provider_list[])
+{
+	const struct dat_static *sr;
+	DAT_COUNT i, num;
+
+	if (!entries_returned)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	sr = dat_static_get();
+	num = list_keys(sr, INT32_MAX, NULL);
+	*entries_returned = num;
+	if (dat_registry_finalised())
+		return DAT_ERR(DAT_INVALID_STATE, 0);
+	if (max_to_return <= 0)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!dat_provider_list)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	for (i = 0; i < num && i < max_to_return; i++)
+		if (!dat_provider_list[i])
+			return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	*entries_returned = list_keys(sr, max_to_return, dat_provider_list);
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The static registry: what dat.conf says, read once per process at the first need (REG-5). */
+#ifndef DAT_STATIC_H
+#define DAT_STATIC_H
+
+#include "dat/conf.h"
+#include "dat/loader.h"
+
+#include <pthread.h>
+
+/* A line of the file and what became of its library. All but conf belongs to the registry's lock.
+ */
+struct dat_source {
+	struct dat_conf_entry conf;
+	struct dat_module module;
+	int busy; /* a thread is running init or fini, without the lock (REG-7) */
+	pthread_t busy_thread;
+};
+
+struct dat_static {
+	const char *path; /* the file they come from; NULL: none read */
+	struct dat_source *sources;
+	size_t num_sources;
+};
+
+/* Reads the file if that has not been done; says once what is wrong with it. */
+const struct dat_static *dat_static_get(void);
+
+/* What has been read so far; nothing before the first dat_static_get. */
+const struct dat_static *dat_static_peek(void);
+
+#endif
