@@ -83,6 +83,28 @@ static void wire_order(void **state)
 		assert_int_equal(crc >> (8 * i) & 0xff, wire[i]);
 }
 
+/* RFC 5044 figures 5 and 6: the sums 52 23 99 83 and 84 92 58 98. */
+static void fpdu_examples(void **state)
+{
+	static const uint8_t first[48] = {
+		[5] = 0x2a,
+		[6] = 0x41,
+		[7] = 0x43,
+		[19] = 0x01,
+	};
+	static const uint8_t second[48] = {
+		[1] = 0x2a, [2] = 0x41, [3] = 0x43, [15] = 0x02, [23] = 0x14,
+	};
+	const struct soft_crc32c_impl *impl;
+
+	(void)state;
+	FOR_EACH_IMPL(impl)
+	{
+		assert_int_equal(impl->sum(0, first, sizeof(first)), 0x83992352);
+		assert_int_equal(impl->sum(0, second, sizeof(second)), 0x98589284);
+	}
+}
+
 static void check_range(const struct soft_crc32c_impl *impl, size_t at, size_t len, size_t to)
 {
 	uint32_t seed = random32();
@@ -172,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(published_vectors),
 		cmocka_unit_test(wire_order),
+		cmocka_unit_test(fpdu_examples),
 		cmocka_unit_test(every_short_length),
 		cmocka_unit_test(random_lengths_and_alignments),
 		cmocka_unit_test(chains),

@@ -1,0 +1,774 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""An iWARP peer: MPA (RFC 5044, RFC 6581), DDP (RFC 5041) and RDMAP (RFC 5040) over a TCP socket.
+
+Written from the RFCs alone and sharing nothing with the library, so that the two prove each other. It is
+strict about what it receives: whatever an RFC forbids raises ProtocolError with the section. What it
+sends is as right or as wrong as the caller asks.
+"""
+import collections
+import dataclasses
+import errno
+import select
+import socket
+import struct
+import time
+
+
+class ProtocolError(Exception):
+    """The other side broke an RFC."""
+
+
+class Deadline(Exception):
+    """Nothing came within the time given."""
+
+
+class Closed(Exception):
+    """The TCP connection ended; how is "fin" or "rst", within is the number of octets of a cut record."""
+
+    def __init__(self, how, within=0):
+        super().__init__("%s after %d octets of a record" % (how, within))
+        self.how = how
+        self.within = within
+
+
+# ---- CRC-32C, RFC 5044 section 4.4 -------------------------------------------------------------------
+
+
+def _crc_table():
+    table = []
+    for i in range(256):
+        c = i
+        for _ in range(8):
+            c = (c >> 1) ^ (0x82F63B78 if c & 1 else 0)
+        table.append(c)
+    return table
+
+
+_CRC = _crc_table()
+
+
+def crc32c(data):
+    c = 0xFFFFFFFF
+    table = _CRC
+    for octet in data:
+        c = table[(c ^ octet) & 0xFF] ^ (c >> 8)
+    return c ^ 0xFFFFFFFF
+
+
+def crc_octets(data):
+    """The sum as it stands on the wire: RFC 5044 figure 5 shows the least significant octet first."""
+    return struct.pack("<I", crc32c(data))
+
+
+# ---- Sockets with deadlines --------------------------------------------------------------------------
+
+
+class Wire:
+    """A connected TCP socket; every operation has a deadline."""
+
+    def __init__(self, sock):
+        self.sock = sock
+        sock.setblocking(False)
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError:
+            pass
+
+    @staticmethod
+    def connect(address, port, timeout=5.0, rcvbuf=0):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        if rcvbuf:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+        sock.settimeout(timeout)
+        sock.connect((address, port))
+        return Wire(sock)
+
+    def send(self, data, timeout=10.0):
+        """Sends everything; Closed if the other side is gone."""
+        end = time.monotonic() + timeout
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self.sock.send(view):]
+            except BlockingIOError:
+                left = end - time.monotonic()
+                if left <= 0 or not select.select([], [self.sock], [], left)[1]:
+                    raise Deadline("%d octets unsent" % len(view)) from None
+            except OSError as err:
+                raise Closed("rst") from err
+
+    def recv_exact(self, count, timeout, within=0):
+        """Exactly count octets; within says how many octets of the record came before."""
+        end = time.monotonic() + timeout
+        data = bytearray()
+        while len(data) < count:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.sock], [], [], left)[0]:
+                raise Deadline("%d of %d octets" % (len(data), count))
+            try:
+                piece = self.sock.recv(min(count - len(data), 1 << 20))
+            except BlockingIOError:
+                continue
+            except OSError as err:
+                if err.errno in (errno.ECONNRESET, errno.EPIPE, errno.ETIMEDOUT):
+                    raise Closed("rst", within + len(data)) from err
+                raise
+            if not piece:
+                raise Closed("fin", within + len(data))
+            data += piece
+        return bytes(data)
+
+    def readable(self, timeout=0.0):
+        return bool(select.select([self.sock], [], [], timeout)[0])
+
+    def shutdown(self):
+        """Sends FIN, keeps receiving."""
+        try:
+            self.sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self):
+        self.sock.close()
+
+    def reset(self):
+        """Sends RST, as the system of a killed process with unread data does."""
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.sock.close()
+
+
+def listen(address="127.0.0.1", backlog=8):
+    sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    sock.bind((address, 0))
+    sock.listen(backlog)
+    return sock
+
+
+def accept(listener, timeout=5.0):
+    if not select.select([listener], [], [], timeout)[0]:
+        raise Deadline("nobody connected")
+    return Wire(listener.accept()[0])
+
+
+# ---- MPA connection set-up: RFC 5044 section 7.1, RFC 6581 sections 6 and 9 ----------------------------
+
+REQUEST_KEY = bytes.fromhex("4D504120494420526571204672616D65")
+REPLY_KEY = bytes.fromhex("4D504120494420526570204672616D65")
+MAX_PRIVATE_DATA = 512
+
+RTR_SEND, RTR_WRITE, RTR_READ = "send", "write", "read"
+
+
+@dataclasses.dataclass
+class Startup:
+    """An MPA Request or Reply Frame."""
+
+    request: bool = True
+    markers: bool = False
+    crc: bool = True
+    reject: bool = False
+    rev: int = 2
+    private_data: bytes = b""
+    enhanced: bool = True  # S: the private data begins with the words of RFC 6581 section 9
+    ird: int = 4
+    ord: int = 4
+    peer_to_peer: bool = False  # control flag A
+    rtr: tuple = ()  # control flags B, C, D
+
+    def pack(self):
+        data = self.private_data
+        flags = self.markers << 7 | self.crc << 6 | self.reject << 5
+        if self.enhanced and self.rev >= 2:
+            flags |= 1 << 4
+            word = self.peer_to_peer << 31 | (RTR_SEND in self.rtr) << 30 | self.ird << 16
+            word |= (RTR_WRITE in self.rtr) << 15 | (RTR_READ in self.rtr) << 14 | self.ord
+            data = struct.pack(">I", word) + data
+        key = REQUEST_KEY if self.request else REPLY_KEY
+        return key + struct.pack(">BBH", flags, self.rev, len(data)) + data
+
+    @staticmethod
+    def receive(wire, request, timeout=5.0):
+        """Reads and checks the other side's frame; request says which kind it has to be."""
+        head = wire.recv_exact(20, timeout)
+        want = REQUEST_KEY if request else REPLY_KEY
+        if head[:16] != want:
+            raise ProtocolError("RFC 5044 7.1.1: key %r" % head[:16])
+        flags, rev, length = struct.unpack(">BBH", head[16:])
+        if length > MAX_PRIVATE_DATA:
+            raise ProtocolError("RFC 5044 7.1.1: PD_Length %d" % length)
+        if request and flags & 0x20:
+            raise ProtocolError("RFC 5044 7.1.1: R set in a request")
+        if flags & 0x0F or (flags & 0x10 and rev < 2):
+            raise ProtocolError("RFC 5044 7.1.1: reserved bits %#x set" % flags)
+        frame = Startup(request, bool(flags & 0x80), bool(flags & 0x40), bool(flags & 0x20), rev,
+                        wire.recv_exact(length, timeout, 20), bool(flags & 0x10))
+        if frame.enhanced:
+            frame.take_words()
+        return frame
+
+    def take_words(self):
+        if len(self.private_data) < 4:
+            raise ProtocolError("RFC 6581 6: S set without the enhanced data")
+        word = struct.unpack(">I", self.private_data[:4])[0]
+        self.private_data = self.private_data[4:]
+        self.peer_to_peer = bool(word >> 31)
+        self.ird = word >> 16 & 0x3FFF
+        self.ord = word & 0x3FFF
+        flags = ((RTR_SEND, 30), (RTR_WRITE, 15), (RTR_READ, 14))
+        self.rtr = tuple(name for name, bit in flags if word >> bit & 1)
+        if self.rtr and not self.peer_to_peer:
+            raise ProtocolError("RFC 6581 9.2: B, C or D set without A")
+
+
+# ---- FPDUs: RFC 5044 section 4 ---------------------------------------------------------------------------
+
+
+class FpduSender:
+    """Makes FPDUs; keeps the position in the stream for markers (section 4.3)."""
+
+    def __init__(self, markers=False):
+        self.markers = markers
+        self.position = 0
+
+    def encode(self, ulpdu, crc_error=0, length=None):
+        body = struct.pack(">H", len(ulpdu) if length is None else length) + bytes(ulpdu)
+        body += bytes(-len(body) % 4)
+        out = bytearray()
+        start = self._marker(out, None)
+        while body:
+            take = 512 - self.position % 512 if self.markers else len(body)
+            out += body[:take]
+            self.position += len(body[:take])
+            body = body[take:]
+            self._marker(out, start)
+        crc = struct.unpack(">I", crc_octets(out))[0] ^ crc_error
+        self.position += 4
+        return bytes(out) + struct.pack(">I", crc)
+
+    def _marker(self, out, start):
+        """Inserts a marker where one is due; returns where the FPDU starts."""
+        if self.markers and self.position % 512 == 0:
+            out += struct.pack(">HH", 0, 0 if start is None else self.position - start)
+            self.position += 4
+        return self.position if start is None else start
+
+
+class FpduReceiver:
+    """Takes FPDUs off a wire and checks them."""
+
+    def __init__(self, wire, crc, markers=False):
+        self.wire = wire
+        self.crc = crc
+        self.markers = markers
+        self.position = 0
+        self.record = bytearray()
+        self.start = 0
+
+    def _octets(self, count, timeout):
+        """count octets of content, markers taken out and checked."""
+        content = b""
+        while True:
+            if self.markers and self.position % 512 == 0:
+                self._marker(timeout)
+            take = min(count, 512 - self.position % 512) if self.markers else count
+            piece = self.wire.recv_exact(take, timeout, len(self.record))
+            self.record += piece
+            self.position += take
+            content += piece
+            count -= take
+            if not count:
+                return content
+
+    def _marker(self, timeout):
+        raw = self.wire.recv_exact(4, timeout, len(self.record))
+        reserved, pointer = struct.unpack(">HH", raw)
+        before = not self.record
+        want = 0 if before else self.position - self.start
+        if reserved or pointer != want:
+            raise ProtocolError("RFC 5044 4.3: marker %s, pointer should be %d" % (raw.hex(), want))
+        self.record += raw
+        self.position += 4
+        if before:
+            self.start = self.position
+
+    def receive(self, timeout):
+        """The next ULPDU. Closed with within 0 is an end between FPDUs."""
+        self.record = bytearray()
+        self.start = self.position
+        head = self._octets(4, timeout)
+        length = struct.unpack(">H", head[:2])[0]
+        padded = -(-(length + 2) // 4) * 4
+        rest = self._octets(padded - 4, timeout) if padded > 4 else b""
+        body = (head + rest)[2:]
+        if any(body[length:]):
+            raise ProtocolError("RFC 5044 4.1: the pad is not zero")
+        if self.markers and self.position % 512 == 0:
+            self._marker(timeout)
+        want = crc_octets(self.record) if self.crc else None
+        crc = self.wire.recv_exact(4, timeout, len(self.record))
+        self.position += 4
+        if self.crc and crc != want:
+            raise ProtocolError("RFC 5044 4.4: CRC %s, should be %s" % (crc.hex(), want.hex()))
+        return body[:length]
+
+
+# ---- DDP segments and RDMAP headers: RFC 5041 section 4, RFC 5040 section 4 --------------------------------
+
+WRITE, READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE = range(8)
+SENDS = (SEND, SEND_INV, SEND_SE, SEND_SE_INV)
+QN_SEND, QN_READ, QN_TERMINATE = 0, 1, 2
+TAGGED_HEADER, UNTAGGED_HEADER, READ_HEADER = 14, 18, 28
+
+
+@dataclasses.dataclass
+class Segment:
+    """A DDP segment with the RDMAP control field in it."""
+
+    opcode: int
+    payload: bytes = b""
+    last: bool = True
+    tagged: bool = False
+    stag: int = 0
+    to: int = 0
+    inv_stag: int = 0
+    qn: int = 0
+    msn: int = 0
+    mo: int = 0
+    dv: int = 1
+    rv: int = 1
+    reserved: int = 0  # the four bits of DDP's control field, RFC 5041 section 4.1
+
+    def header(self):
+        control = bytes([self.tagged << 7 | self.last << 6 | self.reserved << 2 | self.dv,
+                         self.rv << 6 | self.opcode])
+        if self.tagged:
+            return control + struct.pack(">IQ", self.stag, self.to)
+        return control + struct.pack(">IIII", self.inv_stag, self.qn, self.msn, self.mo)
+
+    def pack(self):
+        return self.header() + bytes(self.payload)
+
+    @staticmethod
+    def unpack(ulpdu):
+        """Splits and checks what RFC 5040 section 4.1 and RFC 5041 section 4 require of a sender."""
+        if len(ulpdu) < 2:
+            raise ProtocolError("RFC 5041 4.4: a ULPDU of %d octets" % len(ulpdu))
+        ddp, rdmap = ulpdu[0], ulpdu[1]
+        seg = Segment(rdmap & 15, last=bool(ddp & 0x40), tagged=bool(ddp & 0x80), dv=ddp & 3,
+                      rv=rdmap >> 6, reserved=ddp >> 2 & 15)
+        size = TAGGED_HEADER if seg.tagged else UNTAGGED_HEADER
+        if len(ulpdu) < size:
+            raise ProtocolError("RFC 5041 4: a header of %d octets" % len(ulpdu))
+        if seg.tagged:
+            seg.stag, seg.to = struct.unpack(">IQ", ulpdu[2:14])
+        else:
+            seg.inv_stag, seg.qn, seg.msn, seg.mo = struct.unpack(">IIII", ulpdu[2:18])
+        seg.payload = ulpdu[size:]
+        seg.check(rdmap)
+        return seg
+
+    def check(self, rdmap):
+        if self.dv != 1:
+            raise ProtocolError("RFC 5041 4.1: DDP version %d" % self.dv)
+        if self.reserved:
+            raise ProtocolError("RFC 5041 4.1: reserved bits %#x" % self.reserved)
+        if self.rv != 1:
+            raise ProtocolError("RFC 5040 4.1: RDMAP version %d" % self.rv)
+        if rdmap & 0x30:
+            raise ProtocolError("RFC 5040 4.1: reserved bits %#x" % rdmap)
+        if self.opcode > TERMINATE:
+            raise ProtocolError("RFC 5040 4.1: opcode %d" % self.opcode)
+        if self.tagged != (self.opcode in (WRITE, READ_RESPONSE)):
+            raise ProtocolError("RFC 5040 figure 4: opcode %d, T %d" % (self.opcode, self.tagged))
+        if self.tagged:
+            return
+        want = {READ_REQUEST: QN_READ, TERMINATE: QN_TERMINATE}.get(self.opcode, QN_SEND)
+        if self.qn != want:
+            raise ProtocolError("RFC 5040 figure 4: opcode %d, QN %d" % (self.opcode, self.qn))
+        if self.inv_stag and self.opcode not in (SEND_INV, SEND_SE_INV):
+            raise ProtocolError("RFC 5040 4.1: Invalidate STag %#x in opcode %d"
+                                % (self.inv_stag, self.opcode))
+
+
+@dataclasses.dataclass
+class ReadRequest:
+    """RFC 5040 section 4.4."""
+
+    sink_stag: int
+    sink_to: int
+    size: int
+    src_stag: int
+    src_to: int
+
+    def pack(self):
+        return struct.pack(">IQIIQ", self.sink_stag, self.sink_to, self.size, self.src_stag,
+                           self.src_to)
+
+    @staticmethod
+    def unpack(data):
+        if len(data) != READ_HEADER:
+            raise ProtocolError("RFC 5040 4.4: a Read Request of %d octets" % len(data))
+        return ReadRequest(*struct.unpack(">IQIIQ", data))
+
+
+LAYER_RDMA, LAYER_DDP, LAYER_LLP = 0, 1, 2
+
+
+@dataclasses.dataclass
+class Terminate:
+    """RFC 5040 section 4.8."""
+
+    layer: int
+    etype: int
+    code: int
+    segment_length: int = None  # M
+    ddp: bytes = b""  # D
+    rdma: bytes = b""  # R
+
+    def __str__(self):
+        return "Terminate %d/%d/%#x" % (self.layer, self.etype, self.code)
+
+    @property
+    def cause(self):
+        return (self.layer, self.etype, self.code)
+
+    def pack(self):
+        bits = (self.segment_length is not None) << 2 | bool(self.ddp) << 1 | bool(self.rdma)
+        out = struct.pack(">BBBB", self.layer << 4 | self.etype, self.code, bits << 5, 0)
+        if bits:
+            out += struct.pack(">H", self.segment_length or 0)
+        return out + self.ddp + self.rdma
+
+    @staticmethod
+    def unpack(data):
+        if len(data) < 4:
+            raise ProtocolError("RFC 5040 4.8: a Terminate of %d octets" % len(data))
+        first, code, bits, reserved = data[:4]
+        term = Terminate(first >> 4, first & 15, code)
+        if bits & 0x1F or reserved:
+            raise ProtocolError("RFC 5040 4.8: reserved bits set in %s" % data[:4].hex())
+        rest = data[4:]
+        if bits & 0xC0:
+            term.segment_length, rest = term.take_length(rest)
+        if bits & 0x40:
+            size = TAGGED_HEADER if rest and rest[0] & 0x80 else UNTAGGED_HEADER
+            term.ddp, rest = term.take(rest, size)
+        if bits & 0x20:
+            term.rdma, rest = term.take(rest, READ_HEADER)
+        # RFC 5040 section 7.1 sets absent header fields to zero; trailing zeroes are harmless.
+        if any(rest):
+            raise ProtocolError("RFC 5040 4.8: %d octets behind a Terminate" % len(rest))
+        if not bits & 0x80:
+            term.segment_length = None
+        return term
+
+    def take_length(self, rest):
+        raw, rest = self.take(rest, 2)
+        return struct.unpack(">H", raw)[0], rest
+
+    @staticmethod
+    def take(rest, count):
+        if len(rest) < count:
+            raise ProtocolError("RFC 5040 4.8: the Terminate ends within its headers")
+        return rest[:count], rest[count:]
+
+
+# ---- A peer -------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Region:
+    """Memory the other side may reach; it is addressed from base on."""
+
+    data: bytearray
+    base: int
+    read: bool = True
+    write: bool = True
+
+    def offset(self, to, length):
+        if to < self.base or to + length > self.base + len(self.data):
+            raise ProtocolError("RFC 5041 7.1: [%#x, +%d) is out of the buffer" % (to, length))
+        return to - self.base
+
+
+@dataclasses.dataclass
+class Message:
+    """A received Send."""
+
+    data: bytes
+    opcode: int
+    inv_stag: int
+
+
+class Peer:
+    """One end of an RDMAP stream."""
+
+    def __init__(self, wire, crc=True, send_markers=False, want_markers=False, mulpdu=1460):
+        self.wire = wire
+        self.out = FpduSender(send_markers)
+        self.inward = FpduReceiver(wire, crc, want_markers)
+        self.mulpdu = mulpdu
+        self.tx_msn = collections.Counter()
+        self.rx_msn = collections.Counter()
+        self.regions = {}
+        self.next_stag = 0x51A60
+        self.reads = collections.deque()  # requests of ours the other side has not answered
+        self.requests = collections.deque()  # the other side's, while auto_read is off
+        self.auto_read = True
+        self.inbox = collections.deque()
+        self.terminated = None
+        self.partial = {}  # queue -> what has come of its message
+        self.tagged = None  # where the next segment of a tagged message has to go on
+        self.seen = collections.Counter()  # opcodes of received segments
+
+    # -- set-up --
+
+    @classmethod
+    def initiate(cls, wire, frame=None, timeout=5.0, rtr=None, **options):
+        """Runs the initiator's side; returns the peer, its reply frame in .reply."""
+        frame = frame or Startup()
+        wire.send(frame.pack())
+        reply = Startup.receive(wire, False, timeout)
+        if reply.rev != frame.rev and not (frame.rev > 2 > reply.rev):
+            raise ProtocolError("RFC 6581 10: revision %d answered with %d" % (frame.rev, reply.rev))
+        if frame.rev >= 2 and frame.enhanced != reply.enhanced:
+            raise ProtocolError("RFC 6581 10: S %d answered with %d" % (frame.enhanced, reply.enhanced))
+        if reply.enhanced and not reply.reject and reply.peer_to_peer != frame.peer_to_peer:
+            raise ProtocolError("RFC 6581 9.2: A %d answered with %d"
+                                % (frame.peer_to_peer, reply.peer_to_peer))
+        if reply.enhanced and not reply.reject and reply.peer_to_peer and not reply.rtr:
+            raise ProtocolError("RFC 6581 9.2: no RTR option in the reply")
+        peer = cls(wire, frame.crc or reply.crc, reply.markers, frame.markers, **options)
+        peer.request, peer.reply = frame, reply
+        if reply.enhanced and reply.peer_to_peer and not reply.reject:
+            choice = [r for r in (rtr or reply.rtr) if r in reply.rtr and r in frame.rtr]
+            if choice:
+                peer.send_rtr(choice[0])
+        return peer
+
+    @classmethod
+    def respond(cls, wire, frame=None, timeout=5.0, **options):
+        """Runs the responder's side; frame is the reply to give, None for a fitting one."""
+        request = Startup.receive(wire, True, timeout)
+        frame = frame or Startup.answer(request)
+        wire.send(frame.pack())
+        peer = cls(wire, frame.crc or request.crc, request.markers, frame.markers, **options)
+        peer.request, peer.reply = request, frame
+        return peer
+
+    def send_rtr(self, kind):
+        """RFC 6581 section 9.2: the zero-length message that says the initiator is ready."""
+        if kind == RTR_SEND:
+            self.send(b"")
+        elif kind == RTR_WRITE:
+            self.write(0, 0, b"")
+        else:
+            self.read_post(0, 0, 0, 0, 0)
+            self.finish_read()
+
+    def expect_rtr(self, timeout=5.0):
+        """Takes the ready-to-receive message of the initiator; returns its kind."""
+        segment = self.handle(timeout)
+        kind = {SEND: RTR_SEND, WRITE: RTR_WRITE, READ_REQUEST: RTR_READ}.get(segment.opcode)
+        if kind not in self.reply.rtr or not segment.last:
+            raise ProtocolError("RFC 6581 9.2: opcode %d instead of an RTR of %s"
+                                % (segment.opcode, self.reply.rtr))
+        empty = len(segment.payload) == (READ_HEADER if kind == RTR_READ else 0)
+        if not empty or (kind == RTR_READ and ReadRequest.unpack(segment.payload).size):
+            raise ProtocolError("RFC 6581 9.2: an RTR with content")
+        if kind == RTR_SEND:
+            self.inbox.pop()
+        return kind
+
+    # -- sending --
+
+    def fpdu(self, segment, **wrong):
+        self.wire.send(self.out.encode(segment.pack(), **wrong))
+
+    def pieces(self, data, header):
+        """(offset, piece, last) of a message in segments of at most mulpdu octets."""
+        room = self.mulpdu - header
+        if not data:
+            yield 0, b"", True
+        for at in range(0, len(data), room):
+            yield at, data[at:at + room], at + room >= len(data)
+
+    def untagged(self, opcode, qn, data, inv_stag=0):
+        """The segments of an untagged message, with the next sequence number of its queue."""
+        self.tx_msn[qn] += 1
+        return [Segment(opcode, piece, last, inv_stag=inv_stag, qn=qn, msn=self.tx_msn[qn], mo=at)
+                for at, piece, last in self.pieces(data, UNTAGGED_HEADER)]
+
+    def tagged_segments(self, opcode, stag, to, data):
+        return [Segment(opcode, piece, last, True, stag, to + at & (1 << 64) - 1)
+                for at, piece, last in self.pieces(data, TAGGED_HEADER)]
+
+    def send(self, data, opcode=SEND, inv_stag=0):
+        for segment in self.untagged(opcode, QN_SEND, data, inv_stag):
+            self.fpdu(segment)
+
+    def write(self, stag, to, data):
+        for segment in self.tagged_segments(WRITE, stag, to, data):
+            self.fpdu(segment)
+
+    def respond_read(self, request, data=None):
+        if data is None:
+            data = b""
+            if request.size:
+                region = self.region(request.src_stag)
+                if not region.read:
+                    raise ProtocolError("RFC 5040 4.8: a read without the right")
+                at = region.offset(request.src_to, request.size)
+                data = bytes(region.data[at:at + request.size])
+        for segment in self.tagged_segments(READ_RESPONSE, request.sink_stag, request.sink_to, data):
+            self.fpdu(segment)
+
+    def terminate(self, term):
+        data = term if isinstance(term, bytes) else term.pack()
+        for segment in self.untagged(TERMINATE, QN_TERMINATE, data):
+            self.fpdu(segment)
+
+    def register(self, size, base=None, data=None, **rights):
+        """A region of ours; returns its tag."""
+        stag = self.next_stag
+        self.next_stag += 0x101
+        self.regions[stag] = Region(bytearray(data or bytes(size)),
+                                    0x7F0000001000 + stag if base is None else base, **rights)
+        return stag
+
+    def region(self, stag):
+        if stag not in self.regions:
+            raise ProtocolError("RFC 5041 7.1: unknown STag %#x" % stag)
+        return self.regions[stag]
+
+    def read_post(self, sink_stag, sink_to, size, src_stag, src_to):
+        request = ReadRequest(sink_stag, sink_to, size, src_stag, src_to)
+        for segment in self.untagged(READ_REQUEST, QN_READ, request.pack()):
+            self.fpdu(segment)
+        self.reads.append([request, 0])
+
+    def finish_read(self, timeout=5.0):
+        """Waits until the oldest read of ours is complete."""
+        want = len(self.reads) - 1
+        self.pump(lambda: len(self.reads) <= want, timeout)
+
+    def read(self, src_stag, src_to, size, timeout=5.0):
+        """Reads remote memory and returns it."""
+        stag = self.register(max(size, 1))
+        self.read_post(stag, self.regions[stag].base, size, src_stag, src_to)
+        self.pump(lambda: not self.reads, timeout)
+        return bytes(self.regions.pop(stag).data[:size])
+
+    # -- receiving --
+
+    def pump(self, done, timeout=5.0):
+        """Handles FPDUs until done() is true."""
+        end = time.monotonic() + timeout
+        while not done():
+            left = end - time.monotonic()
+            if left <= 0:
+                raise Deadline("waited %.1f s" % timeout)
+            if self.terminated:
+                raise ProtocolError("ended by %s" % self.terminated)
+            self.handle(left)
+
+    def handle(self, timeout=5.0):
+        """Receives, checks and executes one FPDU; returns its segment."""
+        segment = Segment.unpack(self.inward.receive(timeout))
+        if self.terminated:
+            raise ProtocolError("RFC 5040 5.4: a message behind the Terminate")
+        self.seen[segment.opcode] += 1
+        if segment.tagged:
+            self.place(segment)
+        else:
+            self.untagged_arrived(segment)
+        return segment
+
+    def place(self, segment):
+        if not segment.payload and not segment.last:
+            raise ProtocolError("RFC 5041 5.2: an empty segment within a message")
+        if not segment.payload and segment.last and not self.tagged:
+            if segment.opcode == READ_RESPONSE:  # STag and TO are not checked, RFC 5041 section 5.2
+                self.read_progress(segment)
+            return
+        at = (segment.opcode, segment.stag, segment.to)
+        if self.tagged and at != self.tagged:
+            raise ProtocolError("RFC 5041 5.2: segment %s, expected %s" % (at, self.tagged))
+        region = self.region(segment.stag)
+        if segment.opcode == WRITE and not region.write:
+            raise ProtocolError("RFC 5041 7.1: a write without the right")
+        start = region.offset(segment.to, len(segment.payload))
+        if segment.opcode == READ_RESPONSE:
+            self.read_progress(segment)
+        region.data[start:start + len(segment.payload)] = segment.payload
+        self.tagged = None if segment.last else (
+            segment.opcode, segment.stag, segment.to + len(segment.payload))
+
+    def read_progress(self, segment):
+        if not self.reads:
+            raise ProtocolError("RFC 5040 5.2.2: a Read Response without a request")
+        request, done = self.reads[0]
+        if segment.payload and (segment.stag, segment.to) != (request.sink_stag,
+                                                              request.sink_to + done):
+            raise ProtocolError("RFC 5040 5.2.2: a Read Response for another place")
+        done += len(segment.payload)
+        self.reads[0][1] = done
+        if done > request.size or segment.last != (done == request.size):
+            raise ProtocolError("RFC 5040 5.2.2: a Read Response of %d of %d octets, L %d"
+                                % (done, request.size, segment.last))
+        if segment.last:
+            self.reads.popleft()
+
+    def untagged_arrived(self, segment):
+        qn = segment.qn
+        so_far, opcode = self.partial.pop(qn, (b"", segment.opcode))
+        if not so_far and segment.mo == 0:
+            self.rx_msn[qn] += 1
+        if segment.msn != self.rx_msn[qn]:
+            raise ProtocolError("RFC 5041 4.3: MSN %d of QN %d, expected %d"
+                                % (segment.msn, qn, self.rx_msn[qn]))
+        if segment.mo != len(so_far) or segment.opcode != opcode:
+            raise ProtocolError("RFC 5041 5.2: MO %d, expected %d" % (segment.mo, len(so_far)))
+        if not segment.last and not segment.payload:
+            raise ProtocolError("RFC 5041 5.2: an empty segment within a message")
+        data = so_far + segment.payload
+        if not segment.last:
+            self.partial[qn] = (data, opcode)
+        else:
+            self.delivered(opcode, data, segment)
+
+    def delivered(self, opcode, data, segment):
+        if opcode == TERMINATE:
+            self.terminated = Terminate.unpack(data)
+        elif opcode == READ_REQUEST:
+            request = ReadRequest.unpack(data)
+            if self.auto_read:
+                self.respond_read(request)
+            else:
+                self.requests.append(request)
+        else:
+            self.inbox.append(Message(data, opcode, segment.inv_stag))
+
+    def recv(self, timeout=5.0):
+        """The next message sent to us."""
+        self.pump(lambda: self.inbox, timeout)
+        return self.inbox.popleft()
+
+    def until_end(self, timeout=10.0):
+        """Receives to the end of the stream; (Terminate or None, "fin" or "rst", octets of a cut FPDU)."""
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                self.handle(max(end - time.monotonic(), 0.01))
+            except Closed as how:
+                return self.terminated, how.how, how.within
+
+
+def answer(request):
+    """The reply that accepts a request, in its revision."""
+    return Startup(False, False, request.crc, False, request.rev, b"", request.enhanced,
+                   request.ord, request.ird, request.peer_to_peer, request.rtr)
+
+
+Startup.answer = staticmethod(answer)
