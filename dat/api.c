@@ -11,18 +11,18 @@
  * Tables of arena users have no NULL slot (dats_provider_uses_arena), so only what leaves the fast
  * path is tested for one (GEN-10).
  */
-#define CALL(handle, kind, slot, ...)                                                          \
-	do {                                                                                   \
-		const DAT_PROVIDER *provider = dat_arena_provider(handle);                     \
-                                                                                               \
-		if (unlikely(!provider)) {                                                     \
-			provider = dat_foreign_provider(handle);                               \
-			if (!provider)                                                         \
-				return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##kind); \
-			if (!provider->slot)                                                   \
-				return DAT_ERR(DAT_NOT_IMPLEMENTED, 0);                        \
-		}                                                                              \
-		return provider->slot((handle), ##__VA_ARGS__);                                \
+#define CALL(handle, kind, slot, ...)                                                  \
+	do {                                                                           \
+		const DAT_PROVIDER *provider = dat_arena_provider(handle), *foreign;   \
+                                                                                       \
+		if (likely(provider != NULL))                                          \
+			return provider->slot((handle), ##__VA_ARGS__);                \
+		foreign = dat_foreign_provider(handle);                                \
+		if (!foreign)                                                          \
+			return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##kind); \
+		if (!foreign->slot)                                                    \
+			return DAT_ERR(DAT_NOT_IMPLEMENTED, 0);                        \
+		return foreign->slot((handle), ##__VA_ARGS__);                         \
 	} while (0)
 
 /* An IA handle is a number; the provider's pointer behind it was good when it was published. */

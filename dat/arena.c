@@ -10,7 +10,6 @@
 
 #define RANGE_MAX ((size_t)16 << 30)
 #define RANGE_MIN ((size_t)64 << 20)
-#define LOW_PAGE  4096
 
 /*
  * Chunks that rest before one is granted again while fresh ones are left: a stale handle stays an
@@ -18,18 +17,17 @@
  */
 #define CHUNKS_AT_REST 256
 
-struct dat_arena dat_arena;
+/* No slot starts at an odd base: until there is a range nothing passes the test. */
+struct dat_arena dat_arena = { .base = 1 };
 
 static struct {
 	pthread_mutex_t lock;
-	size_t size; /* in bytes; read without the lock */
 	size_t num_chunks, num_fresh_taken;
 	uint32_t *next; /* links the resting chunks, oldest first */
 	uint32_t oldest, newest;
 	size_t num_resting;
 	const DAT_PROVIDER **users;
 	size_t num_users;
-	int num_foreign; /* registered entries of foreign modules; read without the lock */
 } arena = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /*
@@ -58,7 +56,7 @@ static int arena_reserve(void)
 	}
 	arena.num_chunks = size / DATS_CHUNK_SIZE;
 	__atomic_store_n(&dat_arena.base, (uintptr_t)range + misfit, __ATOMIC_RELEASE);
-	__atomic_store_n(&arena.size, size, __ATOMIC_RELEASE);
+	__atomic_store_n(&dat_arena.size, size, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -139,22 +137,6 @@ int dats_arena_holds(const void *handle)
 	return dat_arena_holds(handle);
 }
 
-const DAT_PROVIDER *dat_foreign_provider(const void *handle)
-{
-	uintptr_t value = (uintptr_t)handle;
-
-	if (likely(!__atomic_load_n(&arena.num_foreign, __ATOMIC_RELAXED)))
-		return NULL;
-	/* IA numbers and what else a program may take for a handle lie in the page that is never
-	 * mapped. */
-	if (value < LOW_PAGE || value % sizeof(void *))
-		return NULL;
-	/* In the range, but no object: the test has been made. */
-	if (value - dat_arena.base < __atomic_load_n(&arena.size, __ATOMIC_ACQUIRE))
-		return NULL;
-	return *(const DAT_PROVIDER *const *)handle;
-}
-
 /* Every slot of the table is a pointer to a function; two plain members come before them. */
 static int table_is_full(const DAT_PROVIDER *provider)
 {
@@ -208,7 +190,7 @@ int dat_arena_attach(const DAT_PROVIDER *provider)
 	pthread_mutex_lock(&arena.lock);
 	foreign = user_index(provider) == arena.num_users;
 	if (foreign)
-		__atomic_fetch_add(&arena.num_foreign, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&dat_arena.num_foreign, 1, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&arena.lock);
 	return foreign;
 }
@@ -220,7 +202,7 @@ void dat_arena_detach(const DAT_PROVIDER *provider, int foreign, int last)
 	pthread_mutex_lock(&arena.lock);
 	i = user_index(provider);
 	if (foreign)
-		__atomic_fetch_sub(&arena.num_foreign, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_sub(&dat_arena.num_foreign, 1, __ATOMIC_RELAXED);
 	if (last && i < arena.num_users)
 		arena.users[i] = arena.users[--arena.num_users];
 	pthread_mutex_unlock(&arena.lock);

@@ -23,7 +23,7 @@ struct dat_handle_slot {
 };
 
 /* Blocks come on demand and never go, so a reader needs no lock to walk them. */
-extern struct dat_handle_slot *dat_handle_blocks[DAT_HANDLE_NUM_BLOCKS];
+extern struct dat_handle_slot *dat_handle_blocks[DAT_HANDLE_NUM_BLOCKS] DAT_HIDDEN;
 
 /* The provider's IA behind a program's handle, NULL if the number is not live. */
 static inline DAT_IA_HANDLE dat_handle_to_ia(DAT_HANDLE handle)

@@ -13,6 +13,17 @@
 #include "dat/dats.h"
 #pragma GCC visibility pop
 
+/* For data: declared so, it is reached without a detour through the global offset table. */
+#define DAT_HIDDEN __attribute__((visibility("hidden")))
+
+#if defined(__SANITIZE_THREAD__)
+#define DAT_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DAT_TSAN 1
+#endif
+#endif
+
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 

@@ -26,7 +26,7 @@ struct dat_trace {
 	int to_stderr, to_syslog;
 };
 
-extern struct dat_trace dat_trace_state;
+extern struct dat_trace dat_trace_state DAT_HIDDEN;
 
 /* One line on standard error about a failure, said once, where it is first known. Keeps errno. */
 void dat_diag(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
