@@ -3,6 +3,7 @@
 #include "dat/arena.h"
 #include "dat/handle.h"
 #include "dat/registry.h"
+#include "dat/strerror.h"
 #include "dat/trace.h"
 
 #include <pthread.h>
@@ -128,7 +129,8 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
 	if (rc == DAT_SUCCESS)
 		dat_trace(DAT_TRC_NORMAL, "open %s: IA %lu", ia_name, (unsigned long)handle);
 	else
-		dat_trace(DAT_TRC_ERROR, "open %s %u.%u: 0x%x", ia_name, major, minor, rc);
+		dat_trace(DAT_TRC_ERROR, "open %s u%u.%u: 0x%x, %s: %s", ia_name, major, minor, rc,
+			  dat_type_text(rc), dat_subtype_text(rc));
 	return rc;
 }
 

@@ -3,6 +3,9 @@
 #ifndef DAT_INTERNAL_H
 #define DAT_INTERNAL_H
 
+/* First of all, for it chooses what the system's headers declare. */
+#include "config.h"
+
 #include <stddef.h>
 
 #define DATS_BUILDING_LIBDAT2
