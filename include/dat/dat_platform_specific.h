@@ -49,23 +49,31 @@
 #define UINT64_C(c) c##ULL
 #endif
 
+/** Unsigned integers of known size. */
 typedef uint32_t DAT_UINT32;
 typedef uint64_t DAT_UINT64;
+
+/** The largest unsigned integer that fits a context. */
 typedef unsigned long long DAT_UVERYLONG;
 
+/** Pointer to anything. */
 typedef void *DAT_PVOID;
+
+/** Physical address; kernel interface only. */
 typedef DAT_UINT64 DAT_PADDR;
 
+/** Socket addresses: any, and IPv6. */
 typedef struct sockaddr DAT_SOCK_ADDR;
 typedef struct sockaddr_in6 DAT_SOCK_ADDR6;
 
+/** Address families of adapters. */
 #define DAT_AF_INET  AF_INET
 #define DAT_AF_INET6 AF_INET6
 
-/* Alignment in bytes that suits every provider; see optimal_buffer_alignment. */
+/** Alignment in bytes that suits every provider; see optimal_buffer_alignment (IA-64). */
 #define DAT_OPTIMAL_ALIGNMENT 256
 
-/* An IA handle is a small number in the clothes of a pointer (GEN-17). */
+/** An adapter's handle is a small number in the clothes of a pointer (GEN-17). */
 #define DAT_IA_HANDLE_TO_UL(a) ((unsigned long)(a))
 #define DAT_UL_TO_IA_HANDLE(a) ((DAT_IA_HANDLE)(unsigned long)(a))
 
