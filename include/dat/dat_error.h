@@ -11,59 +11,67 @@
 /** Result of a call. A call succeeded if and only if it returned DAT_SUCCESS (GEN-2). */
 typedef DAT_UINT32 DAT_RETURN;
 
+/** Classes, bits 31 and 30. Only errors are returned (GEN-2, GEN-3). */
 #define DAT_CLASS_ERROR	  0x80000000
 #define DAT_CLASS_WARNING 0x40000000
 #define DAT_CLASS_SUCCESS 0x00000000
 
+/** Where type and subtype are (GEN-1). */
 #define DAT_TYPE_MASK	 0x3fff0000
 #define DAT_SUBTYPE_MASK 0x0000ffff
 
-#define DAT_GET_TYPE(status)	((DAT_UINT32)(status)&DAT_TYPE_MASK)
-#define DAT_GET_SUBTYPE(status) ((DAT_UINT32)(status)&DAT_SUBTYPE_MASK)
-#define DAT_IS_WARNING(status)	((DAT_UINT32)(status)&DAT_CLASS_WARNING)
+/** Type and subtype of a value: compare these rather than the whole (GEN-3). */
+#define DAT_GET_TYPE(status)	(DAT_TYPE_MASK & (DAT_UINT32)(status))
+#define DAT_GET_SUBTYPE(status) (DAT_SUBTYPE_MASK & (DAT_UINT32)(status))
 
+/** Not 0 for a warning; this interface returns none (GEN-2). */
+#define DAT_IS_WARNING(status) (DAT_CLASS_WARNING & (DAT_UINT32)(status))
+
+/** Types of a return value, bits 29 to 16 (GEN-4). */
 typedef enum dat_return_type {
 	DAT_SUCCESS = 0x00000000,
-	DAT_ABORT = 0x00010000,
-	DAT_CONN_QUAL_IN_USE = 0x00020000,
-	DAT_INSUFFICIENT_RESOURCES = 0x00030000,
-	DAT_INTERNAL_ERROR = 0x00040000,
-	DAT_INVALID_HANDLE = 0x00050000,
-	DAT_INVALID_PARAMETER = 0x00060000,
-	DAT_INVALID_STATE = 0x00070000,
-	DAT_LENGTH_ERROR = 0x00080000,
-	DAT_MODEL_NOT_SUPPORTED = 0x00090000,
-	DAT_PROVIDER_NOT_FOUND = 0x000a0000,
-	DAT_PRIVILEGES_VIOLATION = 0x000b0000,
-	DAT_PROTECTION_VIOLATION = 0x000c0000,
-	DAT_QUEUE_EMPTY = 0x000d0000,
-	DAT_QUEUE_FULL = 0x000e0000,
-	DAT_TIMEOUT_EXPIRED = 0x000f0000,
-	DAT_PROVIDER_ALREADY_REGISTERED = 0x00100000,
-	DAT_PROVIDER_IN_USE = 0x00110000,
-	DAT_INVALID_ADDRESS = 0x00120000,
-	DAT_INTERRUPTED_CALL = 0x00130000,
-	DAT_CONN_QUAL_UNAVAILABLE = 0x00140000,
-	DAT_RESERVED_LMR = 0x00150000,
-	DAT_PORT_IN_USE = 0x00160000,
-	DAT_COMM_NOT_SUPPORTED = 0x00170000,
-	DAT_EXTENSION_BASE = 0x10000000,
-	DAT_NOT_IMPLEMENTED = 0x3fff0000
+	DAT_ABORT = 0x00010000,			      /**< the object went away during the wait */
+	DAT_CONN_QUAL_IN_USE = 0x00020000,	      /**< somebody listens there */
+	DAT_INSUFFICIENT_RESOURCES = 0x00030000,      /**< subtype DAT_RESOURCE_ */
+	DAT_INTERNAL_ERROR = 0x00040000,	      /**< of the library or the device (GEN-5) */
+	DAT_INVALID_HANDLE = 0x00050000,	      /**< subtype DAT_INVALID_HANDLE_ */
+	DAT_INVALID_PARAMETER = 0x00060000,	      /**< subtype DAT_INVALID_ARGn, the n-th */
+	DAT_INVALID_STATE = 0x00070000,		      /**< subtype DAT_INVALID_STATE_ */
+	DAT_LENGTH_ERROR = 0x00080000,		      /**< lengths do not fit */
+	DAT_MODEL_NOT_SUPPORTED = 0x00090000,	      /**< a model, flag or attribute (GEN-10) */
+	DAT_PROVIDER_NOT_FOUND = 0x000a0000,	      /**< subtype tells what did not match */
+	DAT_PRIVILEGES_VIOLATION = 0x000b0000,	      /**< subtype DAT_PRIVILEGES_ */
+	DAT_PROTECTION_VIOLATION = 0x000c0000,	      /**< zones differ */
+	DAT_QUEUE_EMPTY = 0x000d0000,		      /**< returned bare (EVD-1) */
+	DAT_QUEUE_FULL = 0x000e0000,		      /**< of software events */
+	DAT_TIMEOUT_EXPIRED = 0x000f0000,	      /**< returned bare (EVD-1) */
+	DAT_PROVIDER_ALREADY_REGISTERED = 0x00100000, /**< the key is taken */
+	DAT_PROVIDER_IN_USE = 0x00110000,	      /**< an adapter is open */
+	DAT_INVALID_ADDRESS = 0x00120000,	      /**< subtype DAT_INVALID_ADDRESS_ */
+	DAT_INTERRUPTED_CALL = 0x00130000,	      /**< by a signal */
+	DAT_CONN_QUAL_UNAVAILABLE = 0x00140000,	      /**< none is left */
+	DAT_RESERVED_LMR = 0x00150000,		      /**< kernel only */
+	DAT_PORT_IN_USE = 0x00160000,		      /**< of a common service point */
+	DAT_COMM_NOT_SUPPORTED = 0x00170000,	      /**< the communicator */
+	DAT_EXTENSION_BASE = 0x10000000,	      /**< types of extensions */
+	DAT_NOT_IMPLEMENTED = 0x3fff0000	      /**< a whole function (GEN-10) */
 } DAT_RETURN_TYPE;
 
+/** Other name of DAT_PROVIDER_NOT_FOUND. */
 #define DAT_NAME_NOT_FOUND DAT_PROVIDER_NOT_FOUND
 
+/** Subtypes of a return value, bits 15 to 0 (GEN-6). */
 typedef enum dat_return_subtype {
 	DAT_NO_SUBTYPE = 0,
 	DAT_SUB_INTERRUPTED = 1,
-	DAT_RESOURCE_MEMORY = 2,
-	DAT_RESOURCE_DEVICE = 3,
-	DAT_RESOURCE_TEP = 4,
-	DAT_RESOURCE_TEVD = 5,
+	DAT_RESOURCE_MEMORY = 2, /**< host memory */
+	DAT_RESOURCE_DEVICE = 3, /**< table of the device */
+	DAT_RESOURCE_TEP = 4,	 /**< transport endpoint */
+	DAT_RESOURCE_TEVD = 5,	 /**< completion queue or channel */
 	DAT_RESOURCE_PROTECTION_DOMAIN = 6,
 	DAT_RESOURCE_MEMORY_REGION = 7,
 	DAT_RESOURCE_ERROR_HANDLER = 8,
-	DAT_RESOURCE_CREDITS = 9,
+	DAT_RESOURCE_CREDITS = 9, /**< depth of RDMA reads */
 	DAT_RESOURCE_SRQ = 10,
 	DAT_INVALID_HANDLE_IA = 11,
 	DAT_INVALID_HANDLE_EP = 12,
@@ -81,7 +89,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_HANDLE_EVD_ASYNC = 24,
 	DAT_INVALID_HANDLE_SRQ = 25,
 	DAT_INVALID_HANDLE_CSP = 26,
-	DAT_INVALID_HANDLE1 = 27,
+	DAT_INVALID_HANDLE1 = 27, /**< no particular kind */
 	DAT_INVALID_HANDLE2 = 28,
 	DAT_INVALID_HANDLE3 = 29,
 	DAT_INVALID_HANDLE4 = 30,
@@ -111,7 +119,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_STATE_EP_COMPLPENDING = 54,
 	DAT_INVALID_STATE_EP_DISCPENDING = 55,
 	DAT_INVALID_STATE_EP_PROVIDERCONTROL = 56,
-	DAT_INVALID_STATE_EP_NOTREADY = 57,
+	DAT_INVALID_STATE_EP_NOTREADY = 57, /**< zone or dispatcher missing */
 	DAT_INVALID_STATE_EP_RECV_WATERMARK = 58,
 	DAT_INVALID_STATE_EP_PZ = 59,
 	DAT_INVALID_STATE_EP_EVD_REQUEST = 60,
@@ -132,7 +140,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_STATE_EVD_CONFIG_NOTIFY = 75,
 	DAT_INVALID_STATE_EVD_CONFIG_SOLICITED = 76,
 	DAT_INVALID_STATE_EVD_CONFIG_THRESHOLD = 77,
-	DAT_INVALID_STATE_EVD_WAITER = 78,
+	DAT_INVALID_STATE_EVD_WAITER = 78, /**< a thread is waiting */
 	DAT_INVALID_STATE_EVD_ASYNC = 79,
 	DAT_INVALID_STATE_IA_IN_USE = 80,
 	DAT_INVALID_STATE_LMR_IN_USE = 81,
