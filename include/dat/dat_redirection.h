@@ -12,6 +12,13 @@
 
 DAT_BEGIN_DECLS
 
+/*
+ * Types of the slots. Parameters and results are those of the call of the same name, but that an
+ * adapter is the provider's own pointer, not its number. Our providers leave no slot NULL; where a
+ * foreign one does, the call answers DAT_NOT_IMPLEMENTED (GEN-10).
+ */
+
+/** Type of dat_ia_openv itself; no slot has it. */
 typedef DAT_RETURN (*DAT_IA_OPENV_FUNC)(IN const DAT_NAME_PTR provider,
 					IN DAT_COUNT asynch_evd_min_qlen,
 					INOUT DAT_EVD_HANDLE *asynch_evd_handle,
@@ -241,6 +248,7 @@ typedef DAT_RETURN (*DAT_IA_HA_RELATED_FUNC)(IN DAT_IA_HANDLE ia_handle,
 typedef DAT_RETURN (*DAT_HANDLE_EXTENDEDOP_FUNC)(IN DAT_HANDLE handle, IN DAT_EXTENDED_OP operation,
 						 IN va_list args);
 
+/** Dispatch table of a provider. The order of its slots never changes. */
 typedef struct dat_provider {
 	const char *device_name;
 	DAT_PVOID extension;
@@ -327,7 +335,10 @@ typedef struct dat_provider {
 
 DAT_END_DECLS
 
-/** The table that serves a handle: the first word of the object (GEN-16). */
+/**
+ * The table that serves an object, whose first word points to it (GEN-16). In the macros below an
+ * adapter is the provider's pointer.
+ */
 #define DAT_HANDLE_TO_PROVIDER(handle) (*(DAT_PROVIDER **)(handle))
 
 #define DAT_IA_QUERY(ia, evd, ia_msk, ia_ptr, p_msk, p_ptr)                                    \
@@ -509,6 +520,7 @@ DAT_END_DECLS
 #define DAT_HANDLE_EXTENDEDOP(handle, op, args) \
 	(*DAT_HANDLE_TO_PROVIDER(handle)->handle_extendedop_func)((handle), (op), (args))
 
+/** Ask one provider about the other; released headers had it wrong (HA-2). */
 #define DAT_IA_HA_RELATED(ia, name, answer) \
 	(*DAT_HANDLE_TO_PROVIDER(ia)->ia_ha_related_func)((ia), (name), (answer))
 
