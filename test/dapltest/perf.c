@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "config.h"
+
+#include "perf.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "clock.h"
+
+#define MB 1048576.0
+
+/* Operations in flight when the command line does not say. */
+#define DEFAULT_PIPELINE 256
+
+/* ---- making and connecting ---- */
+
+static DAT_MEM_PRIV_FLAGS privileges_of(const struct dt_perf *perf)
+{
+	bool is_read = perf->params->ops[0].xfer == DT_XFER_RR;
+	unsigned int flags;
+
+	if (perf->am_server)
+		flags = is_read ? DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG
+				: DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	else if (is_read && perf->ia->provider.rdma_write_for_rdma_read_req)
+		flags = DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	else
+		flags = is_read ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG : DAT_MEM_PRIV_LOCAL_READ_FLAG;
+	return (DAT_MEM_PRIV_FLAGS)flags;
+}
+
+static uint32_t choose_pipeline(const struct dt_perf *perf)
+{
+	uint32_t limit = (uint32_t)perf->ia->attr.max_dto_per_ep;
+	uint32_t wanted = perf->params->pipeline ? perf->params->pipeline : DEFAULT_PIPELINE;
+
+	if (wanted > (uint32_t)perf->ia->attr.max_evd_qlen)
+		wanted = (uint32_t)perf->ia->attr.max_evd_qlen;
+	return wanted < limit ? wanted : limit;
+}
+
+static struct dt_link_needs needs_of(const struct dt_perf *perf)
+{
+	const struct dt_op *op = &perf->params->ops[0];
+	bool is_read = op->xfer == DT_XFER_RR;
+	struct dt_link_needs needs = { .qos = perf->params->qos };
+
+	if (perf->am_server) {
+		needs.reads_in = is_read ? perf->pipeline : 0;
+		return needs;
+	}
+	needs.requests = perf->pipeline;
+	needs.reads_out = is_read ? perf->pipeline : 0;
+	*(is_read ? &needs.read_segs : &needs.write_segs) = op->num_segs;
+	return needs;
+}
+
+static int check_size(const struct dt_perf *perf)
+{
+	const struct dt_op *op = &perf->params->ops[0];
+	uint64_t size = (uint64_t)op->seg_size * op->num_segs;
+
+	if (size <= perf->ia->attr.max_rdma_size)
+		return 0;
+	return dt_fail(perf->actor, "buffer too large: 0x%llx (maximum: 0x%lx bytes)",
+		       (unsigned long long)size, (unsigned long)perf->ia->attr.max_rdma_size);
+}
+
+static int create(struct dt_perf *perf, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE server_cm)
+{
+	const struct dt_op *op = &perf->params->ops[0];
+	struct dt_actor *actor = perf->actor;
+	struct dt_link_needs needs;
+
+	perf->pipeline = choose_pipeline(perf);
+	perf->posted_ns = calloc(perf->pipeline, sizeof(*perf->posted_ns));
+	if (!perf->posted_ns)
+		return dt_fail(actor, "no memory for %u operations in flight", perf->pipeline);
+	perf->evds.cm = server_cm;
+	if (check_size(perf) ||
+	    (!server_cm && dt_evd_create(actor, perf->ia, "conn", 4, DAT_HANDLE_NULL,
+					 DAT_EVD_CONNECTION_FLAG, &perf->evds.cm)) ||
+	    dt_evd_create(actor, perf->ia, "recv", 1, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+			  &perf->evds.recv) ||
+	    dt_evd_create(actor, perf->ia, "request", perf->am_server ? 1 : perf->pipeline,
+			  DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &perf->evds.request) ||
+	    dt_pool_create(actor, &perf->pool, perf->ia, pz, op->num_segs, op->seg_size,
+			   !perf->am_server, privileges_of(perf)))
+		return -1;
+	perf->reaper = (struct dt_reaper){ perf->params->poll ? DT_REAP_POLL : DT_REAP_WAIT,
+					   perf->evds.request, DAT_HANDLE_NULL };
+	needs = needs_of(perf);
+	return dt_link_create(actor, &perf->link, perf->ia, pz, &perf->evds, &needs);
+}
+
+int dt_perf_create(struct dt_perf *perf, struct dt_actor *actor, const struct dt_ia *ia,
+		   DAT_PZ_HANDLE pz, const struct dt_params *params, DAT_EVD_HANDLE server_cm)
+{
+	memset(perf, 0, sizeof(*perf));
+	perf->actor = actor;
+	perf->ia = ia;
+	perf->params = params;
+	perf->am_server = server_cm != DAT_HANDLE_NULL;
+	if (!create(perf, pz, server_cm))
+		return 0;
+	dt_perf_destroy(perf);
+	return -1;
+}
+
+void dt_perf_destroy(struct dt_perf *perf)
+{
+	dt_link_free(perf->actor, &perf->link);
+	dt_pool_destroy(perf->actor, &perf->pool);
+	dt_evd_free(perf->actor, "request", &perf->evds.request);
+	dt_evd_free(perf->actor, "recv", &perf->evds.recv);
+	if (!perf->am_server)
+		dt_evd_free(perf->actor, "conn", &perf->evds.cm);
+	free(perf->posted_ns);
+	perf->posted_ns = NULL;
+}
+
+struct dt_link *dt_perf_link(void *perf, uint32_t index)
+{
+	(void)index;
+	return &((struct dt_perf *)perf)->link;
+}
+
+int dt_perf_connect(struct dt_perf *perf, const struct sockaddr_storage *address,
+		    const struct dt_reply *reply)
+{
+	uint64_t deadline = dt_deadline_s(perf->params->timeout_s);
+	const struct dt_hello hello = { reply->session, 0 };
+	const struct dt_op *op = &perf->params->ops[0];
+
+	perf->remote = reply->target;
+	if (perf->remote.segment_length != op->seg_size * op->num_segs)
+		return dt_fail(perf->actor, "the server offers %u bytes instead of %u",
+			       (unsigned int)perf->remote.segment_length,
+			       op->seg_size * op->num_segs);
+	dt_debug(1, "%s: Connect on port 0x%llx", perf->actor->who,
+		 (unsigned long long)reply->port);
+	if (dt_link_connect(perf->actor, &perf->link, address, reply->port, deadline,
+			    perf->params->qos, &hello))
+		return -1;
+	return dt_link_await_up(perf->actor, &perf->link, perf->evds.cm, deadline);
+}
+
+void dt_perf_close(struct dt_perf *perf, bool graceful)
+{
+	uint64_t deadline = dt_deadline_s(perf->params->timeout_s);
+
+	if (!perf->am_server)
+		dt_link_disconnect(perf->actor, &perf->link, graceful);
+	if (!dt_link_await_down(perf->actor, &perf->link, perf->evds.cm, deadline))
+		return;
+	dt_fail(perf->actor, "the connection did not end within the time limit");
+	dt_link_disconnect(perf->actor, &perf->link, false);
+}
+
+/* ---- measuring ---- */
+
+static void times_add(struct dt_times *times, uint64_t ns)
+{
+	if (!times->count || ns < times->min_ns)
+		times->min_ns = ns;
+	if (ns > times->max_ns)
+		times->max_ns = ns;
+	times->sum_ns += ns;
+	times->count++;
+}
+
+/* How often this thread has lost the processor so far, willingly or not. */
+static uint64_t count_switches(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_THREAD, &usage))
+		return 0;
+	return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+}
+
+static void call_add(struct dt_call_times *calls, uint64_t ns, uint64_t switches)
+{
+	times_add(switches ? &calls->disturbed : &calls->undisturbed, ns);
+	calls->switches += switches;
+}
+
+static int post_one(struct dt_perf *perf)
+{
+	bool is_read = perf->params->ops[0].xfer == DT_XFER_RR;
+	DAT_DTO_COOKIE cookie = { .as_64 = perf->posts.undisturbed.count +
+					   perf->posts.disturbed.count };
+	DAT_RETURN ret;
+
+	ret = (is_read ? dat_ep_post_rdma_read : dat_ep_post_rdma_write)(
+		perf->link.ep, (DAT_COUNT)perf->pool.num_segs, perf->pool.iov, cookie,
+		&perf->remote, DAT_COMPLETION_DEFAULT_FLAG);
+	if (ret == DAT_SUCCESS)
+		return 0;
+	return dt_fail_dat(perf->actor, ret, "Post %llu: dat_ep_post_rdma_%s",
+			   (unsigned long long)cookie.as_64, is_read ? "read" : "write");
+}
+
+static int reap_one(struct dt_perf *perf, uint64_t deadline, uint32_t sequence)
+{
+	const struct dt_op *op = &perf->params->ops[0];
+	DAT_DTO_COMPLETION_EVENT_DATA dto;
+
+	if (dt_reap_success(perf->actor, &perf->reaper, dt_xfer_name(op->xfer), deadline, &dto))
+		return -1;
+	if (dto.ep_handle != perf->link.ep || dto.user_cookie.as_64 != sequence ||
+	    dto.transfered_length != op->seg_size * op->num_segs)
+		return dt_fail(perf->actor,
+			       "Cookie mismatch (got %llx wanted %x) or Length "
+			       "mismatch (xfer 0x%x wanted 0x%x)",
+			       (unsigned long long)dto.user_cookie.as_64, sequence,
+			       (unsigned int)dto.transfered_length, op->seg_size * op->num_segs);
+	return 0;
+}
+
+/* Where the measuring stands: the end of one call is the start of the next. */
+struct progress {
+	uint32_t posted;
+	uint32_t reaped;
+	uint64_t now_ns;
+	uint64_t switches;
+	uint64_t alive_due_ns;
+};
+
+static uint64_t call_ended(struct dt_call_times *calls, struct progress *at)
+{
+	uint64_t now = dt_now_ns(), switches = count_switches();
+	uint64_t spent = now - at->now_ns;
+
+	call_add(calls, spent, switches - at->switches);
+	at->switches = switches;
+	at->now_ns = now;
+	return now;
+}
+
+static int fill_pipeline(struct dt_perf *perf, struct progress *at)
+{
+	while (at->posted < perf->params->iterations && at->posted - at->reaped < perf->pipeline) {
+		perf->posted_ns[at->posted % perf->pipeline] = at->now_ns;
+		if (post_one(perf))
+			return -1;
+		call_ended(&perf->posts, at);
+		at->posted++;
+	}
+	return 0;
+}
+
+static uint64_t alive_interval_ns(const struct dt_perf *perf)
+{
+	return (uint64_t)perf->params->timeout_s * 1000000000u / 4;
+}
+
+/* Tells the server in good time that it must not give this client up. */
+static int stay_alive(struct dt_perf *perf, struct dt_control *control, struct progress *at)
+{
+	if (at->now_ns < at->alive_due_ns)
+		return 0;
+	at->alive_due_ns = at->now_ns + alive_interval_ns(perf);
+	return dt_control_send(control, dt_alive_encode(dt_control_buffer(control)));
+}
+
+static int measure(struct dt_perf *perf, struct dt_control *control, struct progress *at)
+{
+	uint64_t timeout_ns = (uint64_t)perf->params->timeout_s * 1000000000u;
+
+	while (at->reaped < perf->params->iterations) {
+		uint64_t ended;
+
+		if (fill_pipeline(perf, at) || reap_one(perf, at->now_ns + timeout_ns, at->reaped))
+			return -1;
+		ended = call_ended(&perf->reaps, at);
+		times_add(&perf->latency, ended - perf->posted_ns[at->reaped % perf->pipeline]);
+		at->reaped++;
+		if (stay_alive(perf, control, at))
+			return -1;
+	}
+	return 0;
+}
+
+int dt_perf_run(struct dt_perf *perf, struct dt_control *control)
+{
+	uint64_t cpu_ns = dt_cpu_ns(), started_ns = dt_now_ns();
+	struct progress at = {
+		.now_ns = started_ns,
+		.switches = count_switches(),
+		.alive_due_ns = started_ns + alive_interval_ns(perf),
+	};
+
+	dt_debug(1, "%s: Begin...", perf->actor->who);
+	if (measure(perf, control, &at))
+		return -1;
+	perf->elapsed_ns = at.now_ns - started_ns;
+	perf->cpu_ns = dt_cpu_ns() - cpu_ns;
+	return 0;
+}
+
+/* ---- results ---- */
+
+static void print_times(const struct dt_times *times)
+{
+	if (!times->count)
+		return;
+	dt_say("    Arithmetic mean      : %.2f us",
+	       (double)times->sum_ns / (double)times->count / 1e3);
+	dt_say("    maximum              : %.2f us", (double)times->max_ns / 1e3);
+	dt_say("    minimum              : %.2f us", (double)times->min_ns / 1e3);
+}
+
+static void print_calls(const char *title, const char *what, const struct dt_call_times *calls)
+{
+	dt_say("%s", title);
+	dt_say("    %llu %s without context switches", (unsigned long long)calls->undisturbed.count,
+	       what);
+	print_times(&calls->undisturbed);
+	dt_say("    %llu %s with context switches", (unsigned long long)calls->disturbed.count,
+	       what);
+	print_times(&calls->disturbed);
+	dt_say("    %llu number of context switches", (unsigned long long)calls->switches);
+}
+
+void dt_perf_print(const struct dt_perf *perf)
+{
+	const struct dt_op *op = &perf->params->ops[0];
+	double seconds = (double)perf->elapsed_ns / 1e9;
+	double megabytes = (double)perf->params->iterations * op->seg_size * op->num_segs / MB;
+	double cpu = 100.0 * (double)perf->cpu_ns / (double)perf->elapsed_ns;
+
+	dt_say("------------------------- Statistics -------------------------");
+	dt_say("    Mode                 : %s", perf->params->poll ? "polling" : "blocking");
+	dt_say("    Operation Type       : %s", dt_xfer_name(op->xfer));
+	dt_say("    Number of Operations : %u", perf->params->iterations);
+	dt_say("    Segment Size         : %u", op->seg_size);
+	dt_say("    Number of Segments   : %u ", op->num_segs);
+	dt_say("    Pipeline Length      : %u", perf->pipeline);
+	dt_say("    Total Time           : %.2f sec", seconds);
+	dt_say("    Total Data Exchanged : %.2f MB", megabytes);
+	dt_say("    CPU Utilization      : %.2f", cpu);
+	dt_say("    Operation Throughput : %.2f ops/sec",
+	       (double)perf->params->iterations / seconds);
+	dt_say("    Bandwidth            : %.2f MB/sec", megabytes / seconds);
+	dt_say("Latency");
+	print_times(&perf->latency);
+	print_calls("Time Per Post", "posts", &perf->posts);
+	print_calls("Time Per Reap", "reaps", &perf->reaps);
+	dt_say("NOTE: 1 MB = 1024 KB = 1048576 B ");
+	dt_say("---------------------------------------------------------------------");
+}
