@@ -35,7 +35,7 @@ typedef enum dat_return_type {
 	DAT_INSUFFICIENT_RESOURCES = 0x00030000,      /**< subtype DAT_RESOURCE_ */
 	DAT_INTERNAL_ERROR = 0x00040000,	      /**< of the library or the device (GEN-5) */
 	DAT_INVALID_HANDLE = 0x00050000,	      /**< subtype DAT_INVALID_HANDLE_ */
-	DAT_INVALID_PARAMETER = 0x00060000,	      /**< subtype DAT_INVALID_ARGn, the n-th */
+	DAT_INVALID_PARAMETER = 0x00060000,	      /**< subtype DAT_INVALID_ARG1 to 10 */
 	DAT_INVALID_STATE = 0x00070000,		      /**< subtype DAT_INVALID_STATE_ */
 	DAT_LENGTH_ERROR = 0x00080000,		      /**< lengths do not fit */
 	DAT_MODEL_NOT_SUPPORTED = 0x00090000,	      /**< a model, flag or attribute (GEN-10) */
