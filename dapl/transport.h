@@ -2,25 +2,26 @@
 /*
  * The contract between the provider core and a transport.
  *
- * A transport supplies one const struct dapl_transport; the core calls down through its tables and the
- * transport calls up through struct tp_upcalls. A module is the core linked with one transport. This
- * header is all a transport may know of the core.
+ * A transport supplies one const struct dapl_transport; the core calls down through its tables and
+ * the transport calls up through struct tp_upcalls. A module is the core linked with one transport.
+ * This header is all a transport may know of the core.
  *
  * General rules
  *
  * - Every function that can fail returns 0 (or a count) or a negative errno. The core alone speaks
  *   DAT_RETURN. The transport logs why, once, where it first knows (dapl_err in dapl/trace.h), with
  *   object, peer, errno text and the limit that was hit.
- * - No slot is NULL. A transport that lacks a function fills the slot with the typed stub of
- *   dapl/stubs.h, which answers -EOPNOTSUPP, and reports the lack in struct tp_device_attr.
- * - Objects are allocated by the transport, which embeds the tp_* base first in its own structure. The
- *   transport fills all members of the base; members marked "core" are the core's to read and write.
- * - Locks. "EP lock" below is the core's lock of one endpoint: calls marked so are serialised per QP
- *   and direction by the core. A transport never calls up while it holds a lock of its own, except
+ * - No slot is NULL. A function that a transport lacks answers -EOPNOTSUPP, and the lack shows in
+ * struct tp_device_attr.
+ * - Objects are allocated by the transport, which embeds the tp_* base first in its own structure.
+ * The transport fills all members of the base; members marked "core" are the core's to read and
+ * write.
+ * - Locks. "EP lock" below is the core's lock of one endpoint: calls marked so are serialised per
+ * QP and direction by the core. A transport never calls up while it holds a lock of its own, except
  *   cq_event. A transport's own locks nest inside the core's.
- * - Threads. Each open device has one service thread, the loop. Everything that takes time or calls up
- *   (connection management, asynchronous errors) runs there. Polling threads only move data; when they
- *   find a broken connection they hand the rest to the loop (dapl_loop_post).
+ * - Threads. Each open device has one service thread, the loop. Everything that takes time or calls
+ * up (connection management, asynchronous errors) runs there. Polling threads only move data; when
+ * they find a broken connection they hand the rest to the loop (dapl_loop_post).
  * - Teardown is close, stop, free: destroy functions stop new work, wait until no callback of the
  *   object runs on another thread, and free. Called on the loop itself they do not wait for it.
  */
@@ -46,7 +47,8 @@ struct tp_qp;
 struct tp_listener;
 struct tp_conn;
 
-/* ---- Work requests and completions ---------------------------------------------------------------- */
+/* ---- Work requests and completions
+ * ---------------------------------------------------------------- */
 
 /* One local segment; the layout of DAT_LMR_TRIPLET and of a verbs scatter/gather element. */
 struct tp_sge {
@@ -106,7 +108,8 @@ struct tp_wc {
 	uint32_t byte_len; /* bytes received; valid for a successful receive */
 };
 
-/* ---- Device ------------------------------------------------------------------------------------------ */
+/* ---- Device
+ * ------------------------------------------------------------------------------------------ */
 
 struct tp_device_attr {
 	struct sockaddr_storage addr; /* the IA's own address, port 0 */
@@ -115,7 +118,8 @@ struct tp_device_attr {
 	uint32_t max_qp, max_qp_wr; /* WRs of one direction of one QP */
 	uint32_t max_sge;	    /* segments of a send or receive */
 	uint32_t max_sge_read, max_sge_write;
-	uint32_t max_read_in, max_read_out; /* reads outstanding per QP, as target and as originator */
+	uint32_t max_read_in,
+		max_read_out; /* reads outstanding per QP, as target and as originator */
 	uint32_t max_cq, max_cqe;
 	uint32_t max_mr, max_pd;
 	uint64_t max_mr_size;
@@ -129,8 +133,8 @@ struct tp_device_attr {
 };
 
 struct tp_device_init {
-	const char *ia_name;	     /* valid during open */
-	const char *params;	     /* field 7 of the dat.conf entry, never NULL; valid during open */
+	const char *ia_name; /* valid during open */
+	const char *params;  /* field 7 of the dat.conf entry, never NULL; valid during open */
 	const struct tp_upcalls *up; /* valid until close returned */
 	struct dapl_loop *loop;	     /* ditto */
 	void *owner;		     /* the core's IA, handed back in upcalls */
@@ -145,8 +149,9 @@ struct tp_device {
 
 struct dapl_device_ops {
 	/*
-	 * Opens the adapter that ia_name and params name. May block shortly. No lock held. Errors: -ENODEV,
-	 * -EADDRNOTAVAIL (no such device, interface or address), -ENOMEM, -EMFILE, -EINVAL (params).
+	 * Opens the adapter that ia_name and params name. May block shortly. No lock held. Errors:
+	 * -ENODEV, -EADDRNOTAVAIL (no such device, interface or address), -ENOMEM, -EMFILE, -EINVAL
+	 * (params).
 	 */
 	int (*open)(const struct tp_device_init *init, struct tp_device **dev);
 	/* All other objects of the device are gone. Stops its watches and timers, frees it. */
@@ -155,7 +160,8 @@ struct dapl_device_ops {
 	void (*query)(struct tp_device *dev, struct tp_device_attr *attr);
 };
 
-/* ---- Memory ------------------------------------------------------------------------------------------- */
+/* ---- Memory
+ * ------------------------------------------------------------------------------------------- */
 
 struct tp_pd {
 	struct tp_device *dev;
@@ -191,23 +197,26 @@ struct tp_mr {
 
 struct dapl_mr_ops {
 	/*
-	 * Registers [addr, addr + length). -EFAULT: not mapped, or not writable although LOCAL_WRITE was asked
-	 * (LMR-6); -ENOMEM: host memory; -EAGAIN: the pinning limit; -ENOSPC: no key left. No lock held.
+	 * Registers [addr, addr + length). -EFAULT: not mapped, or not writable although
+	 * LOCAL_WRITE was asked (LMR-6); -ENOMEM: host memory; -EAGAIN: the pinning limit; -ENOSPC:
+	 * no key left. No lock held.
 	 */
 	int (*reg)(struct tp_pd *pd, const struct tp_mr_attr *attr, struct tp_mr **mr);
 	/*
-	 * After return neither key is valid and no access by the transport to the memory is in progress
-	 * (LMR-34, LMR-36, LMR-37). Posted work that refers to it fails when its turn comes. A key value is
-	 * not given out again at once (LMR-38).
+	 * After return neither key is valid and no access by the transport to the memory is in
+	 * progress (LMR-34, LMR-36, LMR-37). Posted work that refers to it fails when its turn
+	 * comes. A key value is not given out again at once (LMR-38).
 	 */
 	void (*dereg)(struct tp_mr *mr);
 };
 
-/* ---- Completion queues --------------------------------------------------------------------------------- */
+/* ---- Completion queues
+ * --------------------------------------------------------------------------------- */
 
 enum tp_arm {
 	TP_ARM_WAITER, /* the caller goes to sleep on fd() and polls as soon as it is readable */
-	TP_ARM_NOTIFY, /* nobody sleeps: the transport makes progress by itself and calls cq_event */
+	TP_ARM_NOTIFY, /* nobody sleeps: the transport makes progress by itself and calls cq_event
+			*/
 };
 
 struct tp_cq {
@@ -221,27 +230,31 @@ struct dapl_cq_ops {
 	int (*create)(struct tp_device *dev, uint32_t cqe, void *owner, struct tp_cq **cq);
 	/* No QP refers to it any more. */
 	void (*destroy)(struct tp_cq *cq);
-	/* Keeps every completion, also those that arrive meanwhile (EVD-75). EVD lock held. -ENOMEM. */
+	/* Keeps every completion, also those that arrive meanwhile (EVD-75). EVD lock held.
+	 * -ENOMEM. */
 	int (*resize)(struct tp_cq *cq, uint32_t cqe);
 	/*
-	 * Takes the oldest completion: 1, or 0 if there is none. An empty queue makes the caller drive the
-	 * connections that feed it first (EVD-67). The hot path: no allocation, no system call but the
-	 * transport's own I/O, no lock that other queues share. EVD lock held.
+	 * Takes the oldest completion: 1, or 0 if there is none. An empty queue makes the caller
+	 * drive the connections that feed it first (EVD-67). The hot path: no allocation, no system
+	 * call but the transport's own I/O, no lock that other queues share. EVD lock held.
 	 */
 	int (*poll)(struct tp_cq *cq, struct tp_wc *wc);
 	/*
-	 * Asks to hear of the next completion added after this call, once. With TP_ARM_WAITER by fd()
-	 * becoming readable or by cq_event, whichever the transport has; with TP_ARM_NOTIFY by cq_event.
-	 * Poll again after arming: what came before is not announced. EVD lock held.
+	 * Asks to hear of the next completion added after this call, once. With TP_ARM_WAITER by
+	 * fd() becoming readable or by cq_event, whichever the transport has; with TP_ARM_NOTIFY by
+	 * cq_event. Poll again after arming: what came before is not announced. EVD lock held.
 	 */
 	void (*arm)(struct tp_cq *cq, enum tp_arm how);
-	/* The waiter woke up, for whatever reason; consumes what made fd() readable if need be. EVD lock held. */
+	/* The waiter woke up, for whatever reason; consumes what made fd() readable if need be. EVD
+	 * lock held. */
 	void (*disarm)(struct tp_cq *cq);
-	/* The descriptor a waiter sleeps on (input readiness), constant for the CQ's life; -1: cq_event only. */
+	/* The descriptor a waiter sleeps on (input readiness), constant for the CQ's life; -1:
+	 * cq_event only. */
 	int (*fd)(struct tp_cq *cq);
 };
 
-/* ---- Queue pairs ----------------------------------------------------------------------------------------- */
+/* ---- Queue pairs
+ * ----------------------------------------------------------------------------------------- */
 
 enum {
 	TP_QP_PD = 0x01,
@@ -269,39 +282,46 @@ struct tp_qp {
 };
 
 /*
- * A QP is idle (receives may be posted and stay), connected (by cm, below), or in error. Entering error
- * completes everything outstanding once, in posting order per direction, finished work with its own status
- * and the rest TP_WC_FLUSHED (FL-1 to FL-4); posts to a QP in error are accepted and flushed in their turn
- * (FL-8). A connection attempt that fails puts the QP in error as well (FL-9).
+ * A QP is idle (receives may be posted and stay), connected (by cm, below), or in error. Entering
+ * error completes everything outstanding once, in posting order per direction, finished work with
+ * its own status and the rest TP_WC_FLUSHED (FL-1 to FL-4); posts to a QP in error are accepted and
+ * flushed in their turn (FL-8). A connection attempt that fails puts the QP in error as well
+ * (FL-9).
  */
 struct dapl_qp_ops {
 	/* A new idle QP. -ENOMEM, -EMFILE. No lock held. */
-	int (*create)(struct tp_device *dev, const struct tp_qp_attr *attr, void *owner, struct tp_qp **qp);
+	int (*create)(struct tp_device *dev, const struct tp_qp_attr *attr, void *owner,
+		      struct tp_qp **qp);
 	/*
-	 * Changes the members of attr that mask names, all or none, on an idle QP; posted receives stay
-	 * posted (EP-63). The core has checked that no limit falls below what is posted. EP lock held.
+	 * Changes the members of attr that mask names, all or none, on an idle QP; posted receives
+	 * stay posted (EP-63). The core has checked that no limit falls below what is posted. EP
+	 * lock held.
 	 */
 	int (*modify)(struct tp_qp *qp, const struct tp_qp_attr *attr, uint32_t mask);
 	/*
-	 * Error -> idle, both queues empty; no completion of older work appears after return (EP-108,
-	 * EP-109). The QP has no connection any more. No lock held; may block shortly.
+	 * Error -> idle, both queues empty; no completion of older work appears after return
+	 * (EP-108, EP-109). The QP has no connection any more. No lock held; may block shortly.
 	 */
 	int (*reset)(struct tp_qp *qp);
-	/* Any state, connection released. No completion appears after return (EP-113). No lock held. */
+	/* Any state, connection released. No completion appears after return (EP-113). No lock
+	 * held. */
 	void (*destroy)(struct tp_qp *qp);
 	/*
-	 * Posts one request; connected or error state only. The core has checked the number of outstanding
-	 * requests, segments and the length. Bad keys are reported by completion (DTO-83). -ENOMEM: no room,
-	 * -ENOTCONN: idle. EP lock held; never blocks.
+	 * Posts one request; connected or error state only. The core has checked the number of
+	 * outstanding requests, segments and the length. Bad keys are reported by completion
+	 * (DTO-83). -ENOMEM: no room, -ENOTCONN: idle. EP lock held; never blocks.
 	 */
 	int (*post_send)(struct tp_qp *qp, const struct tp_wr *wr);
 	/* Posts one receive, any state. EP lock held; never blocks. */
-	int (*post_recv)(struct tp_qp *qp, uint64_t wr_id, const struct tp_sge *sge, uint32_t num_sge);
-	/* How many receives and requests have not generated their completion (EP-103). Any thread. */
+	int (*post_recv)(struct tp_qp *qp, uint64_t wr_id, const struct tp_sge *sge,
+			 uint32_t num_sge);
+	/* How many receives and requests have not generated their completion (EP-103). Any thread.
+	 */
 	void (*pending)(struct tp_qp *qp, uint32_t *recv, uint32_t *send);
 };
 
-/* ---- Connection management -------------------------------------------------------------------------------- */
+/* ---- Connection management
+ * -------------------------------------------------------------------------------- */
 
 struct tp_listener {
 	struct tp_device *dev;
@@ -315,7 +335,8 @@ struct tp_conn {
 };
 
 struct tp_connect {
-	const struct sockaddr *remote; /* AF_INET or AF_INET6, port ignored; valid during the call */
+	const struct sockaddr
+		*remote; /* AF_INET or AF_INET6, port ignored; valid during the call */
 	uint64_t conn_qual;
 	const void *private_data;
 	uint32_t private_data_len;
@@ -329,66 +350,79 @@ struct tp_conn_addr {
 
 struct dapl_cm_ops {
 	/*
-	 * Listens on conn_qual of the device's address, 0: on a free one of the transport's choice. A connect
-	 * begun after return reaches it (PSP-2). -EADDRINUSE (PSP-8), -EINVAL (not expressible, PSP-9),
-	 * -EADDRNOTAVAIL (none free), -EMFILE, -ENOMEM, -EACCES. No lock held; may block shortly.
+	 * Listens on conn_qual of the device's address, 0: on a free one of the transport's choice.
+	 * A connect begun after return reaches it (PSP-2). -EADDRINUSE (PSP-8), -EINVAL (not
+	 * expressible, PSP-9), -EADDRNOTAVAIL (none free), -EMFILE, -ENOMEM, -EACCES. No lock held;
+	 * may block shortly.
 	 */
-	int (*listen)(struct tp_device *dev, uint64_t conn_qual, void *owner, struct tp_listener **listener);
+	int (*listen)(struct tp_device *dev, uint64_t conn_qual, void *owner,
+		      struct tp_listener **listener);
 	/*
-	 * Stops listening and frees; no conn_request of it is running or comes after return. Requests handed
-	 * over before are not touched (PSP-12). No lock held.
+	 * Stops listening and frees; no conn_request of it is running or comes after return.
+	 * Requests handed over before are not touched (PSP-12). No lock held.
 	 */
 	void (*unlisten)(struct tp_listener *listener);
 	/*
-	 * Starts to connect qp, returns without waiting for the network; the outcome is one conn_event on the
-	 * loop, possibly before connect has returned to its caller on another thread: *conn is set before
-	 * anything can happen. The core has checked the private data's length and limits the time by calling
-	 * disconnect. -EADDRNOTAVAIL, -EAFNOSUPPORT, -ENETUNREACH when known at once, -EMFILE, -ENOMEM. No lock.
+	 * Starts to connect qp, returns without waiting for the network; the outcome is one
+	 * conn_event on the loop, possibly before connect has returned to its caller on another
+	 * thread: *conn is set before anything can happen. The core has checked the private data's
+	 * length and limits the time by calling disconnect. A qualifier that cannot be expressed
+	 * has no listener: REFUSED follows (EP-71). -EADDRNOTAVAIL (no local port left),
+	 * -EAFNOSUPPORT, -ENETUNREACH when known at once, -EMFILE, -ENOMEM. No lock.
 	 */
-	int (*connect)(struct tp_qp *qp, const struct tp_connect *param, void *owner, struct tp_conn **conn);
+	int (*connect)(struct tp_qp *qp, const struct tp_connect *param, void *owner,
+		       struct tp_conn **conn);
 	/*
-	 * Answers a request. conn->owner is set to owner first. The outcome is one conn_event: ESTABLISHED or
-	 * BROKEN; when the peer has already gone accept still returns 0 and BROKEN follows (CR-2). Bounded in
-	 * time by the transport (TMO-7). -ENOMEM leaves the request as it was (CR-16). No lock held.
+	 * Answers a request. conn->owner is set to owner first. The outcome is one conn_event:
+	 * ESTABLISHED or BROKEN; when the peer has already gone accept still returns 0 and BROKEN
+	 * follows (CR-2). Bounded in time by the transport (TMO-7). -ENOMEM leaves the request as
+	 * it was (CR-16). No lock held.
 	 */
-	int (*accept)(struct tp_conn *conn, struct tp_qp *qp, const void *private_data, uint32_t len,
-		      void *owner);
+	int (*accept)(struct tp_conn *conn, struct tp_qp *qp, const void *private_data,
+		      uint32_t len, void *owner);
 	/*
-	 * Refuses a request with the consumer's private data (PEER_REJECTED there) and frees conn. -ENOMEM
-	 * leaves the request as it was; a peer that has gone is success. No lock held.
+	 * Refuses a request with the consumer's private data (PEER_REJECTED there) and frees conn.
+	 * -ENOMEM leaves the request as it was; a peer that has gone is success. No lock held.
 	 */
 	int (*reject)(struct tp_conn *conn, const void *private_data, uint32_t len);
 	/*
-	 * Abrupt (graceful false), any time before release: ends the connection or the attempt, flushes the
-	 * QP before it returns, and no conn_event comes after return; the peer sees an orderly end (EP-98)
-	 * or a refused attempt. Graceful, when established: requests posted before are processed to their
-	 * end, then the connection ends and one conn_event DISCONNECTED or BROKEN tells so (EP-95); may be
-	 * followed by an abrupt one. Does not wait for the peer. No lock held.
+	 * Abrupt (graceful false), any time before release: ends the connection or the attempt,
+	 * flushes the QP before it returns, and no conn_event comes after return; the peer sees an
+	 * orderly end (EP-98) or a refused attempt. Graceful, when established: requests posted
+	 * before are processed to their end, then the connection ends and one conn_event
+	 * DISCONNECTED or BROKEN tells so (EP-95); may be followed by an abrupt one. Does not wait
+	 * for the peer. No lock held.
 	 */
 	void (*disconnect)(struct tp_conn *conn, bool graceful);
 	/*
-	 * Frees conn: as abrupt disconnect if it has not ended, or, for a request nobody answered, as if no
-	 * listener existed (IA-88). No callback of it is running after return, unless it is the caller. What
-	 * the transport must still say to the peer it says in the background. No lock held.
+	 * Frees conn: as abrupt disconnect if it has not ended, or, for a request nobody answered,
+	 * as if no listener existed (IA-88). No callback of it is running after return, unless it
+	 * is the caller. What the transport must still say to the peer it says in the background.
+	 * No lock held.
 	 */
 	void (*release)(struct tp_conn *conn);
 	/* Both ends' names. Valid from conn_request, or from connect's return on. Any thread. */
 	void (*addr)(struct tp_conn *conn, struct tp_conn_addr *addr);
 };
 
-/* ---- Upcalls: what a transport tells the core ----------------------------------------------------------- */
+/* ---- Upcalls: what a transport tells the core
+ * ----------------------------------------------------------- */
 
 enum tp_conn_event {
-	TP_CONN_ESTABLISHED,  /* usable both ways; data = peer's accept data on the active side, else none */
-	TP_CONN_REJECTED,     /* active: the peer's program refused; data = its reject data */
-	TP_CONN_REFUSED,      /* active: refused below the program: nobody listens, no room, protocol error */
-	TP_CONN_UNREACHABLE,  /* active: no route, host silent, transport gave up */
-	TP_CONN_DISCONNECTED, /* established connection ended in order, by the peer or by a graceful end */
+	TP_CONN_ESTABLISHED, /* usable both ways; data = peer's accept data on the active side, else
+				none */
+	TP_CONN_REJECTED,    /* active: the peer's program refused; data = its reject data */
+	TP_CONN_REFUSED,     /* active: refused below the program: nobody listens, no room, protocol
+				error */
+	TP_CONN_UNREACHABLE, /* active: no route, host silent, transport gave up */
+	TP_CONN_DISCONNECTED, /* established connection ended in order, by the peer or by a graceful
+				 end */
 	TP_CONN_BROKEN,	      /* established or accepted connection lost */
 };
 
 enum tp_async_event {
-	TP_ASYNC_QP_ERROR,     /* object: owner of the QP; the transport found a fault of the peer's access */
+	TP_ASYNC_QP_ERROR,     /* object: owner of the QP; the transport found a fault of the peer's
+				  access */
 	TP_ASYNC_CQ_OVERFLOW,  /* object: owner of the CQ; a completion was lost (EVD-94) */
 	TP_ASYNC_DEVICE_FATAL, /* object: NULL; everything on the device is lost */
 	TP_ASYNC_DEVICE_OTHER, /* object: NULL; port down and the like */
@@ -402,35 +436,41 @@ struct tp_conn_request {
 
 struct tp_upcalls {
 	/*
-	 * A complete request arrived. 0: the core keeps conn until accept, reject or release; a negative
-	 * errno: the transport refuses it as if nobody listened and frees conn. Loop only, no lock held.
+	 * A complete request arrived. 0: the core keeps conn until accept, reject or release; a
+	 * negative errno: the transport refuses it as if nobody listened and frees conn. Loop only,
+	 * no lock held.
 	 */
-	int (*conn_request)(void *listener_owner, struct tp_conn *conn, const struct tp_conn_request *req);
+	int (*conn_request)(void *listener_owner, struct tp_conn *conn,
+			    const struct tp_conn_request *req);
 	/*
-	 * The state of conn changed. Before TP_CONN_ESTABLISHED no completion of the connection but flushes
-	 * is in a CQ on the active side (EVD-12); before every other event the QP is in error and completely
-	 * flushed (FL-5). data is valid during the call. err is a negative errno that says why, or 0. After
-	 * an event other than ESTABLISHED none follows. Loop only, no lock held.
+	 * The state of conn changed. Before TP_CONN_ESTABLISHED no completion of the connection but
+	 * flushes is in a CQ on the active side (EVD-12); before every other event the QP is in
+	 * error and completely flushed (FL-5). data is valid during the call. err is a negative
+	 * errno that says why, or 0. After an event other than ESTABLISHED none follows. Loop only,
+	 * no lock held.
 	 */
 	void (*conn_event)(void *conn_owner, enum tp_conn_event event, int err, const void *data,
 			   uint32_t len);
 	/*
-	 * An armed CQ got a completion, or is to be polled. Any thread, any transport lock may be held, also
-	 * inside post_send and post_recv; does not block and does not call back into the transport.
+	 * An armed CQ got a completion, or is to be polled. Any thread, any transport lock may be
+	 * held, also inside post_send and post_recv; does not block and does not call back into the
+	 * transport.
 	 */
 	void (*cq_event)(void *cq_owner);
 	/* Loop only, no lock held. */
 	void (*async)(void *device_owner, enum tp_async_event event, void *object);
 };
 
-/* ---- The loop: services of the core for a transport ------------------------------------------------------ */
+/* ---- The loop: services of the core for a transport
+ * ------------------------------------------------------ */
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t dapl_now(void);
 
 /*
- * A watched descriptor. ready runs on the loop with no lock held; events are EPOLL*. Level triggered unless
- * EPOLLONESHOT or EPOLLET is among the events. The memory is the transport's, zeroed before first use.
+ * A watched descriptor. ready runs on the loop with no lock held; events are EPOLL*. Level
+ * triggered unless EPOLLONESHOT or EPOLLET is among the events. The memory is the transport's,
+ * zeroed before first use.
  */
 struct tp_watch {
 	void (*ready)(struct tp_watch *watch, uint32_t events);
@@ -443,8 +483,8 @@ int dapl_loop_add(struct dapl_loop *loop, struct tp_watch *watch, uint32_t event
 /* Changes or re-arms. Any thread, any lock. */
 int dapl_loop_mod(struct dapl_loop *loop, struct tp_watch *watch, uint32_t events);
 /*
- * Ends the watch; ready is not running on another thread after return. Does not close fd. Called on the
- * loop or while holding no lock that ready may take.
+ * Ends the watch; ready is not running on another thread after return. Does not close fd. Called on
+ * the loop or while holding no lock that ready may take.
  */
 void dapl_loop_del(struct dapl_loop *loop, struct tp_watch *watch);
 
@@ -463,7 +503,7 @@ void dapl_loop_cancel(struct dapl_loop *loop, struct tp_task *task);
 /* A one-shot timer; never fires early (TMO-4). Zeroed before first use. */
 struct tp_timer {
 	void (*expired)(struct tp_timer *timer);
-	uint64_t deadline;		/* loop's own */
+	uint64_t deadline;	       /* loop's own */
 	struct tp_timer **prev, *next; /* loop's own */
 };
 
@@ -475,7 +515,8 @@ void dapl_loop_timer_cancel(struct dapl_loop *loop, struct tp_timer *timer);
 /* Whether the caller is the loop's thread. */
 bool dapl_loop_is_self(const struct dapl_loop *loop);
 
-/* ---- The transport ---------------------------------------------------------------------------------------- */
+/* ---- The transport
+ * ---------------------------------------------------------------------------------------- */
 
 struct dapl_transport {
 	uint32_t version; /* DAPL_TRANSPORT_VERSION of its compilation */
@@ -483,7 +524,8 @@ struct dapl_transport {
 	const char *name; /* section of dapl.conf that holds its tunables */
 	const char *provider_name;
 	uint32_t version_major, version_minor; /* of the provider, for DAT_PROVIDER_ATTR */
-	const struct dapl_option *options;     /* its tunables (dapl/config.h), read before the first open */
+	const struct dapl_option
+		*options; /* its tunables (dapl/config.h), read before the first open */
 	uint32_t num_options;
 	void *config; /* the structure the options' offsets are relative to */
 	const struct dapl_device_ops *device;

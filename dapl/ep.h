@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Endpoints. */
+#ifndef DAPL_EP_H
+#define DAPL_EP_H
+
+#include <pthread.h>
+
+#include "dapl/ep_state.h"
+#include "dapl/evd.h"
+#include "dapl/object.h"
+#include "dapl/pz.h"
+#include "dapl/transport.h"
+
+/* One outstanding DTO. Its address is the work request id. */
+struct dapl_slot {
+	struct dapl_ep *ep;
+	DAT_UINT64 cookie;
+	uint32_t length;   /* requests: sum of the local segments (EVT-10) */
+	uint32_t seq;	   /* place in the order of posting */
+	uint8_t operation; /* DAT_DTOS */
+	bool silent;	   /* UNSIGNALLED was given and counts (DTO-25) */
+};
+
+/*
+ * The outstanding DTOs of one direction, in posting order, sized at creation. The poster moves tail
+ * under the EP lock; whoever takes a completion moves head behind its slot, which also reclaims the
+ * suppressed ones before it (DTO-17, DTO-31).
+ */
+struct dapl_slots {
+	struct dapl_slot *slot;
+	uint32_t size; /* power of two, >= limit */
+	uint32_t limit;
+	uint32_t tail;
+	_Atomic uint32_t head;
+};
+
+struct dapl_ep {
+	struct dapl_object obj;
+	pthread_mutex_t lock;  /* state, tails, conn */
+	_Atomic uint8_t state; /* DAT_EP_STATE or DAPL_EP_GONE; written under lock */
+	uint8_t recv_mode;     /* the one completion flag of the stream that counts (DTO-24) */
+	uint8_t request_mode;
+	bool own_by_cr; /* made for a CR that is not answered yet */
+	uint32_t max_send_sge, max_recv_sge, max_read_sge, max_write_sge, max_read_out;
+	uint32_t max_message, max_rdma; /* effective, DTO-35 and DTO-55 */
+	struct tp_qp *qp;
+	struct dapl_slots recv, request;
+	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
+	struct dapl_pz *pz;
+	struct tp_conn *conn; /* from connect or accept to reset or free */
+	struct dapl_ep_cold *cold;
+};
+
+/* Slots that dat_ep_modify replaced while DTOs were posted in them; they go with the EP. */
+struct dapl_retired {
+	struct dapl_slot *slot;
+	struct dapl_retired *next;
+};
+
+/* What connecting, querying and modifying need. */
+struct dapl_ep_cold {
+	pthread_mutex_t cm_lock;
+	DAT_EP_ATTR attr;
+	DAT_COMM comm;
+	struct tp_conn_addr addr; /* both ends, once known */
+	bool addr_known;
+	struct tp_timer timer; /* the consumer's timeout of a connect */
+	struct dapl_retired *retired;
+	const struct tp_device_attr *dev_attr;
+	struct dapl_ep *ep;
+	void *private_data; /* of the last connection event; malloc'ed, EVT-22 */
+};
+
+static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)
+{
+	return dapl_object_self(handle, DAPL_TYPE_EP);
+}
+
+static inline uint8_t dapl_ep_state(const struct dapl_ep *ep)
+{
+	return atomic_load_explicit(&ep->state, memory_order_acquire);
+}
+
+/* ep.c: life, attributes */
+struct dapl_ep_parts {
+	struct dapl_pz *pz;
+	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
+};
+
+/* state: U, or T for an EP made for a CR. attr is checked by the caller. */
+DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out);
+/* What dat_ep_create gives for NULL attributes (EP-22 to EP-38). */
+void dapl_ep_default_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+			  DAT_EP_ATTR *attr);
+/* The transport's view of parts and attr. */
+void dapl_ep_qp_attr(const struct dapl_ep_parts *parts, const DAT_EP_ATTR *attr,
+		     struct tp_qp_attr *qp);
+/* Makes attr the EP's own and derives from it what the posting path needs. */
+void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr);
+/* Tears down an EP whose state has become GONE; no event of it comes afterwards (EP-112, EP-113).
+ */
+void dapl_ep_delete(struct dapl_ep *ep);
+
+/* ep_attr.c: whether attr fits the parts; 0 or the failure, with bad_arg for a bad value. */
+DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+			      const struct dapl_ep *self, const DAT_EP_ATTR *attr,
+			      DAT_RETURN bad_arg);
+/* The completion flag that counts among those of an attribute (DTO-24). */
+uint8_t dapl_ep_mode(uint32_t flags, bool recv);
+/* An EVD gets (or loses) a stream of that mode (EVD-17). */
+void dapl_ep_count_stream(struct dapl_evd *evd, uint8_t mode, int by);
+
+/* ep_conn.c */
+/*
+ * Takes the step that cause calls for: DAT_SUCCESS with *step, or the DAT_INVALID_STATE of the
+ * state. The event of the step is the caller's to post. EP lock held.
+ */
+DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dapl_ep_step *step);
+/* Queues a connection event on the connect EVD, behind the completions that are there (FL-5). */
+void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data, uint32_t len);
+/* The tp_upcalls.conn_event of the core. */
+void dapl_ep_conn_event(void *ep, enum tp_conn_event event, int err, const void *data,
+			uint32_t len);
+/* The consumer's timeout of a connect ran out; on the loop. */
+void dapl_ep_timed_out(struct tp_timer *timer);
+/* Gives up the connection, if any, and with it all callbacks of it. No lock held. */
+void dapl_ep_drop_conn(struct dapl_ep *ep);
+/* Completions the transport has finished move to the EVDs' rings: slots may be reused. */
+void dapl_ep_keep_completions(struct dapl_ep *ep);
+/* Fills in both ends' names as soon as they are known. */
+void dapl_ep_learn_addr(struct dapl_ep *ep);
+
+DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			  DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			  const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
+DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param);
+DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param);
+DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_CONN_QUAL qual,
+			   DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
+			   const DAT_PVOID private_data, DAT_QOS qos, DAT_CONNECT_FLAGS flags);
+DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags);
+DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
+			      DAT_BOOLEAN *request_idle);
+DAT_RETURN dapl_ep_recv_query(DAT_EP_HANDLE ep, DAT_COUNT *nbufs_allocated,
+			      DAT_COUNT *bufs_alloc_span);
+DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE ep);
+DAT_RETURN dapl_ep_free(DAT_EP_HANDLE ep);
+
+#endif

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/evd.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "dapl/cr.h"
+#include "dapl/dto.h"
+#include "dapl/ia.h"
+#include "dapl/status.h"
+#include "dapl/trace.h"
+
+#define CQ_FLAGS (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
+#define ALL_FLAGS \
+	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG | 0x200 /* DAT_IB_EVD_EXTENSION_FLAG */)
+
+struct dapl_evd *dapl_evd_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, uint32_t flag)
+{
+	struct dapl_evd *evd = dapl_object_arg(handle, DAPL_TYPE_EVD);
+
+	return evd && evd->obj.ia == ia && (evd->flags & flag) ? evd : NULL;
+}
+
+/* ---- Arrival ---- */
+
+/* One arrival; lock held. A waiter owns the arrivals of its time, a CNO does not hear of them
+ * (EVD-57). */
+static bool add(struct dapl_evd *evd, const struct dapl_event *event)
+{
+	if (!dapl_ring_push(&evd->ring, event))
+		return false;
+	if (evd->waiter && !event->silent && evd->ring.count >= evd->threshold)
+		evd->satisfied = true;
+	return true;
+}
+
+bool dapl_evd_drain(struct dapl_evd *evd)
+{
+	struct dapl_event event;
+	bool notify = false;
+	struct tp_wc wc;
+
+	if (!evd->cq)
+		return false;
+	while (evd->ring.count < evd->ring.size && evd->cq->ops->poll(evd->cq, &wc) > 0) {
+		event.silent = dapl_dto_event(&wc, &event.data, &event.number);
+		notify |= !event.silent;
+		add(evd, &event);
+	}
+	return notify;
+}
+
+/* lock held */
+static void trigger(struct dapl_evd *evd, struct dapl_agent_call *call)
+{
+	if (evd->cno && !evd->disabled && !evd->waiter)
+		dapl_cno_trigger_by(evd->cno, evd, call);
+}
+
+bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
+{
+	struct dapl_agent_call call = { .func = NULL };
+	bool room;
+
+	pthread_mutex_lock(&evd->lock);
+	room = evd->ring.count < evd->qlen && add(evd, event);
+	if (room) {
+		if (evd->satisfied)
+			dapl_evd_wake(evd);
+		trigger(evd, &call);
+	}
+	pthread_mutex_unlock(&evd->lock);
+	dapl_agent_invoke(&call);
+	return room;
+}
+
+bool dapl_evd_has_room(struct dapl_evd *evd)
+{
+	bool room;
+
+	pthread_mutex_lock(&evd->lock);
+	room = evd->ring.count < evd->qlen;
+	pthread_mutex_unlock(&evd->lock);
+	return room;
+}
+
+void dapl_evd_enter(struct dapl_evd *evd)
+{
+	pthread_mutex_lock(&evd->lock);
+	evd->visitors++;
+	pthread_mutex_unlock(&evd->lock);
+}
+
+void dapl_evd_leave(struct dapl_evd *evd)
+{
+	pthread_mutex_lock(&evd->lock);
+	evd->visitors--;
+	pthread_cond_broadcast(&evd->left);
+	pthread_mutex_unlock(&evd->lock);
+}
+
+void dapl_evd_overflow(struct dapl_evd *evd)
+{
+	bool first;
+
+	pthread_mutex_lock(&evd->lock);
+	first = !evd->overflowed;
+	evd->overflowed = true;
+	pthread_mutex_unlock(&evd->lock);
+	if (!first)
+		return;
+	dapl_err("EVD %p overflowed: an event was lost (limit: its queue length %u; knob: "
+		 "evd_min_qlen of "
+		 "dat_evd_create, dat_evd_resize)",
+		 (void *)evd, evd->qlen);
+	dapl_ia_async(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, evd, DAT_EVD_OVERFLOW_ERROR);
+}
+
+bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event)
+{
+	if (dapl_evd_post(evd, event))
+		return true;
+	dapl_evd_overflow(evd);
+	return false;
+}
+
+void dapl_evd_keep(struct dapl_evd *evd)
+{
+	struct dapl_agent_call call = { .func = NULL };
+	struct dapl_event event;
+	bool lost = false;
+	struct tp_wc wc;
+
+	if (!evd->cq)
+		return;
+	pthread_mutex_lock(&evd->lock);
+	if (dapl_evd_drain(evd)) {
+		if (evd->satisfied)
+			dapl_evd_wake(evd);
+		if (atomic_load_explicit(&evd->ear, memory_order_relaxed) == DAPL_EAR_CNO)
+			trigger(evd, &call);
+	}
+	/* Nothing may stay behind that refers to a slot; what finds no room is beyond qlen anyway.
+	 */
+	while (evd->cq->ops->poll(evd->cq, &wc) > 0) {
+		dapl_dto_event(&wc, &event.data, &event.number);
+		lost = true;
+	}
+	pthread_mutex_unlock(&evd->lock);
+	dapl_agent_invoke(&call);
+	if (lost)
+		dapl_evd_overflow(evd);
+}
+
+/* ---- Completions and who hears of them ---- */
+
+void dapl_evd_listen(struct dapl_evd *evd)
+{
+	bool listen = evd->cno && !evd->disabled && evd->cq;
+
+	if (evd->waiter)
+		return;
+	atomic_store_explicit(&evd->ear, listen ? DAPL_EAR_CNO : DAPL_EAR_NONE,
+			      memory_order_seq_cst);
+	if (listen)
+		evd->cq->ops->arm(evd->cq, TP_ARM_NOTIFY);
+}
+
+/* On the loop: completions came that nobody waits for. */
+static void look(struct tp_task *task)
+{
+	struct dapl_evd *evd = dapl_container(task, struct dapl_evd, task);
+	struct dapl_agent_call call = { .func = NULL };
+
+	pthread_mutex_lock(&evd->lock);
+	dapl_evd_listen(evd);
+	if (atomic_load_explicit(&evd->ear, memory_order_relaxed) == DAPL_EAR_CNO &&
+	    dapl_evd_drain(evd))
+		trigger(evd, &call);
+	pthread_mutex_unlock(&evd->lock);
+	dapl_agent_invoke(&call);
+}
+
+void dapl_evd_cq_event(void *cq_owner)
+{
+	struct dapl_evd *evd = cq_owner;
+
+	switch (atomic_load_explicit(&evd->ear, memory_order_seq_cst)) {
+	case DAPL_EAR_WAITER:
+		dapl_evd_wake(evd);
+		break;
+	case DAPL_EAR_CNO:
+		dapl_loop_post(evd->obj.ia->loop, &evd->task);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- Creation and end ---- */
+
+DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno, uint32_t flags,
+			struct dapl_evd **out)
+{
+	uint32_t cqe = flags & CQ_FLAGS ? (uint32_t)qlen : 0;
+	struct dapl_evd *evd;
+	DAT_RETURN rc;
+	int err;
+
+	evd = dapl_object_alloc(sizeof(*evd));
+	if (!evd)
+		return DAPL_NO_RESOURCE(MEMORY);
+	pthread_mutex_init(&evd->lock, NULL);
+	pthread_cond_init(&evd->left, NULL);
+	evd->wakefd = -1;
+	evd->qlen = (uint32_t)qlen;
+	evd->flags = flags;
+	evd->cno = cno;
+	evd->task.run = look;
+	rc = DAPL_NO_RESOURCE(MEMORY);
+	/* Everything the transport holds must find room behind what is queued already. */
+	if (!dapl_ring_init(&evd->ring, (uint32_t)qlen + cqe)) {
+		dapl_err("EVD queue of %d events not created: %s", qlen, dapl_strerror(ENOMEM));
+		goto free_evd;
+	}
+	if (cqe) {
+		err = ia->dev->transport->cq->create(ia->dev, cqe, evd, &evd->cq);
+		rc = dapl_status(err, DAT_RESOURCE_TEVD);
+		if (err)
+			goto free_ring;
+	}
+	if (!dapl_ia_add(ia, &evd->obj, DAPL_TYPE_EVD, ia->attr->max_cq)) {
+		rc = DAPL_NO_RESOURCE(TEVD);
+		goto destroy_cq;
+	}
+	if (cno) {
+		dapl_object_use(&cno->obj);
+		pthread_mutex_lock(&evd->lock);
+		dapl_evd_listen(evd);
+		pthread_mutex_unlock(&evd->lock);
+	}
+	*out = evd;
+	return DAT_SUCCESS;
+
+destroy_cq:
+	if (evd->cq)
+		ia->dev->transport->cq->destroy(evd->cq);
+free_ring:
+	dapl_ring_fini(&evd->ring);
+free_evd:
+	pthread_cond_destroy(&evd->left);
+	pthread_mutex_destroy(&evd->lock);
+	dapl_object_release(&evd->obj);
+	return rc;
+}
+
+DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HANDLE cno_handle,
+			   DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd_handle)
+{
+	struct dapl_ia *ia = dapl_ia_get(ia_handle);
+	struct dapl_cno *cno = NULL;
+	struct dapl_evd *evd;
+	DAT_RETURN rc;
+
+	if (!ia)
+		return DAPL_BAD_HANDLE(IA);
+	if (cno_handle) {
+		cno = dapl_object_arg(cno_handle, DAPL_TYPE_CNO);
+		if (!cno || cno->obj.ia != ia)
+			return DAPL_BAD_HANDLE(CNO);
+	}
+	if (qlen <= 0)
+		return DAPL_BAD_ARG(2);
+	if (!flags || ((uint32_t)flags & ~(uint32_t)ALL_FLAGS))
+		return DAPL_BAD_ARG(4);
+	if (!evd_handle)
+		return DAPL_BAD_ARG(5);
+	if ((uint32_t)qlen > ia->attr->max_cqe)
+		return DAPL_NO_RESOURCE(TEVD);
+	rc = dapl_evd_new(ia, qlen, cno, (uint32_t)flags, &evd);
+	if (!rc)
+		*evd_handle = evd;
+	return rc;
+}
+
+/* Requests whose announcement nobody will see are refused (EVD-92). */
+static void discard_events(struct dapl_evd *evd)
+{
+	struct dapl_event event;
+
+	while (dapl_ring_pop(&evd->ring, &event))
+		if (event.number == DAT_CONNECTION_REQUEST_EVENT)
+			dapl_cr_discard(event.data.cr_arrival_event_data.cr_handle);
+}
+
+/* Retired already: nobody new comes in. */
+static void evd_delete(struct dapl_evd *evd)
+{
+	struct dapl_ia *ia = evd->obj.ia;
+	struct dapl_cno *cno;
+
+	pthread_mutex_lock(&evd->lock);
+	evd->end = DAPL_END_ABORT;
+	dapl_evd_wake(evd);
+	while (evd->waiter || evd->visitors)
+		pthread_cond_wait(&evd->left, &evd->lock);
+	atomic_store(&evd->ear, DAPL_EAR_NONE);
+	cno = evd->cno;
+	evd->cno = NULL;
+	pthread_mutex_unlock(&evd->lock);
+
+	if (evd->cq)
+		ia->dev->transport->cq->destroy(evd->cq);
+	dapl_loop_cancel(ia->loop, &evd->task);
+	discard_events(evd);
+	if (cno && atomic_fetch_sub(&cno->obj.users, 1) == 1)
+		dapl_cno_release_all(cno); /* CNO-31 */
+	dapl_ia_remove(&evd->obj, DAPL_TYPE_EVD);
+	if (evd->wakefd >= 0)
+		close(evd->wakefd);
+	dapl_ring_fini(&evd->ring);
+	pthread_cond_destroy(&evd->left);
+	pthread_mutex_destroy(&evd->lock);
+	dapl_object_release(&evd->obj);
+}
+
+void dapl_evd_destroy(struct dapl_evd *evd)
+{
+	if (dapl_object_retire(&evd->obj, DAPL_TYPE_EVD))
+		evd_delete(evd);
+}
+
+DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE evd_handle)
+{
+	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	if (dapl_object_users(&evd->obj))
+		return DAPL_BAD_STATE(EVD_IN_USE);
+	if (!dapl_object_retire(&evd->obj, DAPL_TYPE_EVD))
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	evd_delete(evd);
+	return DAT_SUCCESS;
+}
+
+/* ---- The other calls ---- */
+
+static DAT_EVD_STATE state(const struct dapl_evd *evd)
+{
+	uint32_t config = DAT_EVD_STATE_CONFIG_THRESHOLD;
+
+	if (evd->notify)
+		config = DAT_EVD_STATE_CONFIG_NOTIFY;
+	else if (evd->solicited)
+		config = DAT_EVD_STATE_CONFIG_SOLICITED;
+	return (DAT_EVD_STATE)((evd->disabled ? DAT_EVD_STATE_DISABLED : DAT_EVD_STATE_ENABLED) |
+			       (evd->unwaitable ? DAT_EVD_STATE_UNWAITABLE
+						: DAT_EVD_STATE_WAITABLE) |
+			       config);
+}
+
+DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
+{
+	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	if ((uint32_t)mask & ~(uint32_t)DAT_EVD_FIELD_ALL)
+		return DAPL_BAD_ARG(2);
+	if (!param)
+		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+	param->ia_handle = dapl_ia_handle(evd->obj.ia);
+	pthread_mutex_lock(&evd->lock);
+	param->evd_qlen = (DAT_COUNT)evd->qlen;
+	param->evd_state = state(evd);
+	param->cno_handle = evd->cno;
+	param->evd_flags = (DAT_EVD_FLAGS)evd->flags;
+	pthread_mutex_unlock(&evd->lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle)
+{
+	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	struct dapl_cno *cno = NULL, *old;
+
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	if (cno_handle) {
+		cno = dapl_object_arg(cno_handle, DAPL_TYPE_CNO);
+		if (!cno || cno->obj.ia != evd->obj.ia)
+			return DAPL_BAD_HANDLE(CNO);
+		dapl_object_use(&cno->obj);
+	}
+	pthread_mutex_lock(&evd->lock);
+	dapl_evd_drain(evd); /* what arrived before does not trigger the new one (EVD-38) */
+	old = evd->cno;
+	evd->cno = cno;
+	dapl_evd_listen(evd);
+	pthread_mutex_unlock(&evd->lock);
+	if (old)
+		dapl_object_unuse(&old->obj);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN set_disabled(DAT_EVD_HANDLE evd_handle, bool disabled)
+{
+	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	pthread_mutex_lock(&evd->lock);
+	if (evd->disabled && !disabled)
+		dapl_evd_drain(evd); /* EVD-43 */
+	evd->disabled = disabled;
+	dapl_evd_listen(evd);
+	pthread_mutex_unlock(&evd->lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_enable(DAT_EVD_HANDLE evd_handle)
+{
+	return set_disabled(evd_handle, false);
+}
+
+DAT_RETURN dapl_evd_disable(DAT_EVD_HANDLE evd_handle)
+{
+	return set_disabled(evd_handle, true);
+}
+
+static DAT_RETURN set_unwaitable(DAT_EVD_HANDLE evd_handle, bool unwaitable)
+{
+	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	pthread_mutex_lock(&evd->lock);
+	evd->unwaitable = unwaitable;
+	if (unwaitable && evd->waiter) {
+		evd->end = DAPL_END_UNWAITABLE;
+		dapl_evd_wake(evd);
+	}
+	pthread_mutex_unlock(&evd->lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle)
+{
+	return set_unwaitable(evd_handle, true);
+}
+
+DAT_RETURN dapl_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle)
+{
+	return set_unwaitable(evd_handle, false);
+}
+
+DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
+{
+	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	struct dapl_event se = { .number = DAT_SOFTWARE_EVENT };
+
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	if (!(evd->flags & DAT_EVD_SOFTWARE_FLAG))
+		return DAPL_BAD_ARG(1);
+	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
+		return DAPL_BAD_ARG(2);
+	se.data.software_event_data.pointer = event->event_data.software_event_data.pointer;
+	/* Full is no overflow here (EVD-73). */
+	return dapl_evd_post(evd, &se) ? DAT_SUCCESS : dapl_fail(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
+}
+
+/* lock held; all or nothing */
+static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen)
+{
+	uint32_t cqe = evd->cq ? qlen : 0;
+	int err;
+
+	dapl_evd_drain(evd);
+	if (evd->waiter)
+		return DAPL_BAD_STATE(EVD_WAITER);
+	if (qlen < evd->ring.count)
+		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	if (qlen == evd->qlen)
+		return DAT_SUCCESS;
+	if (evd->cq) {
+		err = evd->cq->ops->resize(evd->cq, qlen);
+		if (err)
+			return dapl_status(err, DAT_RESOURCE_TEVD);
+	}
+	/* A ring that cannot move stays: it is the larger one then, or the queue keeps its old
+	 * length. */
+	if (!dapl_ring_resize(&evd->ring, qlen + cqe)) {
+		dapl_err("EVD %p not resized to %u events: %s", (void *)evd, qlen,
+			 dapl_strerror(ENOMEM));
+		if (evd->cq)
+			evd->cq->ops->resize(evd->cq, evd->qlen);
+		return DAPL_NO_RESOURCE(MEMORY);
+	}
+	evd->qlen = qlen;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT qlen)
+{
+	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	DAT_RETURN rc;
+
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	if (qlen <= 0 || (uint32_t)qlen > evd->obj.ia->attr->max_cqe)
+		return DAPL_BAD_ARG(2);
+	pthread_mutex_lock(&evd->lock);
+	rc = resize(evd, (uint32_t)qlen);
+	pthread_mutex_unlock(&evd->lock);
+	return rc;
+}

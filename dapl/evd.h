@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Event dispatchers: one queue of events from many streams. */
+#ifndef DAPL_EVD_H
+#define DAPL_EVD_H
+
+#include <pthread.h>
+
+#include "dapl/cno.h"
+#include "dapl/object.h"
+#include "dapl/ring.h"
+#include "dapl/transport.h"
+
+/* Who is to hear of a completion; read without lock by dapl_evd_cq_event. */
+enum dapl_evd_ear {
+	DAPL_EAR_NONE,
+	DAPL_EAR_WAITER, /* a thread sleeps, or is about to, on the descriptors */
+	DAPL_EAR_CNO,	 /* the loop looks and triggers the CNO */
+};
+
+/* Why a waiter is to return although no event satisfied it (EVD-58). */
+enum dapl_evd_end {
+	DAPL_END_NONE,
+	DAPL_END_UNWAITABLE,
+	DAPL_END_ABORT,
+};
+
+/* users: EP streams, service points and IAs that feed it. */
+struct dapl_evd {
+	struct dapl_object obj;
+	pthread_mutex_t lock; /* everything below */
+	struct dapl_ring ring;
+	struct tp_cq *cq; /* NULL without DTO and bind streams */
+	struct dapl_cno *cno;
+	uint32_t qlen;
+	uint32_t flags; /* DAT_EVD_FLAGS of creation */
+	bool disabled, unwaitable;
+	bool overflowed;    /* an overflow was reported and no event removed since (EVD-94) */
+	uint32_t notify;    /* EP streams with UNSIGNALLED (EVD-17) */
+	uint32_t solicited; /* EP streams with SOLICITED_WAIT */
+	uint32_t threshold_streams; /* EP streams with neither */
+
+	uint32_t visitors; /* threads inside that hold no reference of a stream */
+	bool waiter;	   /* owned by a waiter (EVD-19) */
+	bool satisfied;	   /* the waiter's condition came true */
+	enum dapl_evd_end end;
+	uint32_t threshold;
+	int wakefd; /* made by the first wait; -1 before */
+	pthread_cond_t left;
+	_Atomic int ear; /* enum dapl_evd_ear */
+	struct tp_task task;
+};
+
+static inline struct dapl_evd *dapl_evd_get(DAT_EVD_HANDLE handle)
+{
+	return dapl_object_self(handle, DAPL_TYPE_EVD);
+}
+
+/* An EVD of ia that carries the stream flag; NULL otherwise. */
+struct dapl_evd *dapl_evd_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, uint32_t flag);
+
+/* A new EVD in the IA's list; DAT_SUCCESS or why not. */
+DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno, uint32_t flags,
+			struct dapl_evd **out);
+/* Frees it whatever it holds; waiters return DAT_ABORT first (EVD-90). */
+void dapl_evd_destroy(struct dapl_evd *evd);
+
+/* Appends an event and tells whoever waits. False: full, the event is lost; says so to nobody. */
+bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event);
+/* Whether an event would find room now. */
+bool dapl_evd_has_room(struct dapl_evd *evd);
+/* As dapl_evd_post, and an overflow is reported to the IA (EVD-94). */
+bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event);
+/* Moves what the transport has completed into the ring, so that it stays ahead of a later event
+ * (FL-5). */
+void dapl_evd_keep(struct dapl_evd *evd);
+/* Reports that an event was lost (EVD-94). No lock held. */
+void dapl_evd_overflow(struct dapl_evd *evd);
+/* Keep it from being freed while no lock of its owner is held; lock order as for the EVD. */
+void dapl_evd_enter(struct dapl_evd *evd);
+void dapl_evd_leave(struct dapl_evd *evd);
+/* The tp_upcalls.cq_event of the core. */
+void dapl_evd_cq_event(void *evd);
+
+/* evd.c and evd_wait.c share these; lock held. */
+/* Takes over all completions; true if one of them notifies. */
+bool dapl_evd_drain(struct dapl_evd *evd);
+/* Has the transport's completions heard by whoever is to hear them when no thread waits. */
+void dapl_evd_listen(struct dapl_evd *evd);
+/* Gets a sleeping waiter to look again. */
+void dapl_evd_wake(struct dapl_evd *evd);
+
+DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+			   DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd);
+DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param);
+DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd, DAT_CNO_HANDLE cno);
+DAT_RETURN dapl_evd_enable(DAT_EVD_HANDLE evd);
+DAT_RETURN dapl_evd_disable(DAT_EVD_HANDLE evd);
+DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			 DAT_EVENT *event, DAT_COUNT *n_more);
+DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen);
+DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event);
+DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event);
+DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE evd);
+DAT_RETURN dapl_evd_set_unwaitable(DAT_EVD_HANDLE evd);
+DAT_RETURN dapl_evd_clear_unwaitable(DAT_EVD_HANDLE evd);
+
+#endif

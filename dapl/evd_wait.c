@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Taking events out of an EVD: dequeue and wait. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dapl/dto.h"
+#include "dapl/evd.h"
+#include "dapl/ia.h"
+#include "dapl/loop.h"
+#include "dapl/status.h"
+#include "dapl/trace.h"
+
+static void expand(struct dapl_evd *evd, const struct dapl_event *kept, DAT_EVENT *event)
+{
+	event->event_number = kept->number;
+	event->evd_handle = evd;
+	event->event_data = kept->data;
+	memset(event->event_extension_data, 0, sizeof(event->event_extension_data));
+}
+
+/* The oldest event: what was kept comes before what the transport has finished since (EVD-11). */
+static inline bool take(struct dapl_evd *evd, DAT_EVENT *event)
+{
+	struct dapl_event kept;
+	struct tp_wc wc;
+
+	if (dapl_ring_pop(&evd->ring, &kept)) {
+		expand(evd, &kept, event);
+	} else {
+		if (!evd->cq || evd->cq->ops->poll(evd->cq, &wc) <= 0)
+			return false;
+		dapl_dto_event(&wc, &event->event_data, &event->event_number);
+		event->evd_handle = evd;
+		memset(event->event_extension_data, 0, sizeof(event->event_extension_data));
+	}
+	evd->overflowed = false;
+	return true;
+}
+
+DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	DAT_RETURN rc;
+
+	if (__builtin_expect(!evd, 0))
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	if (__builtin_expect(!event, 0))
+		return DAPL_BAD_ARG(2);
+	pthread_mutex_lock(&evd->lock);
+	if (__builtin_expect(evd->waiter, 0))
+		rc = DAPL_BAD_STATE(EVD_WAITER);
+	else
+		rc = take(evd, event) ? DAT_SUCCESS : DAPL_QUEUE_EMPTY;
+	pthread_mutex_unlock(&evd->lock);
+	return rc;
+}
+
+/* ---- Waiting ---- */
+
+void dapl_evd_wake(struct dapl_evd *evd)
+{
+	uint64_t one = 1;
+
+	if (atomic_load_explicit(&evd->ear, memory_order_acquire) == DAPL_EAR_WAITER)
+		while (write(evd->wakefd, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+}
+
+static DAT_RETURN make_wakefd(struct dapl_evd *evd)
+{
+	int err;
+
+	if (evd->wakefd >= 0)
+		return DAT_SUCCESS;
+	evd->wakefd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (evd->wakefd >= 0)
+		return DAT_SUCCESS;
+	err = errno;
+	dapl_err("EVD %p cannot wait: wake-up descriptor: %s", (void *)evd, dapl_strerror(err));
+	return dapl_status(-err, DAT_RESOURCE_DEVICE);
+}
+
+/* Sleeps on the descriptors until the deadline: 0 or a negative errno. No lock held. */
+static int sleep_until(struct dapl_evd *evd, uint64_t deadline)
+{
+	struct pollfd fds[2] = { { .fd = evd->wakefd, .events = POLLIN },
+				 { .fd = -1, .events = POLLIN } };
+	uint64_t now = dapl_now(), left = deadline > now ? deadline - now : 0, value;
+	struct timespec ts = { .tv_sec = (time_t)(left / 1000000000),
+			       .tv_nsec = (long)(left % 1000000000) };
+	int n;
+
+	if (evd->cq)
+		fds[1].fd = evd->cq->ops->fd(evd->cq);
+	n = ppoll(fds, 2, &ts, NULL);
+	if (n < 0)
+		return -errno;
+	if (fds[0].revents)
+		while (read(evd->wakefd, &value, sizeof(value)) < 0 && errno == EINTR)
+			;
+	return n ? 0 : -ETIMEDOUT;
+}
+
+/* Before the first sleep silent events count as well (EVD-45), after it only arrivals that notify
+ * do. */
+#define NOT_SLEPT 1
+
+/* Whether the wait is over, and how; lock held. err is what the last sleep returned, or NOT_SLEPT.
+ */
+static bool over(struct dapl_evd *evd, int err, DAT_RETURN *rc)
+{
+	bool enough = evd->ring.count >= evd->threshold;
+
+	if (evd->end == DAPL_END_ABORT)
+		*rc = dapl_fail(DAT_ABORT, DAT_NO_SUBTYPE);
+	else if (evd->end == DAPL_END_UNWAITABLE)
+		*rc = DAPL_BAD_STATE(EVD_UNWAITABLE);
+	else if (enough && (evd->satisfied || err == NOT_SLEPT))
+		*rc = DAT_SUCCESS;
+	else if (err == -ETIMEDOUT)
+		*rc = enough ? DAT_SUCCESS : DAPL_TIMEOUT_EXPIRED; /* EVD-48 */
+	else if (err == -EINTR)
+		*rc = dapl_fail(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
+	else
+		return false;
+	return true;
+}
+
+/* Poll, arm, poll again, sleep; lock held on entry and exit. */
+static DAT_RETURN wait_locked(struct dapl_evd *evd, uint64_t deadline)
+{
+	DAT_RETURN rc;
+	int err = NOT_SLEPT;
+
+	for (;;) {
+		atomic_store_explicit(&evd->ear, DAPL_EAR_WAITER, memory_order_seq_cst);
+		if (evd->cq) {
+			evd->cq->ops->arm(evd->cq, TP_ARM_WAITER);
+			dapl_evd_drain(evd);
+		}
+		if (over(evd, err, &rc))
+			break;
+		pthread_mutex_unlock(&evd->lock);
+		err = sleep_until(evd, deadline);
+		pthread_mutex_lock(&evd->lock);
+		if (evd->cq) {
+			evd->cq->ops->disarm(evd->cq);
+			dapl_evd_drain(evd);
+		}
+		if (over(evd, err, &rc))
+			return rc;
+	}
+	if (evd->cq)
+		evd->cq->ops->disarm(evd->cq);
+	return rc;
+}
+
+/* EVD-53: with silent completions about, a count cannot be waited for. */
+static DAT_RETURN check_config(const struct dapl_evd *evd, DAT_COUNT threshold)
+{
+	if (threshold > 1 && evd->notify)
+		return DAPL_BAD_STATE(EVD_CONFIG_NOTIFY);
+	if (threshold > 1 && evd->solicited)
+		return DAPL_BAD_STATE(EVD_CONFIG_SOLICITED);
+	return DAT_SUCCESS;
+}
+
+/* The whole call once the arguments are right; lock held. */
+static DAT_RETURN wait_one(struct dapl_evd *evd, DAT_TIMEOUT timeout, uint64_t deadline,
+			   DAT_COUNT threshold)
+{
+	DAT_RETURN rc;
+
+	if (evd->waiter)
+		return DAPL_BAD_STATE(EVD_WAITER);
+	if (evd->unwaitable)
+		return DAPL_BAD_STATE(EVD_UNWAITABLE);
+	rc = check_config(evd, threshold);
+	if (rc)
+		return rc;
+	evd->waiter = true;
+	evd->satisfied = false;
+	evd->end = DAPL_END_NONE;
+	evd->threshold = (uint32_t)threshold;
+	if (!timeout)
+		dapl_evd_drain(evd);
+	if (evd->ring.count >= (uint32_t)threshold) { /* EVD-45 */
+		rc = DAT_SUCCESS;
+	} else if (!timeout) {
+		rc = DAPL_TIMEOUT_EXPIRED;
+	} else {
+		rc = make_wakefd(evd);
+		if (!rc)
+			rc = wait_locked(evd, deadline);
+	}
+	evd->waiter = false;
+	dapl_evd_listen(evd);
+	return rc;
+}
+
+DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			 DAT_EVENT *event, DAT_COUNT *n_more)
+{
+	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	uint64_t deadline = timeout ? dapl_deadline(timeout) : 0;
+	DAT_RETURN rc;
+
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	if (threshold <= 0)
+		return DAPL_BAD_ARG(3);
+	if (!event)
+		return DAPL_BAD_ARG(4);
+	if (!n_more)
+		return DAPL_BAD_ARG(5);
+	pthread_mutex_lock(&evd->lock);
+	rc = (uint32_t)threshold > evd->qlen ? DAPL_BAD_ARG(3)
+					     : wait_one(evd, timeout, deadline, threshold);
+	if (!rc)
+		take(evd, event);
+	if (!evd->waiter)
+		dapl_evd_drain(evd);
+	*n_more = (DAT_COUNT)evd->ring.count;
+	if (!evd->waiter)
+		pthread_cond_broadcast(&evd->left);
+	pthread_mutex_unlock(&evd->lock);
+	return rc;
+}

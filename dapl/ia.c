@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Opening and closing an interface adapter, and its list of objects. */
+#include "dapl/ia.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/cr.h"
+#include "dapl/lmr.h"
+#include "dapl/loop.h"
+#include "dapl/provider.h"
+#include "dapl/status.h"
+#include "dapl/trace.h"
+
+const DAT_PROVIDER *dapl_ia_table(const struct dapl_ia *ia)
+{
+	return &ia->provider->table;
+}
+
+DAT_IA_HANDLE dapl_ia_handle(struct dapl_ia *ia)
+{
+	DAT_IA_HANDLE handle;
+
+	return dats_get_ia_handle(ia, &handle) == DAT_SUCCESS ? handle : DAT_HANDLE_NULL;
+}
+
+/* ---- Objects ---- */
+
+bool dapl_ia_add(struct dapl_ia *ia, struct dapl_object *obj, enum dapl_type type, uint32_t limit)
+{
+	uint32_t *count = &ia->counts[type - DAPL_TYPE_IA];
+	bool room;
+
+	pthread_mutex_lock(&ia->lock);
+	room = !ia->closing && *count < limit;
+	if (room) {
+		++*count;
+		obj->next = ia->objects;
+		if (obj->next)
+			obj->next->link = &obj->next;
+		obj->link = &ia->objects;
+		ia->objects = obj;
+		dapl_object_init(obj, type, ia);
+	}
+	pthread_mutex_unlock(&ia->lock);
+	return room;
+}
+
+void dapl_ia_remove(struct dapl_object *obj, enum dapl_type type)
+{
+	struct dapl_ia *ia = obj->ia;
+
+	pthread_mutex_lock(&ia->lock);
+	ia->counts[type - DAPL_TYPE_IA]--;
+	*obj->link = obj->next;
+	if (obj->next)
+		obj->next->link = obj->link;
+	pthread_mutex_unlock(&ia->lock);
+}
+
+/* ---- Upcalls ---- */
+
+void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason)
+{
+	struct dapl_event event = { .number = number };
+	struct dapl_evd *evd;
+
+	event.data.asynch_error_event_data.dat_handle = object;
+	event.data.asynch_error_event_data.reason = reason;
+	pthread_mutex_lock(&ia->lock);
+	evd = ia->async_evd;
+	if (evd)
+		dapl_evd_enter(evd);
+	pthread_mutex_unlock(&ia->lock);
+	if (!evd)
+		return;
+	dapl_evd_post(evd, &event); /* full: dropped without a word (EVD-98) */
+	dapl_evd_leave(evd);
+}
+
+static void async_event(void *device_owner, enum tp_async_event event, void *object)
+{
+	struct dapl_ia *ia = device_owner;
+
+	switch (event) {
+	case TP_ASYNC_QP_ERROR:
+		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, object, DAT_EP_TRANSFER_TO_ERROR);
+		break;
+	case TP_ASYNC_CQ_OVERFLOW:
+		dapl_evd_overflow(object);
+		break;
+	case TP_ASYNC_DEVICE_FATAL:
+		dapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, dapl_ia_handle(ia),
+			      DAT_IA_CATASTROPHIC_ERROR);
+		break;
+	case TP_ASYNC_DEVICE_OTHER:
+		dapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, dapl_ia_handle(ia),
+			      DAT_IA_OTHER_ERROR);
+		break;
+	}
+}
+
+static const struct tp_upcalls upcalls = {
+	.conn_request = dapl_sp_request,
+	.conn_event = dapl_ep_conn_event,
+	.cq_event = dapl_evd_cq_event,
+	.async = async_event,
+};
+
+/* ---- Open ---- */
+
+/* What *async_evd_handle asks for (IA-3, IA-5, IA-10). */
+static DAT_RETURN choose_async(const struct dapl_provider *provider, DAT_EVD_HANDLE handle,
+			       DAT_COUNT qlen, struct dapl_evd **given)
+{
+	struct dapl_evd *evd;
+
+	*given = NULL;
+	if (handle == DAT_EVD_ASYNC_EXISTS)
+		return DAT_SUCCESS;
+	if (!handle)
+		return qlen > 0 ? DAT_SUCCESS : DAPL_BAD_ARG(2);
+	evd = dapl_object_arg(handle, DAPL_TYPE_EVD);
+	if (!evd || !(evd->flags & DAT_EVD_ASYNC_FLAG) ||
+	    strcmp(evd->obj.ia->provider->info.ia_name, provider->info.ia_name))
+		return DAPL_BAD_HANDLE(EVD_ASYNC);
+	*given = evd;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN open_device(struct dapl_ia *ia)
+{
+	struct tp_device_init init = {
+		.ia_name = ia->provider->info.ia_name,
+		.params = ia->provider->params,
+		.up = &upcalls,
+		.loop = ia->loop,
+		.owner = ia,
+	};
+	int err = dapl_module_transport.device->open(&init, &ia->dev);
+
+	if (err) {
+		dapl_trace(DAPL_TRC_ERROR, "IA %s not opened: %s", init.ia_name,
+			   dapl_strerror(err));
+		return dapl_status(err == -EINVAL ? -EADDRNOTAVAIL : err, DAT_RESOURCE_DEVICE);
+	}
+	dapl_module_transport.device->query(ia->dev, ia->attr);
+	return DAT_SUCCESS;
+}
+
+/* The IA with device and loop, without async EVD. */
+static DAT_RETURN ia_new(struct dapl_provider *provider, struct dapl_ia **out)
+{
+	struct dapl_ia *ia = dapl_object_alloc(sizeof(*ia));
+	DAT_RETURN rc;
+	int err;
+
+	if (!ia)
+		return DAPL_NO_RESOURCE(MEMORY);
+	pthread_mutex_init(&ia->lock, NULL);
+	ia->provider = provider;
+	ia->attr = calloc(1, sizeof(*ia->attr));
+	rc = DAPL_NO_RESOURCE(MEMORY);
+	if (!ia->attr)
+		goto release;
+	err = dapl_loop_create(&ia->loop);
+	rc = dapl_status(err, DAT_RESOURCE_DEVICE);
+	if (err)
+		goto free_attr;
+	rc = open_device(ia);
+	if (rc)
+		goto destroy_loop;
+	dapl_object_init(&ia->obj, DAPL_TYPE_IA, ia);
+	*out = ia;
+	return DAT_SUCCESS;
+
+destroy_loop:
+	dapl_loop_destroy(ia->loop);
+free_attr:
+	free(ia->attr);
+release:
+	pthread_mutex_destroy(&ia->lock);
+	dapl_object_release(&ia->obj);
+	return rc;
+}
+
+static void ia_delete(struct dapl_ia *ia)
+{
+	dapl_object_retire(&ia->obj, DAPL_TYPE_IA);
+	dapl_module_transport.device->close(ia->dev);
+	dapl_loop_destroy(ia->loop);
+	free(ia->attr);
+	pthread_mutex_destroy(&ia->lock);
+	dapl_object_release(&ia->obj);
+}
+
+static DAT_RETURN make_async(struct dapl_ia *ia, DAT_COUNT qlen)
+{
+	if ((uint32_t)qlen > ia->attr->max_cqe)
+		return DAPL_NO_RESOURCE(TEVD);
+	ia->async_evd_own = true;
+	return dapl_evd_new(ia, qlen, NULL, DAT_EVD_ASYNC_FLAG, &ia->async_evd);
+}
+
+DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+			DAT_IA_HANDLE *ia_handle)
+{
+	struct dapl_provider *provider;
+	struct dapl_evd *given;
+	struct dapl_ia *ia = NULL;
+	DAT_RETURN rc;
+
+	if (!name || !(provider = dapl_provider_find(name)))
+		return dapl_fail(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+	if (!async_evd)
+		return DAPL_BAD_ARG(3);
+	if (!ia_handle)
+		return DAPL_BAD_ARG(4);
+	*ia_handle = DAT_HANDLE_NULL;
+	rc = choose_async(provider, *async_evd, qlen, &given);
+	if (rc)
+		return rc;
+	rc = ia_new(provider, &ia);
+	if (rc)
+		return rc;
+	if (given)
+		ia->async_evd = given;
+	else if (!*async_evd)
+		rc = make_async(ia, qlen);
+	if (rc) {
+		ia_delete(ia);
+		return rc;
+	}
+	if (ia->async_evd)
+		dapl_object_use(&ia->async_evd->obj);
+	dapl_provider_opened(ia);
+	*async_evd = ia->async_evd ? (DAT_EVD_HANDLE)ia->async_evd : DAT_EVD_OUT_OF_SCOPE;
+	*ia_handle = ia;
+	return DAT_SUCCESS;
+}
+
+/* ---- Close ---- */
+
+/* Objects that a graceful close does not mind: its own async EVD and spent RSPs (IA-83, IA-85,
+ * RSP-7). */
+static bool in_way(const struct dapl_ia *ia, struct dapl_object *obj)
+{
+	if (ia->async_evd_own && ia->async_evd && obj == &ia->async_evd->obj)
+		return dapl_object_users(obj) > 1; /* IA-10 */
+	if (atomic_load(&obj->type) == DAPL_TYPE_RSP)
+		return !((struct dapl_rsp *)obj)->spent;
+	return true;
+}
+
+/* Whether the close goes ahead; from then on nothing new is made. */
+static bool start_close(struct dapl_ia *ia, bool graceful)
+{
+	struct dapl_object *obj;
+	bool go = true;
+
+	pthread_mutex_lock(&ia->lock);
+	for (obj = graceful ? ia->objects : NULL; obj && go; obj = obj->next)
+		go = !in_way(ia, obj);
+	if (go)
+		ia->closing = true;
+	pthread_mutex_unlock(&ia->lock);
+	return go;
+}
+
+static void close_ep(struct dapl_object *obj)
+{
+	struct dapl_ep *ep = dapl_container(obj, struct dapl_ep, obj);
+	struct dapl_ep_step step;
+	DAT_RETURN rc;
+
+	pthread_mutex_lock(&ep->lock);
+	rc = dapl_ep_fire(ep, DAPL_EP_CLOSE, &step);
+	pthread_mutex_unlock(&ep->lock);
+	if (!rc)
+		dapl_ep_delete(ep);
+}
+
+static void close_one(struct dapl_object *obj, enum dapl_type type)
+{
+	switch (type) {
+	case DAPL_TYPE_RSP:
+		dapl_rsp_destroy((struct dapl_rsp *)obj);
+		break;
+	case DAPL_TYPE_PSP:
+		dapl_psp_destroy((struct dapl_psp *)obj);
+		break;
+	case DAPL_TYPE_CR:
+		dapl_cr_discard(obj);
+		break;
+	case DAPL_TYPE_EP:
+		close_ep(obj);
+		break;
+	case DAPL_TYPE_LMR:
+		dapl_lmr_destroy((struct dapl_lmr *)obj);
+		break;
+	case DAPL_TYPE_PZ:
+		dapl_pz_destroy((struct dapl_pz *)obj);
+		break;
+	case DAPL_TYPE_EVD:
+		dapl_provider_forget_evd((struct dapl_evd *)obj);
+		dapl_evd_destroy((struct dapl_evd *)obj);
+		break;
+	case DAPL_TYPE_CNO:
+		dapl_cno_destroy((struct dapl_cno *)obj);
+		break;
+	default:
+		break;
+	}
+}
+
+static struct dapl_object *first_of(struct dapl_ia *ia, enum dapl_type type)
+{
+	struct dapl_object *obj;
+
+	pthread_mutex_lock(&ia->lock);
+	for (obj = ia->objects; obj && atomic_load(&obj->type) != (uint32_t)type; obj = obj->next)
+		;
+	pthread_mutex_unlock(&ia->lock);
+	return obj;
+}
+
+/* Whoever refers to others goes before them (IA-86). */
+static void close_all(struct dapl_ia *ia)
+{
+	static const enum dapl_type order[] = { DAPL_TYPE_RSP, DAPL_TYPE_PSP, DAPL_TYPE_CR,
+						DAPL_TYPE_EP,  DAPL_TYPE_LMR, DAPL_TYPE_PZ,
+						DAPL_TYPE_EVD, DAPL_TYPE_CNO };
+	struct dapl_object *obj;
+	size_t i;
+
+	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		while ((obj = first_of(ia, order[i])))
+			close_one(obj, order[i]);
+}
+
+DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
+{
+	struct dapl_ia *ia = dapl_ia_get(ia_handle);
+
+	if (!ia)
+		return DAPL_BAD_HANDLE(IA);
+	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
+		return DAPL_BAD_ARG(2);
+	if (!start_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG))
+		return DAPL_BAD_STATE(IA_IN_USE);
+	dapl_provider_closed(ia);
+	if (ia->async_evd && !ia->async_evd_own)
+		dapl_object_unuse(&ia->async_evd->obj);
+	close_all(ia);
+	ia_delete(ia);
+	return DAT_SUCCESS;
+}

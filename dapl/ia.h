@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* An open interface adapter: the root of all its objects. */
+#ifndef DAPL_IA_H
+#define DAPL_IA_H
+
+#include <pthread.h>
+
+#include "dapl/object.h"
+#include "dapl/transport.h"
+
+struct dapl_evd;
+struct dapl_provider;
+
+struct dapl_ia {
+	struct dapl_object obj;
+	struct dapl_provider *provider;
+	struct tp_device *dev;
+	struct dapl_loop *loop;
+	struct tp_device_attr *attr; /* as queried at open; constant */
+
+	pthread_mutex_t lock; /* objects, counts, closing, async_evd */
+	struct dapl_object *objects;
+	uint32_t counts[DAPL_NUM_TYPES];
+	bool closing;
+	struct dapl_evd *async_evd; /* NULL: out of scope (IA-6) */
+	bool async_evd_own;	    /* made by the open: goes with the close (IA-85) */
+	struct dapl_ia *next_open;  /* provider.c's list of open IAs, under its lock */
+};
+
+/* The function table of the IA's entry. */
+const DAT_PROVIDER *dapl_ia_table(const struct dapl_ia *ia);
+
+/* The handle the program knows the IA by (GEN-19). */
+DAT_IA_HANDLE dapl_ia_handle(struct dapl_ia *ia);
+
+/* The IA behind an IA handle that libdat2 has translated; NULL if it is none. */
+static inline struct dapl_ia *dapl_ia_get(DAT_IA_HANDLE handle)
+{
+	return handle ? dapl_object_arg(handle, DAPL_TYPE_IA) : NULL;
+}
+
+/*
+ * Puts a new object into the IA's list and counts it; from then on the IA cannot be closed
+ * gracefully. False: the adapter's limit of that type is reached, or the IA is being closed.
+ */
+bool dapl_ia_add(struct dapl_ia *ia, struct dapl_object *obj, enum dapl_type type, uint32_t limit);
+/* Takes it out of the list, not out of memory. */
+void dapl_ia_remove(struct dapl_object *obj, enum dapl_type type);
+
+/* Queues an asynchronous event on the IA's async EVD, if it has one (EVT-25). */
+void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE object,
+		   DAT_COUNT reason);
+
+DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+			DAT_IA_HANDLE *ia_handle);
+DAT_RETURN dapl_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd,
+			 DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
+			 DAT_PROVIDER_ATTR_MASK provider_mask, DAT_PROVIDER_ATTR *provider_attr);
+DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags);
+DAT_RETURN dapl_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context);
+DAT_RETURN dapl_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context);
+DAT_RETURN dapl_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/object.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "dapl/ia.h"
+#include "dapl/trace.h"
+#include "dat/dats.h"
+
+static_assert(DAPL_SLOT_SIZE == DATS_SLOT_SIZE, "an object fills one slot of the arena");
+
+#define SLOTS_PER_CHUNK (DATS_CHUNK_SIZE / DAPL_SLOT_SIZE)
+
+/* A free slot: its first word stays NULL, so that libdat2 refuses it (dat/dats.h). */
+struct free_slot {
+	void *null;
+	_Atomic uint32_t poison; /* where an object has its tag */
+	struct free_slot *next;
+};
+
+static_assert(offsetof(struct free_slot, poison) == offsetof(struct dapl_object, type),
+	      "a freed object's tag is the poison");
+
+struct chunk {
+	void *base;
+	struct chunk *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct free_slot *oldest, **newest = &oldest;
+static struct chunk *chunks;
+static size_t num_free;
+
+/*
+ * The range used where libdat2 has no arena (release 2.1.10's). Reserved readable, so that a wild
+ * handle inside it reads as zero.
+ */
+#define OWN_RANGE ((size_t)1 << 30)
+static char *own_base;
+static size_t own_used;
+
+static int own_grant(void **chunk)
+{
+	char *base = own_base;
+
+	if (!base) {
+		base = mmap(NULL, OWN_RANGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			    -1, 0);
+		if (base == MAP_FAILED)
+			return -1;
+		own_base = base;
+	}
+	if (own_used + DATS_CHUNK_SIZE > OWN_RANGE)
+		return -1;
+	if (mprotect(base + own_used, DATS_CHUNK_SIZE, PROT_READ | PROT_WRITE))
+		return -1;
+	*chunk = base + own_used;
+	own_used += DATS_CHUNK_SIZE;
+	return 0;
+}
+
+static bool own_holds(const void *handle)
+{
+	uintptr_t offset = (uintptr_t)handle - (uintptr_t)own_base;
+
+	return own_base && offset < OWN_RANGE && offset % DAPL_SLOT_SIZE == 0;
+}
+
+static void put_slot(struct free_slot *slot)
+{
+	slot->next = NULL;
+	*newest = slot;
+	newest = &slot->next;
+	num_free++;
+}
+
+static int grow(void)
+{
+	struct chunk *chunk = malloc(sizeof(*chunk));
+	int i;
+
+	if (!chunk)
+		return -1;
+	if (dats_arena_grant ? dats_arena_grant(&chunk->base) : own_grant(&chunk->base)) {
+		free(chunk);
+		return -1;
+	}
+	chunk->next = chunks;
+	chunks = chunk;
+	for (i = 0; i < SLOTS_PER_CHUNK; i++)
+		put_slot((struct free_slot *)((char *)chunk->base + i * DAPL_SLOT_SIZE));
+	return 0;
+}
+
+/* Slots kept back from reuse, so that a stale handle meets its poison and not a successor. */
+#define QUARANTINE (SLOTS_PER_CHUNK / 2)
+
+void *dapl_object_alloc(size_t size)
+{
+	struct free_slot *slot;
+
+	(void)size;
+	pthread_mutex_lock(&lock);
+	if (num_free <= QUARANTINE)
+		grow();
+	slot = oldest;
+	if (slot) {
+		oldest = slot->next;
+		if (!oldest)
+			newest = &oldest;
+		num_free--;
+	}
+	pthread_mutex_unlock(&lock);
+	if (!slot) {
+		dapl_err("no memory for another DAT object: %s", dapl_strerror(ENOMEM));
+		return NULL;
+	}
+	memset((char *)slot + sizeof(*slot), 0, DAPL_SLOT_SIZE - sizeof(*slot));
+	slot->next = NULL;
+	return slot;
+}
+
+void dapl_object_init(struct dapl_object *obj, enum dapl_type type, struct dapl_ia *ia)
+{
+	obj->ia = ia;
+	obj->context.as_64 = 0;
+	atomic_store_explicit(&obj->users, 0, memory_order_relaxed);
+	__atomic_store_n(&obj->provider, dapl_ia_table(ia), __ATOMIC_RELAXED);
+	atomic_store_explicit(&obj->type, type, memory_order_release);
+}
+
+bool dapl_object_retire(struct dapl_object *obj, enum dapl_type type)
+{
+	uint32_t expected = type;
+
+	return atomic_compare_exchange_strong(&obj->type, &expected, DAPL_TYPE_POISON);
+}
+
+void dapl_object_release(struct dapl_object *obj)
+{
+	struct free_slot *slot = (struct free_slot *)obj;
+
+	atomic_store_explicit(&obj->type, DAPL_TYPE_POISON, memory_order_release);
+	__atomic_store_n(&obj->provider, NULL, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&lock);
+	put_slot(slot);
+	pthread_mutex_unlock(&lock);
+}
+
+bool dapl_object_readable(DAT_HANDLE handle)
+{
+	return dats_arena_holds ? dats_arena_holds(handle) : own_holds(handle);
+}
+
+void dapl_object_fini(void)
+{
+	struct chunk *chunk;
+
+	pthread_mutex_lock(&lock);
+	while ((chunk = chunks)) {
+		chunks = chunk->next;
+		if (dats_arena_return)
+			dats_arena_return(chunk->base);
+		free(chunk);
+	}
+	oldest = NULL;
+	newest = &oldest;
+	num_free = 0;
+	if (own_base) {
+		munmap(own_base, OWN_RANGE);
+		own_base = NULL;
+		own_used = 0;
+	}
+	pthread_mutex_unlock(&lock);
+}

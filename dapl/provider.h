@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The entries of dat.conf that this module serves, and the IAs open through them. */
+#ifndef DAPL_PROVIDER_H
+#define DAPL_PROVIDER_H
+
+#include "dapl/object.h"
+
+struct dapl_evd;
+struct dapl_ia;
+
+struct dapl_provider {
+	DAT_PROVIDER
+		table; /* what every object of its IAs points to; a copy of the const template */
+	DAT_PROVIDER_INFO info;
+	char *params; /* field 7 */
+	struct dapl_provider *next;
+};
+
+/* The entry of that name, or NULL. */
+struct dapl_provider *dapl_provider_find(const char *ia_name);
+
+/* The list of open IAs. */
+void dapl_provider_opened(struct dapl_ia *ia);
+void dapl_provider_closed(struct dapl_ia *ia);
+/* An EVD is about to go: no IA sends its asynchronous events there any more (IA-10). */
+void dapl_provider_forget_evd(struct dapl_evd *evd);
+
+#endif

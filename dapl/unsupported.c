@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/unsupported.h"
+
+#include "dapl/cr.h"
+#include "dapl/ia.h"
+#include "dapl/status.h"
+
+static DAT_RETURN no_model_on_ep(DAT_EP_HANDLE ep)
+{
+	return dapl_ep_get(ep) ? DAPL_NO_MODEL : DAPL_BAD_HANDLE(EP);
+}
+
+static DAT_RETURN no_model_on_ia(DAT_IA_HANDLE ia)
+{
+	return dapl_ia_get(ia) ? DAPL_NO_MODEL : DAPL_BAD_HANDLE(IA);
+}
+
+/* CR-23 */
+DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL handoff)
+{
+	(void)handoff;
+	return dapl_object_self(cr, DAPL_TYPE_CR) ? DAPL_NO_MODEL : DAPL_BAD_HANDLE(CR);
+}
+
+/* GEN-10 */
+DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE ep, DAT_EP_HANDLE dup, DAT_TIMEOUT timeout,
+			       DAT_COUNT private_data_size, const DAT_PVOID private_data,
+			       DAT_QOS qos)
+{
+	(void)timeout;
+	(void)private_data_size;
+	(void)private_data;
+	(void)qos;
+	return dapl_object_arg(dup, DAPL_TYPE_EP) ? no_model_on_ep(ep) : DAPL_BAD_HANDLE(EP);
+}
+
+/* EP-89 */
+DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_TIMEOUT timeout,
+				  DAT_COUNT private_data_size, const DAT_PVOID private_data)
+{
+	(void)remote;
+	(void)timeout;
+	(void)private_data_size;
+	(void)private_data;
+	return no_model_on_ep(ep);
+}
+
+/* EP-54, SRQ-2 */
+DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+				   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+				   DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
+{
+	(void)pz;
+	(void)recv_evd;
+	(void)request_evd;
+	(void)connect_evd;
+	(void)srq;
+	(void)attr;
+	(void)ep;
+	return no_model_on_ia(ia);
+}
+
+/* SRQ-43, SRQ-44: only "off" is supported, which is how it always is. */
+DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard)
+{
+	if (!dapl_ep_get(ep))
+		return DAPL_BAD_HANDLE(EP);
+	if (soft < DAT_WATERMARK_INFINITE)
+		return DAPL_BAD_ARG(2);
+	if (hard < DAT_WATERMARK_INFINITE)
+		return DAPL_BAD_ARG(3);
+	return soft == DAT_WATERMARK_INFINITE && hard == DAT_WATERMARK_INFINITE ? DAT_SUCCESS
+										: DAPL_NO_MODEL;
+}
+
+/* DTO-62 */
+DAT_RETURN dapl_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT num_segments,
+					     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					     DAT_COMPLETION_FLAGS flags,
+					     DAT_BOOLEAN invalidate_flag,
+					     DAT_RMR_CONTEXT rmr_context)
+{
+	(void)num_segments;
+	(void)local_iov;
+	(void)user_cookie;
+	(void)flags;
+	(void)invalidate_flag;
+	(void)rmr_context;
+	return no_model_on_ep(ep);
+}
+
+/* DTO-54 */
+DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *local_iov,
+					 DAT_DTO_COOKIE user_cookie,
+					 const DAT_RMR_TRIPLET *remote_iov,
+					 DAT_COMPLETION_FLAGS flags)
+{
+	(void)local_iov;
+	(void)user_cookie;
+	(void)remote_iov;
+	(void)flags;
+	return no_model_on_ep(ep);
+}
+
+/* RMR-1; both kinds */
+DAT_RETURN dapl_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
+{
+	(void)rmr;
+	return dapl_object_self(pz, DAPL_TYPE_PZ) ? DAPL_NO_MODEL : DAPL_BAD_HANDLE(PZ);
+}
+
+DAT_RETURN dapl_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param)
+{
+	(void)rmr;
+	(void)mask;
+	(void)param;
+	return DAPL_BAD_HANDLE(RMR);
+}
+
+DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
+			 DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
+			 DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS flags,
+			 DAT_RMR_CONTEXT *context)
+{
+	(void)rmr;
+	(void)lmr;
+	(void)triplet;
+	(void)privileges;
+	(void)va_type;
+	(void)ep;
+	(void)user_cookie;
+	(void)flags;
+	(void)context;
+	return DAPL_BAD_HANDLE(RMR);
+}
+
+DAT_RETURN dapl_rmr_free(DAT_RMR_HANDLE rmr)
+{
+	(void)rmr;
+	return DAPL_BAD_HANDLE(RMR);
+}
+
+/* SRQ-2 */
+DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
+			   DAT_SRQ_HANDLE *srq)
+{
+	(void)pz;
+	(void)attr;
+	(void)srq;
+	return no_model_on_ia(ia);
+}
+
+DAT_RETURN dapl_srq_free(DAT_SRQ_HANDLE srq)
+{
+	(void)srq;
+	return DAPL_BAD_HANDLE(SRQ);
+}
+
+DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT num_segments,
+			      DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie)
+{
+	(void)srq;
+	(void)num_segments;
+	(void)local_iov;
+	(void)user_cookie;
+	return DAPL_BAD_HANDLE(SRQ);
+}
+
+DAT_RETURN dapl_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
+{
+	(void)srq;
+	(void)mask;
+	(void)param;
+	return DAPL_BAD_HANDLE(SRQ);
+}
+
+DAT_RETURN dapl_srq_resize(DAT_SRQ_HANDLE srq, DAT_COUNT num)
+{
+	(void)srq;
+	(void)num;
+	return DAPL_BAD_HANDLE(SRQ);
+}
+
+DAT_RETURN dapl_srq_set_lw(DAT_SRQ_HANDLE srq, DAT_COUNT low_watermark)
+{
+	(void)srq;
+	(void)low_watermark;
+	return DAPL_BAD_HANDLE(SRQ);
+}
+
+/* The table of CSP-7 */
+DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
+			   DAT_EVD_HANDLE evd, DAT_CSP_HANDLE *csp)
+{
+	(void)comm;
+	(void)address;
+	(void)evd;
+	(void)csp;
+	return no_model_on_ia(ia);
+}
+
+DAT_RETURN dapl_csp_query(DAT_CSP_HANDLE csp, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param)
+{
+	(void)csp;
+	(void)mask;
+	(void)param;
+	return DAPL_BAD_HANDLE(CSP);
+}
+
+DAT_RETURN dapl_csp_free(DAT_CSP_HANDLE csp)
+{
+	(void)csp;
+	return DAPL_BAD_HANDLE(CSP);
+}
+
+/* HA-6 */
+DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer)
+{
+	(void)name;
+	(void)answer;
+	return no_model_on_ia(ia);
+}
+
+/* GEN-30: no extension is reported, so libdat2 does not come here by way of a program's call. */
+DAT_RETURN dapl_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
+{
+	(void)handle;
+	(void)op;
+	(void)args;
+	return DAPL_NO_MODEL;
+}

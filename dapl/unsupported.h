@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Calls for objects and models that no transport of the core has. Each answers what its clause
+ * gives for an unsupporting provider; an object that cannot be made is never a valid handle.
+ */
+#ifndef DAPL_UNSUPPORTED_H
+#define DAPL_UNSUPPORTED_H
+
+#include <stdarg.h>
+
+#include <dat/udat.h>
+
+DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL handoff);
+DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE ep, DAT_EP_HANDLE dup, DAT_TIMEOUT timeout,
+			       DAT_COUNT private_data_size, const DAT_PVOID private_data,
+			       DAT_QOS qos);
+DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_TIMEOUT timeout,
+				  DAT_COUNT private_data_size, const DAT_PVOID private_data);
+DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+				   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+				   DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
+DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard);
+DAT_RETURN dapl_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT num_segments,
+					     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					     DAT_COMPLETION_FLAGS flags,
+					     DAT_BOOLEAN invalidate_flag,
+					     DAT_RMR_CONTEXT rmr_context);
+DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *local_iov,
+					 DAT_DTO_COOKIE user_cookie,
+					 const DAT_RMR_TRIPLET *remote_iov,
+					 DAT_COMPLETION_FLAGS flags);
+DAT_RETURN dapl_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr);
+DAT_RETURN dapl_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param);
+DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
+			 DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
+			 DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS flags,
+			 DAT_RMR_CONTEXT *context);
+DAT_RETURN dapl_rmr_free(DAT_RMR_HANDLE rmr);
+DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
+			   DAT_SRQ_HANDLE *srq);
+DAT_RETURN dapl_srq_free(DAT_SRQ_HANDLE srq);
+DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT num_segments,
+			      DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie);
+DAT_RETURN dapl_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param);
+DAT_RETURN dapl_srq_resize(DAT_SRQ_HANDLE srq, DAT_COUNT num);
+DAT_RETURN dapl_srq_set_lw(DAT_SRQ_HANDLE srq, DAT_COUNT low_watermark);
+DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
+			   DAT_EVD_HANDLE evd, DAT_CSP_HANDLE *csp);
+DAT_RETURN dapl_csp_query(DAT_CSP_HANDLE csp, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param);
+DAT_RETURN dapl_csp_free(DAT_CSP_HANDLE csp);
+DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer);
+DAT_RETURN dapl_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args);
+
+#endif
