@@ -307,6 +307,7 @@ static void set_defaults(struct dt_params *params)
 		.threads = 1,
 		.eps = { 1, 1, 1 },
 		.width = 1,
+		.maximum = 1000,
 	};
 }
 

@@ -65,10 +65,6 @@ static void *signal_main(void *arg)
 
 static int start_signal_thread(struct server *server)
 {
-	sigset_t set;
-
-	stop_signals(&set);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if (pthread_create(&server->signal_thread, NULL, signal_main, server))
 		return dt_fail(&server->actor, "no thread for signals");
 	server->signal_thread_runs = true;
@@ -241,8 +237,12 @@ static int open_and_serve(struct server *server, struct dt_params *params)
 int dt_server_run(struct dt_params *params)
 {
 	struct server server;
+	sigset_t set;
 	int ret;
 
+	/* Before anything starts a thread: all inherit it, and the signals are the one thread's. */
+	stop_signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	memset(&server, 0, sizeof(server));
 	server.params = params;
 	pthread_mutex_init(&server.ports.lock, NULL);
