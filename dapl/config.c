@@ -141,7 +141,7 @@ static void from_environment(const struct dapl_option *options, uint32_t num, vo
 
 /* ---- The file ---- */
 
-static void report(cfg_t *cfg, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void report(cfg_t *cfg, const char *fmt, va_list ap)
 {
 	char text[256];
 
