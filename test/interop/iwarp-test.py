@@ -37,8 +37,7 @@ def connected(request=None, reply=None, rtr=None, **options):
     """Two peers that went through connection set-up with each other."""
     active, passive = pair()
     ends = []
-    other = threading.Thread(
-        target=lambda: ends.append(Peer.respond(passive, reply, **options)))
+    other = threading.Thread(target=lambda: ends.append(Peer.respond(passive, reply, **options)))
     other.start()
     first = Peer.initiate(active, request, rtr=rtr, **options)
     other.join(10)
@@ -71,19 +70,26 @@ def figures():
     equal(sender.encode(first).hex(), want, "figure 5")
     sender.position = 492
     second = Segment(iwarp.SEND, bytes(24), msn=2).pack()
-    want = "002a4143" + "00000000" * 2 + "00000002" + "00000000" + "00000014" + "00" * 24 + "84925898"
+    want = (
+        "002a4143" + "00000000" * 2 + "00000002" + "00000000" + "00000014" + "00" * 24 + "84925898"
+    )
     equal(sender.encode(second).hex(), want, "figure 6")
 
 
 @case("Request and Reply Frames: RFC 5044 7.1.1, RFC 6581 6 and 9")
 def frames():
-    raw = Startup(private_data=b"ab", ird=3, ord=5, peer_to_peer=True,
-                  rtr=(iwarp.RTR_SEND, iwarp.RTR_READ)).pack()
+    raw = Startup(
+        private_data=b"ab", ird=3, ord=5, peer_to_peer=True, rtr=(iwarp.RTR_SEND, iwarp.RTR_READ)
+    ).pack()
     equal(raw.hex(), b"MPA ID Req Frame".hex() + "50020006" + "c0034005" + "6162", "revision 2")
     raw = Startup(request=False, rev=1, crc=False, reject=True, markers=True).pack()
     equal(raw.hex(), b"MPA ID Rep Frame".hex() + "a0010000", "revision 1")
-    for frame in (Startup(rev=1, private_data=noise(512)), Startup(private_data=noise(508)),
-                  Startup(enhanced=False), Startup(peer_to_peer=True, rtr=(iwarp.RTR_WRITE,))):
+    for frame in (
+        Startup(rev=1, private_data=noise(512)),
+        Startup(private_data=noise(508)),
+        Startup(enhanced=False),
+        Startup(peer_to_peer=True, rtr=(iwarp.RTR_WRITE,)),
+    ):
         active, passive = pair()
         active.send(frame.pack())
         got = Startup.receive(passive, True)
@@ -97,8 +103,12 @@ def frames():
 @case("Request and Reply Frames: what has to be refused is")
 def bad_frames():
     good = bytearray(Startup(rev=1).pack())
-    for text, at, value in (("key", 3, 0x21), ("reserved", 16, 0x44), ("R set", 16, 0x60),
-                            ("PD_Length", 18, 3)):
+    for text, at, value in (
+        ("key", 3, 0x21),
+        ("reserved", 16, 0x44),
+        ("R set", 16, 0x60),
+        ("PD_Length", 18, 3),
+    ):
         active, passive = pair()
         bad = bytearray(good)
         bad[at] = value
@@ -111,12 +121,20 @@ def bad_frames():
 
 @case("Terminate: RFC 5040 4.8, every combination of header bits")
 def terminates():
-    for length, ddp, rdma in ((None, b"", b""), (40, b"\x81" + bytes(13), b""),
-                              (46, b"\x41" + bytes(17), noise(28)), (9, b"", b"")):
+    for length, ddp, rdma in (
+        (None, b"", b""),
+        (40, b"\x81" + bytes(13), b""),
+        (46, b"\x41" + bytes(17), noise(28)),
+        (9, b"", b""),
+    ):
         term = Terminate(1, 2, 5, length, ddp, rdma)
         equal(Terminate.unpack(term.pack()), term, "what arrived")
-    equal(Terminate(1, 1, 0, 22, b"\xc1\x40" + bytes(12)).pack()[:6].hex(), "1100c0000016", "octets")
-    refused("ends within", Terminate.unpack, Terminate(0, 1, 0, 46, b"\x41" + bytes(17)).pack()[:20])
+    equal(
+        Terminate(1, 1, 0, 22, b"\xc1\x40" + bytes(12)).pack()[:6].hex(), "1100c0000016", "octets"
+    )
+    refused(
+        "ends within", Terminate.unpack, Terminate(0, 1, 0, 46, b"\x41" + bytes(17)).pack()[:20]
+    )
     refused("reserved", Terminate.unpack, bytes.fromhex("00000100"))
 
 
@@ -201,10 +219,22 @@ def bad_segments():
     wrong("MSN", mo=4)
     wrong("Invalidate", inv_stag=7)
     wrong("unknown STag", opcode=iwarp.WRITE, tagged=True, stag=5)
-    wrong("without a request", lambda p: p.register(8), opcode=iwarp.READ_RESPONSE, tagged=True,
-          stag=0x51A60, to=0x7F0000001000 + 0x51A60)
-    wrong("out of the buffer", lambda p: p.register(8), opcode=iwarp.WRITE, tagged=True,
-          stag=0x51A60, to=0x7F0000001000 + 0x51A60 + 5)
+    wrong(
+        "without a request",
+        lambda p: p.register(8),
+        opcode=iwarp.READ_RESPONSE,
+        tagged=True,
+        stag=0x51A60,
+        to=0x7F0000001000 + 0x51A60,
+    )
+    wrong(
+        "out of the buffer",
+        lambda p: p.register(8),
+        opcode=iwarp.WRITE,
+        tagged=True,
+        stag=0x51A60,
+        to=0x7F0000001000 + 0x51A60 + 5,
+    )
     wrong("a Read Request of", opcode=iwarp.READ_REQUEST, qn=1)
     wrong("a ULPDU of", header=lambda: b"", payload=b"x")
     wrong("a header of", header=lambda: b"\x41\x43", payload=b"x")
@@ -246,7 +276,10 @@ def after_terminate():
 @case("Deadlines: a silent wire ends the wait in time")
 def deadlines():
     active, passive = pair()
-    for function in (lambda: Startup.receive(passive, True, 0.2), lambda: active.recv_exact(1, 0.2)):
+    for function in (
+        lambda: Startup.receive(passive, True, 0.2),
+        lambda: active.recv_exact(1, 0.2),
+    ):
         try:
             function()
             check(False, "no deadline")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """An iWARP peer: MPA (RFC 5044, RFC 6581), DDP (RFC 5041) and RDMAP (RFC 5040) over a TCP socket.
 
-Written from the RFCs alone and sharing nothing with the library, so that the two prove each other. It is
-strict about what it receives: whatever an RFC forbids raises ProtocolError with the section. What it
-sends is as right or as wrong as the caller asks.
+Written from the RFCs alone and sharing nothing with the library, so that the two prove each other.
+It is strict about what it receives: whatever an RFC forbids raises ProtocolError with the section.
+What it sends is as right or as wrong as the caller asks.
 """
 import collections
 import dataclasses
@@ -23,7 +23,9 @@ class Deadline(Exception):
 
 
 class Closed(Exception):
-    """The TCP connection ended; how is "fin" or "rst", within is the number of octets of a cut record."""
+    """
+    The TCP connection ended; how is "fin" or "rst", within is the number of octets of a cut record.
+    """
 
     def __init__(self, how, within=0):
         super().__init__("%s after %d octets of a record" % (how, within))
@@ -31,7 +33,7 @@ class Closed(Exception):
         self.within = within
 
 
-# ---- CRC-32C, RFC 5044 section 4.4 -------------------------------------------------------------------
+# ---- CRC-32C, RFC 5044 section 4.4 ---------------------------------------------------------------
 
 
 def _crc_table():
@@ -56,11 +58,13 @@ def crc32c(data):
 
 
 def crc_octets(data):
-    """The sum as it stands on the wire: RFC 5044 figure 5 shows the least significant octet first."""
+    """
+    The sum as it stands on the wire: RFC 5044 figure 5 shows the least significant octet first.
+    """
     return struct.pack("<I", crc32c(data))
 
 
-# ---- Sockets with deadlines --------------------------------------------------------------------------
+# ---- Sockets with deadlines ----------------------------------------------------------------------
 
 
 class Wire:
@@ -90,7 +94,7 @@ class Wire:
         view = memoryview(data)
         while view:
             try:
-                view = view[self.sock.send(view):]
+                view = view[self.sock.send(view) :]
             except BlockingIOError:
                 left = end - time.monotonic()
                 if left <= 0 or not select.select([], [self.sock], [], left)[1]:
@@ -138,8 +142,10 @@ class Wire:
         self.sock.close()
 
 
-def listen(address="127.0.0.1", backlog=8):
+def listen(address="127.0.0.1", backlog=8, rcvbuf=0):
     sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    if rcvbuf:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
     sock.bind((address, 0))
     sock.listen(backlog)
     return sock
@@ -151,7 +157,7 @@ def accept(listener, timeout=5.0):
     return Wire(listener.accept()[0])
 
 
-# ---- MPA connection set-up: RFC 5044 section 7.1, RFC 6581 sections 6 and 9 ----------------------------
+# ---- MPA connection set-up: RFC 5044 section 7.1, RFC 6581 sections 6 and 9 ----------------------
 
 REQUEST_KEY = bytes.fromhex("4D504120494420526571204672616D65")
 REPLY_KEY = bytes.fromhex("4D504120494420526570204672616D65")
@@ -201,11 +207,35 @@ class Startup:
             raise ProtocolError("RFC 5044 7.1.1: R set in a request")
         if flags & 0x0F or (flags & 0x10 and rev < 2):
             raise ProtocolError("RFC 5044 7.1.1: reserved bits %#x set" % flags)
-        frame = Startup(request, bool(flags & 0x80), bool(flags & 0x40), bool(flags & 0x20), rev,
-                        wire.recv_exact(length, timeout, 20), bool(flags & 0x10))
+        frame = Startup(
+            request,
+            bool(flags & 0x80),
+            bool(flags & 0x40),
+            bool(flags & 0x20),
+            rev,
+            wire.recv_exact(length, timeout, 20),
+            bool(flags & 0x10),
+        )
         if frame.enhanced:
             frame.take_words()
         return frame
+
+    def answer(self, **changes):
+        """The reply that accepts this request, in its revision, with some fields changed."""
+        reply = Startup(
+            False,
+            False,
+            self.crc,
+            False,
+            self.rev,
+            b"",
+            self.enhanced,
+            self.ord,
+            self.ird,
+            self.peer_to_peer,
+            self.rtr,
+        )
+        return dataclasses.replace(reply, **changes)
 
     def take_words(self):
         if len(self.private_data) < 4:
@@ -221,7 +251,7 @@ class Startup:
             raise ProtocolError("RFC 6581 9.2: B, C or D set without A")
 
 
-# ---- FPDUs: RFC 5044 section 4 ---------------------------------------------------------------------------
+# ---- FPDUs: RFC 5044 section 4 -------------------------------------------------------------------
 
 
 class FpduSender:
@@ -313,7 +343,7 @@ class FpduReceiver:
         return body[:length]
 
 
-# ---- DDP segments and RDMAP headers: RFC 5041 section 4, RFC 5040 section 4 --------------------------------
+# ---- DDP segments and RDMAP headers: RFC 5041 section 4, RFC 5040 section 4 ----------------------
 
 WRITE, READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE = range(8)
 SENDS = (SEND, SEND_INV, SEND_SE, SEND_SE_INV)
@@ -340,8 +370,12 @@ class Segment:
     reserved: int = 0  # the four bits of DDP's control field, RFC 5041 section 4.1
 
     def header(self):
-        control = bytes([self.tagged << 7 | self.last << 6 | self.reserved << 2 | self.dv,
-                         self.rv << 6 | self.opcode])
+        control = bytes(
+            [
+                self.tagged << 7 | self.last << 6 | self.reserved << 2 | self.dv,
+                self.rv << 6 | self.opcode,
+            ]
+        )
         if self.tagged:
             return control + struct.pack(">IQ", self.stag, self.to)
         return control + struct.pack(">IIII", self.inv_stag, self.qn, self.msn, self.mo)
@@ -351,12 +385,20 @@ class Segment:
 
     @staticmethod
     def unpack(ulpdu):
-        """Splits and checks what RFC 5040 section 4.1 and RFC 5041 section 4 require of a sender."""
+        """
+        Splits and checks what RFC 5040 section 4.1 and RFC 5041 section 4 require of a sender.
+        """
         if len(ulpdu) < 2:
             raise ProtocolError("RFC 5041 4.4: a ULPDU of %d octets" % len(ulpdu))
         ddp, rdmap = ulpdu[0], ulpdu[1]
-        seg = Segment(rdmap & 15, last=bool(ddp & 0x40), tagged=bool(ddp & 0x80), dv=ddp & 3,
-                      rv=rdmap >> 6, reserved=ddp >> 2 & 15)
+        seg = Segment(
+            rdmap & 15,
+            last=bool(ddp & 0x40),
+            tagged=bool(ddp & 0x80),
+            dv=ddp & 3,
+            rv=rdmap >> 6,
+            reserved=ddp >> 2 & 15,
+        )
         size = TAGGED_HEADER if seg.tagged else UNTAGGED_HEADER
         if len(ulpdu) < size:
             raise ProtocolError("RFC 5041 4: a header of %d octets" % len(ulpdu))
@@ -387,8 +429,9 @@ class Segment:
         if self.qn != want:
             raise ProtocolError("RFC 5040 figure 4: opcode %d, QN %d" % (self.opcode, self.qn))
         if self.inv_stag and self.opcode not in (SEND_INV, SEND_SE_INV):
-            raise ProtocolError("RFC 5040 4.1: Invalidate STag %#x in opcode %d"
-                                % (self.inv_stag, self.opcode))
+            raise ProtocolError(
+                "RFC 5040 4.1: Invalidate STag %#x in opcode %d" % (self.inv_stag, self.opcode)
+            )
 
 
 @dataclasses.dataclass
@@ -402,8 +445,9 @@ class ReadRequest:
     src_to: int
 
     def pack(self):
-        return struct.pack(">IQIIQ", self.sink_stag, self.sink_to, self.size, self.src_stag,
-                           self.src_to)
+        return struct.pack(
+            ">IQIIQ", self.sink_stag, self.sink_to, self.size, self.src_stag, self.src_to
+        )
 
     @staticmethod
     def unpack(data):
@@ -474,7 +518,7 @@ class Terminate:
         return rest[:count], rest[count:]
 
 
-# ---- A peer -------------------------------------------------------------------------------------------------
+# ---- A peer --------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass
@@ -525,18 +569,28 @@ class Peer:
     # -- set-up --
 
     @classmethod
-    def initiate(cls, wire, frame=None, timeout=5.0, rtr=None, **options):
-        """Runs the initiator's side; returns the peer, its reply frame in .reply."""
+    def initiate(cls, wire, frame=None, timeout=5.0, rtr=None, between=None, **options):
+        """
+        Runs the initiator's side; between() is called when the request is out. The frames are in
+        .request and .reply.
+        """
         frame = frame or Startup()
         wire.send(frame.pack())
+        if between:
+            between()
         reply = Startup.receive(wire, False, timeout)
         if reply.rev != frame.rev and not (frame.rev > 2 > reply.rev):
-            raise ProtocolError("RFC 6581 10: revision %d answered with %d" % (frame.rev, reply.rev))
+            raise ProtocolError(
+                "RFC 6581 10: revision %d answered with %d" % (frame.rev, reply.rev)
+            )
         if frame.rev >= 2 and frame.enhanced != reply.enhanced:
-            raise ProtocolError("RFC 6581 10: S %d answered with %d" % (frame.enhanced, reply.enhanced))
+            raise ProtocolError(
+                "RFC 6581 10: S %d answered with %d" % (frame.enhanced, reply.enhanced)
+            )
         if reply.enhanced and not reply.reject and reply.peer_to_peer != frame.peer_to_peer:
-            raise ProtocolError("RFC 6581 9.2: A %d answered with %d"
-                                % (frame.peer_to_peer, reply.peer_to_peer))
+            raise ProtocolError(
+                "RFC 6581 9.2: A %d answered with %d" % (frame.peer_to_peer, reply.peer_to_peer)
+            )
         if reply.enhanced and not reply.reject and reply.peer_to_peer and not reply.rtr:
             raise ProtocolError("RFC 6581 9.2: no RTR option in the reply")
         peer = cls(wire, frame.crc or reply.crc, reply.markers, frame.markers, **options)
@@ -549,9 +603,14 @@ class Peer:
 
     @classmethod
     def respond(cls, wire, frame=None, timeout=5.0, **options):
-        """Runs the responder's side; frame is the reply to give, None for a fitting one."""
+        """
+        Runs the responder's side; frame is the reply to give, or a function of the request that
+        makes it, None for a fitting one.
+        """
         request = Startup.receive(wire, True, timeout)
-        frame = frame or Startup.answer(request)
+        frame = frame or Startup.answer
+        if callable(frame):
+            frame = frame(request)
         wire.send(frame.pack())
         peer = cls(wire, frame.crc or request.crc, request.markers, frame.markers, **options)
         peer.request, peer.reply = request, frame
@@ -572,8 +631,9 @@ class Peer:
         segment = self.handle(timeout)
         kind = {SEND: RTR_SEND, WRITE: RTR_WRITE, READ_REQUEST: RTR_READ}.get(segment.opcode)
         if kind not in self.reply.rtr or not segment.last:
-            raise ProtocolError("RFC 6581 9.2: opcode %d instead of an RTR of %s"
-                                % (segment.opcode, self.reply.rtr))
+            raise ProtocolError(
+                "RFC 6581 9.2: opcode %d instead of an RTR of %s" % (segment.opcode, self.reply.rtr)
+            )
         empty = len(segment.payload) == (READ_HEADER if kind == RTR_READ else 0)
         if not empty or (kind == RTR_READ and ReadRequest.unpack(segment.payload).size):
             raise ProtocolError("RFC 6581 9.2: an RTR with content")
@@ -592,17 +652,21 @@ class Peer:
         if not data:
             yield 0, b"", True
         for at in range(0, len(data), room):
-            yield at, data[at:at + room], at + room >= len(data)
+            yield at, data[at : at + room], at + room >= len(data)
 
     def untagged(self, opcode, qn, data, inv_stag=0):
         """The segments of an untagged message, with the next sequence number of its queue."""
         self.tx_msn[qn] += 1
-        return [Segment(opcode, piece, last, inv_stag=inv_stag, qn=qn, msn=self.tx_msn[qn], mo=at)
-                for at, piece, last in self.pieces(data, UNTAGGED_HEADER)]
+        return [
+            Segment(opcode, piece, last, inv_stag=inv_stag, qn=qn, msn=self.tx_msn[qn], mo=at)
+            for at, piece, last in self.pieces(data, UNTAGGED_HEADER)
+        ]
 
     def tagged_segments(self, opcode, stag, to, data):
-        return [Segment(opcode, piece, last, True, stag, to + at & (1 << 64) - 1)
-                for at, piece, last in self.pieces(data, TAGGED_HEADER)]
+        return [
+            Segment(opcode, piece, last, True, stag, to + at & (1 << 64) - 1)
+            for at, piece, last in self.pieces(data, TAGGED_HEADER)
+        ]
 
     def send(self, data, opcode=SEND, inv_stag=0):
         for segment in self.untagged(opcode, QN_SEND, data, inv_stag):
@@ -620,8 +684,10 @@ class Peer:
                 if not region.read:
                     raise ProtocolError("RFC 5040 4.8: a read without the right")
                 at = region.offset(request.src_to, request.size)
-                data = bytes(region.data[at:at + request.size])
-        for segment in self.tagged_segments(READ_RESPONSE, request.sink_stag, request.sink_to, data):
+                data = bytes(region.data[at : at + request.size])
+        for segment in self.tagged_segments(
+            READ_RESPONSE, request.sink_stag, request.sink_to, data
+        ):
             self.fpdu(segment)
 
     def terminate(self, term):
@@ -633,8 +699,11 @@ class Peer:
         """A region of ours; returns its tag."""
         stag = self.next_stag
         self.next_stag += 0x101
-        self.regions[stag] = Region(bytearray(data or bytes(size)),
-                                    0x7F0000001000 + stag if base is None else base, **rights)
+        self.regions[stag] = Region(
+            bytearray(data or bytes(size)),
+            0x7F0000001000 + stag if base is None else base,
+            **rights
+        )
         return stag
 
     def region(self, stag):
@@ -701,22 +770,29 @@ class Peer:
         start = region.offset(segment.to, len(segment.payload))
         if segment.opcode == READ_RESPONSE:
             self.read_progress(segment)
-        region.data[start:start + len(segment.payload)] = segment.payload
-        self.tagged = None if segment.last else (
-            segment.opcode, segment.stag, segment.to + len(segment.payload))
+        region.data[start : start + len(segment.payload)] = segment.payload
+        self.tagged = (
+            None
+            if segment.last
+            else (segment.opcode, segment.stag, segment.to + len(segment.payload))
+        )
 
     def read_progress(self, segment):
         if not self.reads:
             raise ProtocolError("RFC 5040 5.2.2: a Read Response without a request")
         request, done = self.reads[0]
-        if segment.payload and (segment.stag, segment.to) != (request.sink_stag,
-                                                              request.sink_to + done):
+        if segment.payload and (segment.stag, segment.to) != (
+            request.sink_stag,
+            request.sink_to + done,
+        ):
             raise ProtocolError("RFC 5040 5.2.2: a Read Response for another place")
         done += len(segment.payload)
         self.reads[0][1] = done
         if done > request.size or segment.last != (done == request.size):
-            raise ProtocolError("RFC 5040 5.2.2: a Read Response of %d of %d octets, L %d"
-                                % (done, request.size, segment.last))
+            raise ProtocolError(
+                "RFC 5040 5.2.2: a Read Response of %d of %d octets, L %d"
+                % (done, request.size, segment.last)
+            )
         if segment.last:
             self.reads.popleft()
 
@@ -726,8 +802,9 @@ class Peer:
         if not so_far and segment.mo == 0:
             self.rx_msn[qn] += 1
         if segment.msn != self.rx_msn[qn]:
-            raise ProtocolError("RFC 5041 4.3: MSN %d of QN %d, expected %d"
-                                % (segment.msn, qn, self.rx_msn[qn]))
+            raise ProtocolError(
+                "RFC 5041 4.3: MSN %d of QN %d, expected %d" % (segment.msn, qn, self.rx_msn[qn])
+            )
         if segment.mo != len(so_far) or segment.opcode != opcode:
             raise ProtocolError("RFC 5041 5.2: MO %d, expected %d" % (segment.mo, len(so_far)))
         if not segment.last and not segment.payload:
@@ -756,19 +833,13 @@ class Peer:
         return self.inbox.popleft()
 
     def until_end(self, timeout=10.0):
-        """Receives to the end of the stream; (Terminate or None, "fin" or "rst", octets of a cut FPDU)."""
+        """
+        Receives to the end of the stream; (Terminate or None, "fin" or "rst", octets of a cut
+        FPDU).
+        """
         end = time.monotonic() + timeout
         while True:
             try:
                 self.handle(max(end - time.monotonic(), 0.01))
             except Closed as how:
                 return self.terminated, how.how, how.within
-
-
-def answer(request):
-    """The reply that accepts a request, in its revision."""
-    return Startup(False, False, request.crc, False, request.rev, b"", request.enhanced,
-                   request.ord, request.ird, request.peer_to_peer, request.rtr)
-
-
-Startup.answer = staticmethod(answer)

@@ -58,8 +58,8 @@ def skip_all(reason):
 
 def run(around=None):
     """
-    Runs the cases, or those whose titles contain an argument of the command line. around(function) calls
-    one case and does what is common to all.
+    Runs the cases, or those whose titles contain an argument of the command line. around(function)
+    calls one case and does what is common to all.
     """
     chosen = [c for c in _cases if not sys.argv[1:] or any(a in c[0] for a in sys.argv[1:])]
     failures = 0
@@ -76,8 +76,11 @@ def run(around=None):
             verdict = "not ok %d - %s" % (number, title)
             where = traceback.extract_tb(err.__traceback__)
             note("%s: %s", type(err).__name__, err)
-            note(" < ".join("%s:%d" % (os.path.basename(f.filename), f.lineno)
-                            for f in reversed(where)))
+            note(
+                " < ".join(
+                    "%s:%d" % (os.path.basename(f.filename), f.lineno) for f in reversed(where)
+                )
+            )
         print(verdict, flush=True)
         took = time.monotonic() - start
         if took > 3:

@@ -1,0 +1,530 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""
+Runs the victim, a program that uses the library by commands, and checks what every case has in
+common.
+"""
+import collections
+import glob
+import os
+import select
+import shlex
+import subprocess
+import tempfile
+import time
+
+from causes import FLUSHED
+from iwarp import Peer, Startup, Wire, accept, listen
+from tap import case, check, equal, note, one_of, run, skip_all
+
+CANARY = 0xC5
+RIGHTS = {"none": 0, "read": 0x02, "local": 0x10, "write": 0x30, "all": 0x33}
+ESTABLISHED = "DAT_CONNECTION_EVENT_ESTABLISHED"
+PEER_REJECTED = "DAT_CONNECTION_EVENT_PEER_REJECTED"
+NON_PEER_REJECTED = "DAT_CONNECTION_EVENT_NON_PEER_REJECTED"
+ACCEPT_ERROR = "DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR"
+DISCONNECTED = "DAT_CONNECTION_EVENT_DISCONNECTED"
+BROKEN = "DAT_CONNECTION_EVENT_BROKEN"
+TIMED_OUT = "DAT_CONNECTION_EVENT_TIMED_OUT"
+UNREACHABLE = "DAT_CONNECTION_EVENT_UNREACHABLE"
+EP_BROKEN = "DAT_ASYNC_ERROR_EP_BROKEN"
+DTO = "DAT_DTO_COMPLETION_EVENT"
+SUCCESS = "DAT_DTO_SUCCESS"
+
+
+class Died(Exception):
+    """The victim ended or does not answer."""
+
+
+def build_dir():
+    here = os.path.dirname(os.path.abspath(__file__))
+    return os.environ.get("top_builddir") or os.path.dirname(os.path.dirname(here))
+
+
+def find_module():
+    """The soft provider in the build tree, or the one of SOFT_MODULE."""
+    if os.environ.get("SOFT_MODULE"):
+        return os.environ["SOFT_MODULE"]
+    for folder in ("", "providers/soft/"):
+        found = sorted(glob.glob("%s/%s.libs/libdaplsoft.so*" % (build_dir(), folder)))
+        if found:
+            return found[0]
+    return None
+
+
+def find_victim():
+    path = os.path.join(build_dir(), "test/interop/victim")
+    return path if os.access(path, os.X_OK) else None
+
+
+def require():
+    """Skips the whole test when there is nothing to test."""
+    if not find_victim():
+        skip_all("the victim is not built")
+    if not find_module():
+        skip_all("providers/soft is not built")
+
+
+def write_conf(folder, ia, parameter):
+    """A dat.conf with one entry for the module of the build tree."""
+    path = os.path.join(folder, "dat.conf")
+    with open(path, "w", encoding="ascii") as conf:
+        conf.write(
+            '%s u2.0 nonthreadsafe default "%s" udapl.1.0 "%s" ""\n'
+            % (ia, find_module(), parameter)
+        )
+    return path
+
+
+def pattern(length, seed):
+    """What the victim's fill writes."""
+    return bytes((i * 31 + (i >> 8) * 17 + seed) & 0xFF for i in range(length))
+
+
+class Region:
+    """Registered memory of the victim."""
+
+    def __init__(self, victim, length, rights="all", pz=0):
+        self.victim = victim
+        got = victim.ask("region", length=length, rights=RIGHTS[rights], pz=pz)
+        equal(got.get("result"), "DAT_SUCCESS", "dat_lmr_create")
+        self.number = int(got["region"])
+        self.address = int(got["address"])
+        self.length = length
+        self.stag = int(got["rmr_context"])
+
+    def fill(self, seed):
+        self.victim.ask("fill", region=self.number, seed=seed)
+        return pattern(self.length, seed)
+
+    def bytes(self, offset=0, length=None):
+        """Its content; fails if a byte outside changed."""
+        length = self.length - offset if length is None else length
+        got = self.victim.ask("show", region=self.number, offset=offset, length=length)
+        equal(
+            got["intact"], "1", "memory around region %d untouched (DTO-38, DTO-88)" % self.number
+        )
+        return bytes.fromhex(got["bytes"])
+
+    def untouched(self, content=None):
+        """Nothing was placed in it."""
+        equal(
+            self.bytes(),
+            content or bytes([CANARY]) * self.length,
+            "content of region %d" % self.number,
+        )
+
+    def unregister(self):
+        equal(
+            self.victim.ask("unregister", region=self.number)["result"],
+            "DAT_SUCCESS",
+            "dat_lmr_free",
+        )
+
+
+class Endpoint:
+    """An EP of the victim with receives posted."""
+
+    GAP = 32
+
+    def __init__(self, victim, recvs=4, size=256, **attributes):
+        self.victim = victim
+        self.size = size
+        got = victim.ask("ep", **attributes)
+        equal(got.get("result"), "DAT_SUCCESS", "dat_ep_create")
+        self.number = int(got["ep"])
+        self.stride = size + self.GAP
+        self.memory = Region(victim, max(recvs, 1) * self.stride, "local")
+        self.posted = collections.deque()  # cookies of the receives outstanding
+        self.requests = collections.deque()  # and of the requests
+        self.next_cookie = 1
+        for slot in range(recvs):
+            self.post_recv(slot)
+
+    def post_recv(self, slot):
+        """Posts the receive of a slot; the cookie tells the slot and never comes twice."""
+        cookie = self.next_cookie << 16 | slot
+        self.next_cookie += 1
+        self.post("recv", self.memory, slot * self.stride, self.size, cookie)
+        self.posted.append(cookie)
+
+    def post(self, what, region, offset, length, cookie, **more):
+        got = self.victim.ask(
+            "post",
+            what=what,
+            ep=self.number,
+            region=region.number,
+            offset=offset,
+            length=length,
+            cookie=cookie,
+            **more
+        )
+        equal(got["result"], "DAT_SUCCESS", "post of a " + what)
+
+    def request(self, what, region, offset=0, length=None, **more):
+        """Posts a send, write or read."""
+        cookie = self.next_cookie
+        self.next_cookie += 1
+        self.post(
+            what,
+            region,
+            offset,
+            region.length - offset if length is None else length,
+            cookie,
+            **more
+        )
+        self.requests.append(cookie)
+
+    def received(self, ms=5000):
+        """The next message; its receive has to be the oldest, and is posted again."""
+        event = self.victim.event(ms)
+        return self.message(event)
+
+    def message(self, event):
+        equal(event["event"], DTO, "event")
+        equal((event["op"], event["status"]), ("DAT_DTO_RECEIVE", SUCCESS), "receive completion")
+        cookie = self.posted.popleft()
+        equal(int(event["cookie"]), cookie, "receive in posting order (DTO-65)")
+        slot = cookie % 0x10000
+        data = self.memory.bytes(slot * self.stride, self.stride)
+        equal(data[self.size :], bytes([CANARY]) * self.GAP, "bytes behind the receive (DTO-38)")
+        self.victim.ask(
+            "set",
+            region=self.memory.number,
+            offset=slot * self.stride,
+            bytes=bytes([CANARY] * min(self.size, 4096)).hex(),
+        )
+        self.post_recv(slot)
+        return data[: int(event["length"])]
+
+    def done(self, ms=5000):
+        """The next completion of a request."""
+        event = self.victim.event(ms)
+        equal(event["event"], DTO, "event")
+        equal(int(event["cookie"]), self.requests.popleft(), "request in posting order (DTO-65)")
+        return event
+
+    def state(self):
+        return self.victim.ask("state", ep=self.number)["state"]
+
+    def ended(self, allowed, first=None, requests=None, ms=8000):
+        """
+        The connection ends with one of the events allowed and everything outstanding completes:
+        receives flushed but the first with a status in first, requests with those in requests
+        (lists of tuples). Then nothing more comes (FL-1 to FL-7, EP-152, EV-T2).
+        """
+        recv_rules = [first] if first else []
+        request_rules = list(requests or [])
+        end = None
+        left = len(self.posted) + len(self.requests)
+        while left or not end:
+            event = self.victim.event(ms)
+            check(
+                event["event"] != "none",
+                "%d completions and the end of the connection missing (%s)",
+                left,
+                end and end["event"],
+            )
+            if event["event"] == DTO:
+                left -= 1
+                self.ended_dto(event, recv_rules, request_rules, end)
+            else:
+                check(not end, "a second end, %s (EP-152)", event["event"])
+                end = event
+                one_of(end["event"], allowed, "connection event")
+                equal(int(event["ep"]), self.number, "EP of the event")
+        equal(self.state(), "DAT_EP_STATE_DISCONNECTED", "state (EP-131)")
+        self.victim.quiet()
+        return end
+
+    def ended_dto(self, event, recv_rules, request_rules, end):
+        receive = event["op"].startswith("DAT_DTO_RECEIVE")
+        rules, queue = (recv_rules, self.posted) if receive else (request_rules, self.requests)
+        equal(int(event["cookie"]), queue.popleft(), "%s in posting order (FL-3)" % event["op"])
+        one_of(event["status"], rules.pop(0) if rules else (FLUSHED,), "status of " + event["op"])
+        check(not end or event["status"] != SUCCESS, "success after the end (FL-5)")
+
+
+class Victim:
+    """A process that obeys."""
+
+    def __init__(self, ia="soft-lo", parameter="lo", prefix="", alone=False, environment=None):
+        self.folder = tempfile.TemporaryDirectory(prefix="interop-")
+        env = dict(os.environ, **(environment or {}))
+        env["DAT_OVERRIDE"] = write_conf(self.folder.name, ia, parameter)
+        self.errors = open(
+            os.path.join(self.folder.name, "stderr"), "w+", encoding="utf-8", errors="replace"
+        )
+        self.log = collections.deque(maxlen=60)
+        self.buffer = b""
+        command = shlex.split(prefix) + [find_victim(), ia] + (["alone"] if alone else [])
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=env
+        )
+        self.hello = {}
+        while "ready" not in self.hello:
+            self.hello.update(self.line(30))
+            if "failed" in self.hello:
+                raise Died("victim: %s" % self.hello)
+        self.address = self.hello["address"]
+        self.max_private_data = int(self.hello["max_private_data"])
+        self.opened = []
+        self.listening = None
+        self.ask("wait", ms=0, on="async")
+        self.baseline = self.counts()
+
+    def line(self, timeout):
+        end = time.monotonic() + timeout
+        while b"\n" not in self.buffer:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                raise Died("the victim does not answer")
+            piece = os.read(self.process.stdout.fileno(), 1 << 20)
+            if not piece:
+                raise Died("the victim ended with status %s" % self.process.wait(10))
+            self.buffer += piece
+        raw, self.buffer = self.buffer.split(b"\n", 1)
+        text = raw.decode()
+        self.log.append(text[:200])
+        return dict(word.partition("=")[::2] for word in text.split())
+
+    def say(self, verb, **arguments):
+        text = " ".join([verb] + ["%s=%s" % pair for pair in arguments.items()])
+        self.log.append("> " + text[:200])
+        try:
+            self.process.stdin.write(text.encode() + b"\n")
+            self.process.stdin.flush()
+        except OSError as err:
+            raise Died("the victim ended with status %s" % self.process.wait(10)) from err
+
+    def answers(self, timeout=15):
+        lines = []
+        while True:
+            line = self.line(timeout)
+            if "done" in line:
+                return lines
+            lines.append(line)
+
+    def ask(self, verb, **arguments):
+        """Obeys one command; the last line of the answer."""
+        self.say(verb, **arguments)
+        lines = self.answers(15 + int(arguments.get("ms", 0)) / 1000)
+        if (
+            verb in ("ep", "listen", "region")
+            and lines
+            and lines[-1].get("result") == "DAT_SUCCESS"
+        ):
+            self.opened.append((verb, int(lines[-1][verb])))
+        return lines[-1] if lines else {}
+
+    def event(self, ms=5000):
+        return self.ask("wait", ms=ms)
+
+    def async_event(self, ms=2000):
+        return self.ask("wait", ms=ms, on="async")
+
+    def quiet(self, ms=150):
+        event = self.event(ms)
+        equal(event["event"], "none", "further event (EP-151, EV-T2)")
+
+    def counts(self):
+        got = self.ask("counts")
+        return int(got["fds"]), int(got["threads"])
+
+    def processor_time(self):
+        """Seconds of processor time used so far."""
+        with open("/proc/%s/stat" % self.hello["pid"], encoding="ascii") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def listen(self, **options):
+        got = self.ask("listen", **options)
+        equal(got["result"], "DAT_SUCCESS", "dat_psp_create")
+        return got
+
+    def port(self):
+        """The port of a service point that stays for the victim's life."""
+        if not self.listening:
+            self.listening = self.listen()
+            self.opened = [o for o in self.opened if o != ("listen", int(self.listening["listen"]))]
+            self.baseline = self.counts()
+        return int(self.listening["conn_qual"])
+
+    def request(self, ms=5000, listening=None):
+        self.port()
+        return self.ask("request", ms=ms, listen=(listening or self.listening)["listen"])
+
+    def no_request(self, ms=200):
+        equal(self.request(ms)["event"], "none", "connection request (PSP-1)")
+
+    def accept(self, request, ep, data=b""):
+        got = self.ask("accept", request=request["request"], ep=ep.number, data=data.hex())
+        equal(got["result"], "DAT_SUCCESS", "dat_cr_accept")
+
+    def clean(self):
+        """Frees what the case opened."""
+        for verb, number in sorted(
+            self.opened, key=lambda o: ("ep", "listen", "region").index(o[0])
+        ):
+            close = {"ep": "free", "listen": "unlisten", "region": "drop"}[verb]
+            self.ask(close, **{verb: number})
+        self.opened = []
+        for on in ("main", "async"):
+            while self.ask("wait", ms=0, on=on)["event"] != "none":
+                pass
+
+    def unharmed(self):
+        """The healthy connection ran on and nothing is left of the case (DTO-89)."""
+        got = self.ask("healthy")
+        equal(got["fault"], "none", "the healthy connection")
+        check(
+            int(got["worst_ms"]) < 1500,
+            "the healthy connection stood still for %s ms",
+            got["worst_ms"],
+        )
+        end = time.monotonic() + 6
+        while self.counts() != self.baseline and time.monotonic() < end:
+            time.sleep(0.02)
+        equal(self.counts(), self.baseline, "descriptors and threads afterwards")
+
+    def quit(self):
+        """Ends it; everything has to be closed, down to what was open at its start."""
+        self.say("quit")
+        while "closed" not in self.hello:
+            self.hello.update(self.line(20))
+        equal(self.process.wait(10), 0, "exit status")
+        equal(self.hello.get("graceful", "DAT_SUCCESS"), "DAT_SUCCESS", "graceful dat_ia_close")
+        equal(self.hello["end_fds"], self.hello["start_fds"], "descriptors after dat_ia_close")
+        equal(self.hello["end_threads"], self.hello["start_threads"], "threads after dat_ia_close")
+        self.discard()
+
+    def discard(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.errors.close()
+        self.folder.cleanup()
+
+    def complain(self):
+        """Says what is known of a failure."""
+        note("victim, latest lines:")
+        for line in list(self.log)[-14:]:
+            note("  %s", line)
+        self.errors.seek(0)
+        for line in self.errors.read().splitlines()[-25:]:
+            note("  stderr: %s", line[:300])
+
+
+class Stage:
+    """One victim for many cases; a new one after a case that failed."""
+
+    def __init__(self, **options):
+        self.options = options
+        self.victim = None
+
+    def around(self, function):
+        if not self.victim:
+            self.victim = Victim(**self.options)
+            self.victim.port()
+        try:
+            function(self.victim)
+            self.victim.clean()
+            self.victim.unharmed()
+        except Exception as err:
+            if type(err).__name__ != "Skip":
+                self.victim.complain()
+                self.victim.discard()
+                self.victim = None
+            raise
+
+    def end(self):
+        victim, self.victim = self.victim or Victim(**self.options), None
+        victim.quit()
+
+
+def perform(**options):
+    """Runs the cases on a stage of their own, and what comes after them all."""
+    require()
+    stage = Stage(**options)
+
+    @case("The library closes in order: no descriptor and no thread is left (IA-88)")
+    def close(_):
+        stage.end()
+
+    run(lambda function: close(None) if function is close else stage.around(function))
+
+
+def kick(peer):
+    """The initiator's first FPDU, which lets a responder send (RFC 5044 7.1.2 rule 4)."""
+    if not peer.reply.peer_to_peer:
+        peer.write(0, 0, b"")
+
+
+def establish(
+    victim,
+    role,
+    frame=None,
+    rtr=None,
+    data=b"",
+    accept_data=b"",
+    ep=None,
+    rcvbuf=0,
+    mulpdu=1460,
+    **attributes
+):
+    """
+    Connects the victim with a peer that initiates or responds; returns (endpoint, peer). frame is
+    what the peer sends in set-up (as responder also a function of the request), data and
+    accept_data are the private data of the two sides.
+    """
+    ep = ep or Endpoint(victim, **attributes)
+    if role == "initiates":
+        frame = frame or Startup(private_data=data)
+        wire = Wire.connect(victim.address, victim.port(), rcvbuf=rcvbuf)
+
+        def answer():
+            request = victim.request()
+            equal(request["event"], "DAT_CONNECTION_REQUEST_EVENT", "event")
+            equal(
+                bytes.fromhex(request["data"]),
+                frame.private_data,
+                "private data of the request (PD-5)",
+            )
+            equal(
+                int(request["remote_port"]), wire.sock.getsockname()[1], "remote_port_qual (CR-4)"
+            )
+            victim.accept(request, ep, accept_data)
+
+        peer = Peer.initiate(wire, frame, rtr=rtr, between=answer, mulpdu=mulpdu)
+        peer.provider_frame = peer.reply
+        equal(peer.reply.private_data, accept_data, "private data of the reply (PD-5)")
+        kick(peer)
+        connected(victim, ep, b"")
+        return ep, peer
+    listener = listen(victim.address, rcvbuf=rcvbuf)
+    got = victim.ask(
+        "connect",
+        ep=ep.number,
+        address=victim.address,
+        data=data.hex(),
+        qual=listener.getsockname()[1],
+    )
+    equal(got["result"], "DAT_SUCCESS", "dat_ep_connect")
+    wire = accept(listener)
+    peer = Peer.respond(wire, frame, mulpdu=mulpdu)
+    peer.provider_frame = peer.request
+    equal(peer.request.private_data, data, "private data of the request (PD-5)")
+    listener.close()
+    if peer.reply.peer_to_peer:
+        peer.expect_rtr()
+    connected(victim, ep, peer.reply.private_data)
+    return ep, peer
+
+
+def connected(victim, ep, data):
+    event = victim.event()
+    equal(event["event"], ESTABLISHED, "event (EV-6, EV-7)")
+    equal(int(event["ep"]), ep.number, "EP of the event")
+    equal(bytes.fromhex(event["data"]), data, "private data of the event (PD-5)")
+    equal(ep.state(), "DAT_EP_STATE_CONNECTED", "state")

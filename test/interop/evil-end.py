@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""
+Connections of the soft provider that a peer ends badly: by Terminate, reset, death, in the middle
+of a message, or by chaos. What the program sees is that of DTO-84 and EV-5; a healthy connection of
+the same process runs on, no descriptor or thread is left.
+"""
+import os
+import random
+import signal
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import driver  # noqa: E402
+import iwarp  # noqa: E402
+from causes import *  # noqa: E402,F403
+from driver import BROKEN, DISCONNECTED, Region, establish  # noqa: E402
+from iwarp import ReadRequest, Segment, Terminate  # noqa: E402
+from tap import case, check, equal, note, one_of  # noqa: E402
+
+# ---- Terminate from the peer ---------------------------------------------------------------------
+
+
+def terminated(victim, role, term, status, close=True):
+    """The provider waits for a read when the peer ends the stream with a Terminate."""
+    ep, peer = establish(victim, role)
+    sink = Region(victim, 64, "local")
+    peer.auto_read = False
+    ep.request("read", sink, remote_address=0x1000, rmr_context=0x77)
+    peer.pump(lambda: peer.requests)
+    peer.terminate(term)
+    if close:
+        peer.wire.shutdown()
+    equal(peer.until_end()[0], None, "Terminate in answer to a Terminate")
+    peer.wire.close()
+    ep.ended((BROKEN, DISCONNECTED), requests=[status])
+    sink.untouched()
+    victim.clean()
+
+
+RECEIVED = (
+    ((READ_STAG, READ_BOUNDS, READ_RIGHTS, READ_STREAM, READ_WRAP), (REMOTE_ACCESS,)),
+    ((NO_BUFFER, CATASTROPHIC, (0, 2, 8)), (REMOTE_RESPONDER,)),
+    ((RDMAP_VERSION, OPCODE, (0, 2, 0xFF), (0, 0, 0), TOO_LONG, MSN_RANGE), FAILED),
+    ((CRC, (2, 0, 1), (2, 0, 3), (2, 0, 5)), FAILED),
+    (((15, 15, 0xFF), (3, 0, 0), (1, 7, 9)), FAILED),
+)
+
+
+@case("Terminate received while a read waits: the status the cause deserves (DTO-84, RFC 5040 7)")
+def terminate_received(victim):
+    count = 0
+    for causes, status in RECEIVED:
+        for cause in causes:
+            role = ("initiates", "responds")[count % 2]
+            request = ReadRequest(1, 2, 64, 0x77, 0x1000).pack()
+            header = Segment(iwarp.READ_REQUEST, request, qn=1, msn=1)
+            full = cause[0] == 0 and cause[1] == 1
+            term = Terminate(*cause, len(header.pack()), header.header(), request if full else b"")
+            try:
+                terminated(victim, role, term if count % 3 else Terminate(*cause), status)
+            except AssertionError as err:
+                raise type(err)("%s: %s" % (term, err)) from err
+            count += 1
+    note("%d causes", count)
+
+
+@case(
+    "Terminate received from a peer that then keeps its end open: the connection ends in "
+    "bounded time"
+)
+def terminate_and_stay(victim):
+    for role in ("initiates", "responds"):
+        terminated(victim, role, Terminate(*READ_RIGHTS), (REMOTE_ACCESS,), close=False)
+
+
+@case("Terminates cut short or overlong: the connection ends, no answer (RFC 5040 4.8)")
+def malformed_terminates(victim):
+    whole = Terminate(0, 1, 0, 46, b"\x41\x41" + bytes(16), bytes(28)).pack()
+    for number, data in enumerate(
+        (
+            b"",
+            whole[:1],
+            whole[:3],
+            whole[:4],
+            whole[:5],
+            whole[:20],
+            whole[:40],
+            whole + bytes(2000),
+        )
+    ):
+        ep, peer = establish(victim, ("initiates", "responds")[number % 2])
+        peer.terminate(data)
+        peer.until_end()
+        peer.wire.close()
+        ep.ended((BROKEN, DISCONNECTED))
+        victim.clean()
+
+
+# ---- Ends of the connection ----------------------------------------------------------------------
+
+
+def end_by(victim, role, function, allowed, outstanding=False):
+    ep, peer = establish(victim, role)
+    if outstanding:
+        peer.auto_read = False
+        ep.request("read", Region(victim, 64, "local"), remote_address=0x1000, rmr_context=0x77)
+        peer.pump(lambda: peer.requests)
+    function(peer)
+    ep.ended(allowed, requests=[(driver.FLUSHED, TRANSPORT)] if outstanding else None)
+    victim.clean()
+
+
+@case("The peer resets the connection: BROKEN or DISCONNECTED, everything flushed (DTO-84, EV-17)")
+def reset(victim):
+    for role in ("initiates", "responds"):
+        for outstanding in (False, True):
+            end_by(
+                victim, role, lambda peer: peer.wire.reset(), (BROKEN, DISCONNECTED), outstanding
+            )
+
+
+@case("The peer's process is killed: BROKEN or DISCONNECTED, everything flushed (EV-17)")
+def killed(victim):
+    def kill(peer):
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+            os._exit(0)
+        peer.wire.close()  # now the child alone has it
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+    for role in ("initiates", "responds"):
+        for outstanding in (False, True):
+            end_by(victim, role, kill, (BROKEN, DISCONNECTED), outstanding)
+
+
+@case("FIN between messages: DISCONNECTED (EP-142, EV-11)")
+def fin(victim):
+    for role in ("initiates", "responds"):
+        end_by(victim, role, lambda peer: peer.wire.close(), (DISCONNECTED,))
+
+
+@case("FIN within an FPDU: BROKEN, the message does not complete (EV-12)")
+def fin_within(victim):
+    def cut(peer, length):
+        raw = peer.out.encode(peer.untagged(iwarp.SEND, 0, b"half a message")[0].pack())
+        peer.wire.send(raw[:length])
+        peer.wire.shutdown()
+        peer.until_end()
+        peer.wire.close()
+
+    for number, length in enumerate((1, 2, 3, 10, 20, 30, 37)):
+        end_by(
+            victim, ("initiates", "responds")[number % 2], lambda peer: cut(peer, length), (BROKEN,)
+        )
+
+
+@case("FIN between the FPDUs of a message: the message does not complete (DTO-84)")
+def fin_between(victim):
+    def part(peer):
+        peer.fpdu(Segment(iwarp.SEND, b"half a ", msn=1, last=False))
+        peer.wire.shutdown()
+        peer.until_end()
+        peer.wire.close()
+
+    for role in ("initiates", "responds"):
+        end_by(victim, role, part, (BROKEN, DISCONNECTED))
+
+
+@case(
+    "The peer closes while the provider is sending to it a lot: requests succeed in a row, "
+    "then fail (FL-2)"
+)
+def closes_on_stream(victim):
+    for role in ("initiates", "responds"):
+        ep, peer = establish(victim, role)
+        source = Region(victim, 1 << 20, "local")
+        stag = peer.register(1 << 20)
+        for _ in range(12):
+            ep.request("write", source, remote_address=peer.regions[stag].base, rmr_context=stag)
+        peer.handle()
+        peer.wire.reset()
+        order = []
+        while len(order) < 12:
+            event = victim.event()
+            if event["event"] == driver.DTO and not event["op"].startswith("DAT_DTO_RECEIVE"):
+                ep.requests.popleft()
+                order.append(event["status"] == driver.SUCCESS)
+                one_of(event["status"], (driver.SUCCESS, driver.FLUSHED, TRANSPORT), "status")
+            elif event["event"] == driver.DTO:
+                equal(event["status"], driver.FLUSHED, "status of a Receive")
+                ep.posted.popleft()
+            else:
+                one_of(event["event"], (BROKEN, DISCONNECTED), "event")
+                equal(
+                    order + [False] * (12 - len(order)),
+                    sorted(order + [False] * (12 - len(order)), reverse=True),
+                    "successes are a prefix",
+                )
+                break
+        victim.ask("free", ep=ep.number)
+        victim.opened.remove(("ep", ep.number))
+        victim.clean()
+
+
+@case(
+    "Chaos: segments with random fields and right sums; nothing but their own connection "
+    "suffers (DTO-89)"
+)
+def chaos(victim):
+    dice = random.Random(5040)
+    region = Region(victim, 4096)
+    for number in range(60):
+        ep, peer = establish(victim, ("initiates", "responds")[number % 2])
+        try:
+            for _ in range(dice.randrange(1, 12)):
+                segment = random_segment(dice, region, number)
+                peer.wire.send(peer.out.encode(segment.pack()))
+        except iwarp.Closed:
+            pass
+        peer.wire.shutdown()
+        drain(peer.wire)
+        peer.wire.close()
+        victim.ask("free", ep=ep.number)
+        victim.opened.remove(("ep", ep.number))
+        region.bytes()
+    victim.clean()
+
+
+def random_segment(dice, region, number):
+    wild = dice.random() < 0.3
+    segment = Segment(
+        dice.randrange(16) if wild else dice.randrange(7),
+        dice.randbytes(dice.choice((0, 4, 28, 300))),
+        last=dice.random() < 0.8,
+        tagged=dice.random() < 0.5,
+        dv=1,
+        rv=1,
+    )
+    segment.stag = dice.choice((region.stag, dice.getrandbits(32), region.stag ^ 1))
+    segment.to = (region.address + dice.randrange(-300, 4400)) & (1 << 64) - 1
+    segment.qn = dice.choice((0, 0, 1, 1, 2, dice.getrandbits(32)))
+    segment.msn = dice.choice((1, 1, 2, dice.getrandbits(32)))
+    segment.mo = dice.choice((0, 0, 0, 4, dice.getrandbits(32)))
+    segment.inv_stag = dice.choice((0, region.stag, number))
+    return segment
+
+
+def drain(wire, timeout=5.0):
+    """Reads to the end of the stream, whatever it is."""
+    end = time.monotonic() + timeout
+    try:
+        while time.monotonic() < end:
+            wire.recv_exact(1 << 16, max(end - time.monotonic(), 0.01))
+    except iwarp.Closed:
+        return
+    except iwarp.Deadline:
+        pass
+    check(False, "the provider keeps the connection open")
+
+
+driver.perform()
