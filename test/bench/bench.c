@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * udapl-bench: latency and bandwidth of the provider beside plain TCP, in one run on the same two processors,
+ * as ratios. Absolute times drift on shared machines; the ratio of neighbouring rounds does not.
+ *
+ *   udapl-bench [IA [ROUNDS]]
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define MAX_ROUNDS 101
+
+static const struct bench_case cases[] = {
+	{ .op = BENCH_SEND, .size = 8, .count = 20000 },
+	{ .op = BENCH_WRITE, .size = 8, .count = 20000 },
+	{ .op = BENCH_SEND, .size = 8, .count = 10000, .waiting = true },
+	{ .op = BENCH_WRITE, .size = 8, .count = 10000, .waiting = true },
+	{ .op = BENCH_SEND, .size = 65536, .count = 4000, .stream = true },
+	{ .op = BENCH_WRITE, .size = 65536, .count = 4000, .stream = true },
+	{ .op = BENCH_SEND, .size = 1 << 20, .count = 400, .stream = true },
+	{ .op = BENCH_WRITE, .size = 1 << 20, .count = 400, .stream = true },
+};
+#define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
+
+double bench_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+void bench_die(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("udapl-bench: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu % (int)sysconf(_SC_NPROCESSORS_ONLN), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double d = *(const double *)a - *(const double *)b;
+
+	return (d > 0) - (d < 0);
+}
+
+static double median(double *values, int num)
+{
+	qsort(values, (size_t)num, sizeof(*values), by_value);
+	return num % 2 ? values[num / 2] : (values[num / 2 - 1] + values[num / 2]) / 2;
+}
+
+/* Both ends are here before a round starts. */
+static void meet(int control)
+{
+	char c = 0;
+
+	if (write(control, &c, 1) != 1 || read(control, &c, 1) != 1)
+		bench_die("the other end is gone");
+}
+
+static void print_case(const struct bench_case *bc, double *dat, double *tcp, double *ratio, int rounds)
+{
+	double d = median(dat, rounds), t = median(tcp, rounds), low, high, r = median(ratio, rounds);
+	const char *unit = bc->stream ? "MB/s" : "us";
+
+	low = ratio[0];
+	high = ratio[rounds - 1];
+	if (bc->stream) {
+		d = (double)bc->size * bc->count / d / 1e6;
+		t = (double)bc->size * bc->count / t / 1e6;
+		r = 1 / r;
+		low = 1 / ratio[rounds - 1];
+		high = 1 / ratio[0];
+	} else {
+		d = d / bc->count / 2 * 1e6;
+		t = t / bc->count / 2 * 1e6;
+	}
+	printf("%-10s %8zu  %-8s %10.2f %10.2f %-5s %6.2f  [%.2f..%.2f]\n",
+	       bc->op == BENCH_SEND ? "send" : "RDMA write", bc->size,
+	       bc->stream  ? "stream" :
+	       bc->waiting ? "waiting" :
+			     "polling",
+	       d, t, unit, r, low, high);
+	fflush(stdout);
+}
+
+static void run(const char *ia, int rounds, bool active, int control)
+{
+	double dat[MAX_ROUNDS], tcp[MAX_ROUNDS], ratio[MAX_ROUNDS];
+	struct bench_dat *bd;
+	size_t i;
+	int r, fd;
+
+	pin(active ? 0 : 1);
+	fd = bench_tcp_open(active, control);
+	bd = bench_dat_open(ia, active, control);
+	for (i = 0; i < NUM_CASES; i++) {
+		for (r = -1; r < rounds; r++) { /* the first one warms up */
+			double t, d;
+
+			meet(control);
+			t = bench_tcp_run(fd, &cases[i], active);
+			meet(control);
+			d = bench_dat_run(bd, &cases[i], active);
+			if (r < 0)
+				continue;
+			tcp[r] = t;
+			dat[r] = d;
+			ratio[r] = d / t;
+		}
+		if (active)
+			print_case(&cases[i], dat, tcp, ratio, rounds);
+	}
+	meet(control);
+	bench_dat_close(bd);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	const char *ia = argc > 1 ? argv[1] : "soft-lo";
+	int rounds = argc > 2 ? atoi(argv[2]) : 5, fds[2], status = 1;
+	pid_t child;
+
+	if (rounds < 1 || rounds > MAX_ROUNDS)
+		bench_die("1 to %d rounds", MAX_ROUNDS);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+		bench_die("socketpair: %s", strerror(errno));
+	printf("%-10s %8s  %-8s %10s %10s %-5s %6s  %s\n", "operation", "bytes", "mode", ia, "TCP", "unit",
+	       "ratio", "range");
+	fflush(stdout);
+	child = fork();
+	if (child < 0)
+		bench_die("fork: %s", strerror(errno));
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(fds[0]);
+		run(ia, rounds, false, fds[1]);
+		return 0;
+	}
+	close(fds[1]);
+	run(ia, rounds, true, fds[0]);
+	waitpid(child, &status, 0);
+	return status ? 1 : 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* One measured pair of processes: what runs over DAT and what over plain TCP, in the same run. */
+#ifndef UDAPL_BENCH_H
+#define UDAPL_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum bench_op { BENCH_SEND, BENCH_WRITE };
+
+struct bench_case {
+	enum bench_op op;
+	bool waiting; /* sleep for events; else poll */
+	bool stream;  /* bandwidth; else ping-pong */
+	size_t size;
+	unsigned int count; /* messages of one round */
+};
+
+#define BENCH_MAX_SIZE ((size_t)1 << 20)
+
+double bench_now(void);
+/* Says what failed and ends the process. */
+__attribute__((noreturn, format(printf, 1, 2))) void bench_die(const char *fmt, ...);
+
+/*
+ * The two ends. control is a connected stream socket between the processes, used outside the measured part
+ * only. run returns the seconds the round took; the figure of the active end counts.
+ */
+struct bench_dat;
+struct bench_dat *bench_dat_open(const char *ia_name, bool active, int control);
+double bench_dat_run(struct bench_dat *dat, const struct bench_case *bc, bool active);
+void bench_dat_close(struct bench_dat *dat);
+
+int bench_tcp_open(bool active, int control);
+double bench_tcp_run(int fd, const struct bench_case *bc, bool active);
+
+#endif
