@@ -12,9 +12,7 @@
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
 
-#ifdef DATS_BUILDING_LIBDAT2
-#define DATS_WEAK
-#else
+#ifndef DATS_WEAK /* defined as nothing by those that are or need our libdat2 */
 #define DATS_WEAK __attribute__((weak))
 #endif
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#define DATS_BUILDING_LIBDAT2
+#define DATS_WEAK
 
 #pragma GCC visibility push(default)
 #include <dat/udat.h>

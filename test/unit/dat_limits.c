@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The arena of a process whose address space or locked memory is limited. */
+#include "test/unit/dat_util.h"
+
+#define DATS_WEAK
+#include "dat/dats.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+static rlim_t status_bytes(const char *key)
+{
+	char line[256];
+	FILE *file = fopen("/proc/self/status", "r");
+	rlim_t value = 0;
+
+	while (fgets(line, sizeof(line), file))
+		if (!strncmp(line, key, strlen(key)))
+			value = strtoul(line + strlen(key), NULL, 10) * 1024;
+	fclose(file);
+	return value;
+}
+
+static int leave_address_space(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_AS, &limit);
+	limit.rlim_cur = status_bytes("VmSize:") + bytes;
+	return setrlimit(RLIMIT_AS, &limit);
+}
+
+static int in_little_address_space(void *arg)
+{
+	int granted = 0;
+	void *chunk;
+
+	(void)arg;
+	EXPECT(!leave_address_space((rlim_t)200 << 20));
+	while (granted < 4096 && !dats_arena_grant(&chunk))
+		granted++;
+	/* 128 MiB fit below the limit; the end of them is an error. */
+	EXPECT(granted == (128 << 20) / DATS_CHUNK_SIZE);
+	dats_arena_return(chunk);
+	EXPECT(!dats_arena_grant(&chunk));
+	EXPECT(dats_arena_grant(&chunk) == -ENOMEM);
+	return 0;
+}
+
+static int in_no_address_space(void *arg)
+{
+	void *chunk;
+
+	(void)arg;
+	EXPECT(!leave_address_space((rlim_t)32 << 20));
+	EXPECT(dats_arena_grant(&chunk) == -ENOMEM);
+	EXPECT(!dats_arena_holds(&chunk));
+	return 0;
+}
+
+static void address_space(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	util_child(in_little_address_space, NULL, &o);
+	util_child(in_no_address_space, NULL, &o);
+}
+
+/* A program that locks its memory does not thereby fill the whole range. */
+static int with_locked_memory(void *arg)
+{
+	rlim_t before;
+	char *bytes;
+	void *chunk;
+
+	(void)arg;
+	EXPECT(!mlockall(MCL_CURRENT | MCL_FUTURE));
+	before = status_bytes("VmRSS:");
+	EXPECT(!dats_arena_grant(&chunk));
+	bytes = memset(chunk, 1, DATS_CHUNK_SIZE);
+	EXPECT(status_bytes("VmRSS:") - before < (8 << 20));
+	dats_arena_return(chunk);
+	EXPECT(!bytes[0] && !bytes[DATS_CHUNK_SIZE - 1]);
+	return 0;
+}
+
+static void locked_memory(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	util_child(with_locked_memory, NULL, &o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(address_space),
+		cmocka_unit_test(locked_memory),
+	};
+	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+
+#ifdef SANITIZED
+	puts("1..0 # SKIP sanitizers reserve more addresses than any limit leaves");
+	return 0;
+#endif
+	setrlimit(RLIMIT_MEMLOCK, &all);
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) || munlockall()) {
+		printf("1..0 # SKIP cannot lock memory: %s; see ulimit -l\n", strerror(errno));
+		return 0;
+	}
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The life of a provider library: load, init, opens, fini, unload; and what a failing open leaves
+ * behind. */
+#include "test/unit/dat_util.h"
+#include "test/unit/counting.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNTING MODULE_DIR "/counting.so"
+
+static struct counting one, two, threaded, keeper, failing;
+
+static int is_loaded(void)
+{
+	void *dl = dlopen(COUNTING, RTLD_NOW | RTLD_NOLOAD);
+
+	if (dl)
+		dlclose(dl);
+	return dl != NULL;
+}
+
+static DAT_IA_HANDLE open_ia(const char *name)
+{
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+
+	assert_int_equal(util_open(name, 2, 0, DAT_FALSE, &ia), DAT_SUCCESS);
+	assert_non_null(ia);
+	return ia;
+}
+
+static void close_ia(DAT_IA_HANDLE ia)
+{
+	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+}
+
+static void reg_t3(void **state)
+{
+	DAT_IA_HANDLE a, b;
+
+	(void)state;
+	assert_false(is_loaded());
+	a = open_ia("one");
+	b = open_ia("one");
+	assert_int_equal(one.inits, 1);
+	assert_int_equal(one.opens, 2);
+	assert_true(is_loaded());
+	close_ia(a);
+	assert_int_equal(one.finis, 0);
+	close_ia(b);
+	assert_int_equal(one.finis, 1);
+	assert_false(is_loaded());
+	a = open_ia("one");
+	assert_int_equal(one.inits, 2);
+	close_ia(a);
+	assert_int_equal(one.finis, 2);
+	assert_int_equal(one.wrong, 0);
+}
+
+static void reg_45_instance_data(void **state)
+{
+	char expected[256];
+
+	(void)state;
+	close_ia(open_ia("two"));
+	snprintf(expected, sizeof(expected), "%p a \"b\" \\", (void *)&two);
+	assert_string_equal(two.instance_data, expected);
+	assert_string_equal(two.info.ia_name, "two");
+	assert_int_equal(two.info.dapl_version_major, 2);
+	assert_int_equal(two.info.dapl_version_minor, 0);
+	assert_int_equal(two.info.is_thread_safe, DAT_FALSE);
+}
+
+static void reg_49_shared_library(void **state)
+{
+	DAT_IA_HANDLE a = open_ia("one"), b = open_ia("two");
+	int finis = one.finis;
+
+	(void)state;
+	close_ia(a);
+	assert_int_equal(one.finis, finis + 1);
+	assert_true(is_loaded());
+	close_ia(b);
+	assert_false(is_loaded());
+	assert_int_equal(one.wrong + two.wrong, 0);
+}
+
+/* A registry that held its lock would hang here until the time limit. */
+static void reg_7_no_lock_over_init_and_fini(void **state)
+{
+	(void)state;
+	threaded.from_thread = 1;
+	close_ia(open_ia("threaded"));
+	assert_int_equal(threaded.inits, 1);
+	assert_int_equal(threaded.finis, 1);
+	assert_int_equal(threaded.add_rc, DAT_SUCCESS);
+	assert_int_equal(threaded.wrong, 0);
+}
+
+static void reg_48_entry_left_by_fini(void **state)
+{
+	(void)state;
+	keeper.leave_entry = 1;
+	close_ia(open_ia("keeper"));
+	assert_int_equal(keeper.finis, 1);
+	close_ia(open_ia("keeper"));
+	assert_int_equal(keeper.inits, 2);
+	assert_int_equal(keeper.finis, 2);
+	assert_int_equal(keeper.add_rc, DAT_SUCCESS);
+}
+
+static void reg_52_failed_open(void **state)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)&evd;
+
+	(void)state;
+	failing.open_rc = RC(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
+	assert_int_equal(dat_ia_openv((DAT_NAME_PTR) "failing", 8, &evd, &ia, 2, 0, DAT_FALSE),
+			 failing.open_rc);
+	assert_null(ia);
+	assert_null(evd);
+	assert_int_equal(failing.inits, 1);
+	assert_int_equal(failing.finis, 1);
+	assert_false(is_loaded());
+	failing.open_rc = DAT_SUCCESS;
+	close_ia(open_ia("failing"));
+	assert_int_equal(failing.wrong, 0);
+}
+
+static void reg_49_own_registration_is_kept(void **state)
+{
+	void *dl = dlopen(COUNTING, RTLD_NOW | RTLD_LOCAL);
+	DAT_PROVIDER_INIT_FUNC init;
+	DAT_PROVIDER_FINI_FUNC fini;
+	DAT_PROVIDER_INFO info = util_info("own", 2, 0, DAT_FALSE);
+	struct counting own = { 0 };
+	char data[64];
+
+	(void)state;
+	assert_non_null(dl);
+	*(void **)&init = dlsym(dl, "dat_provider_init");
+	*(void **)&fini = dlsym(dl, "dat_provider_fini");
+	snprintf(data, sizeof(data), "%p", (void *)&own);
+	init(&info, data);
+	close_ia(open_ia("own"));
+	close_ia(open_ia("own"));
+	assert_int_equal(own.inits, 1);
+	assert_int_equal(own.finis, 0);
+	fini(&info);
+	assert_int_equal(own.wrong, 0);
+	dlclose(dl);
+}
+
+/* The tests below use a provider in the program itself. */
+static struct fake local;
+
+static void ia_8_failure_leaves_the_evd(void **state)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)&evd;
+
+	(void)state;
+	fake.open_rc = RC(DAT_INTERNAL_ERROR, 0);
+	assert_int_equal(dat_ia_openv((DAT_NAME_PTR) "local", 8, &evd, &ia, 2, 0, DAT_FALSE),
+			 fake.open_rc);
+	assert_null(evd);
+	assert_null(ia);
+	fake.open_rc = DAT_SUCCESS;
+	assert_int_equal(dat_ia_openv((DAT_NAME_PTR) "local", 8, &evd, &ia, 2, 0, DAT_FALSE),
+			 DAT_SUCCESS);
+	assert_ptr_equal(evd, &fake);
+	close_ia(ia);
+}
+
+static void ia_9_query_failure_is_no_open_failure(void **state)
+{
+	int queries = fake.queries;
+
+	(void)state;
+	fake.query_rc = RC(DAT_INTERNAL_ERROR, 0);
+	close_ia(open_ia("local"));
+	assert_int_equal(fake.queries, queries + 1);
+	fake.query_rc = DAT_SUCCESS;
+}
+
+static void open_arguments(void **state)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)&evd;
+	char name[257];
+	int opens = fake.opens;
+
+	(void)state;
+	memset(name, 'n', sizeof(name));
+	assert_int_equal(dat_ia_openv(NULL, 8, &evd, &ia, 2, 0, DAT_FALSE),
+			 RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1));
+	assert_null(ia); /* IA-8 */
+	assert_int_equal(dat_ia_openv((DAT_NAME_PTR) "", 8, &evd, &ia, 2, 0, DAT_FALSE),
+			 RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1));
+	assert_int_equal(dat_ia_openv(name, 8, &evd, &ia, 2, 0, DAT_FALSE),
+			 RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1));
+	assert_int_equal(dat_ia_openv((DAT_NAME_PTR) "local", 0, &evd, &ia, 2, 0, DAT_FALSE),
+			 RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+	assert_int_equal(dat_ia_openv((DAT_NAME_PTR) "local", -1, &evd, &ia, 2, 0, DAT_FALSE),
+			 RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+	assert_int_equal(dat_ia_openv((DAT_NAME_PTR) "local", 8, NULL, &ia, 2, 0, DAT_FALSE),
+			 RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
+	assert_int_equal(dat_ia_openv((DAT_NAME_PTR) "local", 8, &evd, NULL, 2, 0, DAT_FALSE),
+			 RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4));
+	assert_int_equal(dat_ia_openv((DAT_NAME_PTR) "local", 8, &evd, &ia, 2, 0, (DAT_BOOLEAN)2),
+			 RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7));
+	evd = DAT_EVD_OUT_OF_SCOPE;
+	assert_int_equal(dat_ia_openv((DAT_NAME_PTR) "local", 8, &evd, &ia, 2, 0, DAT_FALSE),
+			 RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC));
+	assert_ptr_equal(evd, DAT_EVD_OUT_OF_SCOPE);
+	assert_int_equal(fake.opens, opens);
+	/* Without an EVD to be made the length does not matter (IA-5, IA-6). */
+	evd = DAT_EVD_ASYNC_EXISTS;
+	assert_int_equal(dat_ia_openv((DAT_NAME_PTR) "local", -7, &evd, &ia, 2, 0, DAT_FALSE),
+			 DAT_SUCCESS);
+	close_ia(ia);
+}
+
+static void close_arguments(void **state)
+{
+	DAT_IA_HANDLE ia = open_ia("local");
+
+	(void)state;
+	assert_int_equal(dat_ia_close(ia, (DAT_CLOSE_FLAGS)2),
+			 RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+	fake.close_rc = RC(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), fake.close_rc);
+	assert_int_equal(dat_registry_remove_provider(&local.table, &local.info),
+			 RC(DAT_PROVIDER_IN_USE, 0));
+	fake.close_rc = DAT_SUCCESS;
+	close_ia(ia);
+	/* IA-90 */
+	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG),
+			 RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA));
+	assert_int_equal(dat_ia_close(DAT_HANDLE_NULL, DAT_CLOSE_GRACEFUL_FLAG),
+			 RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA));
+	assert_int_equal(dat_registry_remove_provider(&local.table, &local.info), DAT_SUCCESS);
+	assert_int_equal(dat_registry_add_provider(&local.table, &local.info), DAT_SUCCESS);
+}
+
+static int setup(void **state)
+{
+	static const struct {
+		const char *name;
+		struct counting *counting;
+	} entries[] = {
+		{ "one", &one },       { "two", &two },		{ "threaded", &threaded },
+		{ "keeper", &keeper }, { "failing", &failing },
+	};
+	char text[4096] = "";
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NUM_OF(entries); i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "%s u2.0 nonthreadsafe default " COUNTING
+			 " p.1.0 \"%p a \\\"b\\\" \\\\\" \"\"\n",
+			 entries[i].name, (void *)entries[i].counting);
+	util_conf(text);
+	fake_init(&local, "local", 2, 0, DAT_FALSE);
+	return dat_registry_add_provider(&local.table, &local.info) != DAT_SUCCESS;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reg_t3),
+		cmocka_unit_test(reg_45_instance_data),
+		cmocka_unit_test(reg_49_shared_library),
+		cmocka_unit_test(reg_7_no_lock_over_init_and_fini),
+		cmocka_unit_test(reg_48_entry_left_by_fini),
+		cmocka_unit_test(reg_52_failed_open),
+		cmocka_unit_test(reg_49_own_registration_is_kept),
+		cmocka_unit_test(ia_8_failure_leaves_the_evd),
+		cmocka_unit_test(ia_9_query_failure_is_no_open_failure),
+		cmocka_unit_test(open_arguments),
+		cmocka_unit_test(close_arguments),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, setup, util_cleanup);
+}
