@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "client.h"
 
+#include <netdb.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -184,47 +185,71 @@ static int run_one(struct dt_actor *actor, const struct dt_ia *ia, const struct 
 	return result;
 }
 
-static int run_all(struct dt_actor *actor, const struct dt_ia *ia, const struct dt_params *params)
+static int run_all(struct dt_actor *actor, const struct dt_ia *ia, const struct dt_params *params,
+		   const struct sockaddr_storage *address)
 {
 	const struct dt_range *range = &params->eps;
-	struct sockaddr_storage address;
 
-	if (dt_resolve(actor, ia, params->server, &address))
-		return -1;
 	for (uint32_t eps = range->first; eps <= range->last; eps += range->step)
-		if (run_one(actor, ia, params, &address, eps))
+		if (run_one(actor, ia, params, address, eps))
 			return -1;
 	return 0;
 }
 
-static int open_and_run(struct dt_actor *actor, struct dt_params *params)
+/* A server that has addresses of several families is addressed as the adapter is itself. */
+static int fit_address(struct dt_actor *actor, const struct dt_ia *ia,
+		       const struct dt_params *params, struct sockaddr_storage *address)
+{
+	const struct sockaddr *own = (const struct sockaddr *)ia->attr.ia_address_ptr;
+
+	if (!own || own->sa_family == address->ss_family)
+		return 0;
+	return dt_resolve(actor, params->server, own->sa_family, address);
+}
+
+static int open_and_run(struct dt_actor *actor, const struct dt_params *params,
+			struct sockaddr_storage *address)
 {
 	struct dt_ia ia;
 	int ret;
 
-	if (!params->ia_name[0] && dt_ia_first(actor, params->ia_name))
-		return -1;
-	if (params->debug)
-		dt_params_print(params);
 	if (dt_ia_open(actor, &ia, params->ia_name))
 		return -1;
 	if (params->debug)
 		dt_ia_print(&ia);
-	ret = run_all(actor, &ia, params);
+	ret = fit_address(actor, &ia, params, address) || run_all(actor, &ia, params, address);
 	dt_ia_report_async(actor, &ia);
-	if (dt_ia_close(actor, &ia))
-		ret = -1;
-	return ret;
+	return dt_ia_close(actor, &ia) || ret ? -1 : 0;
+}
+
+static int prepare(struct dt_actor *actor, struct dt_params *params,
+		   struct sockaddr_storage *address)
+{
+	char text[NI_MAXHOST];
+
+	if (!params->ia_name[0] && dt_ia_first(actor, params->ia_name))
+		return -1;
+	if (params->debug && params->test != DT_TEST_QUIT)
+		dt_params_print(params);
+	if (dt_resolve(actor, params->server, AF_INET, address))
+		return -1;
+	dt_address_print(address, text);
+	dt_say("Server Name: %s ", params->server);
+	dt_say("Server Net Address: %s", text);
+	dt_say("%s: Starting Test ... ", actor->who);
+	if (params->test == DT_TEST_QUIT)
+		dt_params_print(params);
+	return 0;
 }
 
 int dt_client_run(struct dt_params *params)
 {
+	struct sockaddr_storage address;
 	struct dt_actor actor;
 	int ret;
 
 	dt_actor_init(&actor, "DT_cs_Client");
-	dt_say("%s: Starting Test ... ", actor.who);
-	ret = open_and_run(&actor, params);
+	ret = prepare(&actor, params, &address) || open_and_run(&actor, params, &address);
 	dt_say("%s: ========== End of Work -- Client Exiting", actor.who);
 	return ret || actor.failed ? -1 : 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Preloaded into a client to spoil one transfer, so that a test can tell that -V sees it.
- * DT_SPOIL is send, write or read, the kind of transfer; the third of its kind is spoiled: one bit
- * of what is sent or written, or the places of the first two segments of what is read.
+ * DT_SPOIL is send, write or read: of the transfers of that kind that have several segments the
+ * third is spoiled, by one bit of what is sent or written, or by the places of the two segments of
+ * what is read.
  */
 #define _GNU_SOURCE 1
 #include <dat/udat.h>
@@ -48,7 +49,7 @@ static void *next(const char *name)
 VISIBLE DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT count, DAT_LMR_TRIPLET *iov,
 				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	if (is_victim("send"))
+	if (count > 1 && is_victim("send"))
 		flip_last_bit(&iov[count - 1]);
 	return ((post_send_fn *)next("dat_ep_post_send"))(ep, count, iov, cookie, flags);
 }
@@ -57,7 +58,7 @@ VISIBLE DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT count, DAT
 					  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 					  DAT_COMPLETION_FLAGS flags)
 {
-	if (is_victim("write"))
+	if (count > 1 && is_victim("write"))
 		flip_last_bit(&iov[count - 1]);
 	return ((post_rdma_fn *)next("dat_ep_post_rdma_write"))(ep, count, iov, cookie, remote,
 								flags);

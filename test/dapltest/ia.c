@@ -130,19 +130,20 @@ void dt_ia_print(const struct dt_ia *ia)
 	fflush(stdout);
 }
 
-int dt_resolve(struct dt_actor *actor, const struct dt_ia *ia, const char *host,
+void dt_address_print(const struct sockaddr_storage *address, char *text)
+{
+	address_print((const struct sockaddr *)address, text, NI_MAXHOST);
+}
+
+int dt_resolve(struct dt_actor *actor, const char *host, int family,
 	       struct sockaddr_storage *address)
 {
-	const struct sockaddr *own = (const struct sockaddr *)ia->attr.ia_address_ptr;
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_family = family };
 	struct addrinfo *found = NULL;
-	char text[NI_MAXHOST];
 	int error;
 
-	if (own && (own->sa_family == AF_INET || own->sa_family == AF_INET6))
-		hints.ai_family = own->sa_family;
 	error = getaddrinfo(host, NULL, &hints, &found);
-	if (error && hints.ai_family != AF_UNSPEC) {
+	if (error) {
 		hints.ai_family = AF_UNSPEC;
 		error = getaddrinfo(host, NULL, &hints, &found);
 	}
@@ -151,8 +152,5 @@ int dt_resolve(struct dt_actor *actor, const struct dt_ia *ia, const char *host,
 	memset(address, 0, sizeof(*address));
 	memcpy(address, found->ai_addr, found->ai_addrlen);
 	freeaddrinfo(found);
-	address_print((const struct sockaddr *)address, text, sizeof(text));
-	dt_say("Server Name: %s ", host);
-	dt_say("Server Net Address: %s", text);
 	return 0;
 }

@@ -29,8 +29,14 @@ int dt_ia_close(struct dt_actor *actor, struct dt_ia *ia);
 /* Prints the limits of the adapter, for -d. */
 void dt_ia_print(const struct dt_ia *ia);
 
-/* Resolves a host name or address, preferring the family of the adapter's own address. */
-int dt_resolve(struct dt_actor *actor, const struct dt_ia *ia, const char *host,
+/*
+ * Resolves a host name or address to an address of the given family or, where it has none, of
+ * another one.
+ */
+int dt_resolve(struct dt_actor *actor, const char *host, int family,
 	       struct sockaddr_storage *address);
+
+/* The address as text, for NI_MAXHOST bytes of it. */
+void dt_address_print(const struct sockaddr_storage *address, char *text);
 
 #endif

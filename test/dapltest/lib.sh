@@ -62,7 +62,7 @@ start_server() {
 	rm -f "$scratch/server.out"
 	mkfifo "$scratch/server.out" || bail "mkfifo"
 	"$dapltest" -T S -D soft-lo -n 0 --timeout "$wait_limit" "$@" \
-		>"$scratch/server.out" 2>"$scratch/server.err" &
+		>"$scratch/server.out" 2>>"$scratch/server.err" &
 	server=$!
 	exec 3<"$scratch/server.out"
 	port=

@@ -125,7 +125,8 @@ static DAT_RETURN create_lmr(struct dt_limit_run *run, const struct dt_limit_set
 
 /* ---- what is not a number of objects ---- */
 
-static DAT_RETURN post_until(const struct dt_limit_set *set, uint32_t maximum, uint32_t *posted)
+static DAT_RETURN post_until(const char *who, const struct dt_limit_set *set, uint32_t maximum,
+			     uint32_t *posted)
 {
 	DAT_LMR_TRIPLET iov = {
 		.virtual_address = (DAT_VADDR)(uintptr_t)set->memory,
@@ -140,6 +141,7 @@ static DAT_RETURN post_until(const struct dt_limit_set *set, uint32_t maximum, u
 		if (ret != DAT_SUCCESS)
 			break;
 		++*posted;
+		dt_debug(1, "%s: dat_ep_post_recv #%u", who, *posted);
 	}
 	return ret;
 }
@@ -152,7 +154,8 @@ static int probe_rpost(struct dt_limit_run *run)
 	dt_debug(1, "%s: Exhausting posting of recv buffers", run->actor.who);
 	for (uint32_t i = 0; i < run->num_sets; i++) {
 		uint32_t posted = 0;
-		DAT_RETURN ret = post_until(&run->sets[i], run->params->maximum, &posted);
+		DAT_RETURN ret =
+			post_until(run->actor.who, &run->sets[i], run->params->maximum, &posted);
 
 		total += posted;
 		if (posted < least)
@@ -205,9 +208,12 @@ static int probe_size_lmr(struct dt_limit_run *run)
 			break;
 		largest = size;
 	}
-	dt_say("%s: Largest LMR was 0x%llx bytes", run->actor.who, (unsigned long long)largest);
-	if (ret == DAT_SUCCESS)
+	if (ret == DAT_SUCCESS) {
+		dt_say("%s: LMR of 0x%llx bytes OK - stopping now.", run->actor.who,
+		       (unsigned long long)largest);
 		return 0;
+	}
+	dt_say("%s: Largest LMR was 0x%llx bytes", run->actor.who, (unsigned long long)largest);
 	dt_say("\t (failed attempting 0x%llx bytes)", (unsigned long long)size);
 	if (largest)
 		return 0;

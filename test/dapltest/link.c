@@ -178,8 +178,7 @@ static struct dt_link *link_of(DAT_EP_HANDLE ep)
 	return context.as_ptr;
 }
 
-int dt_cm_wait(struct dt_actor *actor, DAT_EVD_HANDLE evd, uint64_t deadline, DAT_EVENT *event,
-	       struct dt_link **link)
+static DAT_RETURN wait_event(DAT_EVD_HANDLE evd, uint64_t deadline, DAT_EVENT *event)
 {
 	DAT_COUNT more;
 	DAT_RETURN ret;
@@ -187,18 +186,27 @@ int dt_cm_wait(struct dt_actor *actor, DAT_EVD_HANDLE evd, uint64_t deadline, DA
 	do
 		ret = dat_evd_wait(evd, dt_left_us(deadline), 1, event, &more);
 	while (DAT_GET_TYPE(ret) == DAT_INTERRUPTED_CALL);
+	return ret;
+}
+
+int dt_cm_wait(struct dt_actor *actor, DAT_EVD_HANDLE evd, uint64_t deadline, DAT_EVENT *event,
+	       struct dt_link **link)
+{
+	DAT_RETURN ret;
+
 	*link = NULL;
-	if (DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED)
-		return 1;
-	if (ret != DAT_SUCCESS)
-		return dt_fail_dat(actor, ret, "dat_evd_wait (CONN)");
-	dt_debug(2, "%s: %s", actor->who, dt_event_name(event->event_number));
-	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
-		return 0;
-	*link = link_of(event->event_data.connect_event_data.ep_handle);
-	if (!*link)
-		return dt_fail(actor, "%s for an unknown endpoint",
-			       dt_event_name(event->event_number));
+	do {
+		ret = wait_event(evd, deadline, event);
+		if (DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED)
+			return 1;
+		if (ret != DAT_SUCCESS)
+			return dt_fail_dat(actor, ret, "dat_evd_wait (CONN)");
+		dt_debug(2, "%s: %s", actor->who, dt_event_name(event->event_number));
+		if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
+			return 0;
+		/* What an endpoint that is freed by now has left behind is passed over. */
+		*link = link_of(event->event_data.connect_event_data.ep_handle);
+	} while (!*link);
 	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
 		(*link)->state = DT_LINK_UP;
 	} else {

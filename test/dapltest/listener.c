@@ -5,20 +5,34 @@
 #include <string.h>
 
 /* How far from the server's own port its tests listen, and how often another port is tried. */
-#define PORT_WINDOW 20000
-#define MAX_TRIES   2000
+#define MAX_WINDOW 20000
+#define MIN_WINDOW 2000
+#define MAX_TRIES  2000
+
+/* Above the server's own port or, where few are left, below it. */
+static bool goes_upward(const struct dt_ports *ports)
+{
+	return ports->base + MIN_WINDOW <= UINT16_MAX;
+}
+
+static uint32_t window_of(const struct dt_ports *ports)
+{
+	if (!goes_upward(ports) || ports->base + MAX_WINDOW <= UINT16_MAX)
+		return MAX_WINDOW;
+	return UINT16_MAX - (uint32_t)ports->base;
+}
 
 /*
- * A block of `count` adjacent ports, above the server's own port or, near the end of the range,
- * below it. Blocks follow each other, so that a port is used again as late as possible.
+ * A block of `count` adjacent ports. Blocks follow each other, so that a port is used again as late
+ * as possible.
  */
 static DAT_CONN_QUAL next_ports(struct dt_ports *ports, uint32_t count)
 {
-	bool upward = ports->base + PORT_WINDOW <= UINT16_MAX;
+	bool upward = goes_upward(ports);
 	uint32_t offset;
 
 	pthread_mutex_lock(&ports->lock);
-	if (ports->next + count > PORT_WINDOW)
+	if (ports->next + count > window_of(ports))
 		ports->next = 0;
 	offset = ports->next;
 	ports->next += count;
@@ -83,8 +97,9 @@ int dt_listen_rsps(struct dt_actor *actor, struct dt_listener *listener, const s
 	DAT_RETURN ret = DAT_SUCCESS;
 
 	memset(listener, 0, sizeof(*listener));
-	if (count > PORT_WINDOW)
-		return dt_fail(actor, "%u RSPs: at most %u ports are there", count, PORT_WINDOW);
+	if (count > window_of(ports))
+		return dt_fail(actor, "%u RSPs: at most %u ports are there", count,
+			       window_of(ports));
 	listener->rsps = calloc(count, sizeof(*listener->rsps));
 	if (!listener->rsps)
 		return dt_fail(actor, "no memory");

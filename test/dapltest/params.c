@@ -480,8 +480,8 @@ void dt_params_print(const struct dt_params *params)
 		print_perf(params);
 		break;
 	case DT_TEST_QUIT:
-		printf("Quit_Cmd.server_name: %s\nQuit_Cmd.device_name: %s\nQuit_Cmd.port: %llu\n",
-		       params->server, params->ia_name, (unsigned long long)params->port);
+		printf("Quit_Cmd.server_name: %s\nQuit_Cmd.device_name: %s\n", params->server,
+		       params->ia_name);
 		break;
 	case DT_TEST_SERVER:
 		printf("Server_Cmd.debug:       %d\nServer_Cmd.dapl_name: %s\n"

@@ -11,8 +11,12 @@
 
 #define MB 1048576.0
 
-/* Operations in flight when the command line does not say. */
-#define DEFAULT_PIPELINE 256
+/*
+ * A call shorter than this is taken to have kept the processor, without asking the kernel: a thread
+ * that waits is gone for microseconds, one that polls loses the processor for a time slice.
+ */
+#define SHORT_WAIT_NS 2000
+#define SHORT_POLL_NS 20000
 
 /* ---- making and connecting ---- */
 
@@ -31,14 +35,25 @@ static DAT_MEM_PRIV_FLAGS privileges_of(const struct dt_perf *perf)
 	return (DAT_MEM_PRIV_FLAGS)flags;
 }
 
+static uint32_t lower(uint32_t value, DAT_COUNT limit)
+{
+	return limit >= 1 && value > (uint32_t)limit ? (uint32_t)limit : value;
+}
+
+/* As much as is asked for, or as the adapter can have in flight, but no more than there are. */
 static uint32_t choose_pipeline(const struct dt_perf *perf)
 {
-	uint32_t limit = (uint32_t)perf->ia->attr.max_dto_per_ep;
-	uint32_t wanted = perf->params->pipeline ? perf->params->pipeline : DEFAULT_PIPELINE;
+	const DAT_IA_ATTR *attr = &perf->ia->attr;
+	uint32_t pipeline = perf->params->iterations;
 
-	if (wanted > (uint32_t)perf->ia->attr.max_evd_qlen)
-		wanted = (uint32_t)perf->ia->attr.max_evd_qlen;
-	return wanted < limit ? wanted : limit;
+	if (perf->params->pipeline && perf->params->pipeline < pipeline)
+		pipeline = perf->params->pipeline;
+	pipeline = lower(pipeline, attr->max_dto_per_ep);
+	pipeline = lower(pipeline, attr->max_evd_qlen);
+	if (perf->params->ops[0].xfer != DT_XFER_RR)
+		return pipeline;
+	return lower(lower(pipeline, attr->max_rdma_read_per_ep_in),
+		     attr->max_rdma_read_per_ep_out);
 }
 
 static struct dt_link_needs needs_of(const struct dt_perf *perf)
@@ -229,11 +244,15 @@ struct progress {
 	uint64_t alive_due_ns;
 };
 
-static uint64_t call_ended(struct dt_call_times *calls, struct progress *at)
+static uint64_t call_ended(const struct dt_perf *perf, struct dt_call_times *calls,
+			   struct progress *at)
 {
-	uint64_t now = dt_now_ns(), switches = count_switches();
+	uint64_t now = dt_now_ns();
 	uint64_t spent = now - at->now_ns;
+	uint64_t switches = at->switches;
 
+	if (spent >= (perf->params->poll ? SHORT_POLL_NS : SHORT_WAIT_NS))
+		switches = count_switches();
 	call_add(calls, spent, switches - at->switches);
 	at->switches = switches;
 	at->now_ns = now;
@@ -246,7 +265,7 @@ static int fill_pipeline(struct dt_perf *perf, struct progress *at)
 		perf->posted_ns[at->posted % perf->pipeline] = at->now_ns;
 		if (post_one(perf))
 			return -1;
-		call_ended(&perf->posts, at);
+		call_ended(perf, &perf->posts, at);
 		at->posted++;
 	}
 	return 0;
@@ -275,7 +294,7 @@ static int measure(struct dt_perf *perf, struct dt_control *control, struct prog
 
 		if (fill_pipeline(perf, at) || reap_one(perf, at->now_ns + timeout_ns, at->reaped))
 			return -1;
-		ended = call_ended(&perf->reaps, at);
+		ended = call_ended(perf, &perf->reaps, at);
 		times_add(&perf->latency, ended - perf->posted_ns[at->reaped % perf->pipeline]);
 		at->reaped++;
 		if (stay_alive(perf, control, at))
@@ -303,14 +322,16 @@ int dt_perf_run(struct dt_perf *perf, struct dt_control *control)
 
 /* ---- results ---- */
 
+static double mean_us(uint64_t count, uint64_t sum_ns)
+{
+	return count ? (double)sum_ns / (double)count / 1e3 : 0;
+}
+
 static void print_times(const struct dt_times *times)
 {
-	if (!times->count)
-		return;
-	dt_say("    Arithmetic mean      : %.2f us",
-	       (double)times->sum_ns / (double)times->count / 1e3);
+	dt_say("    Arithmetic mean      : %.2f us", mean_us(times->count, times->sum_ns));
 	dt_say("    maximum              : %.2f us", (double)times->max_ns / 1e3);
-	dt_say("    minimum              : %.2f us", (double)times->min_ns / 1e3);
+	dt_say("    minimum              : %.2f us\n", (double)times->min_ns / 1e3);
 }
 
 static void print_calls(const char *title, const char *what, const struct dt_call_times *calls)
@@ -319,36 +340,52 @@ static void print_calls(const char *title, const char *what, const struct dt_cal
 	dt_say("    %llu %s without context switches", (unsigned long long)calls->undisturbed.count,
 	       what);
 	print_times(&calls->undisturbed);
+	if (!calls->disturbed.count) {
+		dt_say("    0 %s with context switches\n", what);
+		return;
+	}
 	dt_say("    %llu %s with context switches", (unsigned long long)calls->disturbed.count,
 	       what);
-	print_times(&calls->disturbed);
 	dt_say("    %llu number of context switches", (unsigned long long)calls->switches);
+	print_times(&calls->disturbed);
+}
+
+static double call_mean_us(const struct dt_call_times *calls)
+{
+	return mean_us(calls->undisturbed.count + calls->disturbed.count,
+		       calls->undisturbed.sum_ns + calls->disturbed.sum_ns);
 }
 
 void dt_perf_print(const struct dt_perf *perf)
 {
+	static const char rule[] =
+		"---------------------------------------------------------------------";
 	const struct dt_op *op = &perf->params->ops[0];
+	const char *type = op->xfer == DT_XFER_RR ? "RR" : "RW";
+	uint32_t count = perf->params->iterations;
 	double seconds = (double)perf->elapsed_ns / 1e9;
-	double megabytes = (double)perf->params->iterations * op->seg_size * op->num_segs / MB;
+	double megabytes = (double)count * op->seg_size * op->num_segs / MB;
 	double cpu = 100.0 * (double)perf->cpu_ns / (double)perf->elapsed_ns;
 
 	dt_say("------------------------- Statistics -------------------------");
 	dt_say("    Mode                 : %s", perf->params->poll ? "polling" : "blocking");
-	dt_say("    Operation Type       : %s", dt_xfer_name(op->xfer));
-	dt_say("    Number of Operations : %u", perf->params->iterations);
+	dt_say("    Operation Type       : %s", type);
+	dt_say("    Number of Operations : %u", count);
 	dt_say("    Segment Size         : %u", op->seg_size);
 	dt_say("    Number of Segments   : %u ", op->num_segs);
-	dt_say("    Pipeline Length      : %u", perf->pipeline);
+	dt_say("    Pipeline Length      : %u\n", perf->pipeline);
 	dt_say("    Total Time           : %.2f sec", seconds);
 	dt_say("    Total Data Exchanged : %.2f MB", megabytes);
 	dt_say("    CPU Utilization      : %.2f", cpu);
-	dt_say("    Operation Throughput : %.2f ops/sec",
-	       (double)perf->params->iterations / seconds);
-	dt_say("    Bandwidth            : %.2f MB/sec", megabytes / seconds);
+	dt_say("    Operation Throughput : %.2f ops/sec", count / seconds);
+	dt_say("    Bandwidth            : %.2f MB/sec\n", megabytes / seconds);
 	dt_say("Latency");
 	print_times(&perf->latency);
 	print_calls("Time Per Post", "posts", &perf->posts);
 	print_calls("Time Per Reap", "reaps", &perf->reaps);
-	dt_say("NOTE: 1 MB = 1024 KB = 1048576 B ");
-	dt_say("---------------------------------------------------------------------");
+	dt_say("NOTE: 1 MB = 1024 KB = 1048576 B \n%s", rule);
+	dt_say("raw: %s, %u, %u, %u, %u, %.2f, %.2f, %.2f, %.2f, %.2f, %.2f \n%s", type, count,
+	       op->seg_size, op->num_segs, perf->pipeline, cpu, count / seconds,
+	       megabytes / seconds, mean_us(perf->latency.count, perf->latency.sum_ns),
+	       call_mean_us(&perf->posts), call_mean_us(&perf->reaps), rule);
 }

@@ -87,7 +87,7 @@ void dt_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
-	putchar_unlocked('\n');
+	putchar('\n');
 	fflush(stdout);
 	funlockfile(stdout);
 }
@@ -112,7 +112,7 @@ void dt_debug(int level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
-	putchar_unlocked('\n');
+	putchar('\n');
 	fflush(stdout);
 	funlockfile(stdout);
 }

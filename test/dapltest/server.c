@@ -111,6 +111,11 @@ static void look_for_quit(struct server *server)
 		atomic_store(&session->stop, true);
 }
 
+static void say_ready(const struct server *server)
+{
+	dt_say("Dapltest: Service Point Ready - %s", server->params->ia_name);
+}
+
 static void start_session(struct server *server, DAT_CR_HANDLE cr)
 {
 	struct dt_session *session;
@@ -129,6 +134,8 @@ static void start_session(struct server *server, DAT_CR_HANDLE cr)
 	session->next = server->sessions;
 	server->sessions = session;
 	server->num_sessions++;
+	dt_debug(1, "%s: Waiting for another client...", server->actor.who);
+	say_ready(server);
 }
 
 static int serve(struct server *server)
@@ -138,7 +145,6 @@ static int serve(struct server *server)
 	DAT_RETURN ret;
 
 	while (!server->quit) {
-		dt_debug(1, "%s: Waiting for another client...", server->actor.who);
 		ret = dat_evd_wait(server->evd, DAT_TIMEOUT_INFINITE, 1, &event, &more);
 		if (DAT_GET_TYPE(ret) == DAT_INTERRUPTED_CALL)
 			continue;
@@ -184,7 +190,7 @@ static int start(struct server *server)
 	dt_debug(1, "%s: PSP created", server->actor.who);
 	if (!server->params->port)
 		dt_say("Dapltest: Server Port - %llu", (unsigned long long)server->ports.base);
-	dt_say("Dapltest: Service Point Ready - %s", server->params->ia_name);
+	say_ready(server);
 	return 0;
 }
 

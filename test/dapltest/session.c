@@ -220,7 +220,7 @@ static int run_trans(struct work *work)
 	ret = exchange_results(work);
 	dt_trans_close(&trans);
 	dt_trans_destroy(&trans);
-	dt_debug(1, "Server: Transaction Test Finished for this client");
+	dt_say("Server: Transaction Test Finished for this client");
 	return ret;
 }
 
@@ -241,7 +241,7 @@ static int run_perf(struct work *work)
 	ret = exchange_results(work);
 	dt_perf_close(&perf, !session->actor.failed);
 	dt_perf_destroy(&perf);
-	dt_debug(1, "Server: Finished performance test.");
+	dt_say("Server: Finished performance test.  Exiting.");
 	return ret;
 }
 
@@ -268,6 +268,9 @@ static int recv_command(struct work *work)
 		dt_fail(actor, "Unknown TestType or parameters received");
 		return refuse(work);
 	}
+	/* From now on the client says how long it may take between two messages. */
+	if (work->params.timeout_s)
+		work->control.timeout_s = work->params.timeout_s;
 	return dt_control_consumed(&work->control, message);
 }
 

@@ -312,8 +312,6 @@ static int do_send(struct dt_trans_thread *thread, uint32_t op, uint32_t iterati
 		if (post_send(thread, ep, op, &ep->ops[op].pool))
 			return -1;
 	}
-	thread->stats.sent += (uint64_t)op_size(&params->ops[op]) * thread->num_eps;
-	thread->stats.wqes += thread->num_eps;
 	if (params->ops[op].reap_on_recv)
 		return 0;
 	for (uint32_t i = 0; i < thread->num_eps; i++)
@@ -365,16 +363,12 @@ static int do_recv(struct dt_trans_thread *thread, uint32_t op, uint32_t iterati
 	for (uint32_t i = 0; i < thread->num_eps; i++)
 		if (recv_one(thread, &thread->eps[i], op, iteration))
 			return -1;
-	thread->stats.received +=
-		(uint64_t)op_size(&thread->trans->params->ops[op]) * thread->num_eps;
-	thread->stats.wqes += thread->num_eps;
 	return 0;
 }
 
 static int do_rdma(struct dt_trans_thread *thread, uint32_t op, uint32_t iteration, bool is_read)
 {
 	const struct dt_params *params = thread->trans->params;
-	uint64_t bytes = (uint64_t)op_size(&params->ops[op]) * thread->num_eps;
 
 	for (uint32_t i = 0; i < thread->num_eps; i++) {
 		struct dt_trans_ep *ep = &thread->eps[i];
@@ -395,13 +389,36 @@ static int do_rdma(struct dt_trans_thread *thread, uint32_t op, uint32_t iterati
 			return -1;
 		dt_pool_clear(&ep->ops[op].pool);
 	}
-	*(is_read ? &thread->stats.read : &thread->stats.written) += bytes;
-	thread->stats.wqes += thread->num_eps;
 	return 0;
+}
+
+/* RDMA counts on both sides: what the peer's operations move here is part of the load too. */
+static void count_op(struct dt_trans_thread *thread, uint32_t op)
+{
+	uint64_t bytes = (uint64_t)op_size(&thread->trans->params->ops[op]) * thread->num_eps;
+	struct dt_trans_stats *stats = &thread->stats;
+
+	stats->wqes += thread->num_eps;
+	switch (thread->trans->roles[op]) {
+	case DT_ROLE_SEND:
+		stats->sent += bytes;
+		break;
+	case DT_ROLE_RECV:
+		stats->received += bytes;
+		break;
+	case DT_ROLE_READ:
+	case DT_ROLE_BE_READ:
+		stats->read += bytes;
+		break;
+	default:
+		stats->written += bytes;
+		break;
+	}
 }
 
 static int do_op(struct dt_trans_thread *thread, uint32_t op, uint32_t iteration)
 {
+	count_op(thread, op);
 	switch (thread->trans->roles[op]) {
 	case DT_ROLE_SEND:
 		return do_send(thread, op, iteration);
