@@ -360,6 +360,13 @@ class Victim:
         got = self.ask("accept", request=request["request"], ep=ep.number, data=data.hex())
         equal(got["result"], "DAT_SUCCESS", "dat_cr_accept")
 
+    def free(self, ep):
+        """Frees an endpoint that may have any state, and its events (EP-113)."""
+        equal(self.ask("free", ep=ep.number)["result"], "DAT_SUCCESS", "dat_ep_free")
+        self.opened.remove(("ep", ep.number))
+        while self.event(0)["event"] != "none":
+            pass
+
     def clean(self):
         """Frees what the case opened."""
         for verb, number in sorted(

@@ -203,8 +203,7 @@ def closes_on_stream(victim):
                     "successes are a prefix",
                 )
                 break
-        victim.ask("free", ep=ep.number)
-        victim.opened.remove(("ep", ep.number))
+        victim.free(ep)
         victim.clean()
 
 
@@ -226,8 +225,7 @@ def chaos(victim):
         peer.wire.shutdown()
         drain(peer.wire)
         peer.wire.close()
-        victim.ask("free", ep=ep.number)
-        victim.opened.remove(("ep", ep.number))
+        victim.free(ep)
         region.bytes()
     victim.clean()
 
