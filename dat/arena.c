@@ -183,27 +183,33 @@ int dats_provider_uses_arena(const DAT_PROVIDER *provider)
 	return err;
 }
 
-int dat_arena_attach(const DAT_PROVIDER *provider)
+int dat_arena_has_user(const DAT_PROVIDER *provider)
 {
-	int foreign;
+	int has;
 
 	pthread_mutex_lock(&arena.lock);
-	foreign = user_index(provider) == arena.num_users;
-	if (foreign)
-		__atomic_fetch_add(&dat_arena.num_foreign, 1, __ATOMIC_RELAXED);
+	has = user_index(provider) < arena.num_users;
 	pthread_mutex_unlock(&arena.lock);
-	return foreign;
+	return has;
 }
 
-void dat_arena_detach(const DAT_PROVIDER *provider, int foreign, int last)
+void dat_arena_forget(const DAT_PROVIDER *provider)
 {
 	size_t i;
 
 	pthread_mutex_lock(&arena.lock);
 	i = user_index(provider);
-	if (foreign)
-		__atomic_fetch_sub(&dat_arena.num_foreign, 1, __ATOMIC_RELAXED);
-	if (last && i < arena.num_users)
+	if (i < arena.num_users)
 		arena.users[i] = arena.users[--arena.num_users];
 	pthread_mutex_unlock(&arena.lock);
+}
+
+void dat_arena_foreign_came(void)
+{
+	__atomic_fetch_add(&dat_arena.num_foreign, 1, __ATOMIC_RELAXED);
+}
+
+void dat_arena_foreign_left(void)
+{
+	__atomic_fetch_sub(&dat_arena.num_foreign, 1, __ATOMIC_RELAXED);
 }

@@ -77,10 +77,12 @@ static inline const DAT_PROVIDER *dat_handle_provider(const void *handle)
 	return likely(provider != NULL) ? provider : dat_foreign_provider(handle);
 }
 
-/* The registry tells when an entry comes; returns whether the provider is foreign. */
-int dat_arena_attach(const DAT_PROVIDER *provider);
+/* Whether the provider has declared that it uses the arena, until the registry has it forgotten. */
+int dat_arena_has_user(const DAT_PROVIDER *provider);
+void dat_arena_forget(const DAT_PROVIDER *provider);
 
-/* And when it goes; last says that no other entry has this table. */
-void dat_arena_detach(const DAT_PROVIDER *provider, int foreign, int last);
+/* The registry counts the entries of providers that have not. */
+void dat_arena_foreign_came(void);
+void dat_arena_foreign_left(void);
 
 #endif

@@ -256,7 +256,10 @@ static void entry_remove(struct dat_entry *entry)
 	while (*link != entry)
 		link = &(*link)->next;
 	*link = entry->next;
-	dat_arena_detach(entry->provider, entry->foreign, !provider_has_entry(entry->provider));
+	if (entry->foreign)
+		dat_arena_foreign_left();
+	else if (!provider_has_entry(entry->provider))
+		dat_arena_forget(entry->provider);
 	free(entry);
 }
 
@@ -334,7 +337,9 @@ static DAT_RETURN entry_add(const DAT_PROVIDER *provider, const DAT_PROVIDER_INF
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	entry->info = *info;
 	entry->provider = provider;
-	entry->foreign = dat_arena_attach(provider);
+	entry->foreign = !dat_arena_has_user(provider);
+	if (entry->foreign)
+		dat_arena_foreign_came();
 	while (*link)
 		link = &(*link)->next;
 	*link = entry;
@@ -354,6 +359,8 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 		return DAT_ERR(DAT_INVALID_STATE, 0);
 	pthread_mutex_lock(&registry_lock);
 	rc = entry_add(provider, provider_info);
+	if (!provider_has_entry(provider))
+		dat_arena_forget(provider);
 	pthread_mutex_unlock(&registry_lock);
 	dat_trace(DAT_TRC_NORMAL, "add %s %u.%u: 0x%x", provider_info->ia_name,
 		  provider_info->dapl_version_major, provider_info->dapl_version_minor, rc);
