@@ -85,11 +85,9 @@ void *dt_control_buffer(struct dt_control *control)
 	return control->out.memory;
 }
 
-int dt_control_send(struct dt_control *control, size_t length)
+static int post_send(struct dt_control *control, size_t length)
 {
-	const struct dt_reaper reaper = { .mode = DT_REAP_WAIT, .evd = control->evds.request };
 	DAT_LMR_TRIPLET iov = control->out.iov[0];
-	DAT_DTO_COMPLETION_EVENT_DATA dto;
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
 	DAT_RETURN ret;
 
@@ -97,8 +95,30 @@ int dt_control_send(struct dt_control *control, size_t length)
 	ret = dat_ep_post_send(control->link.ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 	if (ret != DAT_SUCCESS)
 		return dt_fail_dat(control->actor, ret, "Test Error: dat_ep_post_send");
-	return dt_reap_success(control->actor, &reaper, "control send",
-			       dt_deadline_s(control->timeout_s), &dto);
+	return 0;
+}
+
+static int reap_send(struct dt_control *control, bool last)
+{
+	const struct dt_reaper reaper = { .mode = DT_REAP_WAIT, .evd = control->evds.request };
+	DAT_DTO_COMPLETION_EVENT_DATA dto;
+
+	if (dt_reap(control->actor, &reaper, "control send", dt_deadline_s(control->timeout_s),
+		    &dto))
+		return -1;
+	if (dto.status == DAT_DTO_SUCCESS || (last && dto.status == DAT_DTO_ERR_FLUSHED))
+		return 0;
+	return dt_bad_status(control->actor, "control send", &dto);
+}
+
+int dt_control_send(struct dt_control *control, size_t length)
+{
+	return post_send(control, length) || reap_send(control, false) ? -1 : 0;
+}
+
+int dt_control_send_last(struct dt_control *control, size_t length)
+{
+	return post_send(control, length) || reap_send(control, true) ? -1 : 0;
 }
 
 int dt_control_recv(struct dt_control *control, void **message)

@@ -29,6 +29,12 @@ void dt_control_destroy(struct dt_control *control);
 void *dt_control_buffer(struct dt_control *control);
 int dt_control_send(struct dt_control *control, size_t length);
 
+/*
+ * For the last message of a connection that the receiver ends: it may do so before the sender has
+ * its completion, which then says that the message was flushed (FL-2).
+ */
+int dt_control_send_last(struct dt_control *control, size_t length);
+
 /* Waits for a message and returns its type; it stays readable until dt_control_consumed(). */
 int dt_control_recv(struct dt_control *control, void **message);
 int dt_control_consumed(struct dt_control *control, void *message);

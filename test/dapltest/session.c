@@ -135,7 +135,8 @@ static int refuse(struct work *work)
 	struct dt_reply reply = { .ok = false };
 
 	snprintf(reply.text, sizeof(reply.text), "%s", work->session->actor.text);
-	work->refused = !send_reply(work, &reply);
+	work->refused = !dt_control_send_last(
+		&work->control, dt_reply_encode(&reply, dt_control_buffer(&work->control)));
 	return -1;
 }
 
@@ -160,7 +161,7 @@ static int exchange_results(struct work *work)
 		return dt_fail(actor, "message %d when the client's outcome was due", type);
 	if (!outcome.ok)
 		dt_fail(actor, "the client reports: %s", outcome.text);
-	return dt_control_send(
+	return dt_control_send_last(
 		&work->control,
 		dt_outcome_encode(DT_MSG_RESULT, actor, dt_control_buffer(&work->control)));
 }
@@ -251,7 +252,8 @@ static int run_quit(struct work *work)
 
 	dt_say("Client Requests Server to Quit");
 	work->session->quit_asked = true;
-	return send_reply(work, &reply);
+	return dt_control_send_last(&work->control,
+				    dt_reply_encode(&reply, dt_control_buffer(&work->control)));
 }
 
 static int recv_command(struct work *work)
