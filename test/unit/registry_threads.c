@@ -7,9 +7,11 @@
 #include "dat/dats.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define COUNTING MODULE_DIR "/counting.so"
 #define ROUNDS	 150
@@ -144,41 +146,79 @@ static void gen_25_all_at_once(void **state)
 	assert_int_equal(fake.closes, 2 * ROUNDS);
 }
 
+#define CLOSERS 4
+
 static DAT_IA_HANDLE shared;
-static int winners;
+static int winners, inside;
+static sem_t losers;
+
+/* Lets the other closers fail first. */
+static DAT_RETURN slow_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
+{
+	struct timespec deadline;
+	int i;
+
+	(void)ia;
+	(void)flags;
+	count_error(__atomic_add_fetch(&inside, 1, __ATOMIC_RELAXED) != 1);
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += 10;
+	for (i = 0; i < CLOSERS - 1; i++)
+		count_error(sem_timedwait(&losers, &deadline));
+	__atomic_sub_fetch(&inside, 1, __ATOMIC_RELAXED);
+	return DAT_SUCCESS;
+}
+
+static DAT_PROVIDER slow_objects = { .ia_close_func = slow_close };
+static DAT_PROVIDER *slow_object = &slow_objects;
+
+static DAT_RETURN slow_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *evd,
+			    DAT_IA_HANDLE *ia)
+{
+	(void)name;
+	(void)qlen;
+	(void)evd;
+	*ia = (DAT_IA_HANDLE)&slow_object;
+	return DAT_SUCCESS;
+}
 
 static void *close_shared(void *arg)
 {
 	DAT_RETURN rc;
 
-	pthread_barrier_wait(arg);
+	(void)arg;
 	rc = dat_ia_close(shared, DAT_CLOSE_ABRUPT_FLAG);
-	if (rc == DAT_SUCCESS)
+	if (rc == DAT_SUCCESS) {
 		__atomic_fetch_add(&winners, 1, __ATOMIC_RELAXED);
-	else
+	} else {
 		count_error(rc != RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA));
+		sem_post(&losers);
+	}
 	return NULL;
 }
 
-/* IA-90 with two closes at once: one of them is the second. */
+/* IA-90 with several closes at once: all but one of them come too late. */
 static void ia_90_double_close(void **state)
 {
-	pthread_barrier_t barrier;
-	pthread_t threads[4];
-	int round, i;
+	pthread_t threads[CLOSERS];
+	struct fake slow;
+	int i;
 
 	(void)state;
-	pthread_barrier_init(&barrier, NULL, 4);
-	for (round = 0; round < 20; round++) {
-		assert_int_equal(util_open("first", 2, 0, DAT_FALSE, &shared), DAT_SUCCESS);
-		for (i = 0; i < 4; i++)
-			pthread_create(&threads[i], NULL, close_shared, &barrier);
-		for (i = 0; i < 4; i++)
-			pthread_join(threads[i], NULL);
-		assert_int_equal(winners, round + 1);
-	}
+	fake_init(&slow, "slow", 2, 0, DAT_FALSE);
+	slow.table.ia_open_func = slow_open;
+	slow.table.ia_query_func = NULL;
+	sem_init(&losers, 0, 0);
+	assert_int_equal(dat_registry_add_provider(&slow.table, &slow.info), DAT_SUCCESS);
+	assert_int_equal(util_open("slow", 2, 0, DAT_FALSE, &shared), DAT_SUCCESS);
+	for (i = 0; i < CLOSERS; i++)
+		pthread_create(&threads[i], NULL, close_shared, NULL);
+	for (i = 0; i < CLOSERS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(winners, 1);
 	assert_int_equal(errors, 0);
-	pthread_barrier_destroy(&barrier);
+	assert_int_equal(dat_registry_remove_provider(&slow.table, &slow.info), DAT_SUCCESS);
+	sem_destroy(&losers);
 }
 
 int main(void)
