@@ -1,0 +1,838 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Setting connections up: TCP connect, MPA request and reply (RFC 5044 section 7.1, RFC 6581), and
+ * the program's part in it. Everything but listen and the beginning of connect runs on the loop.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+
+#include "dapl/trace.h"
+#include "providers/soft/soft.h"
+
+static const struct soft_link_class *const class = &soft_link_tcp;
+
+static uint32_t handshake_ms(void)
+{
+	return (uint32_t)soft_config.handshake_ms;
+}
+
+static void take_names(struct soft_conn *conn)
+{
+	pthread_mutex_lock(&conn->lock);
+	conn->link->class->names(conn->link, &conn->local, &conn->local_qual, &conn->remote,
+				 &conn->remote_qual);
+	pthread_mutex_unlock(&conn->lock);
+}
+
+/* ---- Start-up frames ---- */
+
+/* 1 once the frame is out, 0 if not all of it, or a negative errno. */
+static int send_frame(struct soft_conn *conn)
+{
+	struct soft_handshake *hs = conn->hs;
+	struct iovec iov;
+	ssize_t n;
+
+	while (hs->out_sent < hs->out_size) {
+		iov = (struct iovec){ .iov_base = hs->out + hs->out_sent,
+				      .iov_len = hs->out_size - hs->out_sent };
+		n = conn->link->class->send(conn->link, &iov, 1);
+		if (n == -EAGAIN)
+			return 0;
+		if (n < 0)
+			return (int)n;
+		hs->out_sent += (size_t)n;
+	}
+	return 1;
+}
+
+/* 1 once a whole frame is in, 0 if not, -ENODATA if the peer ended, or a negative errno. Reads no
+ * further. */
+static int recv_frame(struct soft_conn *conn, bool reply)
+{
+	struct soft_handshake *hs = conn->hs;
+	size_t want;
+	struct iovec iov;
+	ssize_t n;
+	int size;
+
+	for (;;) {
+		size = soft_mpa_frame_size(hs->in, hs->in_have, reply);
+		if (size < 0)
+			return size;
+		if (size && hs->in_have == (size_t)size)
+			return 1;
+		want = size ? (size_t)size : sizeof(struct wire_mpa_frame);
+		iov = (struct iovec){ .iov_base = hs->in + hs->in_have,
+				      .iov_len = want - hs->in_have };
+		n = conn->link->class->recv(conn->link, &iov, 1);
+		if (n == -EAGAIN)
+			return 0;
+		if (n <= 0)
+			return n ? (int)n : -ENODATA;
+		/* Half a frame must become a whole one in time; a program may take any time to
+		 * answer. */
+		if (!hs->in_have && conn->active)
+			soft_link_timeout(conn->link, handshake_ms());
+		hs->in_have += (size_t)n;
+	}
+}
+
+static uint16_t depth(uint32_t reads)
+{
+	return (uint16_t)(reads < SOFT_MPA_NO_DEPTH ? reads : SOFT_MPA_NO_DEPTH - 1);
+}
+
+/* Reads we may have in flight: what our side asked for and what the peer accepts (EP-77). */
+static uint32_t limited(uint32_t own, const struct soft_conn *conn)
+{
+	if (!conn->enhanced || conn->peer_ird == SOFT_MPA_NO_DEPTH)
+		return own;
+	return own < conn->peer_ird ? own : conn->peer_ird;
+}
+
+/* ---- Outcomes of the active side ---- */
+
+static enum tp_conn_event failure(int err)
+{
+	switch (-err) {
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+	case EHOSTDOWN:
+	case ENETDOWN:
+	case ENONET:
+	case ETIMEDOUT:
+	case EADDRNOTAVAIL:
+	case EINVAL: /* from the loopback address to another host */
+	case EACCES:
+	case EPERM:
+		return TP_CONN_UNREACHABLE;
+	default:
+		return TP_CONN_REFUSED;
+	}
+}
+
+static void attempt_failed(struct soft_conn *conn, int err)
+{
+	char to[SOFT_ADDR_TEXT];
+
+	soft_addr_text(&conn->remote_wanted, conn->remote_qual_wanted, to);
+	if (err == -EPROTO)
+		dapl_err("%s: connecting to %s: the peer does not answer in MPA", conn->dev->name,
+			 to);
+	else
+		dapl_trace(DAPL_TRC_ERROR, "%s: connecting to %s failed: %s", conn->dev->name, to,
+			   dapl_strerror(err == -ENODATA ? ECONNREFUSED : -err));
+	soft_conn_end(conn);
+	soft_conn_report(conn, failure(err), err, NULL, 0);
+}
+
+static void build_request(struct soft_conn *conn, const void *data, uint32_t len)
+{
+	struct soft_mpa_frame frame = {
+		.revision = conn->revision,
+		.crc = soft_config.crc,
+		.data = data,
+		.len = (uint16_t)len,
+	};
+
+	if (conn->revision >= 2) {
+		frame.enhanced = frame.p2p = frame.rtr_write = frame.rtr_read = true;
+		frame.ird = depth(conn->qp->max_read_in);
+		frame.ord = depth(conn->qp->max_read_out);
+	}
+	conn->hs->out_size = soft_mpa_encode(conn->hs->out, &frame);
+	conn->hs->out_sent = 0;
+}
+
+/* Starts the link; the outcome shows when it is ready. */
+static int start_link(struct soft_conn *conn)
+{
+	int rc =
+		class->connect(conn->dev, &conn->dev->addr, (struct sockaddr *)&conn->remote_wanted,
+			       conn->remote_qual_wanted, &conn->link);
+
+	if (rc)
+		return rc;
+	conn->link->owner = conn;
+	conn->link->ready = soft_cm_ready;
+	conn->link->expired = soft_cm_expired;
+	conn->state = SOFT_CONN_CONNECTING;
+	take_names(conn);
+	return 0;
+}
+
+/* A peer that knows revision 1 only closes on a request of revision 2 (RFC 6581 section 10): once
+ * more. */
+static void fall_back(struct soft_conn *conn)
+{
+	struct soft_mpa_frame frame;
+	int rc;
+
+	soft_mpa_decode(conn->hs->out, conn->hs->out_size, false, &frame);
+	memcpy(conn->hs->in, frame.data, frame.len);
+	conn->revision = 1;
+	build_request(conn, conn->hs->in, frame.len);
+	conn->hs->in_have = 0;
+	soft_link_destroy(conn->link, false);
+	conn->link = NULL;
+	rc = start_link(conn);
+	if (!rc)
+		rc = soft_link_watch(conn->link, EPOLLOUT | EPOLLONESHOT);
+	if (rc)
+		attempt_failed(conn, rc);
+}
+
+/* ---- The reply ---- */
+
+static void rejected(struct soft_conn *conn, const struct soft_mpa_frame *reply)
+{
+	soft_conn_end(conn);
+	soft_conn_report(conn, TP_CONN_REJECTED, -ECONNREFUSED, reply->data, reply->len);
+}
+
+/* Which message tells the responder that we are ready; 0: none that both know. */
+static uint8_t choose_rtr(const struct soft_mpa_frame *reply)
+{
+	if (reply->rtr_write)
+		return 1 + WIRE_OP_WRITE;
+	if (reply->rtr_read)
+		return 1 + WIRE_OP_READ_REQUEST;
+	if (reply->rtr_send)
+		return 1 + WIRE_OP_SEND;
+	return 0;
+}
+
+/* Negotiation failed: the peer is told by a Terminate (RFC 6581 section 8). */
+static void negotiation_failed(struct soft_conn *conn, uint8_t code)
+{
+	soft_conn_bind(conn);
+	conn->state = SOFT_CONN_LIVE;
+	soft_conn_refuse(conn, (struct soft_error){ WIRE_LAYER_MPA, 0, code }, NULL, NULL);
+	attempt_failed(conn, -EPROTO);
+}
+
+static void reply_accepted(struct soft_conn *conn, const struct soft_mpa_frame *reply)
+{
+	uint32_t ird = conn->qp->max_read_in;
+	int rc;
+
+	conn->enhanced = reply->enhanced;
+	conn->crc = soft_config.crc || reply->crc;
+	conn->markers = reply->markers;
+	conn->peer_ird = reply->ird;
+	/* The responder's depth may not exceed what we said, but if it does we can follow. */
+	if (reply->enhanced && reply->ord != SOFT_MPA_NO_DEPTH && reply->ord > ird)
+		ird = reply->ord;
+	rc = soft_tx_init(conn, ird, limited(conn->qp->max_read_out, conn));
+	if (rc) {
+		attempt_failed(conn, rc);
+		return;
+	}
+	if (ird > SOFT_MAX_READS) {
+		negotiation_failed(conn, WIRE_MPA_ERR_IRD);
+		return;
+	}
+	conn->tx.rtr = reply->p2p ? choose_rtr(reply) : 0;
+	if (reply->p2p && !conn->tx.rtr) {
+		negotiation_failed(conn, WIRE_MPA_ERR_RTR);
+		return;
+	}
+	soft_link_timeout(conn->link, 0);
+	conn->state = SOFT_CONN_LIVE;
+	soft_conn_bind(conn);
+	soft_qp_tx_kick(conn->qp);
+	soft_conn_report(conn, TP_CONN_ESTABLISHED, 0, reply->data, reply->len);
+	if (conn->state == SOFT_CONN_LIVE)
+		soft_conn_open(conn);
+}
+
+static void requesting(struct soft_conn *conn)
+{
+	struct soft_mpa_frame reply;
+	int rc = send_frame(conn);
+
+	if (rc >= 0)
+		rc = recv_frame(conn, true);
+	if (rc > 0) {
+		rc = soft_mpa_decode(conn->hs->in, conn->hs->in_have, true, &reply);
+		if (rc || reply.revision > conn->revision || (reply.enhanced && conn->revision < 2))
+			rc = -EPROTO;
+		else if (reply.reject)
+			rejected(conn, &reply);
+		else
+			reply_accepted(conn, &reply);
+	} else if (rc == -ENODATA && conn->revision == 2 && !conn->hs->in_have) {
+		fall_back(conn);
+		return;
+	} else if (!rc) {
+		rc = soft_link_watch(conn->link, conn->hs->out_sent < conn->hs->out_size
+							 ? EPOLLIN | EPOLLOUT
+							 : EPOLLIN);
+	}
+	if (rc < 0)
+		attempt_failed(conn, rc);
+}
+
+static void connecting(struct soft_conn *conn)
+{
+	int rc = conn->link->class->started(conn->link);
+
+	if (rc) {
+		attempt_failed(conn, rc);
+		return;
+	}
+	take_names(conn);
+	conn->state = SOFT_CONN_REQUESTING;
+	requesting(conn);
+}
+
+/* ---- Listening ---- */
+
+struct soft_listener {
+	struct tp_listener base;
+	struct soft_dev *dev;
+	struct tp_watch watch;
+	struct tp_timer pause;
+	struct soft_list half_open;
+};
+
+enum {
+	ACCEPTS_PER_EVENT = 64,
+	PAUSE_MS = 100,
+};
+
+static void half_open_start(struct soft_listener *listener, struct soft_link *link)
+{
+	struct soft_dev *dev = listener->dev;
+	struct soft_conn *conn;
+
+	if (dev->half_open >= (uint32_t)soft_config.half_open) {
+		dapl_trace(DAPL_TRC_ERROR,
+			   "%s: connection refused: %u are half open already (option half_open)",
+			   dev->name, dev->half_open);
+		soft_link_destroy(link, true);
+		return;
+	}
+	conn = soft_conn_alloc(dev);
+	if (!conn) {
+		dapl_err("%s: connection refused: %s", dev->name, dapl_strerror(ENOMEM));
+		soft_link_destroy(link, true);
+		return;
+	}
+	conn->link = link;
+	conn->state = SOFT_CONN_HALF_OPEN;
+	conn->listener = listener;
+	dev->half_open++;
+	soft_list_add(&listener->half_open, &conn->node);
+	link->owner = conn;
+	link->ready = soft_cm_ready;
+	link->expired = soft_cm_expired;
+	take_names(conn);
+	soft_link_timeout(link, handshake_ms());
+	if (soft_link_watch(link, EPOLLIN)) {
+		soft_conn_end(conn);
+		soft_conn_release(conn);
+	}
+}
+
+/* Out of descriptors or memory: the backlog waits, and so do we, instead of being told of it for
+ * ever. */
+static void listener_pause(struct soft_listener *listener, int err)
+{
+	dapl_err("%s: cannot accept connections on qualifier %llu: %s", listener->dev->name,
+		 (unsigned long long)listener->base.conn_qual, dapl_strerror(-err));
+	dapl_loop_mod(listener->dev->base.loop, &listener->watch, 0);
+	dapl_loop_timer(listener->dev->base.loop, &listener->pause,
+			dapl_now() + PAUSE_MS * 1000000ull);
+}
+
+static void listener_resume(struct tp_timer *timer)
+{
+	struct soft_listener *listener = soft_container(timer, struct soft_listener, pause);
+
+	dapl_loop_mod(listener->dev->base.loop, &listener->watch, EPOLLIN);
+}
+
+static void listener_ready(struct tp_watch *watch, uint32_t events)
+{
+	struct soft_listener *listener = soft_container(watch, struct soft_listener, watch);
+	struct soft_link *link;
+	int rc;
+
+	(void)events;
+	for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
+		rc = class->accept(listener->dev, watch->fd, &link);
+		switch (-rc) {
+		case 0:
+			half_open_start(listener, link);
+			break;
+		case EMFILE:
+		case ENFILE:
+		case ENOMEM:
+		case ENOBUFS:
+			listener_pause(listener, rc);
+			return;
+		case EINTR:
+		case ECONNABORTED:
+		case EPROTO:
+			break;
+		default:
+			return;
+		}
+	}
+}
+
+static int cm_listen(struct tp_device *base, uint64_t conn_qual, void *owner,
+		     struct tp_listener **out)
+{
+	struct soft_dev *dev = soft_dev(base);
+	struct soft_listener *listener;
+	int fd, rc = -EINVAL;
+
+	if (conn_qual > UINT16_MAX)
+		return rc;
+	listener = calloc(1, sizeof(*listener));
+	rc = -ENOMEM;
+	if (!listener)
+		goto explain;
+	listener->base =
+		(struct tp_listener){ .dev = base, .owner = owner, .conn_qual = conn_qual };
+	fd = class->listen(&dev->addr, &listener->base.conn_qual);
+	rc = fd;
+	if (fd < 0)
+		goto free_listener;
+	listener->dev = dev;
+	listener->watch.ready = listener_ready;
+	listener->watch.fd = fd;
+	listener->pause.expired = listener_resume;
+	soft_list_init(&listener->half_open);
+	*out = &listener->base;
+	rc = dapl_loop_add(base->loop, &listener->watch, EPOLLIN);
+	if (!rc)
+		return 0;
+	class->unlisten(fd);
+free_listener:
+	free(listener);
+explain:
+	if (conn_qual && rc == -EADDRINUSE)
+		dapl_trace(DAPL_TRC_ERROR, "%s: qualifier %llu is in use", dev->name,
+			   (unsigned long long)conn_qual);
+	else
+		dapl_err("%s: not listening on qualifier %llu: %s", dev->name,
+			 (unsigned long long)conn_qual, dapl_strerror(-rc));
+	return !conn_qual && rc == -EADDRINUSE ? -EADDRNOTAVAIL : rc;
+}
+
+static int unlisten(void *arg)
+{
+	struct soft_listener *listener = arg;
+	struct dapl_loop *loop = listener->dev->base.loop;
+	struct soft_conn *conn;
+
+	dapl_loop_del(loop, &listener->watch);
+	dapl_loop_timer_cancel(loop, &listener->pause);
+	class->unlisten(listener->watch.fd);
+	while (!soft_list_empty(&listener->half_open)) {
+		conn = soft_container(listener->half_open.next, struct soft_conn, node);
+		soft_conn_end(conn);
+		soft_conn_release(conn);
+	}
+	free(listener);
+	return 0;
+}
+
+static void cm_unlisten(struct tp_listener *base)
+{
+	struct soft_listener *listener = soft_container(base, struct soft_listener, base);
+
+	soft_dev_call(listener->dev, unlisten, listener);
+}
+
+/* ---- The request ---- */
+
+static void refuse_request(struct soft_conn *conn)
+{
+	soft_conn_end(conn);
+	soft_conn_release(conn);
+}
+
+static void take_request(struct soft_conn *conn, const struct soft_mpa_frame *frame)
+{
+	conn->revision = frame->revision;
+	conn->enhanced = frame->enhanced;
+	conn->p2p = frame->p2p;
+	conn->crc = frame->crc || soft_config.crc;
+	conn->markers = frame->markers;
+	conn->peer_ird = frame->ird;
+	conn->peer_ord = frame->ord;
+	conn->rtr_offer = (frame->rtr_write ? 1 : 0) | (frame->rtr_read ? 2 : 0);
+}
+
+static void request_complete(struct soft_conn *conn)
+{
+	struct tp_conn_request request = { 0 };
+	struct soft_dev *dev = conn->dev;
+	struct soft_mpa_frame frame;
+	void *owner = conn->listener->base.owner;
+
+	if (soft_mpa_decode(conn->hs->in, conn->hs->in_have, false, &frame)) {
+		refuse_request(conn);
+		return;
+	}
+	take_request(conn, &frame);
+	soft_link_timeout(conn->link, 0);
+	/* Nothing is awaited until the program answers; one hang-up may be told of, and is ignored.
+	 */
+	soft_link_watch(conn->link, EPOLLONESHOT);
+	conn->state = SOFT_CONN_REQUESTED;
+	soft_list_del(&conn->node);
+	conn->listener = NULL;
+	dev->half_open--;
+	request.private_data = frame.data;
+	request.private_data_len = frame.len;
+	/* A peer of revision 1 may send a few bytes more than we ever can (PD-7). */
+	if (frame.len > WIRE_MPA_PD_CONSUMER) {
+		request.private_data_len = WIRE_MPA_PD_CONSUMER;
+		request.truncated = true;
+	}
+	if (dev->base.up->conn_request(owner, &conn->base, &request))
+		refuse_request(conn);
+}
+
+static void half_open(struct soft_conn *conn)
+{
+	char text[2 * SOFT_ADDR_TEXT + 8];
+	int rc = recv_frame(conn, false);
+
+	if (rc > 0) {
+		request_complete(conn);
+	} else if (rc < 0) {
+		dapl_trace(DAPL_TRC_ERROR, "%s: connection %s refused: %s", conn->dev->name,
+			   soft_conn_text(conn, text),
+			   rc == -EPROTO    ? "what came is no MPA request"
+			   : rc == -ENODATA ? "the peer ended before its MPA request"
+					    : dapl_strerror(-rc));
+		refuse_request(conn);
+	}
+}
+
+/* ---- Accepting ---- */
+
+struct answer {
+	struct soft_conn *conn;
+	struct soft_qp *qp;
+	void *owner;
+	const void *data;
+	uint32_t len;
+};
+
+static size_t build_reply(struct soft_conn *conn, const struct answer *answer, bool reject,
+			  uint8_t *out)
+{
+	struct soft_mpa_frame frame = {
+		.reply = true,
+		.revision = conn->revision,
+		.crc = conn->crc,
+		.reject = reject,
+		.enhanced = conn->enhanced,
+		.p2p = conn->p2p,
+		.data = answer->data,
+		.len = (uint16_t)answer->len,
+	};
+	const struct soft_qp *qp = answer->qp;
+
+	/* At least one option is named, offered or not (RFC 6581 section 9.2). */
+	frame.rtr_write = (conn->rtr_offer & 1) || !conn->rtr_offer;
+	frame.rtr_read = !frame.rtr_write;
+	frame.ird = conn->peer_ord == SOFT_MPA_NO_DEPTH ? SOFT_MPA_NO_DEPTH
+		    : qp				? depth(qp->max_read_in)
+							: 0;
+	frame.ord = conn->peer_ird == SOFT_MPA_NO_DEPTH ? SOFT_MPA_NO_DEPTH
+		    : qp				? depth(limited(qp->max_read_out, conn))
+							: 0;
+	/* A ready-to-receive read needs a place (RFC 6581 section 9.1). */
+	if (conn->p2p && frame.rtr_read && !frame.ird)
+		frame.ird = 1;
+	return soft_mpa_encode(out, &frame);
+}
+
+/* The reply is out. */
+static void reply_sent(struct soft_conn *conn)
+{
+	if (conn->enhanced && conn->p2p) {
+		conn->state = SOFT_CONN_AWAITING;
+		pthread_mutex_lock(&conn->qp->rx_lock);
+		conn->rx.pause_first = conn->rx.open = true;
+		soft_qp_rx_unlock(conn->qp);
+		if (soft_link_watch(conn->link, EPOLLIN)) {
+			soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
+			soft_conn_finish(conn);
+		}
+		return;
+	}
+	/* Without a ready-to-receive message: our requests wait for the peer's first FPDU. */
+	soft_cm_established(conn);
+}
+
+static void accepting(struct soft_conn *conn)
+{
+	int rc = send_frame(conn);
+
+	if (rc > 0) {
+		reply_sent(conn);
+	} else if (rc < 0) {
+		soft_conn_lost(conn, rc, TP_WC_FLUSHED);
+		soft_conn_finish(conn);
+	}
+}
+
+static void awaiting(struct soft_conn *conn)
+{
+	soft_qp_progress(conn->qp);
+	if (soft_conn_dead(conn))
+		soft_conn_finish(conn);
+}
+
+void soft_cm_established(struct soft_conn *conn)
+{
+	soft_link_timeout(conn->link, 0);
+	conn->state = SOFT_CONN_LIVE;
+	soft_conn_report(conn, TP_CONN_ESTABLISHED, 0, NULL, 0);
+	if (conn->state == SOFT_CONN_LIVE)
+		soft_conn_open(conn);
+}
+
+static int accept_on_loop(void *arg)
+{
+	struct answer *answer = arg;
+	struct soft_conn *conn = answer->conn;
+	uint32_t ird = answer->qp->max_read_in;
+	int rc;
+
+	conn->qp = answer->qp;
+	rc = soft_tx_init(conn, ird ? ird : 1, limited(conn->qp->max_read_out, conn));
+	if (rc) {
+		dapl_err("%s: connection not accepted: %s", conn->dev->name, dapl_strerror(-rc));
+		soft_tx_fini(conn);
+		memset(&conn->tx, 0, sizeof(conn->tx));
+		conn->qp = NULL;
+		return rc;
+	}
+	conn->hs->out_size = build_reply(conn, answer, false, conn->hs->out);
+	conn->hs->out_sent = 0;
+	conn->base.owner = answer->owner;
+	conn->rx.waiting_first = true;
+	conn->tx.hold = true;
+	soft_conn_bind(conn);
+	conn->state = SOFT_CONN_ACCEPTING;
+	soft_link_timeout(conn->link, handshake_ms());
+	/* Even if the peer has gone the outcome comes by event. */
+	soft_link_watch(conn->link, EPOLLOUT);
+	return 0;
+}
+
+static int cm_accept(struct tp_conn *base, struct tp_qp *qp, const void *private_data, uint32_t len,
+		     void *owner)
+{
+	struct answer answer = { soft_conn(base), soft_qp(qp), owner, private_data, len };
+
+	return soft_dev_call(answer.conn->dev, accept_on_loop, &answer);
+}
+
+static int reject_on_loop(void *arg)
+{
+	struct answer *answer = arg;
+	struct soft_conn *conn = answer->conn;
+	uint8_t *out = malloc(WIRE_MPA_FRAME_MAX);
+	size_t len;
+
+	if (!out) {
+		dapl_err("%s: connection not rejected: %s", conn->dev->name, dapl_strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	len = build_reply(conn, answer, true, out);
+	soft_linger(conn->link, out, len);
+	conn->link = NULL;
+	soft_conn_end(conn);
+	soft_conn_release(conn);
+	return 0;
+}
+
+static int cm_reject(struct tp_conn *base, const void *private_data, uint32_t len)
+{
+	struct answer answer = { soft_conn(base), NULL, NULL, private_data, len };
+
+	return soft_dev_call(answer.conn->dev, reject_on_loop, &answer);
+}
+
+/* ---- Events of the link ---- */
+
+void soft_cm_ready(struct soft_link *link, uint32_t events)
+{
+	struct soft_conn *conn = link->owner;
+
+	(void)events;
+	soft_conn_hold(conn);
+	switch (conn->state) {
+	case SOFT_CONN_CONNECTING:
+		connecting(conn);
+		break;
+	case SOFT_CONN_REQUESTING:
+		requesting(conn);
+		break;
+	case SOFT_CONN_HALF_OPEN:
+		half_open(conn);
+		break;
+	case SOFT_CONN_ACCEPTING:
+		accepting(conn);
+		break;
+	case SOFT_CONN_AWAITING:
+		awaiting(conn);
+		break;
+	default:
+		break;
+	}
+	soft_conn_drop(conn);
+}
+
+void soft_cm_expired(struct soft_link *link)
+{
+	struct soft_conn *conn = link->owner;
+	char text[2 * SOFT_ADDR_TEXT + 8];
+
+	dapl_trace(DAPL_TRC_ERROR,
+		   "%s: connection %s: set-up not finished within %u ms (option handshake)",
+		   conn->dev->name, soft_conn_text(conn, text), handshake_ms());
+	soft_conn_hold(conn);
+	switch (conn->state) {
+	case SOFT_CONN_HALF_OPEN:
+		refuse_request(conn);
+		break;
+	case SOFT_CONN_REQUESTING:
+		attempt_failed(conn, -ETIMEDOUT);
+		break;
+	case SOFT_CONN_ACCEPTING:
+	case SOFT_CONN_AWAITING:
+		soft_conn_lost(conn, -ETIMEDOUT, TP_WC_FLUSHED);
+		soft_conn_finish(conn);
+		break;
+	default:
+		break;
+	}
+	soft_conn_drop(conn);
+}
+
+/* ---- The program's calls ---- */
+
+static int cm_connect(struct tp_qp *base, const struct tp_connect *param, void *owner,
+		      struct tp_conn **out)
+{
+	struct soft_qp *qp = soft_qp(base);
+	struct soft_dev *dev = qp->dev;
+	struct soft_conn *conn = soft_conn_alloc(dev);
+	char to[SOFT_ADDR_TEXT];
+	int rc = -ENOMEM;
+
+	soft_addr_text(param->remote, param->conn_qual, to);
+	if (!conn)
+		goto explain;
+	conn->active = true;
+	conn->qp = qp;
+	conn->base.owner = owner;
+	conn->revision = (uint8_t)soft_config.mpa_revision;
+	conn->remote_qual_wanted = conn->remote_qual = param->conn_qual;
+	soft_addr_copy(&conn->remote_wanted, param->remote);
+	conn->remote = conn->remote_wanted;
+	build_request(conn, param->private_data, param->private_data_len);
+	rc = -EAFNOSUPPORT;
+	if (param->remote->sa_family == dev->addr.ss_family)
+		rc = param->conn_qual > UINT16_MAX ? -ECONNREFUSED : start_link(conn);
+	if (rc)
+		goto failed;
+	*out = &conn->base;
+	rc = soft_link_watch(conn->link, EPOLLOUT | EPOLLONESHOT);
+	if (!rc)
+		return 0;
+	soft_link_destroy(conn->link, true);
+failed:
+	conn->qp = NULL;
+	soft_conn_release(conn);
+explain:
+	dapl_err("%s: not connecting to %s: %s", dev->name, to, dapl_strerror(-rc));
+	return rc;
+}
+
+struct disconnect {
+	struct soft_conn *conn;
+	bool graceful;
+};
+
+static int disconnect_on_loop(void *arg)
+{
+	struct disconnect *disconnect = arg;
+	struct soft_conn *conn = disconnect->conn;
+	struct soft_qp *qp = conn->qp;
+
+	if (conn->state == SOFT_CONN_ENDED)
+		return 0;
+	if (!disconnect->graceful || conn->state != SOFT_CONN_LIVE) {
+		conn->reported = true;
+		soft_conn_end(conn);
+		return 0;
+	}
+	pthread_mutex_lock(&qp->tx_lock);
+	conn->draining = true;
+	soft_qp_send_done(qp);
+	soft_qp_tx_unlock(qp);
+	return 0;
+}
+
+static void cm_disconnect(struct tp_conn *base, bool graceful)
+{
+	struct disconnect disconnect = { soft_conn(base), graceful };
+
+	soft_dev_call(disconnect.conn->dev, disconnect_on_loop, &disconnect);
+}
+
+static int release_on_loop(void *arg)
+{
+	struct soft_conn *conn = arg;
+
+	conn->reported = true;
+	soft_conn_end(conn);
+	soft_conn_release(conn);
+	return 0;
+}
+
+static void cm_release(struct tp_conn *base)
+{
+	struct soft_conn *conn = soft_conn(base);
+
+	soft_dev_call(conn->dev, release_on_loop, conn);
+}
+
+static void cm_addr(struct tp_conn *base, struct tp_conn_addr *addr)
+{
+	struct soft_conn *conn = soft_conn(base);
+
+	pthread_mutex_lock(&conn->lock);
+	addr->remote = conn->remote;
+	addr->local_qual = conn->local_qual;
+	addr->remote_qual = conn->remote_qual;
+	pthread_mutex_unlock(&conn->lock);
+}
+
+const struct dapl_cm_ops soft_cm_ops = {
+	.listen = cm_listen,
+	.unlisten = cm_unlisten,
+	.connect = cm_connect,
+	.accept = cm_accept,
+	.reject = cm_reject,
+	.disconnect = cm_disconnect,
+	.release = cm_release,
+	.addr = cm_addr,
+};

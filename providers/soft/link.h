@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A link carries the bytes of one connection, in order, both ways. The protocols above know this
+ * interface only; what is below it (TCP today, shared memory inside a host as the second class) is
+ * one file each.
+ *
+ * A link is started by connect or accept of its class and then belongs to one owner: first the
+ * connection, at the end the linger list. ready and expired run on the loop; the owner changes them
+ * there, so that no callback of the former owner can be on its way. send and recv are called under
+ * the owner's locks.
+ */
+#ifndef SOFT_LINK_H
+#define SOFT_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "dapl/transport.h"
+
+struct iovec;
+struct soft_link;
+struct soft_dev;
+
+struct soft_link_class {
+	const char *name;
+
+	/*
+	 * Listens on qualifier *qual of addr (0: a free one, which *qual becomes). Returns a
+	 * descriptor to be watched for input, or a negative errno. EADDRINUSE when somebody listens
+	 * there.
+	 */
+	int (*listen)(const struct sockaddr_storage *addr, uint64_t *qual);
+	void (*unlisten)(int fd);
+	/* The next connection of a listening descriptor: 0, -EAGAIN if there is none, or why not.
+	 */
+	int (*accept)(struct soft_dev *dev, int fd, struct soft_link **link);
+	/*
+	 * Starts to connect from local to qual of remote without waiting. 0: *link gets writable
+	 * once the outcome is known and started() tells it. Else the reason, known at once.
+	 */
+	int (*connect)(struct soft_dev *dev, const struct sockaddr_storage *local,
+		       const struct sockaddr *remote, uint64_t qual, struct soft_link **link);
+	/* The outcome of connect: 0 or a negative errno. */
+	int (*started)(struct soft_link *link);
+
+	/* Bytes taken, at least one; -EAGAIN if there is no room; else why the link is dead. */
+	ssize_t (*send)(struct soft_link *link, const struct iovec *iov, int num);
+	/* Bytes received; 0 once the peer has ended; -EAGAIN if none are here; else why the link is
+	 * dead. */
+	ssize_t (*recv)(struct soft_link *link, const struct iovec *iov, int num);
+	/* We send no more: what was taken is delivered, then the peer sees the end. */
+	void (*finish)(struct soft_link *link);
+	/* Gives the link up and frees it; abort: the peer sees a reset, and nothing that is on its
+	 * way. */
+	void (*close)(struct soft_link *link, bool abort);
+
+	/* The size of a segment that travels in one piece (EMSS), for the size of FPDUs. */
+	uint32_t (*segment)(struct soft_link *link);
+	/* Whether the peer has not answered for ms milliseconds although it should have. */
+	bool (*lost)(struct soft_link *link, uint32_t ms);
+	/* Both ends' names. */
+	void (*names)(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
+		      struct sockaddr_storage *remote, uint64_t *remote_qual);
+};
+
+struct soft_link {
+	const struct soft_link_class *class;
+	struct soft_dev *dev;
+	int fd; /* readiness as of a socket */
+	struct tp_watch watch;
+	struct tp_timer timer;
+	bool watched;
+	void (*ready)(struct soft_link *link, uint32_t events);
+	void (*expired)(struct soft_link *link);
+	void *owner;
+	/* The linger list's. */
+	struct soft_linger *linger;
+};
+
+/* Prepares what all classes share. */
+void soft_link_init(struct soft_link *link, const struct soft_link_class *class,
+		    struct soft_dev *dev, int fd);
+/* Watches or changes what is watched. Any thread. */
+int soft_link_watch(struct soft_link *link, uint32_t events);
+/* Sets the timer, in milliseconds from now; 0: none. On the loop, or before the first watch. */
+void soft_link_timeout(struct soft_link *link, uint32_t ms);
+/* Ends watch and timer and closes. On the loop, or before the first watch. */
+void soft_link_destroy(struct soft_link *link, bool abort);
+
+extern const struct soft_link_class soft_link_tcp;
+
+/* ---- The linger list: links whose connection is over (linger.c) ---- */
+
+/*
+ * Takes the link: sends the bytes of out (malloced, freed here, may be NULL), ends our direction,
+ * discards what comes until the peer has ended too or the time is up, and closes. On the loop.
+ */
+void soft_linger(struct soft_link *link, uint8_t *out, size_t len);
+/* Gives up all links of the device. On the loop. */
+void soft_linger_stop(struct soft_dev *dev);
+
+#endif

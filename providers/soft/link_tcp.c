@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Links over TCP. The only place that knows of sockets. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "providers/soft/link.h"
+#include "providers/soft/soft.h"
+
+#ifndef IP_BIND_ADDRESS_NO_PORT
+#define IP_BIND_ADDRESS_NO_PORT 24
+#endif
+
+enum {
+	BACKLOG = 4096, /* the kernel lowers it to its own limit */
+	KEEPALIVE_PROBES = 3,
+	PROBES_LOST = 3, /* of a closed window */
+	FALLBACK_SEGMENT = 1400,
+};
+
+static socklen_t addr_len(const void *addr)
+{
+	return ((const struct sockaddr *)addr)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+								      : sizeof(struct sockaddr_in);
+}
+
+static void set_port(struct sockaddr_storage *addr, uint16_t port)
+{
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
+	else
+		((struct sockaddr_in *)addr)->sin_port = htons(port);
+}
+
+static uint16_t get_port(const struct sockaddr_storage *addr)
+{
+	return ntohs(addr->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_port
+						 : ((const struct sockaddr_in *)addr)->sin_port);
+}
+
+static void set_int(int fd, int level, int name, int value)
+{
+	/* None of these is needed for correctness; a kernel without one still works. */
+	(void)setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+/* A host that is silent without a word is noticed by the kernel when idle, by lost() when not. */
+static void set_options(int fd)
+{
+	int seconds = (int)(soft_config.peer_timeout_ms / 1000);
+
+	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	if (seconds <= 0)
+		return;
+	set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds / 2 > 0 ? seconds / 2 : 1);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL,
+		seconds / (2 * KEEPALIVE_PROBES) > 0 ? seconds / (2 * KEEPALIVE_PROBES) : 1);
+}
+
+static struct soft_link *link_alloc(struct soft_dev *dev, int fd)
+{
+	struct soft_link *link = malloc(sizeof(*link));
+
+	if (!link)
+		return NULL;
+	soft_link_init(link, &soft_link_tcp, dev, fd);
+	set_options(fd);
+	return link;
+}
+
+/* ---- Set-up ---- */
+
+static int tcp_listen(const struct sockaddr_storage *addr, uint64_t *qual)
+{
+	struct sockaddr_storage name = *addr;
+	socklen_t len = sizeof(name);
+	int fd, rc;
+
+	fd = socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	set_port(&name, (uint16_t)*qual);
+	if (bind(fd, (struct sockaddr *)&name, addr_len(&name)) || listen(fd, BACKLOG) ||
+	    getsockname(fd, (struct sockaddr *)&name, &len)) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	*qual = get_port(&name);
+	return fd;
+}
+
+static void tcp_unlisten(int fd)
+{
+	close(fd);
+}
+
+static int tcp_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link)
+{
+	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	*link = link_alloc(dev, fd);
+	if (!*link) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int tcp_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
+		       const struct sockaddr *remote, uint64_t qual, struct soft_link **link)
+{
+	struct sockaddr_storage to = { 0 };
+	int fd, rc;
+
+	if (remote->sa_family != local->ss_family)
+		return -EAFNOSUPPORT;
+	memcpy(&to, remote, addr_len(remote));
+	set_port(&to, (uint16_t)qual);
+	fd = socket(local->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	if (bind(fd, (const struct sockaddr *)local, addr_len(local)) ||
+	    (connect(fd, (struct sockaddr *)&to, addr_len(&to)) && errno != EINPROGRESS)) {
+		rc = -errno;
+		goto close_fd;
+	}
+	*link = link_alloc(dev, fd);
+	if (*link)
+		return 0;
+	rc = -ENOMEM;
+close_fd:
+	close(fd);
+	return rc;
+}
+
+static int tcp_started(struct soft_link *link)
+{
+	struct sockaddr_storage local = { 0 }, remote = { 0 };
+	socklen_t len = sizeof(int), local_len = sizeof(local), remote_len = sizeof(remote);
+	int err = 0;
+
+	if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &err, &len))
+		return -errno;
+	if (err)
+		return -err;
+	if (getpeername(link->fd, (struct sockaddr *)&remote, &remote_len) ||
+	    getsockname(link->fd, (struct sockaddr *)&local, &local_len))
+		return -errno;
+	/* TCP lets a socket connect to itself when nobody listens and its own port is the one
+	 * wanted. */
+	if (local_len == remote_len && !memcmp(&local, &remote, local_len))
+		return -ECONNREFUSED;
+	return 0;
+}
+
+/* ---- Data ---- */
+
+static ssize_t tcp_send(struct soft_link *link, const struct iovec *iov, int num)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+			      .msg_iovlen = (size_t)num };
+	ssize_t n;
+
+	do
+		n = num == 1 ? send(link->fd, iov->iov_base, iov->iov_len,
+				    MSG_NOSIGNAL | MSG_DONTWAIT)
+			     : sendmsg(link->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n >= 0)
+		return n;
+	return errno == EWOULDBLOCK || errno == ENOBUFS || errno == ENOMEM ? -EAGAIN : -errno;
+}
+
+static ssize_t tcp_recv(struct soft_link *link, const struct iovec *iov, int num)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+			      .msg_iovlen = (size_t)num };
+	ssize_t n;
+
+	do
+		n = num == 1 ? recv(link->fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT)
+			     : recvmsg(link->fd, &msg, MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n >= 0)
+		return n;
+	return errno == EWOULDBLOCK || errno == ENOMEM ? -EAGAIN : -errno;
+}
+
+static void tcp_finish(struct soft_link *link)
+{
+	(void)shutdown(link->fd, SHUT_WR);
+}
+
+static void tcp_close(struct soft_link *link, bool abort)
+{
+	struct linger reset = { .l_onoff = 1 };
+
+	if (abort)
+		(void)setsockopt(link->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(link->fd);
+	free(link);
+}
+
+/* ---- State ---- */
+
+static uint32_t tcp_segment(struct soft_link *link)
+{
+	socklen_t len = sizeof(int);
+	int mss = 0;
+
+	if (getsockopt(link->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &len) || mss <= 0)
+		return FALLBACK_SEGMENT;
+	return (uint32_t)mss;
+}
+
+/*
+ * TCP_USER_TIMEOUT would do this in the kernel, but it also ends a connection whose peer answers
+ * every probe and only has no room, which is how long a Send without a Receive must be able to wait
+ * (DTO-90).
+ */
+static bool tcp_lost(struct soft_link *link, uint32_t ms)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return false;
+	return info.tcpi_last_ack_recv >= ms &&
+	       ((info.tcpi_unacked && info.tcpi_retransmits) || info.tcpi_probes >= PROBES_LOST);
+}
+
+static void tcp_names(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
+		      struct sockaddr_storage *remote, uint64_t *remote_qual)
+{
+	socklen_t len = sizeof(*local);
+
+	if (!getsockname(link->fd, (struct sockaddr *)local, &len))
+		*local_qual = get_port(local);
+	len = sizeof(*remote);
+	if (!getpeername(link->fd, (struct sockaddr *)remote, &len))
+		*remote_qual = get_port(remote);
+}
+
+const struct soft_link_class soft_link_tcp = {
+	.name = "tcp",
+	.listen = tcp_listen,
+	.unlisten = tcp_unlisten,
+	.accept = tcp_accept,
+	.connect = tcp_connect,
+	.started = tcp_started,
+	.send = tcp_send,
+	.recv = tcp_recv,
+	.finish = tcp_finish,
+	.close = tcp_close,
+	.segment = tcp_segment,
+	.lost = tcp_lost,
+	.names = tcp_names,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Intrusive doubly linked lists. A node that is on no list points to itself. */
+#ifndef SOFT_LIST_H
+#define SOFT_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct soft_list {
+	struct soft_list *next, *prev;
+};
+
+static inline void soft_list_init(struct soft_list *list)
+{
+	list->next = list->prev = list;
+}
+
+static inline bool soft_list_empty(const struct soft_list *list)
+{
+	return list->next == list;
+}
+
+static inline void soft_list_add(struct soft_list *list, struct soft_list *node)
+{
+	node->prev = list->prev;
+	node->next = list;
+	list->prev->next = node;
+	list->prev = node;
+}
+
+static inline void soft_list_del(struct soft_list *node)
+{
+	node->prev->next = node->next;
+	node->next->prev = node->prev;
+	soft_list_init(node);
+}
+
+#define soft_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+
+#endif

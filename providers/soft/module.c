@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The transport's tables and tunables. */
+#include "dapl/config.h"
+#include "dapl/transport.h"
+#include "providers/soft/soft.h"
+
+struct soft_config soft_config = {
+	.crc = 1,
+	.mpa_revision = 2,
+	.handshake_ms = 10000,
+	.linger_ms = 2000,
+	.peer_timeout_ms = 30000,
+	.held_bytes = 256 << 10,
+	.half_open = 1024,
+};
+
+static const struct dapl_option options[] = {
+	{
+		.name = "crc",
+		.env = "DAPL_SOFT_CRC",
+		.type = DAPL_OPTION_BOOL,
+		.unit = "",
+		.help = "Ask for a CRC in every FPDU. RFC 5044 section 4.4 makes that the default; "
+			"without it "
+			"there is one only if the peer asks. Switch it off where TCP's checksum or "
+			"the memory of "
+			"one host is trusted.",
+		.value_default = 1,
+		.value_min = 0,
+		.value_max = 1,
+		.offset = offsetof(struct soft_config, crc),
+	},
+	{
+		.name = "mpa_revision",
+		.env = "DAPL_SOFT_MPA_REVISION",
+		.type = DAPL_OPTION_INT,
+		.unit = "",
+		.help = "Revision of the MPA request of an active side. 2 falls back to 1 on a "
+			"peer that ends the "
+			"connection; 1 is for peers that reset it instead.",
+		.value_default = 2,
+		.value_min = 1,
+		.value_max = 2,
+		.offset = offsetof(struct soft_config, mpa_revision),
+	},
+	{
+		.name = "fpdu",
+		.env = "DAPL_SOFT_FPDU",
+		.type = DAPL_OPTION_INT,
+		.unit = "bytes",
+		.help = "Size of an FPDU. 0: that of a TCP segment of the connection, as RFC 5044 "
+			"section 4.5 "
+			"asks. Larger ones are faster between two software engines.",
+		.value_default = 0,
+		.value_min = 0,
+		.value_max = 65535,
+		.offset = offsetof(struct soft_config, fpdu),
+	},
+	{
+		.name = "handshake",
+		.env = "DAPL_SOFT_HANDSHAKE",
+		.type = DAPL_OPTION_INT,
+		.unit = "ms",
+		.help = "Time in which a peer must complete an MPA frame it owes: a request from "
+			"the moment TCP is "
+			"connected, a reply from its first byte, the first message from the "
+			"accept.",
+		.value_default = 10000,
+		.value_min = 10,
+		.value_max = 600000,
+		.offset = offsetof(struct soft_config, handshake_ms),
+	},
+	{
+		.name = "linger",
+		.env = "DAPL_SOFT_LINGER",
+		.type = DAPL_OPTION_INT,
+		.unit = "ms",
+		.help = "How long after a disconnect the peer may take to end its side before it "
+			"is cut off.",
+		.value_default = 2000,
+		.value_min = 1,
+		.value_max = 600000,
+		.offset = offsetof(struct soft_config, linger_ms),
+	},
+	{
+		.name = "peer_timeout",
+		.env = "DAPL_SOFT_PEER_TIMEOUT",
+		.type = DAPL_OPTION_INT,
+		.unit = "ms",
+		.help = "How long a host may leave everything unanswered, idle connections' probes "
+			"included, "
+			"before its connections are broken. 0: as long as TCP takes.",
+		.value_default = 30000,
+		.value_min = 0,
+		.value_max = 86400000,
+		.offset = offsetof(struct soft_config, peer_timeout_ms),
+	},
+	{
+		.name = "held",
+		.env = "DAPL_SOFT_HELD",
+		.type = DAPL_OPTION_INT,
+		.unit = "bytes",
+		.help = "Memory per connection for messages that come before a Receive is posted "
+			"for them. When it "
+			"is full the connection is not read until a Receive is posted.",
+		.value_default = 256 << 10,
+		.value_min = 0,
+		.value_max = 1 << 30,
+		.offset = offsetof(struct soft_config, held_bytes),
+	},
+	{
+		.name = "half_open",
+		.env = "DAPL_SOFT_HALF_OPEN",
+		.type = DAPL_OPTION_INT,
+		.unit = "connections",
+		.help = "Peers per device that may be connected without having sent an MPA "
+			"request.",
+		.value_default = 1024,
+		.value_min = 1,
+		.value_max = 1 << 20,
+		.offset = offsetof(struct soft_config, half_open),
+	},
+};
+
+const struct dapl_transport dapl_module_transport = {
+	.version = DAPL_TRANSPORT_VERSION,
+	.size = sizeof(struct dapl_transport),
+	.name = "soft",
+	.provider_name = "soft",
+	.version_major = 0,
+	.version_minor = 1,
+	.options = options,
+	.num_options = sizeof(options) / sizeof(options[0]),
+	.config = &soft_config,
+	.device = &soft_device_ops,
+	.pd = &soft_pd_ops,
+	.mr = &soft_mr_ops,
+	.cq = &soft_cq_ops,
+	.qp = &soft_qp_ops,
+	.cm = &soft_cm_ops,
+};

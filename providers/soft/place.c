@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Placement and delivery (RFC 5041 sections 5 and 7, RFC 5040 section 5): every segment is checked
+ * before a byte of it is placed, and again each time its placement is taken up after rx_lock was
+ * let go, because keys may be gone by then.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "dapl/trace.h"
+#include "providers/soft/soft.h"
+
+/* ---- Faults ---- */
+
+/* The peer's access to our memory is wrong. */
+static void access_fault(struct soft_conn *conn, enum soft_stag_result result,
+			 const struct soft_ddp *ddp, const struct soft_read_request *read)
+{
+	/* By the layer that detects it: DDP checks tags and bounds, RDMAP rights and read sources.
+	 */
+	static const struct soft_error tagged[] = {
+		[SOFT_STAG_INVALID] = { WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_STAG },
+		[SOFT_STAG_BOUNDS] = { WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_BOUNDS },
+		[SOFT_STAG_ACCESS] = { WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_ACCESS },
+		[SOFT_STAG_PD] = { WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_STREAM },
+		[SOFT_STAG_WRAP] = { WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_WRAP },
+	};
+	static const uint8_t source[] = {
+		[SOFT_STAG_INVALID] = WIRE_PROT_STAG,  [SOFT_STAG_BOUNDS] = WIRE_PROT_BOUNDS,
+		[SOFT_STAG_ACCESS] = WIRE_PROT_ACCESS, [SOFT_STAG_PD] = WIRE_PROT_STREAM,
+		[SOFT_STAG_WRAP] = WIRE_PROT_WRAP,
+	};
+	struct soft_fault fault = {
+		.event = TP_CONN_BROKEN,
+		.err = -EACCES,
+		.async = true,
+		.terminate = true,
+		.recv_status = TP_WC_FLUSHED,
+		.term = { .has_ddp = true, .ddp = *ddp },
+	};
+
+	fault.term.error = tagged[result];
+	if (read) {
+		fault.term.error = (struct soft_error){ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION,
+							source[result] };
+		fault.term.has_read = true;
+		fault.term.read = *read;
+	}
+	soft_conn_fail(conn, &fault);
+}
+
+/* A Receive of ours is not fit for the message. */
+static bool recv_fault(struct soft_conn *conn, const struct soft_ddp *ddp, uint32_t status)
+{
+	struct soft_fault fault = {
+		.event = TP_CONN_BROKEN,
+		.err = status == TP_WC_LOCAL_LENGTH ? -EMSGSIZE : -EFAULT,
+		.terminate = true,
+		.recv_status = status,
+		.term = { .has_ddp = true, .ddp = *ddp },
+	};
+
+	if (status == TP_WC_LOCAL_LENGTH)
+		fault.term.error = (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED,
+							WIRE_UNTAGGED_TOO_LONG };
+	else
+		fault.term.error = (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_CATASTROPHIC, 0 };
+	soft_conn_fail(conn, &fault);
+	return false;
+}
+
+/* The sink of our own read went away. */
+static bool sink_fault(struct soft_conn *conn, struct soft_sqe *sqe)
+{
+	sqe->status = TP_WC_LOCAL_PROTECTION;
+	soft_conn_refuse(conn, (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_CATASTROPHIC, 0 },
+			 NULL, "an RDMA Read's sink is not in memory registered for it");
+	return false;
+}
+
+static int untagged_fault(struct soft_conn *conn, uint8_t code)
+{
+	soft_conn_refuse(conn, (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, code },
+			 &conn->rx.ddp, NULL);
+	return -1;
+}
+
+/* ---- Where bytes go ---- */
+
+/* The part [from, from + len) of a segment list; number of pieces, -1 if a key does not allow it.
+ */
+static int sge_iov(struct soft_conn *conn, const struct tp_sge *sge, uint32_t num, uint32_t from,
+		   uint32_t len, struct iovec *iov, int max)
+{
+	uint64_t addr;
+	uint32_t n;
+	int used = 0;
+
+	for (; num && len && used < max; num--, sge++) {
+		if (from >= sge->length) {
+			from -= sge->length;
+			continue;
+		}
+		addr = sge->addr + from;
+		n = sge->length - from < len ? sge->length - from : len;
+		if (soft_stag_check(&conn->dev->stags, sge->lkey, conn->qp->pd, addr, n,
+				    TP_ACCESS_LOCAL_WRITE))
+			return -1;
+		iov[used++] = (struct iovec){ .iov_base = (void *)(uintptr_t)addr, .iov_len = n };
+		len -= n;
+		from = 0;
+	}
+	return used;
+}
+
+static int write_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct iovec *iov)
+{
+	struct soft_ddp *ddp = &conn->rx.ddp;
+	enum soft_stag_result result = soft_stag_check(&conn->dev->stags, ddp->stag, conn->qp->pd,
+						       ddp->to + pos, len, TP_ACCESS_REMOTE_WRITE);
+
+	if (result) {
+		access_fault(conn, result, ddp, NULL);
+		return -1;
+	}
+	*iov = (struct iovec){ .iov_base = (void *)(uintptr_t)(ddp->to + pos), .iov_len = len };
+	return 1;
+}
+
+int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct iovec *iov, int max)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct soft_qp *qp = conn->qp;
+	struct soft_rqe *rqe;
+	int num;
+
+	switch (rx->sink) {
+	case SOFT_SINK_WRITE:
+		return write_iov(conn, pos, len, iov);
+	case SOFT_SINK_READ:
+		num = sge_iov(conn, rx->read->sge, rx->read->num_sge, rx->read_offset + pos, len,
+			      iov, max);
+		if (num < 0)
+			sink_fault(conn, rx->read);
+		return num;
+	case SOFT_SINK_RECV:
+		rqe = soft_rqe(qp, atomic_load_explicit(&qp->rq.head, memory_order_relaxed));
+		num = sge_iov(conn, rqe->sge, rqe->num_sge, rx->ddp.mo + pos, len, iov, max);
+		if (num < 0)
+			recv_fault(conn, &rx->ddp, TP_WC_LOCAL_PROTECTION);
+		return num;
+	case SOFT_SINK_HELD:
+		*iov = (struct iovec){ .iov_base = rx->filling->data + pos, .iov_len = len };
+		return 1;
+	default:
+		*iov = (struct iovec){ .iov_base = rx->control + pos, .iov_len = len };
+		return 1;
+	}
+}
+
+bool soft_place_copy(struct soft_conn *conn, const uint8_t *src, uint32_t len)
+{
+	struct iovec iov[SOFT_MAX_SGE];
+	struct soft_rx *rx = &conn->rx;
+	int num;
+
+	if (!len)
+		return true;
+	num = soft_place_iov(conn, rx->pos, len, iov, SOFT_MAX_SGE);
+	if (num < 0)
+		return false;
+	for (int i = 0; i < num; i++) {
+		memcpy(iov[i].iov_base, src, iov[i].iov_len);
+		src += iov[i].iov_len;
+	}
+	rx->pos += len;
+	rx->left -= len;
+	return true;
+}
+
+/* The last naturally aligned word, in one store, after everything before it. */
+static void store_last(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	uint64_t v8;
+	uint32_t v4, word = 1;
+	uint16_t v2;
+
+	while (word < 8 && word * 2 <= len && ((uintptr_t)dst + len) % (word * 2) == 0)
+		word *= 2;
+	memcpy(dst, src, len - word);
+	dst += len - word;
+	src += len - word;
+	switch (word) {
+	case 8:
+		memcpy(&v8, src, 8);
+		__atomic_store_n((uint64_t *)(void *)dst, v8, __ATOMIC_RELEASE);
+		break;
+	case 4:
+		memcpy(&v4, src, 4);
+		__atomic_store_n((uint32_t *)(void *)dst, v4, __ATOMIC_RELEASE);
+		break;
+	case 2:
+		memcpy(&v2, src, 2);
+		__atomic_store_n((uint16_t *)(void *)dst, v2, __ATOMIC_RELEASE);
+		break;
+	default:
+		__atomic_store_n(dst, *src, __ATOMIC_RELEASE);
+	}
+}
+
+bool soft_place_tail(struct soft_conn *conn, const uint8_t *src, uint32_t len)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct iovec iov;
+
+	if (!len || rx->sink != SOFT_SINK_WRITE)
+		return soft_place_copy(conn, src, len);
+	if (soft_place_iov(conn, rx->pos, len, &iov, 1) < 0)
+		return false;
+	store_last(iov.iov_base, src, len);
+	rx->pos += len;
+	rx->left -= len;
+	return true;
+}
+
+/* ---- Beginnings ---- */
+
+static int begin_write(struct soft_conn *conn)
+{
+	struct iovec iov;
+
+	conn->rx.sink = SOFT_SINK_WRITE;
+	/* Tag and offset of an empty write are not looked at (RFC 5041 section 5.2). */
+	return conn->rx.left && write_iov(conn, 0, conn->rx.left, &iov) < 0 ? -1 : 1;
+}
+
+/* The response must be the rest of the oldest read, in order. */
+static int begin_read_response(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct soft_qp *qp = conn->qp;
+	struct soft_ddp *ddp = &rx->ddp;
+	struct soft_sqe *sqe;
+	bool rtr, fits;
+
+	pthread_mutex_lock(&qp->tx_lock);
+	rtr = conn->tx.rtr_read;
+	sqe = soft_tx_oldest_read(conn);
+	soft_qp_tx_unlock(qp);
+	if (rtr)
+		fits = ddp->last && !rx->left;
+	else
+		fits = sqe &&
+		       (!rx->left || (ddp->stag == soft_tx_sink_tag(&conn->tx, sqe->msn) &&
+				      ddp->to == rx->read_offset)) &&
+		       rx->left <= sqe->length - rx->read_offset &&
+		       ddp->last == (rx->left == sqe->length - rx->read_offset);
+	if (!fits) {
+		if (sqe)
+			sqe->status = TP_WC_BAD_RESPONSE;
+		soft_conn_refuse(conn,
+				 (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED,
+						      WIRE_TAGGED_STAG },
+				 ddp, "a read response that answers no read");
+		return -1;
+	}
+	rx->sink = SOFT_SINK_READ;
+	rx->read = sqe;
+	return 1;
+}
+
+/* Whether a segment is the one that must come next on its queue. */
+static bool in_sequence(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct soft_ddp *ddp = &rx->ddp;
+
+	if (ddp->msn != rx->msn[ddp->qn]) {
+		untagged_fault(conn, WIRE_UNTAGGED_MSN);
+		return false;
+	}
+	if (ddp->mo != (ddp->qn == WIRE_QN_SEND ? rx->send_mo : 0) ||
+	    ddp->mo + rx->left < ddp->mo) {
+		untagged_fault(conn, WIRE_UNTAGGED_MO);
+		return false;
+	}
+	return true;
+}
+
+static uint64_t recv_room(struct soft_qp *qp)
+{
+	struct soft_rqe *rqe =
+		soft_rqe(qp, atomic_load_explicit(&qp->rq.head, memory_order_relaxed));
+	uint64_t room = 0;
+
+	for (uint32_t i = 0; i < rqe->num_sge; i++)
+		room += rqe->sge[i].length;
+	return room;
+}
+
+/* Keeps a segment for a Receive to come; 0 if there is no room. */
+static int begin_held(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	size_t size = sizeof(struct soft_held) + rx->left;
+
+	if (rx->held_bytes + size > (size_t)soft_config.held_bytes)
+		return 0;
+	rx->filling = malloc(size);
+	if (!rx->filling)
+		return 0;
+	rx->filling->next = NULL;
+	rx->filling->ddp = rx->ddp;
+	rx->filling->len = rx->left;
+	rx->held_bytes += size;
+	rx->sink = SOFT_SINK_HELD;
+	return 1;
+}
+
+static int begin_send(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct soft_ddp *ddp = &rx->ddp;
+
+	if (ddp->opcode == WIRE_OP_SEND_INVALIDATE || ddp->opcode == WIRE_OP_SEND_SE_INVALIDATE) {
+		soft_conn_refuse(conn,
+				 (struct soft_error){ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION,
+						      WIRE_PROT_INVALIDATE },
+				 ddp, NULL);
+		return -1;
+	}
+	if (!in_sequence(conn))
+		return -1;
+	if (rx->held || !soft_qp_recv_ready(conn->qp))
+		return begin_held(conn);
+	rx->sink = SOFT_SINK_RECV;
+	if ((uint64_t)ddp->mo + rx->left > recv_room(conn->qp)) {
+		recv_fault(conn, ddp, TP_WC_LOCAL_LENGTH);
+		return -1;
+	}
+	return 1;
+}
+
+static int begin_control(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	if (!in_sequence(conn))
+		return -1;
+	if (!rx->ddp.last || rx->left > SOFT_RX_CONTROL ||
+	    (rx->ddp.opcode == WIRE_OP_READ_REQUEST &&
+	     rx->left != sizeof(struct wire_read_request)))
+		return untagged_fault(conn, WIRE_UNTAGGED_TOO_LONG);
+	rx->sink = SOFT_SINK_CONTROL;
+	return 1;
+}
+
+int soft_place_begin(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	rx->pos = 0;
+	rx->tail = 0;
+	switch (rx->ddp.opcode) {
+	case WIRE_OP_WRITE:
+		if (rx->ddp.last)
+			rx->tail = rx->left < SOFT_RX_TAIL ? rx->left : SOFT_RX_TAIL;
+		return begin_write(conn);
+	case WIRE_OP_READ_RESPONSE:
+		return begin_read_response(conn);
+	case WIRE_OP_READ_REQUEST:
+	case WIRE_OP_TERMINATE:
+		return begin_control(conn);
+	default:
+		return begin_send(conn);
+	}
+}
+
+/* ---- Deliveries ---- */
+
+static bool done_read_response(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct soft_qp *qp = conn->qp;
+
+	rx->read_offset += rx->pos;
+	if (!rx->ddp.last)
+		return true;
+	rx->read_offset = 0;
+	pthread_mutex_lock(&qp->tx_lock);
+	soft_tx_read_done(conn);
+	soft_qp_tx_unlock(qp);
+	/* A fenced request or a read beyond the depth may go on now. */
+	if (atomic_load(&qp->sq.tail) != atomic_load(&qp->sq.head))
+		soft_qp_tx_kick(qp);
+	return true;
+}
+
+static void deliver(struct soft_conn *conn, const struct soft_ddp *ddp, uint32_t len)
+{
+	struct tp_wc wc = { .status = TP_WC_SUCCESS,
+			    .flags = TP_WC_RECV,
+			    .byte_len = ddp->mo + len };
+
+	conn->rx.recv_partial = !ddp->last;
+	if (!ddp->last)
+		return;
+	if (ddp->opcode == WIRE_OP_SEND_SE)
+		wc.flags |= TP_WC_SOLICITED;
+	soft_qp_recv_done(conn->qp, &wc);
+}
+
+static void send_arrived(struct soft_rx *rx)
+{
+	rx->send_mo += rx->pos;
+	if (!rx->ddp.last)
+		return;
+	rx->send_mo = 0;
+	rx->msn[WIRE_QN_SEND]++;
+}
+
+static void done_held(struct soft_rx *rx)
+{
+	*rx->held_end = rx->filling;
+	rx->held_end = &rx->filling->next;
+	rx->filling = NULL;
+	send_arrived(rx);
+}
+
+static bool done_read_request(struct soft_conn *conn)
+{
+	enum soft_stag_result result = SOFT_STAG_OK;
+	struct soft_qp *qp = conn->qp;
+	struct soft_read_request read;
+	bool queued;
+
+	conn->rx.msn[WIRE_QN_READ]++;
+	soft_rdmap_get_read(conn->rx.control, &read);
+	if (read.size)
+		result = soft_stag_check(&conn->dev->stags, read.source_stag, qp->pd,
+					 read.source_to, read.size, TP_ACCESS_REMOTE_READ);
+	if (result) {
+		access_fault(conn, result, &conn->rx.ddp, &read);
+		return false;
+	}
+	pthread_mutex_lock(&qp->tx_lock);
+	queued = soft_tx_respond(conn, &read, &conn->rx.ddp);
+	soft_qp_tx_unlock(qp);
+	if (!queued) {
+		struct soft_fault fault = {
+			.event = TP_CONN_BROKEN,
+			.err = -EPROTO,
+			.async = true,
+			.terminate = true,
+			.recv_status = TP_WC_FLUSHED,
+			.term = { .error = { WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED,
+					     WIRE_UNTAGGED_NO_BUFFER },
+				  .has_ddp = true,
+				  .ddp = conn->rx.ddp },
+		};
+
+		soft_conn_fail(conn, &fault);
+		return false;
+	}
+	soft_qp_tx_kick(qp);
+	return true;
+}
+
+/* Which of our requests the peer's Terminate is about gets the status that goes with it (DTO-84).
+ */
+static void blame(struct soft_conn *conn, const struct soft_terminate *term)
+{
+	struct soft_qp *qp = conn->qp;
+	const struct soft_ddp *ddp = &term->ddp;
+	uint32_t status = soft_rdmap_status(&term->error);
+	struct soft_sqe *sqe;
+	bool match;
+
+	if (!term->has_ddp)
+		return;
+	pthread_mutex_lock(&qp->tx_lock);
+	for (uint32_t i = atomic_load(&qp->sq.head); i != atomic_load(&qp->sq.tail); i++) {
+		sqe = soft_sqe(qp, i);
+		if (!sqe->started || sqe->done)
+			continue;
+		if (ddp->tagged)
+			match = sqe->opcode == TP_RDMA_WRITE && sqe->rkey == ddp->stag &&
+				ddp->to - sqe->remote_addr <= sqe->length;
+		else
+			match = ddp->msn == sqe->msn &&
+				sqe->opcode == (ddp->qn == WIRE_QN_READ ? TP_RDMA_READ : TP_SEND);
+		if (match) {
+			sqe->status = (uint8_t)status;
+			break;
+		}
+	}
+	soft_qp_tx_unlock(qp);
+}
+
+static bool done_terminate(struct soft_conn *conn)
+{
+	struct soft_fault fault = {
+		.event = TP_CONN_BROKEN,
+		.err = -EREMOTEIO,
+		.received = true,
+		.recv_status = TP_WC_FLUSHED,
+	};
+
+	if (!soft_rdmap_get_terminate(conn->rx.control, conn->rx.pos, &fault.term))
+		fault.err = -EPROTO;
+	blame(conn, &fault.term);
+	fault.transport = fault.term.error.layer == WIRE_LAYER_MPA;
+	soft_conn_fail(conn, &fault);
+	return false;
+}
+
+bool soft_place_done(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	switch (rx->sink) {
+	case SOFT_SINK_WRITE:
+		return true;
+	case SOFT_SINK_READ:
+		return done_read_response(conn);
+	case SOFT_SINK_RECV:
+		deliver(conn, &rx->ddp, rx->pos);
+		send_arrived(rx);
+		return true;
+	case SOFT_SINK_HELD:
+		done_held(rx);
+		return true;
+	default:
+		return rx->ddp.opcode == WIRE_OP_READ_REQUEST ? done_read_request(conn)
+							      : done_terminate(conn);
+	}
+}
+
+/* ---- Messages that came before their Receive ---- */
+
+static bool replay(struct soft_conn *conn, const struct soft_held *held)
+{
+	struct soft_rqe *rqe;
+	struct soft_qp *qp = conn->qp;
+	struct iovec iov[SOFT_MAX_SGE];
+	const uint8_t *src = held->data;
+	int num;
+
+	if ((uint64_t)held->ddp.mo + held->len > recv_room(qp))
+		return recv_fault(conn, &held->ddp, TP_WC_LOCAL_LENGTH);
+	rqe = soft_rqe(qp, atomic_load_explicit(&qp->rq.head, memory_order_relaxed));
+	num = sge_iov(conn, rqe->sge, rqe->num_sge, held->ddp.mo, held->len, iov, SOFT_MAX_SGE);
+	if (num < 0)
+		return recv_fault(conn, &held->ddp, TP_WC_LOCAL_PROTECTION);
+	for (int i = 0; i < num; i++) {
+		memcpy(iov[i].iov_base, src, iov[i].iov_len);
+		src += iov[i].iov_len;
+	}
+	deliver(conn, &held->ddp, held->len);
+	return true;
+}
+
+bool soft_place_held(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct soft_held *held;
+
+	while ((held = rx->held) && soft_qp_recv_ready(conn->qp)) {
+		if (!replay(conn, held))
+			return false;
+		rx->held = held->next;
+		if (!rx->held)
+			rx->held_end = &rx->held;
+		rx->held_bytes -= sizeof(*held) + held->len;
+		free(held);
+	}
+	return true;
+}

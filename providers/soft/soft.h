@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The objects of the software RDMA engine.
+ *
+ * Threads. Connections are set up and taken down on the loop alone: calls of other threads that do
+ * such things run there (soft_dev_call). Data moves on any thread: whoever posts, polls, or the
+ * loop.
+ *
+ * Locks, outermost first:
+ *   soft_dev.lock      list of QPs; held over rx_lock and tx_lock by deregistration only
+ *   soft_cq.drive      which connections feed the CQ; held by the poller while it drives them
+ *   soft_qp.rx_lock    receive queue, incoming side of the connection
+ *   soft_qp.tx_lock    request queue, outgoing side of the connection
+ *   soft_conn.lock     what is watched, and the first fault
+ *   soft_cq.lock       adding completions
+ *   soft_stags.lock    registration
+ * qp->conn and qp->state change with rx_lock and tx_lock both held, so either suffices to read
+ * them.
+ *
+ * Posts and polls never wait for these two: who finds one taken leaves rx_again or tx_again behind,
+ * and the holder looks again after it let go.
+ */
+#ifndef SOFT_H
+#define SOFT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dapl/transport.h"
+#include "providers/soft/ddp.h"
+#include "providers/soft/link.h"
+#include "providers/soft/list.h"
+#include "providers/soft/mpa.h"
+#include "providers/soft/rdmap.h"
+
+struct soft_conn;
+struct soft_qp;
+struct soft_cq;
+
+/* ---- Tunables (module.c) ---- */
+
+struct soft_config {
+	int64_t crc;
+	int64_t mpa_revision;
+	int64_t fpdu;
+	int64_t handshake_ms;
+	int64_t linger_ms;
+	int64_t peer_timeout_ms;
+	int64_t held_bytes;
+	int64_t half_open;
+};
+
+extern struct soft_config soft_config;
+
+enum {
+	SOFT_MAX_SGE = 32,
+	SOFT_MAX_READS = 128,
+	SOFT_MAX_WR = 16384,
+	SOFT_MAX_CQE = 1 << 20,
+	SOFT_MAX_LENGTH = 0x7fffffff,
+};
+
+/* ---- Registered memory (stag.c) ---- */
+
+struct soft_mr {
+	struct tp_mr base;
+	uintptr_t addr;
+	uint64_t length;
+	uint32_t access;
+	uint32_t key;
+};
+
+struct soft_stag_table;
+
+struct soft_stags {
+	struct soft_stag_table *_Atomic table;
+	pthread_mutex_t lock;
+	struct soft_stag_table *retired; /* smaller tables that readers may still look at */
+	uint32_t live;
+};
+
+enum soft_stag_result {
+	SOFT_STAG_OK,
+	SOFT_STAG_INVALID,
+	SOFT_STAG_BOUNDS,
+	SOFT_STAG_ACCESS,
+	SOFT_STAG_PD,
+	SOFT_STAG_WRAP,
+};
+
+int soft_stags_init(struct soft_stags *stags);
+void soft_stags_fini(struct soft_stags *stags);
+/* May pd do access to [addr, addr + len) by this key? Call and use of the memory under rx_lock or
+ * tx_lock. */
+enum soft_stag_result soft_stag_check(struct soft_stags *stags, uint32_t key,
+				      const struct tp_pd *pd, uint64_t addr, uint64_t len,
+				      uint32_t access);
+/* Whether a key is registered at all. */
+bool soft_stag_known(struct soft_stags *stags, uint32_t key);
+
+extern const struct dapl_pd_ops soft_pd_ops;
+extern const struct dapl_mr_ops soft_mr_ops;
+
+/* ---- Device (dev.c) ---- */
+
+struct soft_dev {
+	struct tp_device base;
+	struct sockaddr_storage addr;
+	char name[64]; /* of the IA */
+	struct soft_stags stags;
+
+	pthread_mutex_t lock;
+	struct soft_list qps;
+	atomic_bool looped; /* something of ours ran or runs on the loop */
+
+	/* The loop's. */
+	struct soft_list left; /* connections left to their CQs' pollers */
+	struct tp_timer tick;
+	uint32_t tick_ms;
+	struct tp_task kick;	  /* posted by disarm and arm, see progress.c */
+	atomic_bool ticks_asleep; /* no tick is due although connections are left */
+	struct soft_list conns;	  /* established ones, for the pulse */
+	struct tp_timer pulse;
+	bool pulsing;
+	struct soft_list lingers;
+	uint32_t half_open;
+};
+
+static inline struct soft_dev *soft_dev(struct tp_device *dev)
+{
+	return soft_container(dev, struct soft_dev, base);
+}
+
+/* Runs fn on the loop and returns what it returns. The loop is running. */
+int soft_dev_call(struct soft_dev *dev, int (*fn)(void *arg), void *arg);
+
+/* Finds the address that the parameters of an entry name (addr.c). */
+int soft_addr_resolve(const char *ia_name, const char *params, struct sockaddr_storage *addr);
+/* Copies an AF_INET or AF_INET6 address without its port. */
+void soft_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from);
+/* Text of an address and a qualifier, for messages. Returns buf. */
+enum {
+	SOFT_ADDR_TEXT = 64
+};
+const char *soft_addr_text(const void *addr, uint64_t qual, char buf[SOFT_ADDR_TEXT]);
+
+extern const struct dapl_device_ops soft_device_ops;
+
+/* ---- Completion queues (cq.c) ---- */
+
+/* One connection's membership in a CQ. */
+struct soft_member {
+	struct soft_conn *conn;
+	struct soft_cq *cq; /* NULL: none */
+	struct soft_list node;
+	bool enrolled; /* in the CQ's epoll set; under conn->lock, as events */
+	uint32_t events;
+	uint32_t seen; /* the loop's: the CQ's activity when it looked last */
+};
+
+struct soft_cq {
+	struct tp_cq base;
+	struct soft_dev *dev;
+
+	/* The consumer's, under the core's EVD lock. */
+	atomic_uint tail;
+	atomic_uint activity; /* polls so far */
+
+	/* The producers'. */
+	pthread_mutex_t lock;
+	atomic_uint head;
+	struct tp_wc *ring;
+	uint32_t size; /* power of two */
+	atomic_int armed;
+	struct tp_task overflow;
+
+	atomic_bool waiter; /* somebody sleeps on epfd */
+	atomic_uint left;   /* connections of ours on the device's left list */
+
+	pthread_mutex_t drive;
+	struct soft_list members;
+	atomic_uint num_members;
+	atomic_int epfd; /* -1 until needed */
+};
+
+static inline struct soft_cq *soft_cq(struct tp_cq *cq)
+{
+	return soft_container(cq, struct soft_cq, base);
+}
+
+extern const struct dapl_cq_ops soft_cq_ops;
+
+/* Adds a completion; wakes whoever asked. */
+void soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc);
+/* Whether somebody waits for completions without polling or sleeping on the CQ. */
+static inline bool soft_cq_notify(const struct soft_cq *cq)
+{
+	return atomic_load(&cq->armed) == TP_ARM_NOTIFY + 1;
+}
+/* Connections start and cease to feed the CQ. On the loop. */
+void soft_cq_attach(struct soft_member *member);
+void soft_cq_detach(struct soft_member *member);
+/* Brings the CQ's epoll set in line with what the connection waits for; conn->lock held. */
+void soft_cq_watch(struct soft_member *member, uint32_t events);
+
+/* ---- Queue pairs (qp.c) ---- */
+
+enum soft_qp_state {
+	SOFT_QP_IDLE,
+	SOFT_QP_LIVE,
+	SOFT_QP_ERROR,
+};
+
+/* A ring of requests or receives; one producer (the poster) and one consumer (whoever holds the
+ * lock). */
+struct soft_ring {
+	uint8_t *slots;
+	uint32_t stride;
+	uint32_t mask;
+	uint32_t max_sge;
+	atomic_uint tail; /* next to post */
+	atomic_uint head; /* oldest without completion */
+};
+
+/* A posted request. */
+struct soft_sqe {
+	uint64_t wr_id;
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint32_t length;
+	uint32_t msn; /* of a Send or Read Request, once started */
+	uint16_t num_sge;
+	uint8_t opcode; /* enum tp_opcode */
+	uint8_t flags;	/* TP_WR_* */
+	uint8_t status; /* what it completes with if it is not done */
+	bool started, done;
+	struct tp_sge sge[];
+};
+
+/* A posted receive. */
+struct soft_rqe {
+	uint64_t wr_id;
+	uint32_t num_sge;
+	struct tp_sge sge[];
+};
+
+struct soft_qp {
+	struct tp_qp base;
+	struct soft_dev *dev;
+	struct soft_list node; /* in soft_dev.qps */
+	struct tp_pd *pd;
+	struct soft_cq *send_cq, *recv_cq;
+	uint32_t max_read_in, max_read_out;
+	atomic_int state; /* enum soft_qp_state */
+	struct soft_conn *conn;
+
+	pthread_mutex_t rx_lock;
+	atomic_bool rx_again;
+	atomic_bool rx_starved; /* a message waits for a Receive */
+	struct soft_ring rq;
+
+	pthread_mutex_t tx_lock;
+	atomic_bool tx_again;
+	atomic_bool tx_stalled; /* the link takes no more for now */
+	struct soft_ring sq;
+	uint32_t sq_next; /* the next request to start */
+};
+
+static inline struct soft_qp *soft_qp(struct tp_qp *qp)
+{
+	return soft_container(qp, struct soft_qp, base);
+}
+
+static inline struct soft_sqe *soft_sqe(struct soft_qp *qp, uint32_t index)
+{
+	return (struct soft_sqe *)(qp->sq.slots + (size_t)(index & qp->sq.mask) * qp->sq.stride);
+}
+
+static inline struct soft_rqe *soft_rqe(struct soft_qp *qp, uint32_t index)
+{
+	return (struct soft_rqe *)(qp->rq.slots + (size_t)(index & qp->rq.mask) * qp->rq.stride);
+}
+
+extern const struct dapl_qp_ops soft_qp_ops;
+
+/* Let the locks go, and do what others left behind meanwhile. */
+void soft_qp_rx_unlock(struct soft_qp *qp);
+void soft_qp_tx_unlock(struct soft_qp *qp);
+/* Have the direction worked on, by this thread or by the one that holds the lock. */
+void soft_qp_rx_kick(struct soft_qp *qp);
+void soft_qp_tx_kick(struct soft_qp *qp);
+/* Moves what can be moved now, unless somebody else is at it. */
+void soft_qp_progress(struct soft_qp *qp);
+/* Completes the oldest Receive; rx_lock held. */
+void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result);
+/* Completes requests that are done, in order; tx_lock held. */
+void soft_qp_send_done(struct soft_qp *qp);
+/* Whether a Receive is posted; if not, post_recv will kick. rx_lock held. */
+bool soft_qp_recv_ready(struct soft_qp *qp);
+/* Enters error: completes everything. recv_status is the oldest Receive's. Both locks held. */
+void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status);
+
+/* ---- The outgoing side of a connection (tx.c) ---- */
+
+enum {
+	SOFT_TX_SEGS = 72,
+	SOFT_TX_MARKS = 32,
+	SOFT_TX_SCRATCH = 2048,
+};
+
+/* A piece of the bytes to be sent; key 0: our own memory. */
+struct soft_tx_seg {
+	const uint8_t *base;
+	uint32_t len;
+	uint32_t key;
+};
+
+enum soft_tx_source {
+	SOFT_TX_NONE,
+	SOFT_TX_REQUEST,
+	SOFT_TX_RESPONSE,
+	SOFT_TX_RTR,
+};
+
+/* The end of an FPDU in the batch. */
+struct soft_tx_mark {
+	uint32_t end;
+	uint8_t source;
+	bool last; /* and of its message */
+};
+
+/* A read request of the peer being answered. */
+struct soft_response {
+	struct soft_read_request read;
+	struct soft_ddp ddp; /* the request's header, for Terminate */
+	uint32_t offset;
+};
+
+struct soft_tx {
+	uint32_t mulpdu;
+	bool crc, markers;
+	bool hold;   /* passive side before the peer's first FPDU (RFC 5044 section 7.1.2 rule 4) */
+	uint8_t rtr; /* 1 + opcode of the ready-to-receive message still to be sent; 0: none */
+	uint32_t marker_stream, marker_start; /* position behind and before the batch */
+	uint8_t *marked;		      /* the FPDU with markers, and behind it one without */
+
+	/* The batch: whole FPDUs, built and not yet all sent. */
+	struct soft_tx_seg seg[SOFT_TX_SEGS];
+	struct soft_tx_mark mark[SOFT_TX_MARKS];
+	uint32_t seg_first, seg_num, mark_first, mark_num;
+	uint32_t built, sent; /* bytes */
+	uint32_t scratch_used;
+	uint8_t scratch[SOFT_TX_SCRATCH];
+
+	/* The message being cut into FPDUs. */
+	uint8_t source;	       /* enum soft_tx_source */
+	bool response_turn;    /* whose message is next when both have one */
+	uint32_t offset;       /* in it */
+	uint32_t sge, sge_off; /* in its segments */
+	bool fresh;	       /* its memory was looked up in this stay in tx_lock */
+
+	uint32_t msn[WIRE_QN_COUNT];
+	uint32_t ord, reads; /* reads allowed and in flight */
+	uint32_t sq_sent;    /* index in the SQ of the next request to be all sent */
+	uint32_t read_next;  /* index in the SQ of the oldest read in flight */
+	uint32_t read_tag;   /* what sink tags are counted from */
+	bool rtr_read;	     /* the oldest read in flight is the ready-to-receive one */
+
+	struct soft_response *response; /* ring */
+	uint32_t response_mask, ird;
+	uint32_t response_head, response_next, response_tail; /* oldest unsent, being cut, free */
+};
+
+int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord);
+void soft_tx_fini(struct soft_conn *conn);
+/* Sends what can be sent; tx_lock held, connection live. */
+void soft_tx_run(struct soft_conn *conn);
+/* A read request came: queues the answer. false: more than allowed. tx_lock held. */
+bool soft_tx_respond(struct soft_conn *conn, const struct soft_read_request *read,
+		     const struct soft_ddp *ddp);
+/* The oldest read in flight, NULL if there is none or it is the ready-to-receive one. tx_lock held.
+ */
+struct soft_sqe *soft_tx_oldest_read(struct soft_conn *conn);
+/* The tag by which its response names it. */
+static inline uint32_t soft_tx_sink_tag(const struct soft_tx *tx, uint32_t msn)
+{
+	return tx->read_tag + msn;
+}
+/* It is done. tx_lock held. */
+void soft_tx_read_done(struct soft_conn *conn);
+/*
+ * The bytes that must follow for the peer to see whole FPDUs only: the rest of one that was sent in
+ * part, and after it the Terminate of conn->fault, if any. 0 and *out (malloced or NULL), or a
+ * negative errno if that cannot be had. Both locks held.
+ */
+int soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len);
+
+/* ---- The incoming side (rx.c, place.c) ---- */
+
+enum {
+	SOFT_RX_STAGE = 4096,
+	SOFT_RX_TAIL = 64, /* bytes of an RDMA Write that are placed last */
+	SOFT_RX_CONTROL = 64,
+};
+
+enum soft_rx_sink {
+	SOFT_SINK_WRITE,
+	SOFT_SINK_READ,
+	SOFT_SINK_RECV,
+	SOFT_SINK_HELD,
+	SOFT_SINK_CONTROL,
+};
+
+/* A segment of a Send that came before its Receive. */
+struct soft_held {
+	struct soft_held *next;
+	struct soft_ddp ddp;
+	uint32_t len;
+	uint8_t data[];
+};
+
+struct soft_rx {
+	bool open;	    /* data may be taken in */
+	bool waiting_first; /* passive side: no FPDU has come so far */
+	bool pause_first;   /* stop after it, the loop goes on */
+	bool crc;
+	bool stalled; /* not reading: a Send waits for its Receive and there is no room to keep it
+		       */
+	uint32_t msn[WIRE_QN_COUNT];
+	uint32_t send_mo;  /* bytes that arrived of the Send under way */
+	bool recv_partial; /* the oldest Receive holds the beginning of a message */
+
+	/* The FPDU under way, from header to CRC. */
+	bool busy;
+	bool checked; /* the CRC was right, or does not matter */
+	uint8_t sink; /* enum soft_rx_sink */
+	struct soft_ddp ddp;
+	uint32_t pos, left; /* of the payload: placed, and not */
+	uint32_t tail;	    /* so many bytes at the end go through the stage */
+	uint32_t sum;	    /* CRC so far */
+	struct soft_sqe *read;
+	uint32_t read_offset; /* bytes of the oldest read that are complete */
+	struct soft_held *filling;
+	uint8_t control[SOFT_RX_CONTROL];
+
+	struct soft_held *held, **held_end;
+	size_t held_bytes;
+
+	uint32_t begin, end; /* of what the stage holds */
+	uint8_t stage[SOFT_RX_STAGE];
+};
+
+void soft_rx_init(struct soft_conn *conn);
+void soft_rx_fini(struct soft_conn *conn);
+/* Takes in what has come; rx_lock held, connection live. */
+void soft_rx_run(struct soft_conn *conn);
+
+struct iovec;
+/* Where the FPDU's payload from pos on goes: fills iov with at most len bytes; number, or -1 on a
+ * fault. */
+int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct iovec *iov, int max);
+/* Starts an FPDU's payload: 1, 0 if it has to wait, -1 on a fault. */
+int soft_place_begin(struct soft_conn *conn);
+/* Copies the next len bytes to their place; false on a fault. */
+bool soft_place_copy(struct soft_conn *conn, const uint8_t *src, uint32_t len);
+/* Ditto the last ones of the FPDU, so that the last byte is seen last (DTO-47). */
+bool soft_place_tail(struct soft_conn *conn, const uint8_t *src, uint32_t len);
+/* The FPDU is complete and right: delivers what it ends. false on a fault. */
+bool soft_place_done(struct soft_conn *conn);
+/* Hands held messages to Receives that were posted since. false on a fault. */
+bool soft_place_held(struct soft_conn *conn);
+
+/* ---- Connections (conn.c: life and end; cm.c: set-up) ---- */
+
+enum soft_conn_state {
+	SOFT_CONN_CONNECTING, /* active: link under way */
+	SOFT_CONN_REQUESTING, /* active: request sent, reply awaited */
+	SOFT_CONN_HALF_OPEN,  /* passive: request awaited */
+	SOFT_CONN_REQUESTED,  /* passive: the program's to answer */
+	SOFT_CONN_ACCEPTING,  /* passive: reply being sent */
+	SOFT_CONN_AWAITING,   /* passive: first FPDU awaited */
+	SOFT_CONN_LIVE,
+	SOFT_CONN_ENDED,
+};
+
+/* The first thing that ended a connection. */
+struct soft_fault {
+	enum tp_conn_event event;
+	int err;
+	bool async;	/* the peer's access was at fault here */
+	bool terminate; /* tell the peer */
+	struct soft_terminate term;
+	uint32_t recv_status; /* of the oldest Receive */
+	bool transport;	      /* the oldest request gets TP_WC_TRANSPORT */
+	bool received;	      /* term came from the peer */
+	const char *why;      /* for the message; NULL: what term says */
+};
+
+/* A start-up frame coming in or going out. */
+struct soft_handshake {
+	size_t in_have, out_size, out_sent;
+	uint8_t in[WIRE_MPA_FRAME_MAX], out[WIRE_MPA_FRAME_MAX];
+};
+
+struct soft_conn {
+	struct tp_conn base;
+	struct soft_dev *dev;
+	struct soft_qp *qp;
+	struct soft_link *link;
+	enum soft_conn_state state; /* the loop's */
+	bool active;
+	bool released, reported; /* the loop's: freed by the core; no event may follow */
+	uint32_t refs;		 /* the loop's */
+	struct tp_task task;
+
+	/* Set-up. */
+	struct soft_handshake *hs;
+	struct soft_listener *listener; /* half open: whose */
+	struct soft_list node;		/* in the listener's half-open list, or soft_dev.conns */
+	uint8_t revision;
+	bool markers, crc, p2p, enhanced;
+	uint8_t rtr_offer;
+	uint16_t peer_ird, peer_ord;
+	uint64_t remote_qual_wanted;
+	struct sockaddr_storage remote_wanted;
+
+	/* Progress. */
+	pthread_mutex_t lock;
+	struct sockaddr_storage local, remote;
+	uint64_t local_qual, remote_qual;
+	uint32_t armed; /* events the loop will tell of, once; 0: not armed */
+	bool attached;
+	bool solo;		/* its CQs cannot watch it: always the loop's to drive */
+	atomic_bool rx_stalled; /* rx.stalled, for other threads */
+	atomic_bool arm_wanted, rx_wanted, first_seen, drained; /* work for the task */
+	bool draining; /* graceful disconnect under way; under tx_lock */
+	struct soft_list left_node;
+	struct soft_member member[2];
+
+	atomic_bool dead;	 /* fault is valid */
+	struct soft_fault fault; /* written once, under lock */
+	int tx_err;		 /* why sending failed; under tx_lock */
+	struct soft_tx tx;
+	struct soft_rx rx;
+};
+
+static inline struct soft_conn *soft_conn(struct tp_conn *conn)
+{
+	return soft_container(conn, struct soft_conn, base);
+}
+
+/* Whether the connection has come to its end, known to its own threads or not yet. */
+static inline bool soft_conn_dead(const struct soft_conn *conn)
+{
+	return atomic_load_explicit(&conn->dead, memory_order_acquire);
+}
+
+struct soft_conn *soft_conn_alloc(struct soft_dev *dev);
+/* Keep conn's memory over an upcall. On the loop. */
+void soft_conn_hold(struct soft_conn *conn);
+void soft_conn_drop(struct soft_conn *conn);
+/* The core is through with it: frees it as soon as nobody holds it. It has ended. On the loop. */
+void soft_conn_release(struct soft_conn *conn);
+
+/*
+ * Notes what ended the connection, unless something else did before, and has the loop do the rest.
+ * Any thread, any lock below soft_conn.lock.
+ */
+void soft_conn_fail(struct soft_conn *conn, const struct soft_fault *fault);
+/* Ditto for an error that the peer is to be told of; ddp and why may be NULL. */
+void soft_conn_refuse(struct soft_conn *conn, struct soft_error error, const struct soft_ddp *ddp,
+		      const char *why);
+/* The link ended or broke: err 0 means in order. */
+void soft_conn_lost(struct soft_conn *conn, int err, uint32_t recv_status);
+/* What the end of the incoming stream means after sending may have failed: 0 or a negative errno.
+ */
+int soft_conn_stream_error(struct soft_conn *conn);
+
+/* Binds QP and connection for the data phase; the QP is idle. On the loop. */
+void soft_conn_bind(struct soft_conn *conn);
+/* The data phase begins: CQs, watch, list. On the loop. */
+void soft_conn_open(struct soft_conn *conn);
+/* Ends it in whatever state, flushes the QP, gives the link to the linger list. No upcall. On the
+ * loop. */
+void soft_conn_end(struct soft_conn *conn);
+/* Ends it because of conn->fault and tells the core. On the loop. */
+void soft_conn_finish(struct soft_conn *conn);
+/* Tells the core of an outcome and no more after it; the connection has ended. On the loop. */
+void soft_conn_report(struct soft_conn *conn, enum tp_conn_event event, int err, const void *data,
+		      uint32_t len);
+/* conn->task. */
+void soft_conn_task(struct tp_task *task);
+/* "local - remote", for messages. */
+const char *soft_conn_text(struct soft_conn *conn, char buf[2 * SOFT_ADDR_TEXT + 8]);
+
+/* The loop's part of set-up; also called when the link is ready (cm.c). */
+void soft_cm_ready(struct soft_link *link, uint32_t events);
+void soft_cm_expired(struct soft_link *link);
+/* The passive side's wait for the first FPDU is over. */
+void soft_cm_established(struct soft_conn *conn);
+
+extern const struct dapl_cm_ops soft_cm_ops;
+
+/* ---- Progress (progress.c) ---- */
+
+/* What changed in what the connection waits for (rx.stalled, qp->tx_stalled) is taken account of.
+ */
+void soft_progress_watch(struct soft_conn *conn);
+/* The link of a live connection is ready. */
+void soft_progress_ready(struct soft_link *link, uint32_t events);
+/* Drives it on the loop and waits for the next event. On the loop. */
+void soft_progress_serve(struct soft_conn *conn);
+/* It is no longer to be driven. On the loop. */
+void soft_progress_forget(struct soft_conn *conn);
+void soft_progress_tick(struct tp_timer *timer);
+void soft_progress_kick(struct tp_task *task);
+void soft_progress_pulse(struct tp_timer *timer);
+
+#endif

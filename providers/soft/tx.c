@@ -1,0 +1,771 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The outgoing side: requests and read responses are cut into FPDUs, several FPDUs make a batch,
+ * and the batch goes to the link in one call. A batch refers to the program's memory, so before
+ * what is left of one is tried again its keys are looked up again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/uio.h>
+
+#include "dapl/trace.h"
+#include "providers/soft/crc32c.h"
+#include "providers/soft/soft.h"
+
+enum {
+	COPY_MAX = 256,		 /* payload up to this is copied next to its header */
+	BATCH_BYTES = 256 << 10, /* a batch that large gets no further FPDU */
+	RUN_BYTES = 2 << 20,	 /* so much goes out before others get their turn */
+	FRAME_ROOM = WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + sizeof(struct wire_read_request) +
+		     WIRE_MPA_TRAILER_MAX + COPY_MAX,
+	MARKED_MULPDU = 8192, /* with markers every byte is copied: keep it small */
+};
+
+/* ---- The batch ---- */
+
+static bool batch_empty(const struct soft_tx *tx)
+{
+	return tx->sent == tx->built;
+}
+
+static void batch_reset(struct soft_tx *tx)
+{
+	tx->seg_first = tx->seg_num = tx->mark_first = tx->mark_num = 0;
+	tx->built = tx->sent = 0;
+	tx->scratch_used = 0;
+	tx->marker_start = tx->marker_stream;
+}
+
+static bool batch_full(const struct soft_tx *tx)
+{
+	return tx->mark_num == SOFT_TX_MARKS || tx->seg_num + SOFT_MAX_SGE + 3 > SOFT_TX_SEGS ||
+	       tx->scratch_used + FRAME_ROOM > SOFT_TX_SCRATCH || tx->built >= BATCH_BYTES ||
+	       (tx->markers && tx->mark_num);
+}
+
+static void add_seg(struct soft_tx *tx, const uint8_t *base, uint32_t len, uint32_t key)
+{
+	struct soft_tx_seg *last = tx->seg_num ? &tx->seg[tx->seg_num - 1] : NULL;
+
+	tx->built += len;
+	if (last && !key && !last->key && last->base + last->len == base)
+		last->len += len;
+	else
+		tx->seg[tx->seg_num++] =
+			(struct soft_tx_seg){ .base = base, .len = len, .key = key };
+}
+
+/* Room for len bytes of our own at the end of the batch. */
+static uint8_t *add_own(struct soft_tx *tx, uint32_t len)
+{
+	uint8_t *place = tx->scratch + tx->scratch_used;
+
+	tx->scratch_used += len;
+	add_seg(tx, place, len, 0);
+	return place;
+}
+
+/* ---- One FPDU ---- */
+
+struct fpdu {
+	uint32_t ulpdu;
+	uint32_t sum;
+	uint8_t *header; /* the DDP header's place */
+};
+
+static struct fpdu fpdu_begin(struct soft_tx *tx, uint32_t header, uint32_t payload)
+{
+	struct fpdu fpdu = { .ulpdu = header + payload };
+	uint16_t length = htobe16((uint16_t)fpdu.ulpdu);
+	uint8_t *place = add_own(tx, WIRE_MPA_LENGTH + header);
+
+	memcpy(place, &length, sizeof(length));
+	fpdu.header = place + WIRE_MPA_LENGTH;
+	return fpdu;
+}
+
+/* The header has been written: it enters the sum. */
+static void fpdu_header_done(const struct soft_tx *tx, struct fpdu *fpdu, uint32_t header)
+{
+	if (tx->crc && !tx->markers)
+		fpdu->sum =
+			soft_crc32c(0, fpdu->header - WIRE_MPA_LENGTH, WIRE_MPA_LENGTH + header);
+}
+
+static void fpdu_payload(struct soft_tx *tx, struct fpdu *fpdu, const uint8_t *base, uint32_t len,
+			 uint32_t key, bool copy)
+{
+	uint8_t *place;
+
+	if (copy) {
+		place = add_own(tx, len);
+		memcpy(place, base, len);
+		base = place;
+	} else {
+		add_seg(tx, base, len, key);
+	}
+	if (tx->crc && !tx->markers)
+		fpdu->sum = soft_crc32c(fpdu->sum, base, len);
+}
+
+static void fpdu_end(struct soft_tx *tx, struct fpdu *fpdu, enum soft_tx_source source, bool last)
+{
+	uint32_t pad = soft_mpa_pad(fpdu->ulpdu), sum = 0;
+	uint8_t *place = add_own(tx, pad + (tx->markers ? 0 : WIRE_MPA_CRC_SIZE));
+
+	memset(place, 0, pad);
+	if (!tx->markers) {
+		if (tx->crc)
+			sum = htole32(soft_crc32c(fpdu->sum, place, pad));
+		memcpy(place + pad, &sum, sizeof(sum));
+	}
+	tx->mark[tx->mark_num++] = (struct soft_tx_mark){
+		.end = tx->built,
+		.source = (uint8_t)source,
+		.last = last,
+	};
+}
+
+/* ---- Faults ---- */
+
+static void local_fault(struct soft_conn *conn, struct soft_sqe *sqe, uint32_t status)
+{
+	sqe->status = (uint8_t)status;
+	soft_conn_refuse(conn, (struct soft_error){ WIRE_LAYER_RDMAP, WIRE_RDMAP_CATASTROPHIC, 0 },
+			 NULL,
+			 status == TP_WC_LOCAL_PROTECTION
+				 ? "a request's segment is not in memory registered for it"
+				 : "an RDMA Read was posted, but the peer accepts none");
+}
+
+static uint8_t protection_code(enum soft_stag_result result)
+{
+	static const uint8_t codes[] = {
+		[SOFT_STAG_INVALID] = WIRE_PROT_STAG,  [SOFT_STAG_BOUNDS] = WIRE_PROT_BOUNDS,
+		[SOFT_STAG_ACCESS] = WIRE_PROT_ACCESS, [SOFT_STAG_PD] = WIRE_PROT_STREAM,
+		[SOFT_STAG_WRAP] = WIRE_PROT_WRAP,
+	};
+
+	return codes[result];
+}
+
+/* The source of a read is not (or no longer) the peer's to read. */
+static void read_fault(struct soft_conn *conn, const struct soft_response *response,
+		       enum soft_stag_result result)
+{
+	struct soft_fault fault = {
+		.event = TP_CONN_BROKEN,
+		.err = -EACCES,
+		.async = true,
+		.terminate = true,
+		.recv_status = TP_WC_FLUSHED,
+	};
+	uint32_t done = response->offset;
+
+	fault.term.error.layer = WIRE_LAYER_RDMAP;
+	fault.term.error.etype = WIRE_RDMAP_PROTECTION;
+	fault.term.error.code = protection_code(result);
+	fault.term.has_ddp = true;
+	fault.term.ddp = response->ddp;
+	fault.term.has_read = true;
+	fault.term.read = response->read;
+	fault.term.read.sink_to += done;
+	fault.term.read.source_to += done;
+	fault.term.read.size -= done;
+	soft_conn_fail(conn, &fault);
+}
+
+/* ---- Requests ---- */
+
+/* Whether all local bytes of a request are registered for it. */
+static bool request_valid(struct soft_conn *conn, const struct soft_sqe *sqe)
+{
+	uint32_t access = sqe->opcode == TP_RDMA_READ ? TP_ACCESS_LOCAL_WRITE : 0;
+	uint32_t left = sqe->length, n;
+
+	for (uint32_t i = 0; left && i < sqe->num_sge; i++, left -= n) {
+		n = sqe->sge[i].length < left ? sqe->sge[i].length : left;
+		if (soft_stag_check(&conn->dev->stags, sqe->sge[i].lkey, conn->qp->pd,
+				    sqe->sge[i].addr, n, access))
+			return false;
+	}
+	return !left;
+}
+
+/*
+ * Looks the request's memory up, once per stay in tx_lock: while that is held no key goes away.
+ * false on a fault, which is left for when the batch is empty: what is in it was posted before.
+ */
+static bool request_check(struct soft_conn *conn, struct soft_sqe *sqe, uint32_t status)
+{
+	struct soft_tx *tx = &conn->tx;
+
+	if (status == TP_WC_SUCCESS && (tx->fresh || request_valid(conn, sqe))) {
+		tx->fresh = true;
+		return true;
+	}
+	if (batch_empty(tx))
+		local_fault(conn, sqe, status == TP_WC_SUCCESS ? TP_WC_LOCAL_PROTECTION : status);
+	return false;
+}
+
+/* Adds payload bytes of the request under way, which is valid. */
+static void request_payload(struct soft_tx *tx, struct fpdu *fpdu, const struct soft_sqe *sqe,
+			    uint32_t len)
+{
+	bool copy = len <= COPY_MAX;
+	const struct tp_sge *sge;
+	uint32_t n;
+
+	while (len) {
+		sge = &sqe->sge[tx->sge];
+		n = sge->length - tx->sge_off < len ? sge->length - tx->sge_off : len;
+		fpdu_payload(tx, fpdu, (const uint8_t *)(uintptr_t)(sge->addr + tx->sge_off), n,
+			     sge->lkey, copy);
+		len -= n;
+		tx->sge_off += n;
+		if (tx->sge_off == sge->length) {
+			tx->sge++;
+			tx->sge_off = 0;
+		}
+	}
+}
+
+static void request_all_built(struct soft_conn *conn)
+{
+	conn->qp->sq_next++;
+	conn->tx.source = SOFT_TX_NONE;
+}
+
+static void add_read(struct soft_conn *conn, struct soft_sqe *sqe)
+{
+	struct soft_tx *tx = &conn->tx;
+	struct soft_read_request read = {
+		.sink_stag = soft_tx_sink_tag(tx, sqe->msn),
+		.size = sqe->length,
+		.source_stag = sqe->rkey,
+		.source_to = sqe->remote_addr,
+	};
+	uint32_t header = WIRE_DDP_UNTAGGED_SIZE + sizeof(struct wire_read_request);
+	struct fpdu fpdu = fpdu_begin(tx, header, 0);
+
+	soft_ddp_put_untagged(fpdu.header, WIRE_OP_READ_REQUEST, true, WIRE_QN_READ, sqe->msn, 0);
+	soft_rdmap_put_read(fpdu.header + WIRE_DDP_UNTAGGED_SIZE, &read);
+	fpdu_header_done(tx, &fpdu, header);
+	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, true);
+	if (tx->reads++ == (tx->rtr_read ? 1 : 0))
+		tx->read_next = conn->qp->sq_next;
+	request_all_built(conn);
+}
+
+/* Adds the next FPDU of the request under way; false on a fault. */
+static bool add_request(struct soft_conn *conn)
+{
+	struct soft_sqe *sqe = soft_sqe(conn->qp, conn->qp->sq_next);
+	struct soft_tx *tx = &conn->tx;
+	uint32_t header, n, left = sqe->length - tx->offset;
+	struct fpdu fpdu;
+	bool last;
+
+	if (!request_check(conn, sqe, TP_WC_SUCCESS))
+		return false;
+	if (sqe->opcode == TP_RDMA_READ) {
+		add_read(conn, sqe);
+		return true;
+	}
+	header = sqe->opcode == TP_SEND ? WIRE_DDP_UNTAGGED_SIZE : WIRE_DDP_TAGGED_SIZE;
+	last = left <= tx->mulpdu - header;
+	n = last ? left : tx->mulpdu - header;
+	fpdu = fpdu_begin(tx, header, n);
+	if (sqe->opcode == TP_SEND)
+		soft_ddp_put_untagged(fpdu.header,
+				      sqe->flags & TP_WR_SOLICITED ? WIRE_OP_SEND_SE : WIRE_OP_SEND,
+				      last, WIRE_QN_SEND, sqe->msn, tx->offset);
+	else
+		soft_ddp_put_tagged(fpdu.header, WIRE_OP_WRITE, last, sqe->rkey,
+				    sqe->remote_addr + tx->offset);
+	fpdu_header_done(tx, &fpdu, header);
+	request_payload(tx, &fpdu, sqe, n);
+	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, last);
+	tx->offset += n;
+	if (last)
+		request_all_built(conn);
+	return true;
+}
+
+/* Whether the next request may start. */
+static bool request_ready(struct soft_conn *conn)
+{
+	struct soft_qp *qp = conn->qp;
+	struct soft_tx *tx = &conn->tx;
+	struct soft_sqe *sqe;
+
+	if (tx->hold || qp->sq_next == atomic_load(&qp->sq.tail))
+		return false;
+	sqe = soft_sqe(qp, qp->sq_next);
+	if ((sqe->flags & TP_WR_FENCE) && tx->reads)
+		return false;
+	return sqe->opcode != TP_RDMA_READ || tx->reads < tx->ord || !tx->ord;
+}
+
+static bool request_start(struct soft_conn *conn)
+{
+	struct soft_sqe *sqe = soft_sqe(conn->qp, conn->qp->sq_next);
+	struct soft_tx *tx = &conn->tx;
+
+	tx->fresh = false;
+	if (!request_check(conn, sqe,
+			   sqe->opcode == TP_RDMA_READ && !tx->ord ? TP_WC_REMOTE_RESPONDER
+								   : TP_WC_SUCCESS))
+		return false;
+	tx->source = SOFT_TX_REQUEST;
+	tx->offset = tx->sge = tx->sge_off = 0;
+	sqe->started = true;
+	if (sqe->opcode == TP_SEND)
+		sqe->msn = tx->msn[WIRE_QN_SEND]++;
+	else if (sqe->opcode == TP_RDMA_READ)
+		sqe->msn = tx->msn[WIRE_QN_READ]++;
+	return true;
+}
+
+/* ---- Read responses ---- */
+
+bool soft_tx_respond(struct soft_conn *conn, const struct soft_read_request *read,
+		     const struct soft_ddp *ddp)
+{
+	struct soft_tx *tx = &conn->tx;
+
+	if (tx->response_tail - tx->response_head >= tx->ird)
+		return false;
+	tx->response[tx->response_tail++ & tx->response_mask] =
+		(struct soft_response){ .read = *read, .ddp = *ddp };
+	return true;
+}
+
+/* Adds the next FPDU of the response under way; false on a fault. */
+static bool add_response(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+	struct soft_response *response = &tx->response[tx->response_next & tx->response_mask];
+	const struct soft_read_request *read = &response->read;
+	uint32_t left = read->size - response->offset, n;
+	uint64_t from = read->source_to + response->offset;
+	enum soft_stag_result result;
+	struct fpdu fpdu;
+	bool last;
+
+	last = left <= tx->mulpdu - WIRE_DDP_TAGGED_SIZE;
+	n = last ? left : tx->mulpdu - WIRE_DDP_TAGGED_SIZE;
+	/* A read of nothing names nothing (RFC 5040 section 5.2.1). */
+	result = !n ? SOFT_STAG_OK
+		    : soft_stag_check(&conn->dev->stags, read->source_stag, conn->qp->pd, from, n,
+				      TP_ACCESS_REMOTE_READ);
+	if (result) {
+		if (batch_empty(tx))
+			read_fault(conn, response, result);
+		return false;
+	}
+	fpdu = fpdu_begin(tx, WIRE_DDP_TAGGED_SIZE, n);
+	soft_ddp_put_tagged(fpdu.header, WIRE_OP_READ_RESPONSE, last, read->sink_stag,
+			    read->sink_to + response->offset);
+	fpdu_header_done(tx, &fpdu, WIRE_DDP_TAGGED_SIZE);
+	if (n)
+		fpdu_payload(tx, &fpdu, (const uint8_t *)(uintptr_t)from, n, read->source_stag,
+			     n <= COPY_MAX);
+	fpdu_end(tx, &fpdu, SOFT_TX_RESPONSE, last);
+	response->offset += n;
+	if (last) {
+		tx->response_next++;
+		tx->source = SOFT_TX_NONE;
+	}
+	return true;
+}
+
+/* ---- The ready-to-receive message (RFC 6581 section 9.2) ---- */
+
+static bool add_rtr(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+	uint32_t header = WIRE_DDP_TAGGED_SIZE;
+	struct fpdu fpdu;
+
+	if (tx->rtr == 1 + WIRE_OP_READ_REQUEST)
+		header = WIRE_DDP_UNTAGGED_SIZE + sizeof(struct wire_read_request);
+	else if (tx->rtr == 1 + WIRE_OP_SEND)
+		header = WIRE_DDP_UNTAGGED_SIZE;
+	fpdu = fpdu_begin(tx, header, 0);
+	if (tx->rtr == 1 + WIRE_OP_READ_REQUEST) {
+		soft_ddp_put_untagged(fpdu.header, WIRE_OP_READ_REQUEST, true, WIRE_QN_READ,
+				      tx->msn[WIRE_QN_READ]++, 0);
+		soft_rdmap_put_read(fpdu.header + WIRE_DDP_UNTAGGED_SIZE,
+				    &(struct soft_read_request){ .size = 0 });
+		tx->reads++;
+		tx->rtr_read = true;
+	} else if (tx->rtr == 1 + WIRE_OP_SEND) {
+		soft_ddp_put_untagged(fpdu.header, WIRE_OP_SEND, true, WIRE_QN_SEND,
+				      tx->msn[WIRE_QN_SEND]++, 0);
+	} else {
+		soft_ddp_put_tagged(fpdu.header, WIRE_OP_WRITE, true, 0, 0);
+	}
+	fpdu_header_done(tx, &fpdu, header);
+	fpdu_end(tx, &fpdu, SOFT_TX_RTR, true);
+	tx->rtr = 0;
+	tx->source = SOFT_TX_NONE;
+	return true;
+}
+
+/* ---- Building ---- */
+
+/* Picks the message to go on with; false if there is none or it is at fault. */
+static bool choose(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+	bool response = tx->response_next != tx->response_tail && !tx->hold;
+	bool request;
+
+	if (tx->rtr) {
+		tx->source = SOFT_TX_RTR;
+		return true;
+	}
+	request = request_ready(conn);
+	if (response && (!request || tx->response_turn)) {
+		tx->response_turn = false;
+		tx->source = SOFT_TX_RESPONSE;
+		return true;
+	}
+	tx->response_turn = true;
+	return request && request_start(conn);
+}
+
+/* What is built with markers is one FPDU, copied. */
+static void mark_batch(struct soft_tx *tx)
+{
+	uint8_t *plain = tx->marked + soft_mpa_marked_max(WIRE_MPA_LENGTH + tx->mulpdu + 3);
+	uint8_t *p = plain;
+	size_t size;
+
+	for (uint32_t i = 0; i < tx->seg_num; i++) {
+		memcpy(p, tx->seg[i].base, tx->seg[i].len);
+		p += tx->seg[i].len;
+	}
+	size = soft_mpa_mark(tx->marked, plain, (size_t)(p - plain), &tx->marker_stream, tx->crc);
+	tx->seg[0] = (struct soft_tx_seg){ .base = tx->marked, .len = (uint32_t)size };
+	tx->seg_num = 1;
+	tx->built = (uint32_t)size;
+	tx->mark[0].end = (uint32_t)size;
+}
+
+static bool add_fpdu(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+
+	if (tx->source == SOFT_TX_NONE && !choose(conn))
+		return false;
+	switch (tx->source) {
+	case SOFT_TX_RTR:
+		return add_rtr(conn);
+	case SOFT_TX_RESPONSE:
+		return add_response(conn);
+	default:
+		return add_request(conn);
+	}
+}
+
+/* Fills an empty batch; false if there is nothing to send. */
+static bool build(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+
+	batch_reset(tx);
+	while (!batch_full(tx) && add_fpdu(conn))
+		;
+	if (tx->markers && tx->mark_num)
+		mark_batch(tx);
+	return !batch_empty(tx);
+}
+
+/* ---- Sending ---- */
+
+static void stall(struct soft_conn *conn)
+{
+	if (!atomic_exchange(&conn->qp->tx_stalled, true))
+		soft_progress_watch(conn);
+}
+
+static void unstall(struct soft_conn *conn)
+{
+	if (atomic_load(&conn->qp->tx_stalled)) {
+		atomic_store(&conn->qp->tx_stalled, false);
+		soft_progress_watch(conn);
+	}
+}
+
+/* The link is dead; what it still has to say on the incoming side comes first. */
+static void send_failed(struct soft_conn *conn, int err)
+{
+	conn->tx_err = err;
+	atomic_store(&conn->rx_wanted, true);
+	dapl_loop_post(conn->base.dev->loop, &conn->task);
+}
+
+static void message_sent(struct soft_conn *conn, uint8_t source)
+{
+	struct soft_tx *tx = &conn->tx;
+	struct soft_sqe *sqe;
+
+	if (source == SOFT_TX_RESPONSE) {
+		tx->response_head++;
+	} else if (source == SOFT_TX_REQUEST) {
+		sqe = soft_sqe(conn->qp, tx->sq_sent++);
+		sqe->done = sqe->opcode != TP_RDMA_READ;
+	}
+}
+
+static void advance(struct soft_conn *conn, uint32_t n)
+{
+	struct soft_tx *tx = &conn->tx;
+	struct soft_tx_mark *mark;
+	uint32_t part;
+
+	tx->sent += n;
+	while (n) {
+		part = tx->seg[tx->seg_first].len < n ? tx->seg[tx->seg_first].len : n;
+		tx->seg[tx->seg_first].base += part;
+		tx->seg[tx->seg_first].len -= part;
+		n -= part;
+		if (!tx->seg[tx->seg_first].len)
+			tx->seg_first++;
+	}
+	for (; tx->mark_first < tx->mark_num; tx->mark_first++) {
+		mark = &tx->mark[tx->mark_first];
+		if (mark->end > tx->sent)
+			break;
+		if (mark->last)
+			message_sent(conn, mark->source);
+	}
+	soft_qp_send_done(conn->qp);
+}
+
+/* Whether the memory the rest of the batch lies in is still registered. */
+static bool batch_valid(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+	const struct soft_tx_seg *seg;
+
+	for (uint32_t i = tx->seg_first; i < tx->seg_num; i++) {
+		seg = &tx->seg[i];
+		if (seg->key && soft_stag_check(&conn->dev->stags, seg->key, conn->qp->pd,
+						(uintptr_t)seg->base, seg->len, 0))
+			return false;
+	}
+	return true;
+}
+
+/* Memory went away under an FPDU that is half out. */
+static void batch_fault(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+	uint8_t source = tx->mark[tx->mark_first].source;
+
+	if (source == SOFT_TX_REQUEST)
+		local_fault(conn, soft_sqe(conn->qp, tx->sq_sent), TP_WC_LOCAL_PROTECTION);
+	else
+		read_fault(conn, &tx->response[tx->response_head & tx->response_mask],
+			   SOFT_STAG_INVALID);
+}
+
+static ssize_t send_batch(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+	struct iovec iov[SOFT_TX_SEGS];
+	int num = 0;
+
+	for (uint32_t i = tx->seg_first; i < tx->seg_num; i++)
+		if (tx->seg[i].len)
+			iov[num++] = (struct iovec){ .iov_base = (void *)(uintptr_t)tx->seg[i].base,
+						     .iov_len = tx->seg[i].len };
+	return conn->link->class->send(conn->link, iov, num);
+}
+
+void soft_tx_run(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+	uint32_t done = 0;
+	ssize_t n;
+
+	if (conn->tx_err)
+		return;
+	tx->fresh = false;
+	if (!batch_empty(tx) && !batch_valid(conn)) {
+		batch_fault(conn);
+		return;
+	}
+	while (!batch_empty(tx) || build(conn)) {
+		n = send_batch(conn);
+		if (n < 0 && n != -EAGAIN) {
+			send_failed(conn, (int)n);
+			return;
+		}
+		if (n > 0) {
+			advance(conn, (uint32_t)n);
+			done += (uint32_t)n;
+		}
+		if (!batch_empty(tx) || done >= RUN_BYTES) {
+			stall(conn);
+			return;
+		}
+	}
+	unstall(conn);
+}
+
+/* ---- Reads in flight ---- */
+
+struct soft_sqe *soft_tx_oldest_read(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+
+	if (tx->rtr_read || !tx->reads)
+		return NULL;
+	return soft_sqe(conn->qp, tx->read_next);
+}
+
+void soft_tx_read_done(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+	struct soft_qp *qp = conn->qp;
+
+	tx->reads--;
+	if (tx->rtr_read) {
+		tx->rtr_read = false;
+		return;
+	}
+	soft_sqe(qp, tx->read_next)->done = true;
+	if (tx->reads)
+		do
+			tx->read_next++;
+		while (soft_sqe(qp, tx->read_next)->opcode != TP_RDMA_READ);
+	soft_qp_send_done(qp);
+}
+
+/* ---- The end ---- */
+
+/* The bytes of the FPDU that is partly out, and how many; -1 if some are not there any more. */
+static ssize_t fpdu_rest(struct soft_conn *conn, uint8_t *out)
+{
+	struct soft_tx *tx = &conn->tx;
+	uint32_t start = tx->mark_first ? tx->mark[tx->mark_first - 1].end : 0, left, n;
+	ssize_t size = 0;
+
+	if (batch_empty(tx) || tx->sent == start)
+		return 0;
+	if (!batch_valid(conn))
+		return -1;
+	left = tx->mark[tx->mark_first].end - tx->sent;
+	for (uint32_t i = tx->seg_first; left; i++, left -= n) {
+		n = tx->seg[i].len < left ? tx->seg[i].len : left;
+		memcpy(out + size, tx->seg[i].base, n);
+		size += n;
+	}
+	return size;
+}
+
+static size_t terminate_fpdu(struct soft_conn *conn, uint8_t *out)
+{
+	uint8_t plain[WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + SOFT_TERMINATE_MAX + 3] = { 0 };
+	struct soft_tx *tx = &conn->tx;
+	uint32_t ulpdu, size, sum = 0;
+	uint16_t length;
+
+	ulpdu = (uint32_t)soft_ddp_put_untagged(plain + WIRE_MPA_LENGTH, WIRE_OP_TERMINATE, true,
+						WIRE_QN_TERMINATE, tx->msn[WIRE_QN_TERMINATE], 0);
+	ulpdu += (uint32_t)soft_rdmap_put_terminate(plain + WIRE_MPA_LENGTH + ulpdu,
+						    &conn->fault.term);
+	length = htobe16((uint16_t)ulpdu);
+	memcpy(plain, &length, sizeof(length));
+	size = soft_mpa_fpdu(ulpdu) - WIRE_MPA_CRC_SIZE;
+	if (tx->markers)
+		return soft_mpa_mark(out, plain, size, &tx->marker_stream, tx->crc);
+	if (tx->crc)
+		sum = htole32(soft_crc32c(0, plain, size));
+	memcpy(out, plain, size);
+	memcpy(out + size, &sum, sizeof(sum));
+	return size + sizeof(sum);
+}
+
+int soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len)
+{
+	bool terminate = soft_conn_dead(conn) && conn->fault.terminate && !conn->tx.hold;
+	struct soft_tx *tx = &conn->tx;
+	size_t room;
+	ssize_t rest;
+
+	*out = NULL;
+	*len = 0;
+	if (batch_empty(tx) && !terminate)
+		return 0;
+	room = (batch_empty(tx) ? 0 : tx->mark[tx->mark_first].end - tx->sent) +
+	       soft_mpa_marked_max(WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + SOFT_TERMINATE_MAX +
+				   3);
+	*out = malloc(room);
+	if (!*out)
+		return -ENOMEM;
+	rest = fpdu_rest(conn, *out);
+	if (rest < 0) {
+		free(*out);
+		*out = NULL;
+		return -EFAULT;
+	}
+	if (!batch_empty(tx) && !rest)
+		tx->marker_stream = tx->marker_start;
+	*len = (size_t)rest;
+	if (terminate)
+		*len += terminate_fpdu(conn, *out + *len);
+	return 0;
+}
+
+/* ---- Life ---- */
+
+static uint32_t choose_mulpdu(struct soft_conn *conn)
+{
+	uint32_t segment = soft_config.fpdu ? (uint32_t)soft_config.fpdu
+					    : conn->link->class->segment(conn->link);
+	uint32_t mulpdu = soft_mpa_mulpdu(segment, conn->tx.markers);
+
+	return conn->tx.markers && mulpdu > MARKED_MULPDU ? MARKED_MULPDU : mulpdu;
+}
+
+int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord)
+{
+	struct soft_tx *tx = &conn->tx;
+	uint32_t size = 1, head = atomic_load(&conn->qp->sq.head);
+	size_t plain;
+
+	while (size < ird)
+		size *= 2;
+	tx->crc = conn->crc;
+	tx->markers = conn->markers;
+	tx->mulpdu = choose_mulpdu(conn);
+	tx->response = malloc(size * sizeof(*tx->response));
+	if (!tx->response)
+		return -ENOMEM;
+	plain = WIRE_MPA_LENGTH + tx->mulpdu + 3;
+	if (tx->markers && !(tx->marked = malloc(soft_mpa_marked_max(plain) + plain)))
+		return -ENOMEM;
+	tx->response_mask = size - 1;
+	tx->ird = ird;
+	tx->ord = ord;
+	tx->sq_sent = tx->read_next = head;
+	for (int qn = 0; qn < WIRE_QN_COUNT; qn++)
+		tx->msn[qn] = 1;
+	if (getrandom(&tx->read_tag, sizeof(tx->read_tag), 0) != sizeof(tx->read_tag))
+		return -errno;
+	return 0;
+}
+
+void soft_tx_fini(struct soft_conn *conn)
+{
+	free(conn->tx.response);
+	free(conn->tx.marked);
+}
