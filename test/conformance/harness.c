@@ -9,8 +9,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* ---- The program
- * ----------------------------------------------------------------------------------------- */
+/* ---- The program ---- */
 
 char *harness_ia_name(void)
 {
@@ -81,8 +80,22 @@ int harness_run(const struct CMUnitTest *tests, size_t count)
 	return rc;
 }
 
-/* ---- Return codes
- * ---------------------------------------------------------------------------------------- */
+bool harness_sanitized(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+	return true;
+#else
+	return false;
+#endif
+#else
+	return false;
+#endif
+}
+
+/* ---- Return codes ---- */
 
 const char *ct_rc_name(DAT_RETURN rc)
 {
@@ -142,8 +155,7 @@ void ct_expect_unsupported(DAT_RETURN rc, const char *what, const char *file, in
 	_fail(file, line);
 }
 
-/* ---- Objects
- * --------------------------------------------------------------------------------------------- */
+/* ---- Objects ---- */
 
 void ct_open(struct ct_ia *ia)
 {
@@ -365,8 +377,7 @@ DAT_RETURN ct_post_send(struct ct_end *end, size_t offset, size_t len, uint64_t 
 	return dat_ep_post_send(end->ep, 1, &segment, c, flags);
 }
 
-/* ---- Events
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Events ---- */
 
 DAT_RETURN ct_post_se(DAT_EVD_HANDLE evd, uintptr_t value)
 {
@@ -425,9 +436,7 @@ unsigned int ct_drain(DAT_EVD_HANDLE evd)
 	return n;
 }
 
-/* ---- Time
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Time ---- */
 
 static uint64_t clock_us(clockid_t clock)
 {

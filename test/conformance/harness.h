@@ -25,8 +25,7 @@
 /* What a measured wait may take longer than its timeout: scheduling on a loaded machine. */
 #define CT_SLACK_US 2000000
 
-/* ---- The program
- * ----------------------------------------------------------------------------------------- */
+/* ---- The program ---- */
 
 /*
  * Runs the tests and prints TAP. Tests that the file of exclusions names for this adapter are
@@ -45,8 +44,10 @@ char *harness_ia_name(void);
 		skip();                     \
 	} while (0)
 
-/* ---- Children
- * -------------------------------------------------------------------------------------------- */
+/* Whether this is a build with a sanitizer, where memory and time mean little. */
+bool harness_sanitized(void);
+
+/* ---- Children ---- */
 
 /* A part of a program that runs in a process of its own; its result is the exit status. */
 struct harness_child {
@@ -78,8 +79,7 @@ void harness_spawn_ok(const char *name, const char *const *env);
 void harness_both_strict(const char *name);
 bool harness_strict(void);
 
-/* ---- Return codes
- * ---------------------------------------------------------------------------------------- */
+/* ---- Return codes ---- */
 
 #define CT_ANY_SUBTYPE (-1)
 
@@ -107,8 +107,7 @@ void ct_expect_unsupported(DAT_RETURN rc, const char *what, const char *file, in
 #define expect_state(call, sub)	  expect(call, DAT_INVALID_STATE, DAT_INVALID_STATE_##sub)
 #define expect_unsupported(call)  ct_expect_unsupported((call), #call, __FILE__, __LINE__)
 
-/* ---- Objects
- * --------------------------------------------------------------------------------------------- */
+/* ---- Objects ---- */
 
 /* An open adapter with its attributes. */
 struct ct_ia {
@@ -174,8 +173,7 @@ DAT_RETURN ct_post_recv(struct ct_end *end, size_t offset, size_t len, uint64_t 
 DAT_RETURN ct_post_send(struct ct_end *end, size_t offset, size_t len, uint64_t cookie,
 			DAT_COMPLETION_FLAGS flags);
 
-/* ---- Events
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Events ---- */
 
 /* Posts a software event with the given value. */
 DAT_RETURN ct_post_se(DAT_EVD_HANDLE evd, uintptr_t value);
@@ -190,8 +188,7 @@ void ct_empty(DAT_EVD_HANDLE evd);
 /* Takes whatever is there; how many. */
 unsigned int ct_drain(DAT_EVD_HANDLE evd);
 
-/* ---- Threads
- * --------------------------------------------------------------------------------------------- */
+/* ---- Threads ---- */
 
 /* A thread in dat_evd_wait or dat_cno_wait, and what became of it once it was joined. */
 struct ct_waiter {
@@ -221,9 +218,7 @@ void ct_waiters_free(void);
 /* Waits until the thread sleeps. */
 void ct_await_asleep(int tid);
 
-/* ---- Time
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Time ---- */
 
 uint64_t ct_now_us(void);
 uint64_t ct_thread_cpu_us(void);
