@@ -156,7 +156,7 @@ static struct dat_entry *source_load(const struct dat_static *sr, struct dat_sou
 {
 	const struct dat_conf_entry *conf = &source->conf;
 	struct dat_entry *entry;
-	char reason[512];
+	char reason[2048];
 
 	source_begin(source);
 	if (!dat_module_load(&source->module, conf->lib_path, reason, sizeof(reason))) {

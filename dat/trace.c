@@ -9,7 +9,7 @@
 #include <string.h>
 #include <syslog.h>
 
-#define LINE_MAX_LENGTH 1024
+#define LINE_MAX_LENGTH 4096
 #define LEVEL_MAX	10
 
 /* The bits of DAT_DBG_TYPE and DAT_DBG_DEST (REG-22). */
