@@ -21,6 +21,17 @@ static void become_global(void)
 		dlopen(self.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
 }
 
+/*
+ * What threads did in a library that is gone came before what they do in the one that takes its
+ * addresses. The dynamic loader's lock sees to that, but ThreadSanitizer does not see the lock.
+ */
+static void order_unload_and_load(void)
+{
+	static int unloads;
+
+	__atomic_fetch_add(&unloads, 1, __ATOMIC_ACQ_REL);
+}
+
 static void *module_symbol(struct dat_module *module, const char *name, char *reason, size_t size)
 {
 	void *symbol = dlsym(module->dl, name);
@@ -39,6 +50,7 @@ int dat_module_load(struct dat_module *module, const char *path, char *reason, s
 
 	pthread_once(&once, become_global);
 	module->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	order_unload_and_load();
 	if (!module->dl) {
 		error = dlerror();
 		snprintf(reason, size, "%s", error ? error : path);
@@ -60,6 +72,7 @@ int dat_module_load(struct dat_module *module, const char *path, char *reason, s
 
 void dat_module_unload(struct dat_module *module)
 {
+	order_unload_and_load();
 	if (module->dl)
 		dlclose(module->dl);
 	memset(module, 0, sizeof(*module));
