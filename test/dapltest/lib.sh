@@ -49,7 +49,6 @@ bail() {
 # A registry of our own, so that the tests use the module of this build and nothing else.
 use_soft() {
 	soft_module=$top_builddir/providers/soft/.libs/libdaplsoft.so.2
-	[ -e "$soft_module" ] || soft_module=$top_builddir/.libs/libdaplsoft.so.2
 	[ -e "$soft_module" ] || bail "no libdaplsoft.so.2 in $top_builddir"
 	DAT_OVERRIDE=$scratch/dat.conf
 	export DAT_OVERRIDE

@@ -8,6 +8,9 @@
 
 #define EVD_QLEN 10
 
+/* Where the search for the largest region ends. */
+#define LARGEST_LMR ((uint64_t)1 << 30)
+
 /* ---- objects ---- */
 
 static DAT_RETURN create_ia(struct dt_limit_run *run, const struct dt_limit_set *set,
@@ -197,7 +200,8 @@ static DAT_RETURN try_size(const struct dt_limit_set *set, uint64_t size)
 static int probe_size_lmr(struct dt_limit_run *run)
 {
 	/* A device pins what it registers: half of the memory must stay for everybody else. */
-	uint64_t most = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+	uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+	uint64_t most = half < LARGEST_LMR ? half : LARGEST_LMR;
 	uint64_t size = DT_LIMIT_BUFFER, largest = 0;
 	DAT_RETURN ret = DAT_SUCCESS;
 	char error[96];

@@ -59,7 +59,7 @@ understood -T L -D nowhere -w 8 -m 15 limit_rpost
 understood -T Q $on
 understood -T S -D nowhere
 understood -T S -D nowhere -n 53000 -d
-understood -D nowhere -d -T T -V -t 2 -w 4 -i 55555 -s linux3 client RW 4096 1 \
+understood -D nowhere -d -T T -V -t 2 -w 4 -i 55555 -s localhost client RW 4096 1 \
 	server RW 2048 4 client SR 1024 4 server SR 4096 2 client SR 1024 3 -f server SR 2048 1 -f
 understood -T T $on -n 53000 -Q -r -R HT --timeout 5 -w 2..8..3 client SR 4k 2 server SR
 understood -T P $on -R LL RW 1m

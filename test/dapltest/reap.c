@@ -5,14 +5,18 @@
 
 #include "clock.h"
 
-/*
- * How many empty polls go by between two looks at the clock. The processor is offered to others
- * there too: with more polling threads than processors, the one that is waited for must run.
- */
+/* How many empty polls go by between two looks at the clock. */
 #define POLLS_PER_CHECK 64
+
+/*
+ * How long a poll keeps the processor for itself. Then it is offered to others: with more polling
+ * threads than processors, the one that is waited for must run.
+ */
+#define KEEP_NS 20000
 
 static DAT_RETURN reap_poll(DAT_EVD_HANDLE evd, uint64_t deadline, DAT_EVENT *event)
 {
+	uint64_t started = 0, now;
 	DAT_RETURN ret;
 
 	for (uint32_t i = 1;; i++) {
@@ -21,9 +25,13 @@ static DAT_RETURN reap_poll(DAT_EVD_HANDLE evd, uint64_t deadline, DAT_EVENT *ev
 			return ret;
 		if (i % POLLS_PER_CHECK)
 			continue;
-		if (dt_expired(deadline))
+		now = dt_now_ns();
+		if (now >= deadline)
 			return DAT_TIMEOUT_EXPIRED;
-		sched_yield();
+		if (!started)
+			started = now;
+		else if (now - started > KEEP_NS)
+			sched_yield();
 	}
 }
 

@@ -242,7 +242,8 @@ static int run_perf(struct work *work)
 	ret = exchange_results(work);
 	dt_perf_close(&perf, !session->actor.failed);
 	dt_perf_destroy(&perf);
-	dt_say("Server: Finished performance test.  Exiting.");
+	dt_say("Server: Finished performance test.  Detaching.\nServer: Finished performance test. "
+	       " Exiting.");
 	return ret;
 }
 
@@ -250,7 +251,7 @@ static int run_quit(struct work *work)
 {
 	const struct dt_reply reply = { .ok = true };
 
-	dt_say("Client Requests Server to Quit");
+	dt_debug(1, "Client Requests Server to Quit");
 	work->session->quit_asked = true;
 	return dt_control_send_last(&work->control,
 				    dt_reply_encode(&reply, dt_control_buffer(&work->control)));
