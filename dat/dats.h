@@ -38,8 +38,8 @@ extern "C" {
  * Declares that every handle of this provider lies in the arena, and that its table has no NULL
  * slot; call it before dat_registry_add_provider with the same pointer. A provider that never does
  * so is foreign: as long as one is registered, handles outside the arena are read too. The
- * declaration ends when the last entry with this table leaves the registry, or when adding the first
- * one fails. Tables that objects point to may be copies of this one.
+ * declaration ends when the last entry with this table leaves the registry, or when adding the
+ * first one fails. Tables that objects point to may be copies of this one.
  *
  * Returns 0, -EINVAL if a slot is NULL, -ENOMEM.
  */
