@@ -2,6 +2,7 @@
 /* The module: what libdat2 calls to load and unload it, and the function table of its objects. */
 #include "dapl/provider.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,10 +197,27 @@ no_memory:
 	return NULL;
 }
 
-static void load_config(void)
+/*
+ * Threads may still be on their way out of a call when the last IA closes (IA-87), so the code has
+ * to stay although libdat2 unloads the module.
+ */
+static void stay_mapped(void)
+{
+	Dl_info self;
+	void *module;
+
+	if (!dladdr((void *)dat_provider_init, &self) || !self.dli_fname)
+		return;
+	module = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+	if (module)
+		dlclose(module);
+}
+
+static void set_up(void)
 {
 	const struct dapl_transport *transport = &dapl_module_transport;
 
+	stay_mapped();
 	dapl_config_load(transport->name, transport->options, transport->num_options,
 			 transport->config);
 }
@@ -211,7 +229,7 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 
 	if (!contract_matches())
 		return;
-	pthread_once(&once, load_config);
+	pthread_once(&once, set_up);
 	provider = provider_new(info, instance_data);
 	if (!provider)
 		return;
