@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Disconnecting and connection events (EP-90 to EP-101, EP-142 to EP-153, EV-18 to EV-21). */
+#include "conn_util.h"
+#include "peer.h"
+
+static void check_both_disconnected(struct cu_rig *rig)
+{
+	DAT_EVENT event;
+
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+	assert_int_equal(event.event_data.connect_event_data.private_data_size, 0);
+	assert_null(event.event_data.connect_event_data.private_data);
+	STATE(rig->a.ep, DISCONNECTED);
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+	assert_int_equal(event.event_data.connect_event_data.private_data_size, 0);
+	assert_null(event.event_data.connect_event_data.private_data);
+	STATE(rig->p.ep, DISCONNECTED);
+	cu_quiet(rig->a.connect, CU_QUIET);
+	cu_quiet(rig->p.connect, 0);
+}
+
+static void ep_94_abrupt_by_the_active_side(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	check_both_disconnected(rig);
+}
+
+static void ep_94_abrupt_by_the_passive_side(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	expect_ok(dat_ep_disconnect(rig->p.ep, DAT_CLOSE_ABRUPT_FLAG));
+	check_both_disconnected(rig);
+}
+
+static void ep_95_graceful_with_nothing_to_do(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	expect_ok(dat_ep_disconnect(rig->p.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	check_both_disconnected(rig);
+}
+
+static void ep_97_one_event_however_often_called(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	check_both_disconnected(rig);
+}
+
+static void ep_92_disconnect_after_the_peer_did(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	cu_end_connection(&rig->a, &rig->p);
+	expect_ok(dat_ep_disconnect(rig->p.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_ok(dat_ep_disconnect(rig->p.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	cu_quiet(rig->a.connect, CU_QUIET);
+	cu_quiet(rig->p.connect, 0);
+}
+
+/* A Send that cannot end: nobody receives it and it is larger than what is buffered on the way. */
+static void send_endlessly(struct cu_rig *rig, struct ct_end *end)
+{
+	struct ct_mem *big = cu_extra_mem(rig, end->pz, CU_BIG, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	DAT_LMR_TRIPLET seg = ct_segment(big, 0, CU_BIG);
+
+	expect_ok(
+		dat_ep_post_send(end->ep, 1, &seg, cu_cookie(0xb16), DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static void ep_96_abrupt_ends_a_graceful_disconnect(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	send_endlessly(rig, &rig->a);
+	expect_ok(cu_recv(&rig->a, 0, 64, 1));
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	STATE(rig->a.ep, DISCONNECT_PENDING);
+	cu_quiet(rig->a.connect, 200);
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	STATE(rig->a.ep, DISCONNECT_PENDING);
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+	STATE(rig->a.ep, DISCONNECTED);
+	FLUSHED(rig->a.request, rig->a.ep, 0xb16, DAT_DTO_SEND);
+	FLUSHED(rig->a.recv, rig->a.ep, 1, DAT_DTO_RECEIVE);
+	cu_conn_ended(rig->p.connect, rig->p.ep);
+	cu_quiet(rig->a.connect, CU_QUIET);
+}
+
+static void ep_147_graceful_ends_when_the_last_request_does(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_mem *sink = cu_extra_mem(rig, rig->p.pz, CU_BIG, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	DAT_LMR_TRIPLET seg = ct_segment(sink, 0, CU_BIG);
+
+	send_endlessly(rig, &rig->a);
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	STATE(rig->a.ep, DISCONNECT_PENDING);
+	cu_quiet(rig->a.connect, 100);
+	/* Now the peer receives it. */
+	expect_ok(dat_ep_post_recv(rig->p.ep, 1, &seg, cu_cookie(5), DAT_COMPLETION_DEFAULT_FLAG));
+	DONE(rig->a.request, rig->a.ep, 0xb16, DAT_DTO_SEND, CU_BIG);
+	DONE(rig->p.recv, rig->p.ep, 5, DAT_DTO_RECEIVE, CU_BIG);
+	check_both_disconnected(rig);
+}
+
+static void ep_148_peer_disconnects_meanwhile(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	send_endlessly(rig, &rig->a);
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	STATE(rig->a.ep, DISCONNECT_PENDING);
+	expect_ok(dat_ep_disconnect(rig->p.ep, DAT_CLOSE_ABRUPT_FLAG));
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+	STATE(rig->a.ep, DISCONNECTED);
+	FLUSHED(rig->a.request, rig->a.ep, 0xb16, DAT_DTO_SEND);
+	cu_quiet(rig->a.connect, CU_QUIET);
+}
+
+static void ep_101_arguments(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	expect_handle(dat_ep_disconnect(NULL, DAT_CLOSE_ABRUPT_FLAG), EP);
+	expect_handle(dat_ep_disconnect(rig->psp, DAT_CLOSE_ABRUPT_FLAG), EP);
+	expect_arg(dat_ep_disconnect(rig->a.ep, (DAT_CLOSE_FLAGS)2), 2);
+	expect_arg(dat_ep_disconnect(rig->a.ep, (DAT_CLOSE_FLAGS)-1), 2);
+	STATE(rig->a.ep, CONNECTED);
+}
+
+static void ep_152_nothing_follows_the_end(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	for (unsigned int i = 0; i < 8; i++)
+		expect_ok(
+			cu_write(&rig->a, 0, 8192, i, &rig->p.mem, 0, DAT_COMPLETION_DEFAULT_FLAG));
+	expect_ok(dat_ep_disconnect(rig->p.ep, DAT_CLOSE_ABRUPT_FLAG));
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+	cu_conn_ended(rig->a.connect, rig->a.ep);
+	for (unsigned int i = 0; i < 8; i++)
+		assert_int_equal(cu_completion(rig->a.request).user_cookie.as_64, i);
+	cu_quiet(rig->a.connect, CU_QUIET);
+	cu_quiet(rig->p.connect, 0);
+	cu_quiet(rig->a.request, 0);
+}
+
+static void ep_153_freeing_cancels_what_was_not_generated(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	expect_ok(dat_ep_free(rig->a.ep));
+	cu_quiet(rig->a.connect, CU_QUIET);
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+}
+
+/* ---- Events ------------------------------------------------------------ */
+
+static void ev_19_full_connect_evd_loses_the_event_not_the_state(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end a = { 0 };
+	DAT_EVENT event;
+
+	a.connect = ct_evd(rig->ia, 1, NULL, DAT_EVD_CONNECTION_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	ct_end_open(&a, rig->ia, NULL);
+	cu_establish(rig, &a, &rig->p);
+	while (ct_post_se(a.connect, 1) == DAT_SUCCESS)
+		;
+	expect_ok(dat_ep_disconnect(rig->p.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ct_next(rig->async, DAT_ASYNC_ERROR_EVD_OVERFLOW, &event);
+	assert_ptr_equal(event.event_data.asynch_error_event_data.dat_handle, a.connect);
+	cu_await_state(a.ep, DAT_EP_STATE_DISCONNECTED);
+	while (dat_evd_dequeue(a.connect, &event) == DAT_SUCCESS)
+		assert_int_equal(event.event_number, DAT_SOFTWARE_EVENT);
+	/* EVD-99: the EVD works again. */
+	expect_ok(dat_ep_reset(a.ep));
+	expect_ok(dat_ep_reset(rig->p.ep));
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+	cu_establish(rig, &a, &rig->p);
+	ct_end_close(&a);
+}
+
+static void ev_18_the_evd_at_the_time_of_the_event(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end a = { 0 };
+	DAT_EP_PARAM param;
+
+	ct_end_open(&a, rig->ia, NULL);
+	expect_ok(dat_ep_disconnect(rig->p.ep, DAT_CLOSE_ABRUPT_FLAG));
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+	expect_ok(dat_ep_reset(rig->p.ep));
+	param.connect_evd_handle = rig->a.connect;
+	expect_ok(dat_ep_modify(a.ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param));
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+	expect_ok(cu_connect(&a, rig->qual, CT_US));
+	expect_ok(dat_cr_accept(cu_take_cr(rig->cr), rig->p.ep, 0, NULL));
+	cu_conn_event(rig->a.connect, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
+	cu_quiet(a.connect, 0);
+	ct_end_close(&a);
+}
+
+static void ev_20_order_on_one_evd(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end a = { 0 };
+	DAT_EVENT event;
+
+	/* Both streams of both ends on one EVD, taken only when all is over. */
+	ct_end_open(&a, rig->ia, NULL);
+	cu_end_connection(&rig->a, &rig->p);
+	expect_ok(dat_ep_reset(rig->p.ep));
+	expect_ok(cu_connect(&a, rig->qual, CT_US));
+	expect_ok(dat_cr_accept(cu_take_cr(rig->cr), rig->p.ep, 0, NULL));
+	cu_await_state(a.ep, DAT_EP_STATE_CONNECTED);
+	cu_await_state(rig->p.ep, DAT_EP_STATE_CONNECTED);
+	expect_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	cu_await_state(rig->p.ep, DAT_EP_STATE_DISCONNECTED);
+	cu_conn_event(a.connect, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+	cu_conn_event(a.connect, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+	ct_end_close(&a);
+}
+
+static void ev_21_connection_events_wake_waiters(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_waiter *waiter = ct_evd_waiter(rig->p.connect, DAT_TIMEOUT_INFINITE, 1);
+
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ct_waiter_join(waiter);
+	expect_ok(waiter->rc);
+	assert_int_equal(waiter->event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void ev_21_connection_and_cr_events_trigger_cnos(void **state)
+{
+	struct cu_rig *rig = *state;
+	DAT_CNO_HANDLE cno = ct_cno(rig->ia);
+	DAT_EVD_HANDLE hint;
+	struct ct_end a = { 0 };
+
+	cu_end_connection(&rig->a, &rig->p);
+	expect_ok(dat_evd_modify_cno(rig->cr, cno));
+	ct_end_open(&a, rig->ia, NULL);
+	expect_ok(dat_evd_modify_cno(a.connect, cno));
+	expect_ok(dat_ep_reset(rig->p.ep));
+	expect_ok(cu_connect(&a, rig->qual, DAT_TIMEOUT_INFINITE));
+	expect_ok(dat_cno_wait(cno, CT_US, &hint));
+	assert_ptr_equal(hint, rig->cr);
+	expect_ok(dat_cr_accept(cu_take_cr(rig->cr), rig->p.ep, 0, NULL));
+	expect_ok(dat_cno_wait(cno, CT_US, &hint));
+	assert_ptr_equal(hint, a.connect);
+	cu_conn_event(a.connect, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
+}
+
+#define C(f) cmocka_unit_test_setup_teardown(f, cu_setup_connected, cu_teardown)
+#define E(f) cmocka_unit_test_setup_teardown(f, cu_setup_ends, cu_teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		C(ep_94_abrupt_by_the_active_side),
+		C(ep_94_abrupt_by_the_passive_side),
+		C(ep_95_graceful_with_nothing_to_do),
+		C(ep_97_one_event_however_often_called),
+		C(ep_92_disconnect_after_the_peer_did),
+		C(ep_96_abrupt_ends_a_graceful_disconnect),
+		C(ep_147_graceful_ends_when_the_last_request_does),
+		C(ep_148_peer_disconnects_meanwhile),
+		C(ep_101_arguments),
+		C(ep_152_nothing_follows_the_end),
+		C(ep_153_freeing_cancels_what_was_not_generated),
+		E(ev_19_full_connect_evd_loses_the_event_not_the_state),
+		C(ev_18_the_evd_at_the_time_of_the_event),
+		C(ev_20_order_on_one_evd),
+		C(ev_21_connection_events_wake_waiters),
+		C(ev_21_connection_and_cr_events_trigger_cnos),
+	};
+
+	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
+}
