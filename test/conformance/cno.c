@@ -339,8 +339,8 @@ static void *trigger_singly(void *arg)
 	struct race *race = arg;
 
 	for (int i = 0; i < 500; i++) {
+		atomic_store(&race->posted, 1);
 		ct_post_se(race->evd, 1);
-		atomic_fetch_add(&race->posted, 1);
 		/* Until the other side has seen it. */
 		while (atomic_load(&race->posted) != 0 && atomic_load(&race->wrong) == 0)
 			sched_yield();

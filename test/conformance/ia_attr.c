@@ -383,8 +383,6 @@ static void ia_80_what_the_provider_lacks_is_zero(void **state)
 	}
 	if (!p->ha_supported)
 		assert_int_equal(p->ha_loadbalancing, DAT_HA_LB_NONE);
-	if (ia->attr.max_rmrs == 0)
-		assert_int_equal(ia->attr.max_rmr_target_address, 0);
 }
 
 /* ---- Vendor attributes ---- */
