@@ -83,15 +83,23 @@ void dapl_agent_invoke(const struct dapl_agent_call *call)
 		call->func(call->data, call->evd);
 }
 
-void dapl_cno_release_all(struct dapl_cno *cno)
+/* lock held */
+static void release_all(struct dapl_cno *cno, struct dapl_agent_call *call)
+{
+	if (cno->waiters)
+		cno->release_all++;
+	wake(cno, INT_MAX);
+	detach_agent(cno, DAT_HANDLE_NULL, call);
+}
+
+void dapl_cno_evd_gone(struct dapl_cno *cno)
 {
 	struct dapl_agent_call call = { .func = NULL };
 
 	pthread_mutex_lock(&cno->lock);
-	if (cno->waiters)
-		cno->release_all++;
-	wake(cno, INT_MAX);
-	detach_agent(cno, DAT_HANDLE_NULL, &call);
+	dapl_object_unuse(&cno->obj);
+	if (!dapl_object_users(&cno->obj))
+		release_all(cno, &call);
 	pthread_mutex_unlock(&cno->lock);
 	dapl_agent_invoke(&call);
 }
@@ -229,14 +237,18 @@ DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE cno_handle)
 	return DAT_SUCCESS;
 }
 
+/* CNO-32 */
 void dapl_cno_destroy(struct dapl_cno *cno)
 {
+	struct dapl_agent_call call = { .func = NULL };
+
 	dapl_object_retire(&cno->obj, DAPL_TYPE_CNO);
-	dapl_cno_release_all(cno);
 	pthread_mutex_lock(&cno->lock);
+	release_all(cno, &call);
 	while (cno->waiters)
 		pthread_cond_wait(&cno->idle, &cno->lock);
 	pthread_mutex_unlock(&cno->lock);
+	dapl_agent_invoke(&call);
 	cno_delete(cno);
 }
 

@@ -33,8 +33,9 @@ struct dapl_agent_call {
 void dapl_cno_trigger_by(struct dapl_cno *cno, DAT_EVD_HANDLE evd, struct dapl_agent_call *call);
 /* Invokes what a trigger detached, if anything. No lock held. */
 void dapl_agent_invoke(const struct dapl_agent_call *call);
-/* Every waiter returns with a NULL EVD, and so does the agent (CNO-31, CNO-32). No lock held. */
-void dapl_cno_release_all(struct dapl_cno *cno);
+/* An EVD that points here is freed; with the last one every waiter returns with a NULL EVD, and the
+ * agent is invoked so (CNO-31). No lock held; cno may be freed at once by somebody else. */
+void dapl_cno_evd_gone(struct dapl_cno *cno);
 /* Frees at abrupt close: waiters are released and waited for. */
 void dapl_cno_destroy(struct dapl_cno *cno);
 

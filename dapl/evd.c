@@ -57,6 +57,17 @@ static void trigger(struct dapl_evd *evd, struct dapl_agent_call *call)
 		dapl_cno_trigger_by(evd->cno, evd, call);
 }
 
+/* Takes over completions and tells whoever is to hear of them; lock held. */
+static void take_over(struct dapl_evd *evd, struct dapl_agent_call *call)
+{
+	bool notify = dapl_evd_drain(evd);
+
+	if (evd->satisfied)
+		dapl_evd_wake(evd);
+	if (notify && atomic_load_explicit(&evd->ear, memory_order_relaxed) == DAPL_EAR_CNO)
+		trigger(evd, call);
+}
+
 bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
 {
 	struct dapl_agent_call call = { .func = NULL };
@@ -134,12 +145,7 @@ void dapl_evd_keep(struct dapl_evd *evd)
 	if (!evd->cq)
 		return;
 	pthread_mutex_lock(&evd->lock);
-	if (dapl_evd_drain(evd)) {
-		if (evd->satisfied)
-			dapl_evd_wake(evd);
-		if (atomic_load_explicit(&evd->ear, memory_order_relaxed) == DAPL_EAR_CNO)
-			trigger(evd, &call);
-	}
+	take_over(evd, &call);
 	/* Nothing may stay behind that refers to a slot; what finds no room is beyond qlen anyway.
 	 */
 	while (evd->cq->ops->poll(evd->cq, &wc) > 0) {
@@ -174,9 +180,7 @@ static void look(struct tp_task *task)
 
 	pthread_mutex_lock(&evd->lock);
 	dapl_evd_listen(evd);
-	if (atomic_load_explicit(&evd->ear, memory_order_relaxed) == DAPL_EAR_CNO &&
-	    dapl_evd_drain(evd))
-		trigger(evd, &call);
+	take_over(evd, &call);
 	pthread_mutex_unlock(&evd->lock);
 	dapl_agent_invoke(&call);
 }
@@ -313,8 +317,8 @@ static void evd_delete(struct dapl_evd *evd)
 		ia->dev->transport->cq->destroy(evd->cq);
 	dapl_loop_cancel(ia->loop, &evd->task);
 	discard_events(evd);
-	if (cno && atomic_fetch_sub(&cno->obj.users, 1) == 1)
-		dapl_cno_release_all(cno); /* CNO-31 */
+	if (cno)
+		dapl_cno_evd_gone(cno);
 	dapl_ia_remove(&evd->obj, DAPL_TYPE_EVD);
 	if (evd->wakefd >= 0)
 		close(evd->wakefd);
@@ -382,6 +386,7 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask, DA
 
 DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle)
 {
+	struct dapl_agent_call old_call = { .func = NULL }, call = { .func = NULL };
 	struct dapl_evd *evd = dapl_evd_get(evd_handle);
 	struct dapl_cno *cno = NULL, *old;
 
@@ -394,11 +399,14 @@ DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_han
 		dapl_object_use(&cno->obj);
 	}
 	pthread_mutex_lock(&evd->lock);
-	dapl_evd_drain(evd); /* what arrived before does not trigger the new one (EVD-38) */
+	take_over(evd, &old_call); /* what arrived before does not trigger the new one (EVD-38) */
 	old = evd->cno;
 	evd->cno = cno;
 	dapl_evd_listen(evd);
+	take_over(evd, &call); /* what arrived before the arming is not announced */
 	pthread_mutex_unlock(&evd->lock);
+	dapl_agent_invoke(&old_call);
+	dapl_agent_invoke(&call);
 	if (old)
 		dapl_object_unuse(&old->obj);
 	return DAT_SUCCESS;
@@ -406,16 +414,19 @@ DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_han
 
 static DAT_RETURN set_disabled(DAT_EVD_HANDLE evd_handle, bool disabled)
 {
+	struct dapl_agent_call before = { .func = NULL }, after = { .func = NULL };
 	struct dapl_evd *evd = dapl_evd_get(evd_handle);
 
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	pthread_mutex_lock(&evd->lock);
-	if (evd->disabled && !disabled)
-		dapl_evd_drain(evd); /* EVD-43 */
+	take_over(evd, &before); /* EVD-43 */
 	evd->disabled = disabled;
 	dapl_evd_listen(evd);
+	take_over(evd, &after); /* what arrived before the arming is not announced */
 	pthread_mutex_unlock(&evd->lock);
+	dapl_agent_invoke(&before);
+	dapl_agent_invoke(&after);
 	return DAT_SUCCESS;
 }
 
@@ -472,14 +483,14 @@ DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 }
 
 /* lock held; all or nothing */
-static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen)
+static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen, struct dapl_agent_call *call)
 {
 	uint32_t cqe = evd->cq ? qlen : 0;
 	int err;
 
-	dapl_evd_drain(evd);
 	if (evd->waiter)
 		return DAPL_BAD_STATE(EVD_WAITER);
+	take_over(evd, call);
 	if (qlen < evd->ring.count)
 		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	if (qlen == evd->qlen)
@@ -504,6 +515,7 @@ static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen)
 
 DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT qlen)
 {
+	struct dapl_agent_call call = { .func = NULL };
 	struct dapl_evd *evd = dapl_evd_get(evd_handle);
 	DAT_RETURN rc;
 
@@ -512,7 +524,8 @@ DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT qlen)
 	if (qlen <= 0 || (uint32_t)qlen > evd->obj.ia->attr->max_cqe)
 		return DAPL_BAD_ARG(2);
 	pthread_mutex_lock(&evd->lock);
-	rc = resize(evd, (uint32_t)qlen);
+	rc = resize(evd, (uint32_t)qlen, &call);
 	pthread_mutex_unlock(&evd->lock);
+	dapl_agent_invoke(&call);
 	return rc;
 }
