@@ -195,20 +195,32 @@ static void ia_delete(struct dapl_ia *ia)
 	dapl_object_release(&ia->obj);
 }
 
-static DAT_RETURN make_async(struct dapl_ia *ia, DAT_COUNT qlen)
+static DAT_RETURN make_async(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_evd **evd)
 {
 	if ((uint32_t)qlen > ia->attr->max_cqe)
 		return DAPL_NO_RESOURCE(TEVD);
-	ia->async_evd_own = true;
-	return dapl_evd_new(ia, qlen, NULL, DAT_EVD_ASYNC_FLAG, &ia->async_evd);
+	return dapl_evd_new(ia, qlen, NULL, DAT_EVD_ASYNC_FLAG, evd);
+}
+
+/* The device may have something to say already. */
+static void take_async(struct dapl_ia *ia, struct dapl_evd *evd, bool own)
+{
+	if (!evd)
+		return;
+	dapl_object_use(&evd->obj);
+	pthread_mutex_lock(&ia->lock);
+	ia->async_evd = evd;
+	ia->async_evd_own = own;
+	pthread_mutex_unlock(&ia->lock);
 }
 
 DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
 			DAT_IA_HANDLE *ia_handle)
 {
 	struct dapl_provider *provider;
-	struct dapl_evd *given;
+	struct dapl_evd *evd;
 	struct dapl_ia *ia = NULL;
+	bool own = false;
 	DAT_RETURN rc;
 
 	if (!name || !(provider = dapl_provider_find(name)))
@@ -218,24 +230,23 @@ DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE 
 	if (!ia_handle)
 		return DAPL_BAD_ARG(4);
 	*ia_handle = DAT_HANDLE_NULL;
-	rc = choose_async(provider, *async_evd, qlen, &given);
+	rc = choose_async(provider, *async_evd, qlen, &evd);
 	if (rc)
 		return rc;
 	rc = ia_new(provider, &ia);
 	if (rc)
 		return rc;
-	if (given)
-		ia->async_evd = given;
-	else if (!*async_evd)
-		rc = make_async(ia, qlen);
+	if (!*async_evd) {
+		own = true;
+		rc = make_async(ia, qlen, &evd);
+	}
 	if (rc) {
 		ia_delete(ia);
 		return rc;
 	}
-	if (ia->async_evd)
-		dapl_object_use(&ia->async_evd->obj);
+	take_async(ia, evd, own);
 	dapl_provider_opened(ia);
-	*async_evd = ia->async_evd ? (DAT_EVD_HANDLE)ia->async_evd : DAT_EVD_OUT_OF_SCOPE;
+	*async_evd = evd ? (DAT_EVD_HANDLE)evd : DAT_EVD_OUT_OF_SCOPE;
 	*ia_handle = ia;
 	return DAT_SUCCESS;
 }
@@ -349,10 +360,9 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 		return DAPL_BAD_ARG(2);
 	if (!start_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG))
 		return DAPL_BAD_STATE(IA_IN_USE);
-	dapl_provider_closed(ia);
-	if (ia->async_evd && !ia->async_evd_own)
-		dapl_object_unuse(&ia->async_evd->obj);
+	dapl_provider_closing(ia);
 	close_all(ia);
+	dapl_provider_closed(ia);
 	ia_delete(ia);
 	return DAT_SUCCESS;
 }

@@ -132,6 +132,18 @@ void dapl_provider_opened(struct dapl_ia *ia)
 	pthread_mutex_unlock(&lock);
 }
 
+void dapl_provider_closing(struct dapl_ia *ia)
+{
+	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&ia->lock);
+	if (ia->async_evd && !ia->async_evd_own) {
+		dapl_object_unuse(&ia->async_evd->obj);
+		ia->async_evd = NULL;
+	}
+	pthread_mutex_unlock(&ia->lock);
+	pthread_mutex_unlock(&lock);
+}
+
 void dapl_provider_closed(struct dapl_ia *ia)
 {
 	struct dapl_ia **link;
