@@ -57,7 +57,7 @@ bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp)
 
 	data->sp_handle.psp_handle = sp;
 	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->obj.ia->attr->addr;
-	data->conn_qual = sp->conn_qual;
+	data->conn_qual = dapl_sp_qual(sp);
 	data->cr_handle = cr;
 	data->truncate_flag = cr->truncated ? DAT_TRUE : DAT_FALSE;
 	return dapl_evd_append(sp->evd, &event);

@@ -25,17 +25,24 @@ DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_ev
 			  DAT_CONN_QUAL conn_qual)
 {
 	const struct dapl_cm_ops *cm = ia->dev->transport->cm;
-	int err = cm->listen(ia->dev, conn_qual, sp, &sp->listener);
+	int err;
 
+	/* First: a request may arrive, and end an RSP's listening, before listen has returned. */
+	dapl_object_use(&evd->obj);
+	err = cm->listen(ia->dev, conn_qual, sp, &sp->listener);
+	if (!err)
+		return DAT_SUCCESS;
+	dapl_object_unuse(&evd->obj);
 	if (err == -EADDRNOTAVAIL && !conn_qual)
 		return dapl_fail(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE);
 	if (err == -EINVAL)
 		return DAPL_BAD_ARG(2);
-	if (err)
-		return dapl_status(err, DAT_RESOURCE_DEVICE);
-	sp->conn_qual = conn_qual ? conn_qual : sp->listener->conn_qual;
-	dapl_object_use(&evd->obj);
-	return DAT_SUCCESS;
+	return dapl_status(err, DAT_RESOURCE_DEVICE);
+}
+
+DAT_CONN_QUAL dapl_sp_qual(const struct dapl_sp *sp)
+{
+	return sp->conn_qual ? sp->conn_qual : sp->listener->conn_qual;
 }
 
 void dapl_sp_unlisten(struct dapl_sp *sp)
@@ -190,7 +197,7 @@ DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual
 	rc = psp_new(ia, 0, evd, flags, &psp);
 	if (rc)
 		return rc;
-	*conn_qual = psp->sp.conn_qual;
+	*conn_qual = dapl_sp_qual(&psp->sp);
 	*psp_handle = psp;
 	return DAT_SUCCESS;
 }
@@ -207,7 +214,7 @@ DAT_RETURN dapl_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK mask, DA
 		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
 	*param = (DAT_PSP_PARAM){
 		.ia_handle = dapl_ia_handle(psp->sp.obj.ia),
-		.conn_qual = psp->sp.conn_qual,
+		.conn_qual = dapl_sp_qual(&psp->sp),
 		.evd_handle = psp->sp.evd,
 		.psp_flags = psp->flags,
 	};

@@ -71,13 +71,13 @@ static void announce(struct tp_task *task)
 
 	if (!cr)
 		return;
-	dapl_object_use(&evd->obj);
+	dapl_evd_enter(evd); /* no stream any more, but dat_evd_free need not fail for that */
 	dapl_sp_unlisten(&rsp->sp);
 	if (!fire(rsp->ep, DAPL_EP_REQUEST))
 		cr->ep = rsp->ep ? rsp->ep : dapl_sp_make_ep(rsp->sp.obj.ia);
 	if (!cr->ep || !dapl_cr_announce(cr, &rsp->sp))
 		dapl_cr_discard(cr);
-	dapl_object_unuse(&evd->obj);
+	dapl_evd_leave(evd);
 }
 
 static DAT_RETURN rsp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct dapl_ep *ep,

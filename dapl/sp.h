@@ -14,7 +14,7 @@ struct dapl_sp {
 	struct dapl_object obj;
 	struct tp_listener *listener; /* NULL: not listening any more */
 	struct dapl_evd *evd;
-	DAT_CONN_QUAL conn_qual;
+	DAT_CONN_QUAL conn_qual; /* as given; 0: the transport's choice, PSPs only */
 	/* A request arrived, by the rules of tp_upcalls.conn_request. */
 	int (*arrive)(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req);
 };
@@ -35,10 +35,12 @@ struct dapl_rsp {
 /* The tp_upcalls.conn_request of the core. */
 int dapl_sp_request(void *listener_owner, struct tp_conn *conn, const struct tp_conn_request *req);
 
-/* psp.c and rsp.c share: starts listening; sp->conn_qual 0 asks for any qualifier. */
+/* psp.c and rsp.c share: starts listening; conn_qual 0 asks for any qualifier. */
 DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_evd *evd,
 			  DAT_CONN_QUAL conn_qual);
 void dapl_sp_unlisten(struct dapl_sp *sp);
+/* What it listens on, or did. */
+DAT_CONN_QUAL dapl_sp_qual(const struct dapl_sp *sp);
 /* PSP-9: can the transport listen on it? */
 bool dapl_sp_qual_ok(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
 
