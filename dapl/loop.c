@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -28,7 +29,8 @@ struct dapl_loop {
 	pthread_mutex_t lock; /* everything below; a leaf */
 	pthread_cond_t left;  /* the loop left a callback */
 	pthread_t thread;
-	bool started, stopping, sleeping;
+	atomic_bool started; /* written under lock; then thread is valid */
+	bool stopping, sleeping;
 
 	struct place *places;
 	uint32_t num_places, first_free;
@@ -68,14 +70,13 @@ static void leave(struct dapl_loop *loop)
 
 static void run_tasks(struct dapl_loop *loop)
 {
-	struct tp_task *last = NULL, *task;
+	struct tp_task *task;
+	uint32_t num = 0;
 
-	/* Only what is queued now: a task that posts itself again must not starve the rest. */
+	/* As many as are queued now: a task that posts itself again must not starve the rest. */
 	for (task = loop->tasks; task; task = task->next)
-		last = task;
-	while (last && (task = loop->tasks)) {
-		bool done = task == last;
-
+		num++;
+	while (num-- && (task = loop->tasks)) {
 		loop->tasks = task->next;
 		if (!loop->tasks)
 			loop->tasks_end = &loop->tasks;
@@ -83,8 +84,6 @@ static void run_tasks(struct dapl_loop *loop)
 		enter(loop, task);
 		task->run(task);
 		leave(loop);
-		if (done)
-			break;
 	}
 }
 
