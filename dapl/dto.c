@@ -2,6 +2,7 @@
 #include "dapl/dto.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "dapl/config.h"
@@ -195,7 +196,9 @@ static inline DAT_RETURN post_request(struct dapl_ep *ep, struct tp_wr *wr, DAT_
 	rc = DAT_SUCCESS;
 	if (unlikely(err)) {
 		ep->request.tail--;
-		rc = dapl_status(err, DAT_RESOURCE_TEP);
+		/* -ENOTCONN: the connection is only just being given up or reset (DTO-22). */
+		rc = err == -ENOTCONN ? DAPL_BAD_STATE(EP_UNCONNECTED)
+				      : dapl_status(err, DAT_RESOURCE_TEP);
 	}
 unlock:
 	pthread_mutex_unlock(&ep->lock);

@@ -348,9 +348,10 @@ void dapl_ep_keep_completions(struct dapl_ep *ep)
 		dapl_evd_keep(ep->request_evd);
 }
 
-static void empty(struct dapl_slots *slots)
+/* Gives back all slots but those of what was posted after the transport's queue was emptied. */
+static void empty(struct dapl_slots *slots, uint32_t posted_since)
 {
-	atomic_store_explicit(&slots->head, slots->tail, memory_order_release);
+	atomic_store_explicit(&slots->head, slots->tail - posted_since, memory_order_release);
 }
 
 /* cm_lock held */
@@ -358,6 +359,7 @@ static DAT_RETURN reset(struct dapl_ep *ep)
 {
 	struct dapl_ep_step step;
 	uint8_t state = dapl_ep_state(ep);
+	uint32_t recv, request;
 	DAT_RETURN rc;
 	int err;
 
@@ -372,8 +374,9 @@ static DAT_RETURN reset(struct dapl_ep *ep)
 		return dapl_status(err, DAT_RESOURCE_TEP);
 	dapl_ep_keep_completions(ep);
 	pthread_mutex_lock(&ep->lock);
-	empty(&ep->recv);
-	empty(&ep->request);
+	ep->qp->ops->pending(ep->qp, &recv, &request);
+	empty(&ep->recv, recv);
+	empty(&ep->request, request);
 	ep->cold->addr_known = false;
 	free(ep->cold->private_data);
 	ep->cold->private_data = NULL;

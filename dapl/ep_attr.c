@@ -292,7 +292,7 @@ static DAT_RETURN resize_slots(struct dapl_ep *ep, struct dapl_slots *slots, uin
 	struct dapl_retired *retired;
 	struct dapl_slots bigger;
 
-	if (limit <= slots->size && slots->slot) {
+	if (!limit || (limit <= slots->size && slots->slot)) {
 		slots->limit = limit;
 		return DAT_SUCCESS;
 	}

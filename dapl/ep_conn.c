@@ -71,11 +71,15 @@ void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data
 
 void dapl_ep_learn_addr(struct dapl_ep *ep)
 {
-	struct tp_conn_addr addr;
+	struct tp_conn_addr addr = { .local_qual = 0 };
 
 	cm_of(ep)->addr(ep->conn, &addr);
 	pthread_mutex_lock(&ep->lock);
-	ep->cold->addr = addr;
+	/* The consumer may be reading it (EP-57). */
+	if (memcmp(&ep->cold->addr.remote, &addr.remote, sizeof(addr.remote)))
+		ep->cold->addr.remote = addr.remote;
+	ep->cold->addr.local_qual = addr.local_qual;
+	ep->cold->addr.remote_qual = addr.remote_qual;
 	ep->cold->addr_known = true;
 	pthread_mutex_unlock(&ep->lock);
 }
