@@ -24,7 +24,7 @@ try_dtest() {
 	timeout 60 "$dtest" -P soft-lo -s "$@" >"$scratch/server" 2>&1 &
 	server=$!
 	children="$children $server"
-	wait_listen 45248 $server
+	wait_listen 15828 $server # where it hands the client its parameters
 	result $? "dtest $name: server listens" "$scratch/server" || return
 	timeout 60 "$dtest" -P soft-lo -h 127.0.0.1 "$@" >"$scratch/client" 2>&1
 	result $? "dtest $name: client passes" "$scratch/client" "$scratch/server"
@@ -34,11 +34,12 @@ try_dtest() {
 	result $? "dtest $name: both say so" "$scratch/client" "$scratch/server"
 }
 
-# One run of dapltest's client: NAME ARGUMENT...
+# One run of dapltest's client: NAME -T KIND ARGUMENT...
 client() {
 	name=$1
-	shift
-	timeout 60 "$dapltest" -s 127.0.0.1 -D soft-lo "$@" >"$scratch/client" 2>&1
+	kind=$3
+	shift 3
+	timeout 60 "$dapltest" -T "$kind" -s 127.0.0.1 -D soft-lo "$@" >"$scratch/client" 2>&1
 	status=$?
 	# Its exit status tells nothing of the test's outcome; its words do.
 	grep -qiE 'fail|error|mismatch|wrong' "$scratch/client" && status=1
@@ -53,8 +54,8 @@ try_dtest "64 KiB, burst of 20" -b 65536 -B 20
 timeout 300 "$dapltest" -T S -D soft-lo >"$scratch/server" 2>&1 &
 server=$!
 children="$children $server"
-wait_listen 45278 $server
-result $? "dapltest -T S: server listens" "$scratch/server"
+wait_line Ready "$scratch/server" $server
+result $? "dapltest -T S: server is ready" "$scratch/server"
 
 client "-T T, 1 thread, 1 endpoint, SR, -V" -T T -V -i 500 -t 1 -w 1 client SR 4096 server SR 4096
 client "-T T, 1 thread, 4 endpoints, SR, -V" -T T -V -i 200 -t 1 -w 4 client SR 4096 server SR 4096

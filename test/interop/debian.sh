@@ -72,3 +72,14 @@ wait_listen() {
 		sleep 0.05
 	done
 }
+
+# wait_line WORD FILE PID: until PID has written WORD to FILE, at most 20 s.
+wait_line() {
+	tries=0
+	while ! grep -q "$1" "$2"; do
+		kill -0 "$3" 2>/dev/null || return 1
+		tries=$((tries + 1))
+		[ $tries -lt 400 ] || return 1
+		sleep 0.05
+	done
+}
