@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * udapl-bench: latency and bandwidth of the provider beside plain TCP, in one run on the same two processors,
- * as ratios. Absolute times drift on shared machines; the ratio of neighbouring rounds does not.
+ * udapl-bench: latency and bandwidth of the provider beside plain TCP, in one run on the same two
+ * processors, as ratios. Absolute times drift on shared machines; the ratio of neighbouring rounds
+ * does not.
  *
  *   udapl-bench [IA [ROUNDS]]
  */
@@ -85,9 +86,11 @@ static void meet(int control)
 		bench_die("the other end is gone");
 }
 
-static void print_case(const struct bench_case *bc, double *dat, double *tcp, double *ratio, int rounds)
+static void print_case(const struct bench_case *bc, double *dat, double *tcp, double *ratio,
+		       int rounds)
 {
-	double d = median(dat, rounds), t = median(tcp, rounds), low, high, r = median(ratio, rounds);
+	double d = median(dat, rounds), t = median(tcp, rounds), low, high,
+	       r = median(ratio, rounds);
 	const char *unit = bc->stream ? "MB/s" : "us";
 
 	low = ratio[0];
@@ -104,9 +107,9 @@ static void print_case(const struct bench_case *bc, double *dat, double *tcp, do
 	}
 	printf("%-10s %8zu  %-8s %10.2f %10.2f %-5s %6.2f  [%.2f..%.2f]\n",
 	       bc->op == BENCH_SEND ? "send" : "RDMA write", bc->size,
-	       bc->stream  ? "stream" :
-	       bc->waiting ? "waiting" :
-			     "polling",
+	       bc->stream    ? "stream"
+	       : bc->waiting ? "waiting"
+			     : "polling",
 	       d, t, unit, r, low, high);
 	fflush(stdout);
 }
@@ -153,8 +156,8 @@ int main(int argc, char **argv)
 		bench_die("1 to %d rounds", MAX_ROUNDS);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		bench_die("socketpair: %s", strerror(errno));
-	printf("%-10s %8s  %-8s %10s %10s %-5s %6s  %s\n", "operation", "bytes", "mode", ia, "TCP", "unit",
-	       "ratio", "range");
+	printf("%-10s %8s  %-8s %10s %10s %-5s %6s  %s\n", "operation", "bytes", "mode", ia, "TCP",
+	       "unit", "ratio", "range");
 	fflush(stdout);
 	child = fork();
 	if (child < 0)

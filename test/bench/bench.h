@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum bench_op { BENCH_SEND, BENCH_WRITE };
+enum bench_op {
+	BENCH_SEND,
+	BENCH_WRITE
+};
 
 struct bench_case {
 	enum bench_op op;
@@ -24,8 +27,8 @@ double bench_now(void);
 __attribute__((noreturn, format(printf, 1, 2))) void bench_die(const char *fmt, ...);
 
 /*
- * The two ends. control is a connected stream socket between the processes, used outside the measured part
- * only. run returns the seconds the round took; the figure of the active end counts.
+ * The two ends. control is a connected stream socket between the processes, used outside the
+ * measured part only. run returns the seconds the round took; the figure of the active end counts.
  */
 struct bench_dat;
 struct bench_dat *bench_dat_open(const char *ia_name, bool active, int control);

@@ -107,8 +107,8 @@ static void make_memory(struct bench_dat *dat)
 	memset(dat->buffer, 0, 2 * BENCH_MAX_SIZE);
 	region.for_va = dat->buffer;
 	must(dat_lmr_create(dat->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * BENCH_MAX_SIZE, dat->pz,
-			    DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &dat->lmr, &dat->context, &rmr, NULL,
-			    NULL),
+			    DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &dat->lmr, &dat->context, &rmr,
+			    NULL, NULL),
 	     "dat_lmr_create");
 	dat->peer.context = rmr;
 	dat->peer.addr = (DAT_VADDR)(uintptr_t)(dat->buffer + BENCH_MAX_SIZE);
@@ -143,7 +143,8 @@ static void connect_passive(struct bench_dat *dat, int control, const struct rem
 	if (write(control, &told, sizeof(told)) != (ssize_t)sizeof(told))
 		bench_die("control: %s", strerror(errno));
 	event_of(cr_evd, true, &event);
-	must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, dat->ep, 0, NULL), "accept");
+	must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, dat->ep, 0, NULL),
+	     "accept");
 	event_of(dat->conn, true, &event);
 	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
 		bench_die("passive: event 0x%x", event.event_number);
@@ -157,8 +158,8 @@ static void connect_active(struct bench_dat *dat, DAT_CONN_QUAL qual)
 	DAT_IA_ATTR attr;
 
 	must(dat_ia_query(dat->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query");
-	must(dat_ep_connect(dat->ep, attr.ia_address_ptr, qual, SECONDS, 0, NULL, DAT_QOS_BEST_EFFORT,
-			    DAT_CONNECT_DEFAULT_FLAG),
+	must(dat_ep_connect(dat->ep, attr.ia_address_ptr, qual, SECONDS, 0, NULL,
+			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 	     "dat_ep_connect");
 	event_of(dat->conn, true, &event);
 	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
@@ -173,8 +174,10 @@ struct bench_dat *bench_dat_open(const char *ia_name, bool active, int control)
 	must(dat_ia_open((char *)ia_name, 8, &dat->async, &dat->ia), "dat_ia_open");
 	must(dat_pz_create(dat->ia, &dat->pz), "dat_pz_create");
 	must(dat_evd_create(dat->ia, DEPTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &dat->recv), "evd");
-	must(dat_evd_create(dat->ia, DEPTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &dat->request), "evd");
-	must(dat_evd_create(dat->ia, 4, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &dat->conn), "evd");
+	must(dat_evd_create(dat->ia, DEPTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &dat->request),
+	     "evd");
+	must(dat_evd_create(dat->ia, 4, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &dat->conn),
+	     "evd");
 	make_memory(dat);
 	make_ep(dat);
 	mine = dat->peer;
@@ -204,12 +207,13 @@ void bench_dat_close(struct bench_dat *dat)
 static void ping(struct bench_dat *dat, const struct bench_case *bc, unsigned char value)
 {
 	bool signal = ++dat->posted == SIGNAL;
-	DAT_COMPLETION_FLAGS flags = signal ? DAT_COMPLETION_DEFAULT_FLAG :
-					      DAT_COMPLETION_SUPPRESS_FLAG;
+	DAT_COMPLETION_FLAGS flags =
+		signal ? DAT_COMPLETION_DEFAULT_FLAG : DAT_COMPLETION_SUPPRESS_FLAG;
 
 	if (bc->op == BENCH_WRITE) {
 		dat->buffer[bc->size - 1] = (char)value;
-		/* Sleeping for a write needs a message behind it: a write makes no event at its target. */
+		/* Sleeping for a write needs a message behind it: a write makes no event at its
+		 * target. */
 		post_write(dat, bc->size, bc->waiting ? DAT_COMPLETION_SUPPRESS_FLAG : flags);
 		if (bc->waiting)
 			post_send(dat, 0, flags);
