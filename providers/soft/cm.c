@@ -103,11 +103,9 @@ static enum tp_conn_event failure(int err)
 	case ENETUNREACH:
 	case EHOSTDOWN:
 	case ENETDOWN:
-	case ENONET:
 	case ETIMEDOUT:
 	case EADDRNOTAVAIL:
-	case EINVAL: /* from the loopback address to another host */
-	case EACCES:
+	case EACCES: /* a broadcast address, or a local firewall */
 	case EPERM:
 		return TP_CONN_UNREACHABLE;
 	default:
@@ -744,13 +742,13 @@ static int cm_connect(struct tp_qp *base, const struct tp_connect *param, void *
 	conn->qp = qp;
 	conn->base.owner = owner;
 	conn->revision = (uint8_t)soft_config.mpa_revision;
-	conn->remote_qual_wanted = conn->remote_qual = param->conn_qual;
+	/* Nobody listens on what TCP cannot express, nor on 0: port 0 gives the same answer. */
+	conn->remote_qual_wanted = param->conn_qual > UINT16_MAX ? 0 : param->conn_qual;
+	conn->remote_qual = param->conn_qual;
 	soft_addr_copy(&conn->remote_wanted, param->remote);
 	conn->remote = conn->remote_wanted;
 	build_request(conn, param->private_data, param->private_data_len);
-	rc = -EAFNOSUPPORT;
-	if (param->remote->sa_family == dev->addr.ss_family)
-		rc = param->conn_qual > UINT16_MAX ? -ECONNREFUSED : start_link(conn);
+	rc = start_link(conn);
 	if (rc)
 		goto failed;
 	*out = &conn->base;

@@ -37,8 +37,9 @@ struct soft_link_class {
 	 */
 	int (*accept)(struct soft_dev *dev, int fd, struct soft_link **link);
 	/*
-	 * Starts to connect from local to qual of remote without waiting. 0: *link gets writable
-	 * once the outcome is known and started() tells it. Else the reason, known at once.
+	 * Starts to connect from local to qual of remote without waiting. 0: *link gets ready for output once
+	 * the outcome is known, and started() tells it. -EAFNOSUPPORT, -EADDRNOTAVAIL, -ENETUNREACH, or out
+	 * of something: it was not even started.
 	 */
 	int (*connect)(struct soft_dev *dev, const struct sockaddr_storage *local,
 		       const struct sockaddr *remote, uint64_t qual, struct soft_link **link);
@@ -72,6 +73,7 @@ struct soft_link {
 	struct tp_watch watch;
 	struct tp_timer timer;
 	bool watched;
+	int start_err; /* of connect, for started */
 	void (*ready)(struct soft_link *link, uint32_t events);
 	void (*expired)(struct soft_link *link);
 	void *owner;

@@ -117,30 +117,58 @@ static int tcp_accept(struct soft_dev *dev, int listen_fd, struct soft_link **li
 	return 0;
 }
 
+/* Why a connect did not start; 0 for what is rather its outcome, though it is known at once. */
+static int not_started(int err)
+{
+	switch (err) {
+	case EINVAL: /* from the loopback address to another host */
+	case ENETUNREACH:
+	case ENETDOWN:
+		return -ENETUNREACH;
+	case EADDRNOTAVAIL: /* no port left */
+	case EAGAIN:
+		return -EADDRNOTAVAIL;
+	case EAFNOSUPPORT:
+	case ENOMEM:
+	case ENOBUFS:
+		return -err;
+	default:
+		return 0;
+	}
+}
+
 static int tcp_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
 		       const struct sockaddr *remote, uint64_t qual, struct soft_link **link)
 {
-	struct sockaddr_storage to = { 0 };
-	int fd, rc;
+	struct sockaddr_storage to;
+	int fd, rc, outcome = 0;
 
 	if (remote->sa_family != local->ss_family)
 		return -EAFNOSUPPORT;
-	memcpy(&to, remote, addr_len(remote));
+	soft_addr_copy(&to, remote);
 	set_port(&to, (uint16_t)qual);
 	fd = socket(local->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
 	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
-	if (bind(fd, (const struct sockaddr *)local, addr_len(local)) ||
-	    (connect(fd, (struct sockaddr *)&to, addr_len(&to)) && errno != EINPROGRESS)) {
+	if (bind(fd, (const struct sockaddr *)local, addr_len(local))) {
 		rc = -errno;
 		goto close_fd;
 	}
-	*link = link_alloc(dev, fd);
-	if (*link)
-		return 0;
+	if (connect(fd, (struct sockaddr *)&to, addr_len(&to)) && errno != EINPROGRESS) {
+		outcome = -errno;
+		rc = not_started(errno);
+		if (rc)
+			goto close_fd;
+	}
 	rc = -ENOMEM;
+	*link = link_alloc(dev, fd);
+	if (!*link)
+		goto close_fd;
+	(*link)->start_err = outcome;
+	return 0;
+
 close_fd:
 	close(fd);
 	return rc;
@@ -152,6 +180,8 @@ static int tcp_started(struct soft_link *link)
 	socklen_t len = sizeof(int), local_len = sizeof(local), remote_len = sizeof(remote);
 	int err = 0;
 
+	if (link->start_err)
+		return link->start_err;
 	if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &err, &len))
 		return -errno;
 	if (err)

@@ -1,0 +1,692 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The software engine: connections, transfers and their order, through dapl/transport.h. */
+#include "test/unit/soft_util.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "test/unit/soft_loop.h"
+
+static const struct dapl_transport *const t = &dapl_module_transport;
+
+#define BIG (3u << 20)
+
+static struct node left, right;
+static uint8_t *out, *in; /* BIG each, on the left and on the right */
+static struct tp_mr *out_mr, *in_mr;
+static unsigned fds_before;
+
+static int set_up(void **state)
+{
+	(void)state;
+	fds_before = count_fds();
+	node_open(&left, "lo");
+	node_open(&right, "");
+	out = malloc(BIG);
+	in = malloc(BIG);
+	out_mr = reg(&left, out, BIG, FULL);
+	in_mr = reg(&right, in, BIG, FULL);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	dereg(out_mr);
+	dereg(in_mr);
+	node_close(&left);
+	node_close(&right);
+	free(out);
+	free(in);
+	assert_int_equal(count_fds(), fds_before);
+	return 0;
+}
+
+static void pair(struct end *a, struct end *b, const struct end_options *options)
+{
+	end_create(a, &left, options);
+	end_create(b, &right, options);
+	ends_connect(a, b);
+}
+
+static void unpair(struct end *a, struct end *b)
+{
+	end_destroy(a);
+	end_destroy(b);
+}
+
+/* ---- Connections ---- */
+
+static void connect_and_disconnect(void **state)
+{
+	static const uint32_t sizes[] = { 0, 1, 508 };
+	struct tp_conn_addr at_left, at_right;
+	uint8_t data[MAX_DATA];
+	struct event *event;
+	struct end a, b;
+
+	(void)state;
+	fill(data, sizeof(data), 5);
+	end_create(&a, &left, NULL);
+	end_create(&b, &right, NULL);
+	for (unsigned i = 0; i < 3; i++) {
+		end_connect(&a, &right, data, sizes[i]);
+		b.conn = node_request(&right);
+		assert_int_equal(right.data_len, sizes[i]);
+		assert_true(filled(right.data, sizes[i], 5));
+		assert_int_equal(t->cm->accept(b.conn, b.qp, data, sizes[2 - i], &b), 0);
+		event = end_event(&a, TP_CONN_ESTABLISHED);
+		assert_int_equal(event->len, sizes[2 - i]);
+		assert_true(filled(event->data, event->len, 5));
+		assert_int_equal(end_event(&b, TP_CONN_ESTABLISHED)->len, 0);
+		t->cm->addr(a.conn, &at_left);
+		t->cm->addr(b.conn, &at_right);
+		assert_int_equal(at_left.local_qual, at_right.remote_qual);
+		assert_int_equal(at_left.remote_qual, right.listener->conn_qual);
+		assert_int_equal(at_right.local_qual, right.listener->conn_qual);
+		t->cm->disconnect(i & 1 ? a.conn : b.conn, false);
+		end_event(i & 1 ? &b : &a, TP_CONN_DISCONNECTED);
+		end_quiet(&a, 20);
+		end_quiet(&b, 20);
+		end_reset(&a);
+		end_reset(&b);
+	}
+	unpair(&a, &b);
+}
+
+static void refusals(void **state)
+{
+	struct tp_device_attr attr;
+	struct tp_connect param = { 0 };
+	struct tp_listener *other;
+	struct event *event;
+	struct end a;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	/* The program rejects. */
+	end_connect(&a, &right, "why", 3);
+	assert_int_equal(t->cm->reject(node_request(&right), "no such thing", 13), 0);
+	event = end_event(&a, TP_CONN_REJECTED);
+	assert_int_equal(event->len, 13);
+	assert_memory_equal(event->data, "no such thing", 13);
+	end_reset(&a);
+	/* The core refuses. */
+	right.refuse = -ENOSPC;
+	end_connect(&a, &right, NULL, 0);
+	end_event(&a, TP_CONN_REFUSED);
+	end_reset(&a);
+	right.refuse = 0;
+	/* Nobody answers, and the device goes. */
+	end_connect(&a, &right, NULL, 0);
+	t->cm->release(node_request(&right));
+	end_event(&a, TP_CONN_REFUSED);
+	end_reset(&a);
+	/* Nobody listens. */
+	assert_int_equal(t->cm->listen(right.dev, 0, &right, &other), 0);
+	t->device->query(right.dev, &attr);
+	param.remote = (struct sockaddr *)&attr.addr;
+	param.conn_qual = other->conn_qual;
+	assert_int_equal(t->cm->listen(left.dev, other->conn_qual, &left, &other), -EADDRINUSE);
+	t->cm->unlisten(other);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(t->cm->connect(a.qp, &param, &a, &a.conn), 0);
+		end_event(&a, TP_CONN_REFUSED);
+		end_reset(&a);
+		param.conn_qual = i ? 0 : 1ull << 40;
+	}
+	end_destroy(&a);
+}
+
+static void aborted_attempts(void **state)
+{
+	struct end a, b;
+	struct tp_wc wc;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	end_create(&b, &right, NULL);
+	for (int i = 0; i < 20; i++) {
+		post_recv(&a, 77, out, 8, out_mr);
+		end_connect(&a, &right, NULL, 0);
+		b.conn = node_request(&right);
+		t->cm->disconnect(a.conn, i & 1);
+		/* Flushed before it returns, and no event. */
+		assert_wc(take_wc(a.recv_cq), 77, FLUSHED);
+		assert_int_equal(t->cm->accept(b.conn, b.qp, NULL, 0, &b), 0);
+		end_event(&b, TP_CONN_BROKEN);
+		end_quiet(&a, 1);
+		end_reset(&a);
+		end_reset(&b);
+	}
+	assert_false(try_wc(a.recv_cq, &wc));
+	unpair(&a, &b);
+}
+
+static void both_disconnect(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	end_create(&b, &right, NULL);
+	for (int i = 0; i < 50; i++) {
+		ends_connect(&a, &b);
+		t->cm->disconnect(a.conn, false);
+		t->cm->disconnect(b.conn, false);
+		end_reset(&a);
+		end_reset(&b);
+		/* The second one's own call may have been too late for its event. */
+		a.next_event = a.num_events;
+		b.next_event = b.num_events;
+	}
+	unpair(&a, &b);
+}
+
+/* ---- Transfers ---- */
+
+static const uint32_t sizes[] = { 0,	 1,	3,     8,     63,     64,	65,
+				  255,	 256,	257,   4000,  4048,   4060,	4064,
+				  4065,	 4068,	4096,  8192,  60000,  65455,	65456,
+				  65457, 65460, 65461, 65536, 131072, 1u << 20, BIG - 7 };
+#define NUM_SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static void sends(bool waiting)
+{
+	struct end a, b;
+	struct tp_wc wc;
+
+	pair(&a, &b, NULL);
+	for (unsigned i = 0; i < NUM_SIZES; i++) {
+		fill(out, sizes[i], i);
+		memset(in, 0, sizes[i] + 1);
+		post_recv(&b, i, in, sizes[i] + 7, in_mr);
+		post_send(&a, 100 + i, out, sizes[i], out_mr,
+			  TP_WR_SIGNALED | (i & 1 ? TP_WR_SOLICITED : 0));
+		wc = waiting ? wait_wc(&b, b.recv_cq) : take_wc(b.recv_cq);
+		assert_wc(wc, i, SUCCESS);
+		assert_int_equal(wc.byte_len, sizes[i]);
+		assert_int_equal(wc.flags, TP_WC_RECV | (i & 1 ? TP_WC_SOLICITED : 0));
+		assert_true(filled(in, sizes[i], i));
+		assert_wc(waiting ? wait_wc(&a, a.send_cq) : take_wc(a.send_cq), 100 + i, SUCCESS);
+	}
+	unpair(&a, &b);
+}
+
+static void sends_polling(void **state)
+{
+	(void)state;
+	sends(false);
+}
+
+static void sends_waiting(void **state)
+{
+	(void)state;
+	sends(true);
+}
+
+static void sends_without_crc(void **state)
+{
+	(void)state;
+	soft_config.crc = 0;
+	sends(false);
+	soft_config.crc = 1;
+}
+
+static void sends_in_small_fpdus(void **state)
+{
+	(void)state;
+	soft_config.fpdu = 1448;
+	sends(false);
+	soft_config.fpdu = 200;
+	sends(false);
+	soft_config.fpdu = 0;
+}
+
+static void rdma(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	pair(&a, &b, NULL);
+	for (unsigned i = 0; i < NUM_SIZES; i++) {
+		fill(out, sizes[i], i);
+		memset(in, 0, sizes[i] + 9);
+		post_rdma(&a, TP_RDMA_WRITE, i, out, sizes[i], out_mr, in + 5, in_mr->rkey,
+			  TP_WR_SIGNALED);
+		assert_wc(take_wc(a.send_cq), i, SUCCESS);
+		/* A read behind the write returns what it wrote (DTO-68); the target calls nothing.
+		 */
+		memset(out, 0, sizes[i] + 1);
+		post_rdma(&a, TP_RDMA_READ, i, out + 1, sizes[i], out_mr, in + 5, in_mr->rkey,
+			  TP_WR_SIGNALED);
+		assert_wc(take_wc(a.send_cq), i, SUCCESS);
+		assert_true(filled(in + 5, sizes[i], i));
+		assert_true(filled(out + 1, sizes[i], i));
+		assert_int_equal(in[sizes[i] + 5], 0);
+	}
+	unpair(&a, &b);
+}
+
+static void segments(void **state)
+{
+	struct end a, b;
+	struct tp_sge sge[4] = { { (uintptr_t)out, 100, out_mr->lkey },
+				 { 0xdead, 0, 12345 }, /* names nothing: not looked at (DTO-10) */
+				 { (uintptr_t)out + 1000, 70000, out_mr->lkey },
+				 { (uintptr_t)out + 90000, 1, out_mr->lkey } };
+	struct tp_sge sink[2] = { { (uintptr_t)in, 5000, in_mr->lkey },
+				  { (uintptr_t)in + 200000, 70000, in_mr->lkey } };
+	struct tp_wr wr = {
+		.wr_id = 1, .flags = TP_WR_SIGNALED, .sge = sge, .num_sge = 4, .length = 70101
+	};
+	struct tp_wc wc;
+
+	(void)state;
+	pair(&a, &b, NULL);
+	fill(out, BIG, 3);
+	assert_int_equal(b.qp->ops->post_recv(b.qp, 9, sink, 2), 0);
+	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+	wc = take_wc(b.recv_cq);
+	assert_wc(wc, 9, SUCCESS);
+	assert_int_equal(wc.byte_len, 70101);
+	assert_memory_equal(in, out, 100);
+	assert_memory_equal(in + 100, out + 1000, 4900);
+	assert_memory_equal(in + 200000, out + 5900, 65100);
+	assert_int_equal(in[200000 + 65100], out[90000]);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	/* A read into several segments; less than they hold. */
+	fill(in, BIG, 99);
+	wr.opcode = TP_RDMA_READ;
+	wr.remote_addr = (uintptr_t)in;
+	wr.rkey = in_mr->rkey;
+	wr.length = 70000;
+	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	assert_memory_equal(in, out, 100);
+	assert_memory_equal(in + 100, out + 1000, 69900);
+	unpair(&a, &b);
+}
+
+/* DTO-47: who sees the last byte sees all. */
+static void last_byte_last(void **state)
+{
+	static const uint32_t len[] = { 1, 7, 8, 64, 72, 3000, 5000, 66000, 200001 };
+	uint64_t limit;
+	struct end a, b;
+
+	(void)state;
+	pair(&a, &b, NULL);
+	for (unsigned round = 1; round <= 40; round++) {
+		uint32_t n = len[round % 9];
+
+		memset(out, (int)round, n);
+		post_rdma(&a, TP_RDMA_WRITE, round, out, n, out_mr, in, in_mr->rkey,
+			  TP_WR_SIGNALED);
+		limit = now_ms() + DEADLINE_MS;
+		while (__atomic_load_n(&in[n - 1], __ATOMIC_ACQUIRE) != round)
+			assert_true(now_ms() < limit);
+		for (uint32_t i = 0; i < n; i++)
+			assert_int_equal(in[i], round);
+		assert_wc(take_wc(a.send_cq), round, SUCCESS);
+	}
+	unpair(&a, &b);
+}
+
+/* ---- Order ---- */
+
+static void order_and_suppression(void **state)
+{
+	static const struct end_options options = { 64, 4, 2, 8, true };
+	struct end a, b;
+	struct tp_wc wc;
+
+	(void)state;
+	pair(&a, &b, &options);
+	/* More reads than the peer takes (2), among writes and sends, some without completion. */
+	for (unsigned i = 0; i < 16; i++)
+		post_recv(&b, i, in + i * 64, 64, in_mr);
+	for (unsigned i = 0; i < 16; i++) {
+		post_rdma(&a, TP_RDMA_READ, 100 + 3 * i, out + 8192 * i, 8192, out_mr, in + 1000000,
+			  in_mr->rkey, TP_WR_SIGNALED);
+		post_rdma(&a, TP_RDMA_WRITE, 101 + 3 * i, out, 64, out_mr, in + 2000000,
+			  in_mr->rkey, 0);
+		post_send(&a, 102 + 3 * i, out, 16, out_mr,
+			  TP_WR_SIGNALED | (i % 4 ? 0 : TP_WR_FENCE));
+	}
+	for (unsigned i = 0; i < 16; i++) {
+		assert_wc(take_wc(a.send_cq), 100 + 3 * i, SUCCESS);
+		assert_wc(take_wc(a.send_cq), 102 + 3 * i, SUCCESS);
+		assert_wc(take_wc(b.recv_cq), i, SUCCESS);
+	}
+	assert_false(try_wc(a.send_cq, &wc));
+	unpair(&a, &b);
+}
+
+/* DTO-69, DTO-70: a fence holds a request back until earlier reads are done. */
+static void fence(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	pair(&a, &b, NULL);
+	for (unsigned i = 0; i < 30; i++) {
+		fill(in, 1 << 20, i);
+		memset(out, 0, 1 << 20);
+		post_recv(&b, 5, in + (1 << 20), 1 << 20, in_mr);
+		post_rdma(&a, TP_RDMA_READ, 1, out, 1 << 20, out_mr, in, in_mr->rkey,
+			  TP_WR_SIGNALED);
+		post_send(&a, 2, out, 1 << 20, out_mr, TP_WR_SIGNALED | TP_WR_FENCE);
+		assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+		assert_wc(take_wc(a.send_cq), 2, SUCCESS);
+		assert_wc(take_wc(b.recv_cq), 5, SUCCESS);
+		assert_true(filled(in + (1 << 20), 1 << 20, i));
+	}
+	unpair(&a, &b);
+}
+
+/* EP-77: a peer that takes no reads at all. */
+static void no_reads(void **state)
+{
+	static const struct end_options options = { 16, 4, 0, 4, false };
+	struct end a, b;
+
+	(void)state;
+	pair(&a, &b, &options);
+	post_rdma(&a, TP_RDMA_READ, 1, out, 8, out_mr, in, in_mr->rkey, 0);
+	assert_wc(take_wc(a.send_cq), 1, REMOTE_RESPONDER);
+	end_event(&a, TP_CONN_BROKEN);
+	end_event(&b, TP_CONN_BROKEN);
+	unpair(&a, &b);
+}
+
+/* ---- Sends without a Receive (DTO-90) ---- */
+
+static void late_receives(void **state)
+{
+	static const struct end_options options = { 64, 4, 4, 4, false };
+	struct end a, b;
+	struct tp_wc wc;
+
+	(void)state;
+	pair(&a, &b, &options);
+	fill(out, BIG, 1);
+	for (unsigned i = 0; i < 20; i++)
+		post_send(&a, i, out + i * 1000, 1000 * i, out_mr, TP_WR_SIGNALED);
+	/* They are kept aside: a read behind them is answered, and one of the other side as well.
+	 */
+	post_rdma(&a, TP_RDMA_READ, 50, out + 1000000, 100000, out_mr, in, in_mr->rkey,
+		  TP_WR_SIGNALED);
+	for (unsigned i = 0; i < 20; i++)
+		assert_wc(take_wc(a.send_cq), i, SUCCESS);
+	assert_wc(take_wc(a.send_cq), 50, SUCCESS);
+	post_rdma(&b, TP_RDMA_READ, 51, in + 1000000, 100000, in_mr, out, out_mr->rkey,
+		  TP_WR_SIGNALED);
+	assert_wc(take_wc(b.send_cq), 51, SUCCESS);
+	assert_false(try_wc(b.recv_cq, &wc));
+	for (unsigned i = 0; i < 20; i++) {
+		post_recv(&b, i, in, 20000, in_mr);
+		wc = take_wc(b.recv_cq);
+		assert_wc(wc, i, SUCCESS);
+		assert_int_equal(wc.byte_len, 1000 * i);
+		assert_memory_equal(in, out + i * 1000, 1000 * i);
+	}
+	unpair(&a, &b);
+}
+
+/* More than is kept: the sender stalls, and goes on once there are Receives. */
+static void backpressure(void **state)
+{
+	static const struct end_options options = { 64, 4, 4, 4, false };
+	struct end a, b;
+	uint32_t recvs, sends_left;
+
+	(void)state;
+	soft_config.held_bytes = 100000;
+	pair(&a, &b, &options);
+	fill(out, BIG, 9);
+	for (unsigned i = 0; i < 60; i++)
+		post_send(&a, i, out, BIG / 2, out_mr, TP_WR_SIGNALED);
+	pause_ms(100);
+	a.qp->ops->pending(a.qp, &recvs, &sends_left);
+	assert_true(sends_left > 30);
+	for (unsigned i = 0; i < 60; i++) {
+		memset(in, 0, BIG / 2);
+		post_recv(&b, i, in, BIG, in_mr);
+		assert_wc(take_wc(b.recv_cq), i, SUCCESS);
+		assert_true(filled(in, BIG / 2, 9));
+		assert_wc(take_wc(a.send_cq), i, SUCCESS);
+	}
+	soft_config.held_bytes = 256 << 10;
+	unpair(&a, &b);
+}
+
+static void stalled_and_hung_up(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	soft_config.held_bytes = 0;
+	for (int polling = 0; polling < 2; polling++) {
+		struct tp_wc wc;
+		uint64_t limit = now_ms() + DEADLINE_MS;
+
+		pair(&a, &b, NULL);
+		post_send(&a, 1, out, 8, out_mr, 0);
+		if (polling)
+			for (int i = 0; i < 1000; i++)
+				try_wc(b.recv_cq, &wc);
+		else
+			pause_ms(20);
+		t->cm->disconnect(a.conn, false);
+		while (polling && b.num_events == 1 && now_ms() < limit)
+			try_wc(b.recv_cq, &wc);
+		end_event(&b, TP_CONN_DISCONNECTED);
+		unpair(&a, &b);
+	}
+	soft_config.held_bytes = 256 << 10;
+}
+
+/* ---- Ends ---- */
+
+/* FL-1 to FL-4: everything completes once, in order, finished ones first. */
+static void flush_order(void **state)
+{
+	static const struct end_options options = { 32, 4, 4, 4, false };
+	struct end a, b;
+	struct tp_wc wc;
+	bool failed;
+
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		bool active = round & 1;
+
+		pair(&a, &b, &options);
+		for (unsigned i = 0; i < 20; i++)
+			post_recv(&a, i, out, 8, out_mr);
+		for (unsigned i = 0; i < 20; i++)
+			post_rdma(&a, i % 5 == 4 ? TP_RDMA_READ : TP_RDMA_WRITE, i, out, 1 << 20,
+				  out_mr, in, in_mr->rkey, TP_WR_SIGNALED);
+		t->cm->disconnect(active ? a.conn : b.conn, false);
+		end_event(active ? &b : &a, TP_CONN_DISCONNECTED);
+		failed = false;
+		for (unsigned i = 0; i < 20; i++) {
+			assert_true(try_wc(a.send_cq, &wc));
+			assert_int_equal(wc.wr_id, i);
+			assert_true(wc.status == TP_WC_FLUSHED ||
+				    (wc.status == TP_WC_SUCCESS && !failed));
+			failed |= wc.status != TP_WC_SUCCESS;
+		}
+		for (unsigned i = 0; i < 20; i++) {
+			assert_true(try_wc(a.recv_cq, &wc));
+			assert_wc(wc, i, FLUSHED);
+		}
+		/* FL-8: posts to a QP in error are flushed in their turn, also unsignaled ones. */
+		post_recv(&a, 40, out, 8, out_mr);
+		post_send(&a, 41, out, 8, out_mr, 0);
+		assert_wc(take_wc(a.recv_cq), 40, FLUSHED);
+		assert_wc(take_wc(a.send_cq), 41, FLUSHED);
+		assert_false(try_wc(a.send_cq, &wc) || try_wc(a.recv_cq, &wc));
+		unpair(&a, &b);
+	}
+}
+
+/* FL-13: what was sent before the disconnect is received. */
+static void data_before_the_end(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		pair(&a, &b, NULL);
+		fill(out, 300000, (unsigned)round);
+		for (unsigned i = 0; i < 8; i++)
+			post_recv(&b, i, in + i * 300000, 300000, in_mr);
+		for (unsigned i = 0; i < 8; i++)
+			post_send(&a, i, out, 300000, out_mr, TP_WR_SIGNALED);
+		/* Graceful: all are processed first (EP-95). */
+		t->cm->disconnect(a.conn, true);
+		for (unsigned i = 0; i < 8; i++) {
+			assert_wc(take_wc(b.recv_cq), i, SUCCESS);
+			assert_true(filled(in + i * 300000, 300000, (unsigned)round));
+		}
+		end_event(&a, TP_CONN_DISCONNECTED);
+		end_event(&b, TP_CONN_DISCONNECTED);
+		for (unsigned i = 0; i < 8; i++)
+			assert_wc(take_wc(a.send_cq), i, SUCCESS);
+		unpair(&a, &b);
+	}
+}
+
+static void graceful_with_reads(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	pair(&a, &b, NULL);
+	for (unsigned i = 0; i < 10; i++)
+		post_rdma(&a, TP_RDMA_READ, i, out, BIG / 2, out_mr, in, in_mr->rkey,
+			  TP_WR_SIGNALED);
+	post_recv(&a, 30, out, 8, out_mr);
+	t->cm->disconnect(a.conn, true);
+	for (unsigned i = 0; i < 10; i++)
+		assert_wc(take_wc(a.send_cq), i, SUCCESS);
+	end_event(&a, TP_CONN_DISCONNECTED);
+	assert_wc(take_wc(a.recv_cq), 30, FLUSHED);
+	end_event(&b, TP_CONN_DISCONNECTED);
+	/* Graceful that cannot end, ended abruptly. */
+	end_reset(&a);
+	end_reset(&b);
+	soft_config.held_bytes = 0;
+	ends_connect(&a, &b);
+	for (unsigned i = 0; i < 16; i++)
+		post_send(&a, i, out, BIG / 2, out_mr, TP_WR_SIGNALED);
+	t->cm->disconnect(a.conn, true);
+	end_quiet(&a, 50);
+	t->cm->disconnect(a.conn, false);
+	end_quiet(&a, 5);
+	unpair(&a, &b);
+	soft_config.held_bytes = 256 << 10;
+}
+
+/* ---- Progress ---- */
+
+static void sleepers_cost_nothing(void **state)
+{
+	struct timespec ts;
+	struct tp_wc wc;
+	uint64_t before, cpu;
+	struct end a, b;
+	struct pollfd fd;
+
+	(void)state;
+	pair(&a, &b, NULL);
+	/* Make both sides used to being polled. */
+	for (unsigned i = 0; i < 100; i++) {
+		post_recv(&b, i, in, 8, in_mr);
+		post_send(&a, i, out, 8, out_mr, TP_WR_SIGNALED);
+		assert_wc(wait_wc(&b, b.recv_cq), i, SUCCESS);
+		assert_wc(take_wc(a.send_cq), i, SUCCESS);
+	}
+	t->cq->arm(b.recv_cq, TP_ARM_WAITER);
+	fd = (struct pollfd){ .fd = t->cq->fd(b.recv_cq), .events = POLLIN };
+	pause_ms(100);
+	before = soft_loop_wakeups(right.loop);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	assert_int_equal(poll(&fd, 1, 300), 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec - cpu;
+	assert_true(soft_loop_wakeups(right.loop) - before <= 1);
+	assert_true(cpu < 5000000);
+	/* The sleeper goes; from then on the loop serves. */
+	t->cq->disarm(b.recv_cq);
+	assert_false(try_wc(b.recv_cq, &wc));
+	post_rdma(&a, TP_RDMA_READ, 1, out, 100000, out_mr, in, in_mr->rkey, TP_WR_SIGNALED);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	unpair(&a, &b);
+}
+
+/* A CQ armed for notification has its connections driven by the loop, whoever polled it before. */
+static void notification(void **state)
+{
+	struct end a, b;
+	struct tp_wc wc;
+	uint64_t limit;
+
+	(void)state;
+	pair(&a, &b, NULL);
+	for (unsigned i = 0; i < 300; i++) {
+		unsigned seen = atomic_load(&b.cq_events);
+
+		post_recv(&b, i, in, 8, in_mr);
+		if (i % 3 == 0)
+			for (int n = 0; n < 200; n++)
+				try_wc(b.recv_cq, &wc);
+		t->cq->arm(b.recv_cq, TP_ARM_NOTIFY);
+		assert_false(try_wc(b.recv_cq, &wc));
+		post_send(&a, i, out, 8, out_mr, TP_WR_SIGNALED);
+		limit = now_ms() + DEADLINE_MS;
+		while (atomic_load(&b.cq_events) == seen)
+			assert_true(now_ms() < limit);
+		assert_wc(take_wc(b.recv_cq), i, SUCCESS);
+		assert_wc(take_wc(a.send_cq), i, SUCCESS);
+		assert_int_equal(atomic_load(&b.cq_events), seen + 1);
+	}
+	unpair(&a, &b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(connect_and_disconnect),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(aborted_attempts),
+		cmocka_unit_test(both_disconnect),
+		cmocka_unit_test(sends_polling),
+		cmocka_unit_test(sends_waiting),
+		cmocka_unit_test(sends_without_crc),
+		cmocka_unit_test(sends_in_small_fpdus),
+		cmocka_unit_test(rdma),
+		cmocka_unit_test(segments),
+		cmocka_unit_test(last_byte_last),
+		cmocka_unit_test(order_and_suppression),
+		cmocka_unit_test(fence),
+		cmocka_unit_test(no_reads),
+		cmocka_unit_test(late_receives),
+		cmocka_unit_test(backpressure),
+		cmocka_unit_test(stalled_and_hung_up),
+		cmocka_unit_test(flush_order),
+		cmocka_unit_test(data_before_the_end),
+		cmocka_unit_test(graceful_with_reads),
+		cmocka_unit_test(sleepers_cost_nothing),
+		cmocka_unit_test(notification),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
