@@ -30,8 +30,13 @@ DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_ev
 	/* First: a request may arrive, and end an RSP's listening, before listen has returned. */
 	dapl_object_use(&evd->obj);
 	err = cm->listen(ia->dev, conn_qual, sp, &sp->listener);
-	if (!err)
+	if (!err) {
+		pthread_mutex_lock(&ia->lock);
+		if (!sp->conn_qual)
+			sp->conn_qual = sp->listener->conn_qual;
+		pthread_mutex_unlock(&ia->lock);
 		return DAT_SUCCESS;
+	}
 	dapl_object_unuse(&evd->obj);
 	if (err == -EADDRNOTAVAIL && !conn_qual)
 		return dapl_fail(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE);
@@ -40,9 +45,14 @@ DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_ev
 	return dapl_status(err, DAT_RESOURCE_DEVICE);
 }
 
-DAT_CONN_QUAL dapl_sp_qual(const struct dapl_sp *sp)
+DAT_CONN_QUAL dapl_sp_qual(struct dapl_sp *sp)
 {
-	return sp->conn_qual ? sp->conn_qual : sp->listener->conn_qual;
+	DAT_CONN_QUAL conn_qual;
+
+	pthread_mutex_lock(&sp->obj.ia->lock);
+	conn_qual = sp->conn_qual ? sp->conn_qual : sp->listener->conn_qual;
+	pthread_mutex_unlock(&sp->obj.ia->lock);
+	return conn_qual;
 }
 
 void dapl_sp_unlisten(struct dapl_sp *sp)
@@ -77,9 +87,9 @@ void dapl_sp_unmake_ep(struct dapl_ep *ep)
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	rc = dapl_ep_fire(ep, DAPL_EP_REJECT, &step);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	if (!rc && step.next == DAPL_EP_GONE)
 		dapl_ep_delete(ep);
 }

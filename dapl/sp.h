@@ -14,7 +14,7 @@ struct dapl_sp {
 	struct dapl_object obj;
 	struct tp_listener *listener; /* NULL: not listening any more */
 	struct dapl_evd *evd;
-	DAT_CONN_QUAL conn_qual; /* as given; 0: the transport's choice, PSPs only */
+	DAT_CONN_QUAL conn_qual; /* 0: the transport's choice, not told yet; under obj.ia->lock */
 	/* A request arrived, by the rules of tp_upcalls.conn_request. */
 	int (*arrive)(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req);
 };
@@ -40,7 +40,7 @@ DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_ev
 			  DAT_CONN_QUAL conn_qual);
 void dapl_sp_unlisten(struct dapl_sp *sp);
 /* What it listens on, or did. */
-DAT_CONN_QUAL dapl_sp_qual(const struct dapl_sp *sp);
+DAT_CONN_QUAL dapl_sp_qual(struct dapl_sp *sp);
 /* PSP-9: can the transport listen on it? */
 bool dapl_sp_qual_ok(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
 
