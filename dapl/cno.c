@@ -3,14 +3,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "dapl/ia.h"
+#include "dapl/lock.h"
 #include "dapl/loop.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
@@ -18,27 +16,12 @@
 
 /* ---- Sleeping and waking ---- */
 
-/*
- * 0, ETIMEDOUT, EINTR or EAGAIN; deadline is absolute (EVD-51). There always is one: the kernel
- * restarts a wait without limit behind a handler with SA_RESTART, and CNO-30 wants it to end.
- */
-static int futex_wait(uint32_t *word, uint32_t seen, uint64_t deadline)
-{
-	struct timespec ts = { .tv_sec = (time_t)(deadline / 1000000000),
-			       .tv_nsec = (long)(deadline % 1000000000) };
-
-	if (!syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, &ts, NULL,
-		     FUTEX_BITSET_MATCH_ANY))
-		return 0;
-	return errno;
-}
-
 /* lock held */
 static void wake(struct dapl_cno *cno, int num)
 {
 	__atomic_store_n(&cno->word, cno->word + 1, __ATOMIC_RELEASE);
 	if (cno->waiters)
-		syscall(SYS_futex, &cno->word, FUTEX_WAKE_PRIVATE, num, NULL, NULL, 0);
+		dapl_futex_wake(&cno->word, num);
 }
 
 /* The descriptor is readable exactly while the CNO is triggered (CNO-9); lock held. */
@@ -267,7 +250,7 @@ static DAT_RETURN wait_locked(struct dapl_cno *cno, DAT_TIMEOUT timeout, uint64_
 			      DAT_EVD_HANDLE *evd)
 {
 	uint32_t released = cno->release_all, seen;
-	int err = timeout ? 0 : ETIMEDOUT;
+	int err = timeout ? 0 : -ETIMEDOUT;
 
 	for (;;) {
 		if (consume(cno, evd))
@@ -275,13 +258,13 @@ static DAT_RETURN wait_locked(struct dapl_cno *cno, DAT_TIMEOUT timeout, uint64_
 		*evd = DAT_HANDLE_NULL;
 		if (cno->release_all != released)
 			return DAT_SUCCESS;
-		if (err == ETIMEDOUT)
+		if (err == -ETIMEDOUT)
 			return DAPL_QUEUE_EMPTY;
-		if (err == EINTR)
+		if (err == -EINTR)
 			return dapl_fail(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 		seen = cno->word;
 		pthread_mutex_unlock(&cno->lock);
-		err = futex_wait(&cno->word, seen, deadline);
+		err = dapl_futex_wait(&cno->word, seen, deadline);
 		pthread_mutex_lock(&cno->lock);
 	}
 }

@@ -13,7 +13,7 @@
 
 #include "dapl/trace.h"
 
-static struct dapl_config core;
+struct dapl_config dapl_config;
 
 const struct dapl_option dapl_core_options[] = {
 	{ .name = "strict",
@@ -27,11 +27,6 @@ const struct dapl_option dapl_core_options[] = {
 	  .offset = offsetof(struct dapl_config, strict) },
 };
 const uint32_t dapl_num_core_options = sizeof(dapl_core_options) / sizeof(dapl_core_options[0]);
-
-const struct dapl_config *dapl_config(void)
-{
-	return &core;
-}
 
 static int64_t *value_of(const struct dapl_option *option, void *base)
 {
@@ -216,7 +211,7 @@ static void from_file(const char *path, const char *section, const struct dapl_o
 	if (cfg_parse(cfg, path) == CFG_SUCCESS) {
 		if (cfg_size(cfg, "dapl"))
 			take_section(cfg_getsec(cfg, "dapl"), path, dapl_core_options,
-				     dapl_num_core_options, &core);
+				     dapl_num_core_options, &dapl_config);
 		if (cfg_size(cfg, section))
 			take_section(cfg_getsec(cfg, section), path, options, num, base);
 	}
@@ -240,7 +235,7 @@ void dapl_config_load(const char *section, const struct dapl_option *options, ui
 	const char *path = secure_getenv("DAPL_CONF");
 	bool asked = path;
 
-	defaults(dapl_core_options, dapl_num_core_options, &core);
+	defaults(dapl_core_options, dapl_num_core_options, &dapl_config);
 	defaults(options, num, base);
 	if (!path)
 		path = UDAPL_SYSCONFDIR "/dapl.conf";
@@ -248,6 +243,6 @@ void dapl_config_load(const char *section, const struct dapl_option *options, ui
 		from_file(path, section, options, num, base);
 	else if (asked)
 		dapl_err("%s: %s", path, dapl_strerror(errno));
-	from_environment(dapl_core_options, dapl_num_core_options, &core);
+	from_environment(dapl_core_options, dapl_num_core_options, &dapl_config);
 	from_environment(options, num, base);
 }

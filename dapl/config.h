@@ -30,8 +30,9 @@ struct dapl_config {
 extern const struct dapl_option dapl_core_options[];
 extern const uint32_t dapl_num_core_options;
 
-/* The core's values; those of the module once dapl_config_load has run, else the defaults. */
-const struct dapl_config *dapl_config(void);
+/* The core's values; those of the module once dapl_config_load has run, else 0. Not written to
+ * later. */
+extern struct dapl_config dapl_config;
 
 /*
  * Reads dapl.conf ($DAPL_CONF, else $sysconfdir/dapl.conf; both ignored in set-user-id programs

@@ -133,9 +133,9 @@ static DAT_RETURN complete(struct dapl_cr *cr, struct dapl_ep *ep, uint8_t befor
 	if (!err)
 		return DAT_SUCCESS;
 	ep->conn = NULL;
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	atomic_store_explicit(&ep->state, before, memory_order_release);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
 	return dapl_status(err, DAT_RESOURCE_TEP);
 }
@@ -152,10 +152,10 @@ static DAT_RETURN accept_on(struct dapl_cr *cr, struct dapl_ep *ep, const void *
 		rc = DAPL_BAD_HANDLE(CR);
 		goto unlock;
 	}
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	before = dapl_ep_state(ep);
 	rc = dapl_ep_fire(ep, cr->ep ? DAPL_EP_ACCEPT_OWN : DAPL_EP_ACCEPT, &step);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	if (rc)
 		atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
 	else

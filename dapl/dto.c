@@ -30,75 +30,60 @@ same_status(TP_WC_RECEIVER_NOT_READY, DAT_DTO_ERR_RECEIVER_NOT_READY);
 same_status(TP_WC_PARTIAL_PACKET, DAT_DTO_ERR_PARTIAL_PACKET);
 same_status(TP_WC_BIND_FAILED, DAT_RMR_OPERATION_FAILED);
 
+#define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* ---- Slots ---- */
 
-bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, struct dapl_ep *ep)
+bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, struct dapl_ep *ep,
+		     _Atomic uint32_t *head)
 {
 	uint32_t size = 1, i;
 
 	while (size < limit)
 		size *= 2;
-	*slots = (struct dapl_slots){ .size = size, .limit = limit };
+	*slots = (struct dapl_slots){ .mask = size - 1, .limit = limit };
 	if (!limit)
 		return true;
 	slots->slot = calloc(size, sizeof(*slots->slot));
 	if (!slots->slot)
 		return false;
-	for (i = 0; i < size; i++)
+	for (i = 0; i < size; i++) {
 		slots->slot[i].ep = ep;
+		slots->slot[i].head = head;
+	}
 	return true;
 }
 
 /* The next free slot, or NULL; EP lock held. It is taken by moving the tail. */
 static inline struct dapl_slot *next_slot(struct dapl_slots *slots)
 {
+	uint32_t tail = slots->tail;
 	struct dapl_slot *slot;
 
-	if (unlikely(dapl_slots_used(slots) >= slots->limit))
+	if (unlikely(tail - atomic_load_explicit(&slots->head, memory_order_acquire) >=
+		     slots->limit))
 		return NULL;
-	slot = &slots->slot[slots->tail & (slots->size - 1)];
-	slot->seq = slots->tail;
+	slot = &slots->slot[tail & slots->mask];
+	slot->seq = tail + 1;
 	return slot;
-}
-
-static inline void give_back(struct dapl_slots *slots, const struct dapl_slot *slot)
-{
-	atomic_store_explicit(&slots->head, slot->seq + 1, memory_order_release);
 }
 
 /* ---- Completions ---- */
 
-/* A successful receive is silent by what the receiver and the sender asked for (DTO-25). */
-static inline bool recv_silent(const struct dapl_ep *ep, const struct dapl_slot *slot,
-			       const struct tp_wc *wc)
-{
-	if (ep->recv_mode == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-		return !(wc->flags & TP_WC_SOLICITED);
-	return slot->silent;
-}
-
-bool dapl_dto_event(const struct tp_wc *wc, DAT_EVENT_DATA *data, DAT_EVENT_NUMBER *number)
+bool dapl_dto_event(const struct tp_wc *wc, DAT_EVENT_DATA *data)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &data->dto_completion_event_data;
-	struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wc->wr_id;
-	struct dapl_ep *ep = slot->ep;
-	bool recv = slot->operation == DAT_DTO_RECEIVE;
-	bool silent = recv ? recv_silent(ep, slot, wc) : slot->silent;
+	bool silent = ((const struct dapl_slot *)(uintptr_t)wc->wr_id)->silent;
+	const struct dapl_ep *ep;
 
-	*number = DAT_DTO_COMPLETION_EVENT;
-	dto->ep_handle = ep;
-	dto->user_cookie.as_64 = slot->cookie;
-	dto->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
-	dto->transfered_length = recv ? wc->byte_len : slot->length;
-	dto->operation = (DAT_DTOS)slot->operation;
-	dto->rmr_context = 0;
-	if (unlikely(wc->status)) {
-		dto->transfered_length = 0;
-		silent = false; /* DTO-26 */
-	}
-	give_back(recv ? &ep->recv : &ep->request, slot);
+	dapl_dto_fill(wc, dto);
+	ep = dto->ep_handle;
+	if (wc->status)
+		return false; /* DTO-26 */
+	if (dto->operation == DAT_DTO_RECEIVE &&
+	    ep->recv_mode == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+		return !(wc->flags & TP_WC_SOLICITED);
 	return silent;
 }
 
@@ -115,33 +100,29 @@ static inline uint64_t total_length(const DAT_LMR_TRIPLET *iov, DAT_COUNT num)
 	return total;
 }
 
-static inline DAT_RETURN check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max)
+static inline bool iov_ok(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max)
 {
-	if (unlikely((uint32_t)num > max))
-		return DAPL_BAD_ARG(2); /* DTO-12; negative numbers too */
-	if (unlikely(num && !iov))
-		return DAPL_BAD_ARG(3);
-	return DAT_SUCCESS;
+	return (uint32_t)num <= max && (iov || !num);
+}
+
+/* What is wrong with it: DTO-12, negative numbers too, and DTO-11. */
+static DAT_RETURN bad_iov(DAT_COUNT num, uint32_t max)
+{
+	return (uint32_t)num > max ? DAPL_BAD_ARG(2) : DAPL_BAD_ARG(3);
 }
 
 /* DTO-27, strict mode only: the flags a request of an EP may carry. */
 static bool request_flags_legal(const struct dapl_ep *ep, DAT_COMPLETION_FLAGS flags)
 {
 	uint32_t legal = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |
-			 DAT_COMPLETION_BARRIER_FENCE_FLAG;
+			 DAT_COMPLETION_BARRIER_FENCE_FLAG | ep->request_unsignalled;
 
-	if (ep->request_mode == DAT_COMPLETION_UNSIGNALLED_FLAG)
-		legal |= DAT_COMPLETION_UNSIGNALLED_FLAG;
 	return !((uint32_t)flags & ~legal);
 }
 
 static bool recv_flags_legal(const struct dapl_ep *ep, DAT_COMPLETION_FLAGS flags)
 {
-	uint32_t legal = 0;
-
-	if (ep->recv_mode == DAT_COMPLETION_UNSIGNALLED_FLAG)
-		legal = DAT_COMPLETION_UNSIGNALLED_FLAG;
-	return !((uint32_t)flags & ~legal);
+	return !((uint32_t)flags & ~(uint32_t)ep->recv_unsignalled);
 }
 
 /* ---- Requests ---- */
@@ -159,25 +140,42 @@ static DAT_RETURN why_not(const struct dapl_ep *ep, const struct dapl_slots *slo
 	return DAPL_NO_RESOURCE(MEMORY);
 }
 
-static inline uint32_t wr_flags(DAT_COMPLETION_FLAGS flags)
+/* The consumer's flags as a transport's. */
+#define SUPPRESS  DAT_COMPLETION_SUPPRESS_FLAG
+#define SOLICITED DAT_COMPLETION_SOLICITED_WAIT_FLAG
+#define FENCE	  DAT_COMPLETION_BARRIER_FENCE_FLAG
+#define WR_FLAGS(f)                                                                    \
+	(((f)&SUPPRESS ? 0 : TP_WR_SIGNALED) | ((f)&SOLICITED ? TP_WR_SOLICITED : 0) | \
+	 ((f)&FENCE ? TP_WR_FENCE : 0))
+#define WR_FLAGS_4(f) WR_FLAGS(f), WR_FLAGS((f) + 1), WR_FLAGS((f) + 2), WR_FLAGS((f) + 3)
+
+static const uint8_t wr_flags[16] = { WR_FLAGS_4(0), WR_FLAGS_4(4), WR_FLAGS_4(8), WR_FLAGS_4(12) };
+
+/* The transport refused; EP lock held. */
+static DAT_RETURN post_failed(struct dapl_slots *slots, int err)
 {
-	return (flags & DAT_COMPLETION_SUPPRESS_FLAG ? 0 : TP_WR_SIGNALED) |
-	       (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG ? TP_WR_SOLICITED : 0) |
-	       (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG ? TP_WR_FENCE : 0);
+	slots->tail--;
+	/* -ENOTCONN: the connection is only just being given up or reset (DTO-22). */
+	return err == -ENOTCONN ? DAPL_BAD_STATE(EP_UNCONNECTED)
+				: dapl_status(err, DAT_RESOURCE_TEP);
 }
 
-/* wr holds all but the id and the flags. */
-static inline DAT_RETURN post_request(struct dapl_ep *ep, struct tp_wr *wr, DAT_DTOS operation,
-				      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+/* wr holds where to and from; the rest of it and the slot are filled in here. */
+static inline __attribute__((always_inline)) DAT_RETURN
+post_request(struct dapl_ep *ep, struct tp_wr *wr, DAT_DTOS operation, DAT_DTO_COOKIE cookie,
+	     DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_slot *slot = NULL;
-	DAT_RETURN rc;
+	DAT_RETURN rc = DAT_SUCCESS;
 	uint8_t state;
 	int err;
 
-	pthread_mutex_lock(&ep->lock);
+	wr->next = NULL;
+	wr->flags = wr_flags[flags & 15];
+	wr->immediate = 0;
+	dapl_lock(&ep->lock);
 	state = atomic_load_explicit(&ep->state, memory_order_relaxed);
-	if (__builtin_expect(state == DAT_EP_STATE_CONNECTED, 1) ||
+	if (likely(state == DAT_EP_STATE_CONNECTED) ||
 	    dapl_ep_step(state, DAPL_EP_POST_REQUEST).verdict != DAPL_EP_REFUSE)
 		slot = next_slot(&ep->request);
 	if (unlikely(!slot)) {
@@ -187,22 +185,21 @@ static inline DAT_RETURN post_request(struct dapl_ep *ep, struct tp_wr *wr, DAT_
 	slot->cookie = cookie.as_64;
 	slot->length = wr->length;
 	slot->operation = (uint8_t)operation;
-	slot->silent = ep->request_mode == DAT_COMPLETION_UNSIGNALLED_FLAG &&
-		       (flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+	slot->silent = flags & ep->request_unsignalled;
 	wr->wr_id = (uintptr_t)slot;
-	wr->flags = wr_flags(flags);
 	ep->request.tail++;
 	err = ep->qp->ops->post_send(ep->qp, wr);
-	rc = DAT_SUCCESS;
-	if (unlikely(err)) {
-		ep->request.tail--;
-		/* -ENOTCONN: the connection is only just being given up or reset (DTO-22). */
-		rc = err == -ENOTCONN ? DAPL_BAD_STATE(EP_UNCONNECTED)
-				      : dapl_status(err, DAT_RESOURCE_TEP);
-	}
+	if (unlikely(err))
+		rc = post_failed(&ep->request, err);
 unlock:
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	return rc;
+}
+
+/* The answer to a request whose arguments are not right: that it is not ready comes first. */
+static DAT_RETURN refuse(const struct dapl_ep *ep, DAT_RETURN rc)
+{
+	return ep->request.limit ? rc : why_not(ep, &ep->request, DAPL_EP_POST_REQUEST);
 }
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -212,17 +209,15 @@ DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	struct dapl_ep *ep = dapl_ep_get(ep_handle);
 	struct tp_wr wr;
 	uint64_t total;
-	DAT_RETURN rc;
 
 	if (unlikely(!ep))
 		return DAPL_BAD_HANDLE(EP);
-	rc = check_iov(local_iov, num_segments, ep->max_send_sge);
-	if (unlikely(rc))
-		return ep->request.limit ? rc : why_not(ep, &ep->request, DAPL_EP_POST_REQUEST);
+	if (unlikely(!iov_ok(local_iov, num_segments, ep->max_send_sge)))
+		return refuse(ep, bad_iov(num_segments, ep->max_send_sge));
 	total = total_length(local_iov, num_segments);
 	if (unlikely(total > ep->max_message))
 		return DAPL_BAD_ARG(3);
-	if (unlikely(dapl_config()->strict) && !request_flags_legal(ep, flags))
+	if (unlikely(dapl_config.strict) && !request_flags_legal(ep, flags))
 		return DAPL_BAD_ARG(5);
 	wr.opcode = TP_SEND;
 	wr.sge = (const struct tp_sge *)local_iov;
@@ -233,52 +228,58 @@ DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	return post_request(ep, &wr, DAT_DTO_SEND, user_cookie, flags);
 }
 
-/* What an RDMA moves, and whether it may (DTO-46, DTO-48, DTO-49, DTO-55). */
-static DAT_RETURN rdma_length(const struct dapl_ep *ep, enum tp_opcode opcode, uint64_t total,
-			      const DAT_RMR_TRIPLET *remote, uint32_t *length)
+/* Strict mode: DTO-27, DTO-46, DTO-48, DTO-49. May change how many bytes a read moves. */
+static DAT_RETURN strict_rdma(const struct dapl_ep *ep, bool read, const DAT_RMR_TRIPLET *remote,
+			      DAT_COMPLETION_FLAGS flags, uint64_t *total)
 {
-	if (unlikely(dapl_config()->strict) && remote) {
-		if (opcode == TP_RDMA_WRITE ? total > remote->segment_length
-					    : total < remote->segment_length)
-			return dapl_fail(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-		if (opcode == TP_RDMA_READ)
-			total = remote->segment_length;
-	}
-	if (unlikely(total > ep->max_rdma))
-		return DAPL_BAD_ARG(3);
-	*length = (uint32_t)total;
+	if (remote && (read ? *total < remote->segment_length : *total > remote->segment_length))
+		return dapl_fail(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	if (!request_flags_legal(ep, flags))
+		return DAPL_BAD_ARG(6);
+	if (remote && read)
+		*total = remote->segment_length;
 	return DAT_SUCCESS;
 }
 
-static inline DAT_RETURN post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-				   DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-				   const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags,
-				   enum tp_opcode opcode)
+static inline __attribute__((always_inline)) DAT_RETURN
+post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
+	  DAT_DTO_COOKIE user_cookie, const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags,
+	  enum tp_opcode opcode)
 {
+	static const DAT_RMR_TRIPLET nowhere;
 	struct dapl_ep *ep = dapl_ep_get(ep_handle);
 	bool read = opcode == TP_RDMA_READ;
 	struct tp_wr wr;
+	uint64_t total;
 	DAT_RETURN rc;
+	uint32_t max;
 
 	if (unlikely(!ep))
 		return DAPL_BAD_HANDLE(EP);
-	rc = check_iov(local_iov, num_segments, read ? ep->max_read_sge : ep->max_write_sge);
-	if (unlikely(rc))
-		return ep->request.limit ? rc : why_not(ep, &ep->request, DAPL_EP_POST_REQUEST);
-	if (unlikely(num_segments && !remote_iov))
-		return DAPL_BAD_ARG(5);
-	rc = rdma_length(ep, opcode, total_length(local_iov, num_segments), remote_iov, &wr.length);
-	if (unlikely(rc))
-		return rc;
-	if (unlikely(dapl_config()->strict) && !request_flags_legal(ep, flags))
-		return DAPL_BAD_ARG(6);
+	max = read ? ep->max_read_sge : ep->max_write_sge;
+	if (unlikely(!iov_ok(local_iov, num_segments, max)))
+		return refuse(ep, bad_iov(num_segments, max));
+	total = total_length(local_iov, num_segments);
+	if (unlikely(!remote_iov)) {
+		if (num_segments)
+			return DAPL_BAD_ARG(5);
+		remote_iov = &nowhere; /* DTO-56 */
+	}
+	if (unlikely(dapl_config.strict)) {
+		rc = strict_rdma(ep, read, remote_iov, flags, &total);
+		if (rc)
+			return rc;
+	}
+	if (unlikely(total > ep->max_rdma))
+		return DAPL_BAD_ARG(3);
 	if (unlikely(read && !ep->max_read_out))
 		return DAPL_NO_RESOURCE(CREDITS);
 	wr.opcode = opcode;
 	wr.sge = (const struct tp_sge *)local_iov;
 	wr.num_sge = (uint32_t)num_segments;
-	wr.remote_addr = remote_iov ? remote_iov->virtual_address : 0;
-	wr.rkey = remote_iov ? remote_iov->rmr_context : 0;
+	wr.length = (uint32_t)total;
+	wr.remote_addr = remote_iov->virtual_address;
+	wr.rkey = remote_iov->rmr_context;
 	return post_request(ep, &wr, read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE, user_cookie,
 			    flags);
 }
@@ -307,17 +308,17 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 {
 	struct dapl_ep *ep = dapl_ep_get(ep_handle);
 	struct dapl_slot *slot = NULL;
-	DAT_RETURN rc;
+	DAT_RETURN rc = DAT_SUCCESS;
 	int err;
 
 	if (unlikely(!ep))
 		return DAPL_BAD_HANDLE(EP);
-	rc = check_iov(local_iov, num_segments, ep->max_recv_sge);
-	if (unlikely(rc))
-		return ep->recv.limit ? rc : why_not(ep, &ep->recv, DAPL_EP_POST_RECV);
-	if (unlikely(dapl_config()->strict) && !recv_flags_legal(ep, flags))
+	if (unlikely(!iov_ok(local_iov, num_segments, ep->max_recv_sge)))
+		return ep->recv.limit ? bad_iov(num_segments, ep->max_recv_sge)
+				      : why_not(ep, &ep->recv, DAPL_EP_POST_RECV);
+	if (unlikely(dapl_config.strict) && !recv_flags_legal(ep, flags))
 		return DAPL_BAD_ARG(5);
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	if (__builtin_expect(ep->pz && dapl_ep_state(ep) != DAPL_EP_GONE, 1))
 		slot = next_slot(&ep->recv);
 	if (unlikely(!slot)) {
@@ -326,16 +327,13 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	}
 	slot->cookie = user_cookie.as_64;
 	slot->operation = DAT_DTO_RECEIVE;
-	slot->silent = ep->recv_mode == DAT_COMPLETION_UNSIGNALLED_FLAG &&
-		       (flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+	slot->silent = flags & ep->recv_unsignalled;
 	ep->recv.tail++;
 	err = ep->qp->ops->post_recv(ep->qp, (uintptr_t)slot, (const struct tp_sge *)local_iov,
 				     (uint32_t)num_segments);
-	if (unlikely(err)) {
-		ep->recv.tail--;
-		rc = dapl_status(err, DAT_RESOURCE_TEP);
-	}
+	if (unlikely(err))
+		rc = post_failed(&ep->recv, err);
 unlock:
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	return rc;
 }

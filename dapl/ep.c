@@ -123,6 +123,8 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 	ep->cold->attr = *attr;
 	ep->recv_mode = dapl_ep_mode((uint32_t)attr->recv_completion_flags, true);
 	ep->request_mode = dapl_ep_mode((uint32_t)attr->request_completion_flags, false);
+	ep->recv_unsignalled = ep->recv_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
+	ep->request_unsignalled = ep->request_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
 	ep->max_recv_sge = (uint32_t)attr->max_recv_iov;
 	ep->max_send_sge = (uint32_t)attr->max_request_iov;
 	/* DTO-12: 0 means the same as max_request_iov. */
@@ -134,7 +136,7 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 	/* DTO-35, DTO-55: the attribute bounds in strict mode only, and 0 is the IA's maximum. */
 	ep->max_message = dev->max_msg_size;
 	ep->max_rdma = dev->max_rdma_size;
-	if (dapl_config()->strict) {
+	if (dapl_config.strict) {
 		ep->max_message = or_else(attr->max_message_size, dev->max_msg_size);
 		ep->max_rdma = or_else(attr->max_rdma_size, dev->max_rdma_size);
 	}
@@ -179,12 +181,12 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 	ep = dapl_object_alloc(sizeof(*ep));
 	if (!ep)
 		return rc;
-	pthread_mutex_init(&ep->lock, NULL);
+	dapl_lock_init(&ep->lock);
 	ep->cold = cold_new(ia, ep);
 	if (!ep->cold)
 		goto no_memory;
-	if (!dapl_slots_init(&ep->recv, (uint32_t)attr->max_recv_dtos, ep) ||
-	    !dapl_slots_init(&ep->request, (uint32_t)attr->max_request_dtos, ep))
+	if (!dapl_slots_init(&ep->recv, (uint32_t)attr->max_recv_dtos, ep, &ep->recv.head) ||
+	    !dapl_slots_init(&ep->request, (uint32_t)attr->max_request_dtos, ep, &ep->request.head))
 		goto no_memory;
 	ep->pz = parts->pz;
 	ep->recv_evd = parts->recv_evd;
@@ -216,7 +218,7 @@ free_slots:
 	free(ep->recv.slot);
 	if (ep->cold)
 		cold_free(ep->cold);
-	pthread_mutex_destroy(&ep->lock);
+	dapl_lock_fini(&ep->lock);
 	dapl_object_release(&ep->obj);
 	return rc;
 }
@@ -285,7 +287,7 @@ DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP
 	cold = ep->cold;
 	memset(param, 0, sizeof(*param));
 	param->ia_handle = dapl_ia_handle(ep->obj.ia);
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	param->ep_state = (DAT_EP_STATE)dapl_ep_state(ep);
 	param->comm = cold->comm;
 	param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->obj.ia->attr->addr;
@@ -299,7 +301,7 @@ DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP
 	param->request_evd_handle = ep->request_evd;
 	param->connect_evd_handle = ep->connect_evd;
 	param->ep_attr = cold->attr;
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	return DAT_SUCCESS;
 }
 
@@ -373,7 +375,7 @@ static DAT_RETURN reset(struct dapl_ep *ep)
 	if (err)
 		return dapl_status(err, DAT_RESOURCE_TEP);
 	dapl_ep_keep_completions(ep);
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	ep->qp->ops->pending(ep->qp, &recv, &request);
 	empty(&ep->recv, recv);
 	empty(&ep->request, request);
@@ -381,7 +383,7 @@ static DAT_RETURN reset(struct dapl_ep *ep)
 	free(ep->cold->private_data);
 	ep->cold->private_data = NULL;
 	rc = dapl_ep_fire(ep, DAPL_EP_RESET, &step);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	return rc;
 }
 
@@ -412,7 +414,7 @@ void dapl_ep_delete(struct dapl_ep *ep)
 	free(ep->request.slot);
 	free(ep->recv.slot);
 	cold_free(ep->cold);
-	pthread_mutex_destroy(&ep->lock);
+	dapl_lock_fini(&ep->lock);
 	dapl_object_release(&ep->obj);
 }
 
@@ -425,9 +427,9 @@ DAT_RETURN dapl_ep_free(DAT_EP_HANDLE ep_handle)
 	if (!ep)
 		return DAPL_BAD_HANDLE(EP);
 	pthread_mutex_lock(&ep->cold->cm_lock);
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	rc = dapl_ep_fire(ep, DAPL_EP_FREE, &step);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
 	if (!rc)
 		dapl_ep_delete(ep);

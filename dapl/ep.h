@@ -7,6 +7,7 @@
 
 #include "dapl/ep_state.h"
 #include "dapl/evd.h"
+#include "dapl/lock.h"
 #include "dapl/object.h"
 #include "dapl/pz.h"
 #include "dapl/transport.h"
@@ -14,9 +15,10 @@
 /* One outstanding DTO. Its address is the work request id. */
 struct dapl_slot {
 	struct dapl_ep *ep;
+	_Atomic uint32_t *head; /* of its direction */
 	DAT_UINT64 cookie;
 	uint32_t length;   /* requests: sum of the local segments (EVT-10) */
-	uint32_t seq;	   /* place in the order of posting */
+	uint32_t seq;	   /* place in the order of posting, + 1 */
 	uint8_t operation; /* DAT_DTOS */
 	bool silent;	   /* UNSIGNALLED was given and counts (DTO-25) */
 };
@@ -28,7 +30,7 @@ struct dapl_slot {
  */
 struct dapl_slots {
 	struct dapl_slot *slot;
-	uint32_t size; /* power of two, >= limit */
+	uint32_t mask; /* the number of slots, a power of two, less 1 */
 	uint32_t limit;
 	uint32_t tail;
 	_Atomic uint32_t head;
@@ -36,11 +38,11 @@ struct dapl_slots {
 
 struct dapl_ep {
 	struct dapl_object obj;
-	pthread_mutex_t lock;  /* state, tails, conn */
+	struct dapl_lock lock; /* state, tails, conn */
 	_Atomic uint8_t state; /* DAT_EP_STATE or DAPL_EP_GONE; written under lock */
 	uint8_t recv_mode;     /* the one completion flag of the stream that counts (DTO-24) */
 	uint8_t request_mode;
-	bool own_by_cr; /* made for a CR that is not answered yet */
+	uint8_t recv_unsignalled, request_unsignalled; /* the flag where posts may carry it, or 0 */
 	uint32_t max_send_sge, max_recv_sge, max_read_sge, max_write_sge, max_read_out;
 	uint32_t max_message, max_rdma; /* effective, DTO-35 and DTO-55 */
 	struct tp_qp *qp;

@@ -35,9 +35,9 @@ static uint32_t *stream_counter(struct dapl_evd *evd, uint8_t mode)
 
 void dapl_ep_count_stream(struct dapl_evd *evd, uint8_t mode, int by)
 {
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	*stream_counter(evd, mode) += (uint32_t)by;
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 }
 
 static bool flags_exact(uint32_t flags, bool recv)
@@ -74,11 +74,11 @@ static void other_streams(struct dapl_evd *evd, const struct dapl_ep *self, uint
 		own[modes[i] == DAT_COMPLETION_UNSIGNALLED_FLAG	     ? 0
 		    : modes[i] == DAT_COMPLETION_SOLICITED_WAIT_FLAG ? 1
 								     : 2]++;
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	*notify = evd->notify - own[0];
 	*solicited = evd->solicited - own[1];
 	*threshold = evd->threshold_streams - own[2];
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 }
 
 /* EP-41, EVD-30: which kinds of completion streams may share an EVD. */
@@ -155,7 +155,7 @@ DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_par
 		return bad_arg;
 	if (!numbers_ok(ia->attr, parts, attr))
 		return bad_arg;
-	if (dapl_config()->strict && /* DTO-24 */
+	if (dapl_config.strict && /* DTO-24 */
 	    (!flags_exact(recv_flags, true) || !flags_exact(request_flags, false)))
 		return bad_arg;
 	/* No transport of the project knows a named attribute: whatever is given is unknown
@@ -292,12 +292,12 @@ static DAT_RETURN resize_slots(struct dapl_ep *ep, struct dapl_slots *slots, uin
 	struct dapl_retired *retired;
 	struct dapl_slots bigger;
 
-	if (!limit || (limit <= slots->size && slots->slot)) {
+	if (!limit || (slots->slot && limit <= slots->mask + 1)) {
 		slots->limit = limit;
 		return DAT_SUCCESS;
 	}
 	retired = malloc(sizeof(*retired));
-	if (!retired || !dapl_slots_init(&bigger, limit, ep)) {
+	if (!retired || !dapl_slots_init(&bigger, limit, ep, &slots->head)) {
 		free(retired);
 		return DAPL_NO_RESOURCE(MEMORY);
 	}
@@ -305,7 +305,7 @@ static DAT_RETURN resize_slots(struct dapl_ep *ep, struct dapl_slots *slots, uin
 	retired->next = ep->cold->retired;
 	ep->cold->retired = retired;
 	slots->slot = bigger.slot;
-	slots->size = bigger.size;
+	slots->mask = bigger.mask;
 	slots->limit = limit;
 	return DAT_SUCCESS;
 }
@@ -413,8 +413,8 @@ DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask,
 		return DAT_SUCCESS;
 	if (!param)
 		return DAPL_BAD_ARG(3);
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	rc = modify(ep, mask, param);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	return rc;
 }

@@ -74,14 +74,14 @@ void dapl_ep_learn_addr(struct dapl_ep *ep)
 	struct tp_conn_addr addr = { .local_qual = 0 };
 
 	cm_of(ep)->addr(ep->conn, &addr);
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	/* The consumer may be reading it (EP-57). */
 	if (memcmp(&ep->cold->addr.remote, &addr.remote, sizeof(addr.remote)))
 		ep->cold->addr.remote = addr.remote;
 	ep->cold->addr.local_qual = addr.local_qual;
 	ep->cold->addr.remote_qual = addr.remote_qual;
 	ep->cold->addr_known = true;
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 }
 
 static enum dapl_ep_cause cause_of(enum tp_conn_event event)
@@ -110,9 +110,9 @@ static void explain(struct dapl_ep *ep, DAT_EVENT_NUMBER number, int err)
 
 	if (!err)
 		return;
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	dapl_addr_text(&ep->cold->addr.remote, ep->cold->addr.remote_qual, peer);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	dapl_trace(DAPL_TRC_ERROR, "EP %p to %s: event 0x%x: %s", (void *)ep, peer, number,
 		   dapl_strerror(err));
 }
@@ -125,9 +125,9 @@ void dapl_ep_conn_event(void *conn_owner, enum tp_conn_event event, int err, con
 	DAT_RETURN rc;
 
 	dapl_ep_learn_addr(ep);
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	rc = dapl_ep_fire(ep, cause_of(event), &step);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);
 	if (rc)
 		return;
@@ -142,9 +142,9 @@ void dapl_ep_timed_out(struct tp_timer *timer)
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	rc = dapl_ep_fire(ep, DAPL_EP_TIMED_OUT, &step);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	if (rc)
 		return;
 	cm_of(ep)->disconnect(ep->conn, false);
@@ -258,10 +258,10 @@ static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, DAT_
 		return DAT_SUCCESS;
 	}
 	ep->conn = NULL;
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	atomic_store_explicit(&ep->state, DAT_EP_STATE_UNCONNECTED,
 			      memory_order_release); /* EP-155 */
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	if (err == -EADDRNOTAVAIL)
 		err = -EAGAIN; /* no local port left */
 	return dapl_status(err, DAT_RESOURCE_TEP);
@@ -275,12 +275,12 @@ static DAT_RETURN connect_ep(struct dapl_ep *ep, const struct tp_connect *param,
 	DAT_RETURN rc;
 
 	pthread_mutex_lock(&ep->cold->cm_lock);
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	if (dapl_ep_state(ep) == DAT_EP_STATE_UNCONNECTED && !ep->pz)
 		rc = DAPL_BAD_STATE(EP_NOTREADY);
 	else
 		rc = dapl_ep_fire(ep, DAPL_EP_CONNECT, &step);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	if (!rc)
 		rc = start(ep, param, timeout, deadline);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
@@ -328,9 +328,9 @@ static DAT_RETURN disconnect(struct dapl_ep *ep, bool graceful)
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	rc = dapl_ep_fire(ep, graceful ? DAPL_EP_DISCONNECT_GRACEFUL : DAPL_EP_DISCONNECT, &step);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	if (rc || step.verdict == DAPL_EP_STAY)
 		return rc;
 	dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);

@@ -7,6 +7,7 @@
 #include "dapl/cr.h"
 #include "dapl/dto.h"
 #include "dapl/ia.h"
+#include "dapl/loop.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -43,7 +44,8 @@ bool dapl_evd_drain(struct dapl_evd *evd)
 	if (!evd->cq)
 		return false;
 	while (evd->ring.count < evd->ring.size && evd->cq->ops->poll(evd->cq, &wc) > 0) {
-		event.silent = dapl_dto_event(&wc, &event.data, &event.number);
+		event.number = DAT_DTO_COMPLETION_EVENT;
+		event.silent = dapl_dto_event(&wc, &event.data);
 		notify |= !event.silent;
 		add(evd, &event);
 	}
@@ -73,14 +75,14 @@ bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
 	struct dapl_agent_call call = { .func = NULL };
 	bool room;
 
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	room = evd->ring.count < evd->qlen && add(evd, event);
 	if (room) {
 		if (evd->satisfied)
 			dapl_evd_wake(evd);
 		trigger(evd, &call);
 	}
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 	dapl_agent_invoke(&call);
 	return room;
 }
@@ -89,35 +91,43 @@ bool dapl_evd_has_room(struct dapl_evd *evd)
 {
 	bool room;
 
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	room = evd->ring.count < evd->qlen;
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 	return room;
 }
 
 void dapl_evd_enter(struct dapl_evd *evd)
 {
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	evd->visitors++;
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
+}
+
+void dapl_evd_left(struct dapl_evd *evd)
+{
+	if (evd->end != DAPL_END_ABORT)
+		return;
+	__atomic_store_n(&evd->left, evd->left + 1, __ATOMIC_RELEASE);
+	dapl_futex_wake(&evd->left, 1);
 }
 
 void dapl_evd_leave(struct dapl_evd *evd)
 {
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	evd->visitors--;
-	pthread_cond_broadcast(&evd->left);
-	pthread_mutex_unlock(&evd->lock);
+	dapl_evd_left(evd);
+	dapl_unlock(&evd->lock);
 }
 
 void dapl_evd_overflow(struct dapl_evd *evd)
 {
 	bool first;
 
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	first = !evd->overflowed;
 	evd->overflowed = true;
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 	if (!first)
 		return;
 	dapl_err("EVD %p overflowed: an event was lost (limit: its queue length %u; knob: "
@@ -144,15 +154,15 @@ void dapl_evd_keep(struct dapl_evd *evd)
 
 	if (!evd->cq)
 		return;
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	take_over(evd, &call);
 	/* Nothing may stay behind that refers to a slot; what finds no room is beyond qlen anyway.
 	 */
 	while (evd->cq->ops->poll(evd->cq, &wc) > 0) {
-		dapl_dto_event(&wc, &event.data, &event.number);
+		dapl_dto_event(&wc, &event.data);
 		lost = true;
 	}
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 	dapl_agent_invoke(&call);
 	if (lost)
 		dapl_evd_overflow(evd);
@@ -178,10 +188,10 @@ static void look(struct tp_task *task)
 	struct dapl_evd *evd = dapl_container(task, struct dapl_evd, task);
 	struct dapl_agent_call call = { .func = NULL };
 
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	dapl_evd_listen(evd);
 	take_over(evd, &call);
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 	dapl_agent_invoke(&call);
 }
 
@@ -214,8 +224,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 	evd = dapl_object_alloc(sizeof(*evd));
 	if (!evd)
 		return DAPL_NO_RESOURCE(MEMORY);
-	pthread_mutex_init(&evd->lock, NULL);
-	pthread_cond_init(&evd->left, NULL);
+	dapl_lock_init(&evd->lock);
 	evd->wakefd = -1;
 	evd->qlen = (uint32_t)qlen;
 	evd->flags = flags;
@@ -239,9 +248,9 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 	}
 	if (cno) {
 		dapl_object_use(&cno->obj);
-		pthread_mutex_lock(&evd->lock);
+		dapl_lock(&evd->lock);
 		dapl_evd_listen(evd);
-		pthread_mutex_unlock(&evd->lock);
+		dapl_unlock(&evd->lock);
 	}
 	*out = evd;
 	return DAT_SUCCESS;
@@ -252,8 +261,7 @@ destroy_cq:
 free_ring:
 	dapl_ring_fini(&evd->ring);
 free_evd:
-	pthread_cond_destroy(&evd->left);
-	pthread_mutex_destroy(&evd->lock);
+	dapl_lock_fini(&evd->lock);
 	dapl_object_release(&evd->obj);
 	return rc;
 }
@@ -302,16 +310,21 @@ static void evd_delete(struct dapl_evd *evd)
 {
 	struct dapl_ia *ia = evd->obj.ia;
 	struct dapl_cno *cno;
+	uint32_t seen;
 
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	evd->end = DAPL_END_ABORT;
 	dapl_evd_wake(evd);
-	while (evd->waiter || evd->visitors)
-		pthread_cond_wait(&evd->left, &evd->lock);
+	while (evd->waiter || evd->visitors) {
+		seen = evd->left;
+		dapl_unlock(&evd->lock);
+		dapl_futex_wait(&evd->left, seen, dapl_deadline(UINT32_MAX));
+		dapl_lock(&evd->lock);
+	}
 	atomic_store(&evd->ear, DAPL_EAR_NONE);
 	cno = evd->cno;
 	evd->cno = NULL;
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 
 	if (evd->cq)
 		ia->dev->transport->cq->destroy(evd->cq);
@@ -323,8 +336,7 @@ static void evd_delete(struct dapl_evd *evd)
 	if (evd->wakefd >= 0)
 		close(evd->wakefd);
 	dapl_ring_fini(&evd->ring);
-	pthread_cond_destroy(&evd->left);
-	pthread_mutex_destroy(&evd->lock);
+	dapl_lock_fini(&evd->lock);
 	dapl_object_release(&evd->obj);
 }
 
@@ -375,12 +387,12 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask, DA
 	if (!param)
 		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
 	param->ia_handle = dapl_ia_handle(evd->obj.ia);
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	param->evd_qlen = (DAT_COUNT)evd->qlen;
 	param->evd_state = state(evd);
 	param->cno_handle = evd->cno;
 	param->evd_flags = (DAT_EVD_FLAGS)evd->flags;
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 	return DAT_SUCCESS;
 }
 
@@ -398,13 +410,13 @@ DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_han
 			return DAPL_BAD_HANDLE(CNO);
 		dapl_object_use(&cno->obj);
 	}
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	take_over(evd, &old_call); /* what arrived before does not trigger the new one (EVD-38) */
 	old = evd->cno;
 	evd->cno = cno;
 	dapl_evd_listen(evd);
 	take_over(evd, &call); /* what arrived before the arming is not announced */
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 	dapl_agent_invoke(&old_call);
 	dapl_agent_invoke(&call);
 	if (old)
@@ -419,12 +431,12 @@ static DAT_RETURN set_disabled(DAT_EVD_HANDLE evd_handle, bool disabled)
 
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	take_over(evd, &before); /* EVD-43 */
 	evd->disabled = disabled;
 	dapl_evd_listen(evd);
 	take_over(evd, &after); /* what arrived before the arming is not announced */
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 	dapl_agent_invoke(&before);
 	dapl_agent_invoke(&after);
 	return DAT_SUCCESS;
@@ -446,13 +458,13 @@ static DAT_RETURN set_unwaitable(DAT_EVD_HANDLE evd_handle, bool unwaitable)
 
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	evd->unwaitable = unwaitable;
 	if (unwaitable && evd->waiter) {
 		evd->end = DAPL_END_UNWAITABLE;
 		dapl_evd_wake(evd);
 	}
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 	return DAT_SUCCESS;
 }
 
@@ -523,9 +535,9 @@ DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT qlen)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	if (qlen <= 0 || (uint32_t)qlen > evd->obj.ia->attr->max_cqe)
 		return DAPL_BAD_ARG(2);
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	rc = resize(evd, (uint32_t)qlen, &call);
-	pthread_mutex_unlock(&evd->lock);
+	dapl_unlock(&evd->lock);
 	dapl_agent_invoke(&call);
 	return rc;
 }

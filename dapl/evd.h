@@ -3,9 +3,8 @@
 #ifndef DAPL_EVD_H
 #define DAPL_EVD_H
 
-#include <pthread.h>
-
 #include "dapl/cno.h"
+#include "dapl/lock.h"
 #include "dapl/object.h"
 #include "dapl/ring.h"
 #include "dapl/transport.h"
@@ -27,7 +26,7 @@ enum dapl_evd_end {
 /* users: EP streams, service points and IAs that feed it. */
 struct dapl_evd {
 	struct dapl_object obj;
-	pthread_mutex_t lock; /* everything below */
+	struct dapl_lock lock; /* everything below */
 	struct dapl_ring ring;
 	struct tp_cq *cq; /* NULL without DTO and bind streams */
 	struct dapl_cno *cno;
@@ -44,8 +43,8 @@ struct dapl_evd {
 	bool satisfied;	   /* the waiter's condition came true */
 	enum dapl_evd_end end;
 	uint32_t threshold;
-	int wakefd; /* made by the first wait; -1 before */
-	pthread_cond_t left;
+	int wakefd;	 /* made by the first wait; -1 before */
+	uint32_t left;	 /* futex: changes when the waiter or a visitor has left */
 	_Atomic int ear; /* enum dapl_evd_ear */
 	struct tp_task task;
 };
@@ -86,6 +85,8 @@ void dapl_evd_cq_event(void *evd);
 bool dapl_evd_drain(struct dapl_evd *evd);
 /* Has the transport's completions heard by whoever is to hear them when no thread waits. */
 void dapl_evd_listen(struct dapl_evd *evd);
+/* The waiter or a visitor is out: whoever frees the EVD may wait for that. */
+void dapl_evd_left(struct dapl_evd *evd);
 /* Gets a sleeping waiter to look again. */
 void dapl_evd_wake(struct dapl_evd *evd);
 

@@ -14,48 +14,61 @@
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
-static void expand(struct dapl_evd *evd, const struct dapl_event *kept, DAT_EVENT *event)
+static inline void finish(struct dapl_evd *evd, DAT_EVENT_NUMBER number, DAT_EVENT *event)
 {
-	event->event_number = kept->number;
+	event->event_number = number;
 	event->evd_handle = evd;
-	event->event_data = kept->data;
 	memset(event->event_extension_data, 0, sizeof(event->event_extension_data));
+	evd->overflowed = false;
 }
 
 /* The oldest event: what was kept comes before what the transport has finished since (EVD-11). */
-static inline bool take(struct dapl_evd *evd, DAT_EVENT *event)
+static bool take(struct dapl_evd *evd, DAT_EVENT *event)
 {
 	struct dapl_event kept;
 	struct tp_wc wc;
 
 	if (dapl_ring_pop(&evd->ring, &kept)) {
-		expand(evd, &kept, event);
-	} else {
-		if (!evd->cq || evd->cq->ops->poll(evd->cq, &wc) <= 0)
-			return false;
-		dapl_dto_event(&wc, &event->event_data, &event->event_number);
-		event->evd_handle = evd;
-		memset(event->event_extension_data, 0, sizeof(event->event_extension_data));
+		event->event_data = kept.data;
+		finish(evd, kept.number, event);
+		return true;
 	}
-	evd->overflowed = false;
+	if (!evd->cq || evd->cq->ops->poll(evd->cq, &wc) <= 0)
+		return false;
+	dapl_dto_fill(&wc, &event->event_data.dto_completion_event_data);
+	finish(evd, DAT_DTO_COMPLETION_EVENT, event);
 	return true;
+}
+
+/* Dequeue but for the common case; lock held. */
+static __attribute__((noinline)) DAT_RETURN dequeue_other(struct dapl_evd *evd, DAT_EVENT *event)
+{
+	if (evd->waiter)
+		return DAPL_BAD_STATE(EVD_WAITER);
+	return take(evd, event) ? DAT_SUCCESS : DAPL_QUEUE_EMPTY;
 }
 
 DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	struct tp_wc wc;
 	DAT_RETURN rc;
 
 	if (__builtin_expect(!evd, 0))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	if (__builtin_expect(!event, 0))
 		return DAPL_BAD_ARG(2);
-	pthread_mutex_lock(&evd->lock);
-	if (__builtin_expect(evd->waiter, 0))
-		rc = DAPL_BAD_STATE(EVD_WAITER);
-	else
-		rc = take(evd, event) ? DAT_SUCCESS : DAPL_QUEUE_EMPTY;
-	pthread_mutex_unlock(&evd->lock);
+	dapl_lock(&evd->lock);
+	if (__builtin_expect(evd->waiter || evd->ring.count || !evd->cq, 0)) {
+		rc = dequeue_other(evd, event);
+	} else if (evd->cq->ops->poll(evd->cq, &wc) > 0) {
+		dapl_dto_fill(&wc, &event->event_data.dto_completion_event_data);
+		finish(evd, DAT_DTO_COMPLETION_EVENT, event);
+		rc = DAT_SUCCESS;
+	} else {
+		rc = DAPL_QUEUE_EMPTY;
+	}
+	dapl_unlock(&evd->lock);
 	return rc;
 }
 
@@ -144,9 +157,9 @@ static DAT_RETURN wait_locked(struct dapl_evd *evd, uint64_t deadline)
 		}
 		if (over(evd, err, &rc))
 			break;
-		pthread_mutex_unlock(&evd->lock);
+		dapl_unlock(&evd->lock);
 		err = sleep_until(evd, deadline);
-		pthread_mutex_lock(&evd->lock);
+		dapl_lock(&evd->lock);
 		if (evd->cq) {
 			evd->cq->ops->disarm(evd->cq);
 			dapl_evd_drain(evd);
@@ -217,7 +230,7 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COU
 		return DAPL_BAD_ARG(4);
 	if (!n_more)
 		return DAPL_BAD_ARG(5);
-	pthread_mutex_lock(&evd->lock);
+	dapl_lock(&evd->lock);
 	rc = (uint32_t)threshold > evd->qlen ? DAPL_BAD_ARG(3)
 					     : wait_one(evd, timeout, deadline, threshold);
 	if (!rc)
@@ -226,7 +239,7 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COU
 		dapl_evd_drain(evd);
 	*n_more = (DAT_COUNT)evd->ring.count;
 	if (!evd->waiter)
-		pthread_cond_broadcast(&evd->left);
-	pthread_mutex_unlock(&evd->lock);
+		dapl_evd_left(evd);
+	dapl_unlock(&evd->lock);
 	return rc;
 }

@@ -285,9 +285,9 @@ static void close_ep(struct dapl_object *obj)
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	rc = dapl_ep_fire(ep, DAPL_EP_CLOSE, &step);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	if (!rc)
 		dapl_ep_delete(ep);
 }

@@ -10,7 +10,7 @@ struct dapl_ia;
 
 struct dapl_provider {
 	DAT_PROVIDER
-		table; /* what every object of its IAs points to; a copy of the const template */
+	table; /* what every object of its IAs points to; a copy of the const template */
 	DAT_PROVIDER_INFO info;
 	char *params; /* field 7 */
 	struct dapl_provider *next;

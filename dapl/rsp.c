@@ -15,9 +15,9 @@ static DAT_RETURN fire(struct dapl_ep *ep, enum dapl_ep_cause cause)
 
 	if (!ep)
 		return DAT_SUCCESS;
-	pthread_mutex_lock(&ep->lock);
+	dapl_lock(&ep->lock);
 	rc = dapl_ep_fire(ep, cause, &step);
-	pthread_mutex_unlock(&ep->lock);
+	dapl_unlock(&ep->lock);
 	return rc;
 }
 

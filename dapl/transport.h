@@ -57,27 +57,35 @@ struct tp_sge {
 	uint32_t lkey;
 };
 
+/* The values are those of enum ibv_wr_opcode. */
 enum tp_opcode {
-	TP_SEND,
-	TP_RDMA_WRITE,
-	TP_RDMA_READ,
+	TP_RDMA_WRITE = 0,
+	TP_SEND = 2,
+	TP_RDMA_READ = 4,
 };
 
+/* The values are those of enum ibv_send_flags. */
 enum {
-	TP_WR_SIGNALED = 0x1,  /* success makes a completion; failure makes one always (DTO-26) */
-	TP_WR_SOLICITED = 0x2, /* the peer's receive completion carries TP_WC_SOLICITED */
-	TP_WR_FENCE = 0x4,     /* starts after all earlier reads of the QP completed (DTO-33) */
+	TP_WR_FENCE = 0x1,     /* starts after all earlier reads of the QP completed (DTO-33) */
+	TP_WR_SIGNALED = 0x2,  /* success makes a completion; failure makes one always (DTO-26) */
+	TP_WR_SOLICITED = 0x4, /* the peer's receive completion carries TP_WC_SOLICITED */
 };
 
+/*
+ * A request. As far as it goes the layout is that of a verbs send work request of an RC QP, so that
+ * such a transport passes it on as it is; length lies in a part that is not read there.
+ */
 struct tp_wr {
-	uint64_t wr_id; /* returned in the completion, opaque */
-	enum tp_opcode opcode;
-	uint32_t flags;
+	uint64_t wr_id;		  /* returned in the completion, opaque */
+	struct tp_wr *next;	  /* NULL */
 	const struct tp_sge *sge; /* the caller's; copied before the post returns (DTO-7) */
 	uint32_t num_sge;
-	uint32_t length;      /* bytes to move, <= sum of the segments */
+	uint32_t opcode;      /* enum tp_opcode */
+	uint32_t flags;	      /* TP_WR_* */
+	uint32_t immediate;   /* 0 */
 	uint64_t remote_addr; /* RDMA only */
 	uint32_t rkey;	      /* RDMA only */
+	uint32_t length;      /* bytes to move, <= sum of the segments */
 };
 
 /* Completion status. The values are those of DAT_DTO_COMPLETION_STATUS; dapl/dto.c asserts it. */
