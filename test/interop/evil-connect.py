@@ -162,6 +162,31 @@ def half_open(victim):
     victim.no_request()
 
 
+@case("More half-open connections than allowed: bounded, a proper one gets in when they are over")
+def half_open_limit(_):
+    def flood(victim):
+        before = victim.counts()[0]
+        wires = []
+        for _ in range(60):
+            try:
+                wires.append(Wire.connect(victim.address, victim.port()))
+            except ConnectionResetError:
+                pass  # one too many
+        time.sleep(0.2)
+        held = victim.counts()[0] - before
+        check(held <= 10, "%d descriptors held at a limit of 8", held)
+        for wire in wires:
+            try:
+                ends(wire, HANDSHAKE_MS / 1000 + 3)
+            finally:
+                wire.close()
+        still_serves(victim)
+        note("%d descriptors held", held)
+
+    settings = {"DAPL_SOFT_HALF_OPEN": "8", "DAPL_SOFT_HANDSHAKE": str(HANDSHAKE_MS)}
+    driver.once(flood, environment=settings)
+
+
 def gone(victim, leave, answer):
     ep = Endpoint(victim, 3)
     wire = Wire.connect(victim.address, victim.port())
@@ -543,4 +568,4 @@ def no_descriptors(victim):
     still_serves(victim)
 
 
-driver.perform(environment={"DAPL_SOFT_HANDSHAKE_MS": str(HANDSHAKE_MS)})
+driver.perform(environment={"DAPL_SOFT_HANDSHAKE": str(HANDSHAKE_MS)})

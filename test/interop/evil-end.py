@@ -50,22 +50,33 @@ RECEIVED = (
 )
 
 
-@case("Terminate received while a read waits: the status the cause deserves (DTO-84, RFC 5040 7)")
-def terminate_received(victim):
+def each_cause(victim, headers):
     count = 0
     for causes, status in RECEIVED:
         for cause in causes:
             role = ("initiates", "responds")[count % 2]
             request = ReadRequest(1, 2, 64, 0x77, 0x1000).pack()
-            header = Segment(iwarp.READ_REQUEST, request, qn=1, msn=1)
-            full = cause[0] == 0 and cause[1] == 1
-            term = Terminate(*cause, len(header.pack()), header.header(), request if full else b"")
+            at_fault = Segment(iwarp.READ_REQUEST, request, qn=1, msn=1)
+            term = Terminate(*cause)
+            if headers:
+                term.segment_length, term.ddp = len(at_fault.pack()), at_fault.header()
+                term.rdma = request if cause[:2] == (0, 1) else b""
             try:
-                terminated(victim, role, term if count % 3 else Terminate(*cause), status)
+                terminated(victim, role, term, status)
             except AssertionError as err:
                 raise type(err)("%s: %s" % (term, err)) from err
             count += 1
     note("%d causes", count)
+
+
+@case("Terminate received while a read waits: the status the cause deserves (DTO-84, RFC 5040 7)")
+def terminate_received(victim):
+    each_cause(victim, True)
+
+
+@case("Terminate without headers received while one read waits: the same (RFC 5040 figure 10)")
+def terminate_without_headers(victim):
+    each_cause(victim, False)
 
 
 @case(
@@ -103,14 +114,17 @@ def malformed_terminates(victim):
 # ---- Ends of the connection ----------------------------------------------------------------------
 
 
-def end_by(victim, role, function, allowed, outstanding=False):
+IN_PART = (FLUSHED, PARTIAL_PACKET)
+
+
+def end_by(victim, role, function, allowed, outstanding=False, first=None):
     ep, peer = establish(victim, role)
     if outstanding:
         peer.auto_read = False
         ep.request("read", Region(victim, 64, "local"), remote_address=0x1000, rmr_context=0x77)
         peer.pump(lambda: peer.requests)
     function(peer)
-    ep.ended(allowed, requests=[(driver.FLUSHED, TRANSPORT)] if outstanding else None)
+    ep.ended(allowed, first, [(driver.FLUSHED, TRANSPORT)] if outstanding else None)
     victim.clean()
 
 
@@ -145,7 +159,7 @@ def fin(victim):
         end_by(victim, role, lambda peer: peer.wire.close(), (DISCONNECTED,))
 
 
-@case("FIN within an FPDU: BROKEN, the message does not complete (EV-12)")
+@case("FIN within an FPDU: BROKEN, the message is FLUSHED or a PARTIAL_PACKET (EV-12, EVT-8)")
 def fin_within(victim):
     def cut(peer, length):
         raw = peer.out.encode(peer.untagged(iwarp.SEND, 0, b"half a message")[0].pack())
@@ -155,12 +169,11 @@ def fin_within(victim):
         peer.wire.close()
 
     for number, length in enumerate((1, 2, 3, 10, 20, 30, 37)):
-        end_by(
-            victim, ("initiates", "responds")[number % 2], lambda peer: cut(peer, length), (BROKEN,)
-        )
+        role = ("initiates", "responds")[number % 2]
+        end_by(victim, role, lambda peer: cut(peer, length), (BROKEN,), first=IN_PART)
 
 
-@case("FIN between the FPDUs of a message: the message does not complete (DTO-84)")
+@case("FIN between the FPDUs of a message: the message is FLUSHED or a PARTIAL_PACKET (DTO-84)")
 def fin_between(victim):
     def part(peer):
         peer.fpdu(Segment(iwarp.SEND, b"half a ", msn=1, last=False))
@@ -169,7 +182,7 @@ def fin_between(victim):
         peer.wire.close()
 
     for role in ("initiates", "responds"):
-        end_by(victim, role, part, (BROKEN, DISCONNECTED))
+        end_by(victim, role, part, (BROKEN, DISCONNECTED), first=IN_PART)
 
 
 @case(

@@ -349,6 +349,63 @@ def markers(victim, role):
     part(ep, peer, role)
 
 
+# ---- The provider's own settings -----------------------------------------------------------------
+
+
+@both("Conversation without CRC: neither side asks, nothing is checked (RFC 5044 7.1.1 bit C)")
+def crc_off(_, role):
+    def frame(request):
+        return request.answer(crc=False)
+
+    def converse(victim):
+        first = Startup(crc=False) if role == "initiates" else frame
+        ep, peer = establish(victim, role, first, size=6000, recvs=6)
+        check(not peer.provider_frame.crc, "the provider does not ask for CRC")
+        check(not peer.inward.crc, "CRC is off")
+        conversation(ep, peer)
+        for segment in peer.untagged(iwarp.SEND, 0, b"a wrong sum does not matter"):
+            peer.fpdu(segment, crc_error=0x5A5A5A5A)
+        equal(ep.received(), b"a wrong sum does not matter", "message with a wrong sum")
+        part(ep, peer, role)
+
+    driver.once(converse, environment={"DAPL_SOFT_CRC": "0"})
+
+
+@both("Conversation with CRC that only the peer asks for (RFC 5044 7.1.1 bit C)")
+def crc_by_peer(_, role):
+    def converse(victim):
+        frame = None if role == "initiates" else lambda request: request.answer(crc=True)
+        peer = whole(victim, role, frame)
+        check(peer.inward.crc, "CRC is on")
+
+    driver.once(converse, environment={"DAPL_SOFT_CRC": "0"})
+
+
+@case("The provider connects with revision 1: conversation (RFC 5044 7.1)")
+def connects_old(_):
+    def converse(victim):
+        peer = whole(victim, "responds")
+        equal(peer.request.rev, 1, "revision of the request")
+
+    driver.once(converse, environment={"DAPL_SOFT_MPA_REVISION": "1"})
+
+
+@both("The provider's FPDUs are small: messages in many of them, conversation (RFC 5041 5.2)")
+def small_fpdus(_, role):
+    for size in (128, 1000):
+        seen = []
+
+        def converse(victim, seen=seen):
+            ep, peer = establish(victim, role, size=6000, recvs=6)
+            conversation(ep, peer)
+            seen.append(peer.seen[iwarp.SEND])
+            part(ep, peer, role)
+
+        driver.once(converse, environment={"DAPL_SOFT_FPDU": str(size)})
+        check(seen[0] > 9000 // size, "%s segments of Sends at FPDUs of %d", seen, size)
+        note("FPDUs of %d octets: %d segments of Sends", size, seen[0])
+
+
 # ---- Private data --------------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ def join(active, passive, **options):
     )
     equal(got["result"], "DAT_SUCCESS", "dat_ep_connect")
     request = passive.request()
+    equal(request["event"], "DAT_CONNECTION_REQUEST_EVENT", "event of the passive side")
     equal(bytes.fromhex(request["data"]), b"hello", "private data of the request")
     passive.accept(request, two, b"welcome")
     driver.connected(active, one, b"welcome")
@@ -69,6 +70,11 @@ def both_ways(active, passive):
     two.ended((driver.DISCONNECTED,))
 
 
+def on_address(active, passive, parameter):
+    equal(passive.address, "127.0.0.1" if parameter == "lo" else parameter, "address of the IA")
+    both_ways(active, passive)
+
+
 def together(function, first=None, second=None):
     """Calls function with two processes and ends them in order."""
     victims = []
@@ -108,6 +114,7 @@ def alone(function, first=None, second=None):
     """As together, but the second process does not live to the end."""
     survivor, other = Victim(**(first or {})), Victim(**(second or {}))
     try:
+        survivor.port()
         function(survivor, other)
         survivor.clean()
         survivor.unharmed()
@@ -128,7 +135,7 @@ def loopback_cases():
             if ":" in parameter and not has_ipv6():
                 raise Skip("no IPv6 here")
             side = {"parameter": parameter}
-            together(both_ways, side, side)
+            together(lambda a, b: on_address(a, b, parameter), side, side)
 
         case('Two processes over loopback, parameter "%s": every byte both ways' % parameter)(one)
     case("One of two processes is killed: the other's connection ends, nothing is left (EV-17)")(
@@ -187,7 +194,7 @@ def dapltest(server, client):
     """
     The test program with data validation, the server in one namespace and the client in the other.
     """
-    program = os.path.join(driver.build_dir(), "test/dapltest/dapltest")
+    program = os.path.join(driver.build_dir(), "dapltest")
     if not os.access(program, os.X_OK):
         raise Skip("dapltest is not built")
     with driver.tempfile.TemporaryDirectory() as folder:

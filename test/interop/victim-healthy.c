@@ -124,15 +124,22 @@ static const char *read_over(struct end *to, struct end *from)
 	return fault;
 }
 
+static void fill(struct end *end, uint64_t seed, unsigned step)
+{
+	uint8_t data[BYTES];
+
+	for (size_t i = 0; i < BYTES; i++)
+		data[i] = (uint8_t)(seed + i * step + (i >> 8));
+	victim_store(end->memory, data, BYTES);
+}
+
 static const char *one_round(uint64_t number)
 {
 	struct end *one = &ends[ACTIVE], *two = &ends[PASSIVE];
 	const char *fault;
 
-	for (size_t i = 0; i < BYTES; i++) {
-		one->memory[i] = (uint8_t)(number * 7 + i * 13 + (i >> 8));
-		two->memory[i] = (uint8_t)(number * 11 + i * 5 + (i >> 7));
-	}
+	fill(one, number * 7, 13);
+	fill(two, number * 11, 5);
 	fault = post_receive(two);
 	if (!fault)
 		fault = send_over(one, two);

@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,17 +239,22 @@ static void do_fill(const struct command *cmd)
 	struct region *region = region_of(cmd);
 	size_t seed = number(cmd, "seed", 0);
 
-	for (size_t i = 0; i < region->length; i++)
-		region->memory[i] = (uint8_t)(i * 31 + (i >> 8) * 17 + seed);
+	for (size_t i = 0; i < region->length; i++) {
+		uint8_t value = (uint8_t)(i * 31 + (i >> 8) * 17 + seed);
+
+		victim_store(&region->memory[i], &value, 1);
+	}
 }
 
 static void do_set(const struct command *cmd)
 {
 	struct region *region = region_of(cmd);
 	size_t offset = number(cmd, "offset", 0);
+	uint8_t data[8192];
+	size_t length = (size_t)bytes(cmd, "bytes", data, sizeof(data));
 
-	if (region->map && offset <= region->length)
-		bytes(cmd, "bytes", region->memory + offset, region->length - offset);
+	if (region->map && offset + length <= region->length)
+		victim_store(region->memory + offset, data, length);
 }
 
 static void do_show(const struct command *cmd)
@@ -603,14 +609,24 @@ static int fail(const char *what, DAT_RETURN ret)
 	return 1;
 }
 
+static void *nothing(void *unused)
+{
+	return unused;
+}
+
 static int start(const char *name)
 {
+	pthread_t first;
 	DAT_IA_ATTR attr;
 	DAT_PROVIDER_ATTR provider;
 	char address[INET6_ADDRSTRLEN] = "?";
 	struct sockaddr *own;
 	DAT_RETURN ret;
 
+	/* A sanitizer makes its own thread with the first of the program; it is not the library's.
+	 */
+	if (pthread_create(&first, NULL, nothing, NULL) == 0)
+		pthread_join(first, NULL);
 	print_counts("start_");
 	async_evd = DAT_HANDLE_NULL;
 	ret = dat_ia_open((DAT_NAME_PTR)name, 256, &async_evd, &ia);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The parts of the victim: names of DAT values, and the healthy connection that runs meanwhile. */
+/* The parts of the victim: names of DAT values and other helpers, and the healthy connection that
+ * runs meanwhile. */
 #ifndef INTEROP_VICTIM_H
 #define INTEROP_VICTIM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <dat2/udat.h>
@@ -18,6 +20,9 @@ const char *victim_state_name(DAT_EP_STATE state);
 
 /* "DAT_SUCCESS", or type/subtype, in a buffer of the calling thread. */
 const char *victim_result(DAT_RETURN ret);
+
+/* Writes to memory that peers may read or write. */
+void victim_store(void *to, const void *from, size_t length);
 
 /* Milliseconds of CLOCK_MONOTONIC. */
 int64_t victim_now(void);
