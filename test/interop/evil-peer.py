@@ -111,10 +111,36 @@ def bad_crc_send(victim, ep, peer, whole):
     last_segment(peer, peer.untagged(iwarp.SEND, 0, b"x" * 200), crc_error=1 << 9 * whole)
 
 
-@fault("Bad CRC in a Write: nothing is placed (RFC 5044 6)", (CRC,))
-def bad_crc_write(victim, ep, peer):
-    region = Region(victim, 64)
-    peer.fpdu(write_segment(region.stag, region.address), crc_error=0x80000000)
+@fault(
+    "Bad CRC in a Write, also a large one that comes in pieces: nothing is placed (RFC 5044 6)",
+    (CRC,),
+    ((4, 1), (1400, 2), (8000, 3), (60000, 1), (60000, 7)),
+)
+def bad_crc_write(victim, ep, peer, length, pieces):
+    region = Region(victim, 65000)
+    segment = write_segment(region.stag, region.address, b"e" * length)
+    raw = peer.out.encode(segment.pack(), crc_error=0x80000000)
+    step = -(-len(raw) // pieces)
+    for at in range(0, len(raw), step):
+        peer.wire.send(raw[at : at + step])
+        time.sleep(0.01)
+    return Fault(after=region.untouched)
+
+
+@fault(
+    "A header damaged on the way, with the sum of the right one: nothing is placed (RFC 5044 6)",
+    (CRC,),
+    ((4, 1), (1400, 2), (60000, 1), (60000, 7)),
+)
+def damaged_header(victim, ep, peer, length, pieces):
+    region = Region(victim, 65000)
+    segment = write_segment(region.stag, region.address + 256, b"e" * length)
+    raw = bytearray(peer.out.encode(segment.pack()))
+    raw[2 + 13] ^= 0x80  # the last octet of TO: 128 octets off
+    step = -(-len(raw) // pieces)
+    for at in range(0, len(raw), step):
+        peer.wire.send(raw[at : at + step])
+        time.sleep(0.01)
     return Fault(after=region.untouched)
 
 
