@@ -134,7 +134,7 @@ static DAT_RETURN complete(struct dapl_cr *cr, struct dapl_ep *ep, uint8_t befor
 		return DAT_SUCCESS;
 	ep->conn = NULL;
 	dapl_lock(&ep->lock);
-	atomic_store_explicit(&ep->state, before, memory_order_release);
+	dapl_ep_set_state(ep, before);
 	dapl_unlock(&ep->lock);
 	atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
 	return dapl_status(err, DAT_RESOURCE_TEP);

@@ -3,7 +3,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdalign.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dapl/config.h"
 #include "dapl/status.h"
@@ -45,26 +47,22 @@ bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, struct dapl_ep *e
 	*slots = (struct dapl_slots){ .mask = size - 1, .limit = limit };
 	if (!limit)
 		return true;
-	slots->slot = calloc(size, sizeof(*slots->slot));
+	slots->slot = aligned_alloc(alignof(struct dapl_slot), size * sizeof(*slots->slot));
 	if (!slots->slot)
 		return false;
+	memset(slots->slot, 0, size * sizeof(*slots->slot));
 	for (i = 0; i < size; i++) {
 		slots->slot[i].ep = ep;
 		slots->slot[i].head = head;
+		slots->slot[i].wr.wr_id = (uintptr_t)&slots->slot[i];
 	}
 	return true;
 }
 
-/* The next free slot, or NULL; EP lock held. It is taken by moving the tail. */
-static inline struct dapl_slot *next_slot(struct dapl_slots *slots)
+static inline struct dapl_slot *slot_at(struct dapl_slots *slots, uint32_t tail)
 {
-	uint32_t tail = slots->tail;
-	struct dapl_slot *slot;
+	struct dapl_slot *slot = &slots->slot[tail & slots->mask];
 
-	if (unlikely(tail - atomic_load_explicit(&slots->head, memory_order_acquire) >=
-		     slots->limit))
-		return NULL;
-	slot = &slots->slot[tail & slots->mask];
 	slot->seq = tail + 1;
 	return slot;
 }
@@ -92,23 +90,11 @@ bool dapl_dto_event(const struct tp_wc *wc, DAT_EVENT_DATA *data)
 /* Sum of the segment lengths, in 64 bits (DTO-92). */
 static inline uint64_t total_length(const DAT_LMR_TRIPLET *iov, DAT_COUNT num)
 {
-	uint64_t total = 0;
-	DAT_COUNT i;
+	uint64_t total = iov->segment_length;
 
-	for (i = 0; i < num; i++)
-		total += iov[i].segment_length;
+	while (unlikely(--num))
+		total += (++iov)->segment_length;
 	return total;
-}
-
-static inline bool iov_ok(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max)
-{
-	return (uint32_t)num <= max && (iov || !num);
-}
-
-/* What is wrong with it: DTO-12, negative numbers too, and DTO-11. */
-static DAT_RETURN bad_iov(DAT_COUNT num, uint32_t max)
-{
-	return (uint32_t)num > max ? DAPL_BAD_ARG(2) : DAPL_BAD_ARG(3);
 }
 
 /* DTO-27, strict mode only: the flags a request of an EP may carry. */
@@ -160,175 +146,275 @@ static DAT_RETURN post_failed(struct dapl_slots *slots, int err)
 				: dapl_status(err, DAT_RESOURCE_TEP);
 }
 
-/* wr holds where to and from; the rest of it and the slot are filled in here. */
-static inline __attribute__((always_inline)) DAT_RETURN
-post_request(struct dapl_ep *ep, struct tp_wr *wr, DAT_DTOS operation, DAT_DTO_COOKIE cookie,
-	     DAT_COMPLETION_FLAGS flags)
+/* A request that passed all checks of its arguments. */
+struct request {
+	struct dapl_ep *ep;
+	const DAT_LMR_TRIPLET *iov;
+	uint32_t num;
+	uint32_t length;
+	DAT_VADDR remote_addr;
+	DAT_RMR_CONTEXT rkey;
+	DAT_UINT64 cookie;
+	DAT_COMPLETION_FLAGS flags;
+	enum tp_opcode opcode;
+	DAT_DTOS operation;
+};
+
+static inline __attribute__((always_inline)) DAT_RETURN post_request(struct request rq)
 {
-	struct dapl_slot *slot = NULL;
+	struct dapl_slots *slots = &rq.ep->request;
 	DAT_RETURN rc = DAT_SUCCESS;
-	uint8_t state;
+	struct dapl_slot *slot;
+	uint32_t tail, used;
 	int err;
 
-	wr->next = NULL;
-	wr->flags = wr_flags[flags & 15];
-	wr->immediate = 0;
-	dapl_lock(&ep->lock);
-	state = atomic_load_explicit(&ep->state, memory_order_relaxed);
-	if (likely(state == DAT_EP_STATE_CONNECTED) ||
-	    dapl_ep_step(state, DAPL_EP_POST_REQUEST).verdict != DAPL_EP_REFUSE)
-		slot = next_slot(&ep->request);
-	if (unlikely(!slot)) {
-		rc = why_not(ep, &ep->request, DAPL_EP_POST_REQUEST);
+	dapl_lock(&rq.ep->lock);
+	tail = slots->tail;
+	used = tail - atomic_load_explicit(&slots->head, memory_order_acquire);
+	if (unlikely(used >= slots->room) &&
+	    (used >= slots->limit ||
+	     dapl_ep_step(dapl_ep_state(rq.ep), DAPL_EP_POST_REQUEST).verdict == DAPL_EP_REFUSE)) {
+		rc = why_not(rq.ep, slots, DAPL_EP_POST_REQUEST);
 		goto unlock;
 	}
-	slot->cookie = cookie.as_64;
-	slot->length = wr->length;
-	slot->operation = (uint8_t)operation;
-	slot->silent = flags & ep->request_unsignalled;
-	wr->wr_id = (uintptr_t)slot;
-	ep->request.tail++;
-	err = ep->qp->ops->post_send(ep->qp, wr);
+	slot = slot_at(slots, tail);
+	slots->tail = tail + 1;
+	slot->cookie = rq.cookie;
+	slot->operation = (uint8_t)rq.operation;
+	slot->silent = (uint8_t)rq.flags & rq.ep->request_unsignalled;
+	slot->wr.sge = (const struct tp_sge *)rq.iov;
+	slot->wr.num_sge = rq.num;
+	slot->wr.opcode = rq.opcode;
+	slot->wr.flags = wr_flags[rq.flags & 15];
+	slot->wr.remote_addr = rq.remote_addr;
+	slot->wr.rkey = rq.rkey;
+	slot->wr.length = rq.length;
+	err = rq.ep->qp->ops->post_send(rq.ep->qp, &slot->wr);
 	if (unlikely(err))
-		rc = post_failed(&ep->request, err);
+		rc = post_failed(slots, err);
 unlock:
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&rq.ep->lock);
 	return rc;
 }
 
-/* The answer to a request whose arguments are not right: that it is not ready comes first. */
-static DAT_RETURN refuse(const struct dapl_ep *ep, DAT_RETURN rc)
+/* ---- Requests whose arguments need a closer look ---- */
+
+/* Number and array (DTO-11, DTO-12, negative numbers too), and the sum of the lengths. */
+static DAT_RETURN check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max,
+			    uint64_t *total)
 {
-	return ep->request.limit ? rc : why_not(ep, &ep->request, DAPL_EP_POST_REQUEST);
+	*total = 0;
+	if ((uint32_t)num > max)
+		return DAPL_BAD_ARG(2);
+	if (num && !iov)
+		return DAPL_BAD_ARG(3);
+	if (num)
+		*total = total_length(iov, num);
+	return DAT_SUCCESS;
 }
+
+static uint64_t or_else(uint32_t attribute, uint32_t limit)
+{
+	return dapl_config.strict && attribute ? attribute : limit;
+}
+
+/* Strict mode: DTO-46, DTO-48, DTO-49. May change how many bytes a read moves. */
+static DAT_RETURN strict_length(bool read, const DAT_RMR_TRIPLET *remote, uint64_t *total)
+{
+	if (read ? *total < remote->segment_length : *total > remote->segment_length)
+		return dapl_fail(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	if (read)
+		*total = remote->segment_length;
+	return DAT_SUCCESS;
+}
+
+static __attribute__((noinline)) DAT_RETURN careful_send(struct dapl_ep *ep, DAT_COUNT num,
+							 const DAT_LMR_TRIPLET *iov,
+							 DAT_DTO_COOKIE cookie,
+							 DAT_COMPLETION_FLAGS flags)
+{
+	const struct dapl_ep_cold *cold = ep->cold;
+	uint64_t total;
+	DAT_RETURN rc;
+
+	if (!ep->pz || !ep->request.limit)
+		return DAPL_BAD_STATE(EP_NOTREADY);
+	rc = check_iov(iov, num, ep->max_send_sge, &total);
+	if (rc)
+		return rc;
+	if (total > or_else(cold->attr.max_message_size, cold->dev_attr->max_msg_size))
+		return DAPL_BAD_ARG(3); /* DTO-35 */
+	if (dapl_config.strict && !request_flags_legal(ep, flags))
+		return DAPL_BAD_ARG(5);
+	return post_request((struct request){ .ep = ep,
+					      .iov = iov,
+					      .num = (uint32_t)num,
+					      .length = (uint32_t)total,
+					      .cookie = cookie.as_64,
+					      .flags = flags,
+					      .opcode = TP_SEND,
+					      .operation = DAT_DTO_SEND });
+}
+
+static __attribute__((noinline)) DAT_RETURN
+careful_rdma(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	     const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags, bool read)
+{
+	static const DAT_RMR_TRIPLET nowhere; /* DTO-56 */
+	const struct dapl_ep_cold *cold = ep->cold;
+	uint32_t max = ep->max_write_sge;
+	uint64_t total;
+	DAT_RETURN rc;
+
+	if (!ep->pz || !ep->request.limit)
+		return DAPL_BAD_STATE(EP_NOTREADY);
+	if (read)
+		max = cold->attr.max_rdma_read_out ? ep->max_read_sge
+						   : cold->dev_attr->max_sge_read;
+	rc = check_iov(iov, num, max, &total);
+	if (rc)
+		return rc;
+	if (num && !remote)
+		return DAPL_BAD_ARG(5);
+	remote = remote ? remote : &nowhere;
+	if (dapl_config.strict)
+		rc = strict_length(read, remote, &total);
+	if (rc)
+		return rc;
+	if (total > or_else(cold->attr.max_rdma_size, cold->dev_attr->max_rdma_size))
+		return DAPL_BAD_ARG(3); /* DTO-55 */
+	if (dapl_config.strict && !request_flags_legal(ep, flags))
+		return DAPL_BAD_ARG(6);
+	if (read && !cold->attr.max_rdma_read_out)
+		return DAPL_NO_RESOURCE(CREDITS); /* DTO-50 */
+	return post_request(
+		(struct request){ .ep = ep,
+				  .iov = iov,
+				  .num = (uint32_t)num,
+				  .length = (uint32_t)total,
+				  .remote_addr = remote->virtual_address,
+				  .rkey = remote->rmr_context,
+				  .cookie = cookie.as_64,
+				  .flags = flags,
+				  .opcode = read ? TP_RDMA_READ : TP_RDMA_WRITE,
+				  .operation = read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE });
+}
+
+/* ---- The calls ---- */
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_ep *ep = dapl_ep_get(ep_handle);
-	struct tp_wr wr;
+	struct dapl_ep *ep = ep_handle;
 	uint64_t total;
 
-	if (unlikely(!ep))
+	if (unlikely(!dapl_object_is(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	if (unlikely(!iov_ok(local_iov, num_segments, ep->max_send_sge)))
-		return refuse(ep, bad_iov(num_segments, ep->max_send_sge));
+	if (unlikely((uint32_t)num_segments - 1 >= ep->max_send_sge || !local_iov))
+		return careful_send(ep, num_segments, local_iov, user_cookie, flags);
 	total = total_length(local_iov, num_segments);
-	if (unlikely(total > ep->max_message))
-		return DAPL_BAD_ARG(3);
-	if (unlikely(dapl_config.strict) && !request_flags_legal(ep, flags))
-		return DAPL_BAD_ARG(5);
-	wr.opcode = TP_SEND;
-	wr.sge = (const struct tp_sge *)local_iov;
-	wr.num_sge = (uint32_t)num_segments;
-	wr.length = (uint32_t)total;
-	wr.remote_addr = 0;
-	wr.rkey = 0;
-	return post_request(ep, &wr, DAT_DTO_SEND, user_cookie, flags);
-}
-
-/* Strict mode: DTO-27, DTO-46, DTO-48, DTO-49. May change how many bytes a read moves. */
-static DAT_RETURN strict_rdma(const struct dapl_ep *ep, bool read, const DAT_RMR_TRIPLET *remote,
-			      DAT_COMPLETION_FLAGS flags, uint64_t *total)
-{
-	if (remote && (read ? *total < remote->segment_length : *total > remote->segment_length))
-		return dapl_fail(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	if (!request_flags_legal(ep, flags))
-		return DAPL_BAD_ARG(6);
-	if (remote && read)
-		*total = remote->segment_length;
-	return DAT_SUCCESS;
+	if (unlikely(total >= ep->beyond_message))
+		return careful_send(ep, num_segments, local_iov, user_cookie, flags);
+	return post_request((struct request){ .ep = ep,
+					      .iov = local_iov,
+					      .num = (uint32_t)num_segments,
+					      .length = (uint32_t)total,
+					      .cookie = user_cookie.as_64,
+					      .flags = flags,
+					      .opcode = TP_SEND,
+					      .operation = DAT_DTO_SEND });
 }
 
 static inline __attribute__((always_inline)) DAT_RETURN
-post_rdma(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
-	  DAT_DTO_COOKIE user_cookie, const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags,
-	  enum tp_opcode opcode)
+post_rdma(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	  const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags, bool read)
 {
-	static const DAT_RMR_TRIPLET nowhere;
-	struct dapl_ep *ep = dapl_ep_get(ep_handle);
-	bool read = opcode == TP_RDMA_READ;
-	struct tp_wr wr;
 	uint64_t total;
-	DAT_RETURN rc;
-	uint32_t max;
 
-	if (unlikely(!ep))
+	if (unlikely(!dapl_object_is(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	max = read ? ep->max_read_sge : ep->max_write_sge;
-	if (unlikely(!iov_ok(local_iov, num_segments, max)))
-		return refuse(ep, bad_iov(num_segments, max));
-	total = total_length(local_iov, num_segments);
-	if (unlikely(!remote_iov)) {
-		if (num_segments)
-			return DAPL_BAD_ARG(5);
-		remote_iov = &nowhere; /* DTO-56 */
-	}
-	if (unlikely(dapl_config.strict)) {
-		rc = strict_rdma(ep, read, remote_iov, flags, &total);
-		if (rc)
-			return rc;
-	}
-	if (unlikely(total > ep->max_rdma))
-		return DAPL_BAD_ARG(3);
-	if (unlikely(read && !ep->max_read_out))
-		return DAPL_NO_RESOURCE(CREDITS);
-	wr.opcode = opcode;
-	wr.sge = (const struct tp_sge *)local_iov;
-	wr.num_sge = (uint32_t)num_segments;
-	wr.length = (uint32_t)total;
-	wr.remote_addr = remote_iov->virtual_address;
-	wr.rkey = remote_iov->rmr_context;
-	return post_request(ep, &wr, read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE, user_cookie,
-			    flags);
+	if (unlikely((uint32_t)num - 1 >= (read ? ep->max_read_sge : ep->max_write_sge) || !iov ||
+		     !remote))
+		return careful_rdma(ep, num, iov, cookie, remote, flags, read);
+	total = total_length(iov, num);
+	if (unlikely(total >= ep->beyond_rdma))
+		return careful_rdma(ep, num, iov, cookie, remote, flags, read);
+	return post_request(
+		(struct request){ .ep = ep,
+				  .iov = iov,
+				  .num = (uint32_t)num,
+				  .length = (uint32_t)total,
+				  .remote_addr = remote->virtual_address,
+				  .rkey = remote->rmr_context,
+				  .cookie = cookie.as_64,
+				  .flags = flags,
+				  .opcode = read ? TP_RDMA_READ : TP_RDMA_WRITE,
+				  .operation = read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE });
 }
 
-DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT num_segments,
 				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				  const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
 {
-	return post_rdma(ep_handle, num_segments, local_iov, user_cookie, remote_iov, flags,
-			 TP_RDMA_READ);
+	return post_rdma(ep, num_segments, local_iov, user_cookie, remote_iov, flags, true);
 }
 
-DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT num_segments,
 				   DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				   const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
 {
-	return post_rdma(ep_handle, num_segments, local_iov, user_cookie, remote_iov, flags,
-			 TP_RDMA_WRITE);
+	return post_rdma(ep, num_segments, local_iov, user_cookie, remote_iov, flags, false);
 }
 
 /* ---- Receives ---- */
+
+/* Strict mode, an EP that is not ready, and arguments that are wrong or unusual. */
+static __attribute__((noinline)) DAT_RETURN check_recv(const struct dapl_ep *ep, DAT_COUNT num,
+						       const DAT_LMR_TRIPLET *iov,
+						       DAT_COMPLETION_FLAGS flags)
+{
+	if (!ep->pz || !ep->recv.limit)
+		return DAPL_BAD_STATE(EP_NOTREADY);
+	if ((uint32_t)num > ep->max_recv_sge)
+		return DAPL_BAD_ARG(2);
+	if (num && !iov)
+		return DAPL_BAD_ARG(3);
+	if (dapl_config.strict && !recv_flags_legal(ep, flags))
+		return DAPL_BAD_ARG(5);
+	return DAT_SUCCESS;
+}
 
 DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_ep *ep = dapl_ep_get(ep_handle);
-	struct dapl_slot *slot = NULL;
+	struct dapl_ep *ep = ep_handle;
+	struct dapl_slot *slot;
 	DAT_RETURN rc = DAT_SUCCESS;
+	uint32_t tail;
 	int err;
 
-	if (unlikely(!ep))
+	if (unlikely(!dapl_object_is(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	if (unlikely(!iov_ok(local_iov, num_segments, ep->max_recv_sge)))
-		return ep->recv.limit ? bad_iov(num_segments, ep->max_recv_sge)
-				      : why_not(ep, &ep->recv, DAPL_EP_POST_RECV);
-	if (unlikely(dapl_config.strict) && !recv_flags_legal(ep, flags))
-		return DAPL_BAD_ARG(5);
+	if (unlikely((uint32_t)num_segments - 1 >= ep->max_recv_sge || !local_iov || !ep->pz ||
+		     dapl_config.strict)) {
+		rc = check_recv(ep, num_segments, local_iov, flags);
+		if (rc)
+			return rc;
+	}
 	dapl_lock(&ep->lock);
-	if (__builtin_expect(ep->pz && dapl_ep_state(ep) != DAPL_EP_GONE, 1))
-		slot = next_slot(&ep->recv);
-	if (unlikely(!slot)) {
+	tail = ep->recv.tail;
+	if (unlikely(dapl_slots_used(&ep->recv) >= ep->recv.limit ||
+		     dapl_ep_state(ep) == DAPL_EP_GONE)) {
 		rc = why_not(ep, &ep->recv, DAPL_EP_POST_RECV);
 		goto unlock;
 	}
+	slot = slot_at(&ep->recv, tail);
+	ep->recv.tail = tail + 1;
 	slot->cookie = user_cookie.as_64;
 	slot->operation = DAT_DTO_RECEIVE;
-	slot->silent = flags & ep->recv_unsignalled;
-	ep->recv.tail++;
+	slot->silent = (uint8_t)flags & ep->recv_unsignalled;
 	err = ep->qp->ops->post_recv(ep->qp, (uintptr_t)slot, (const struct tp_sge *)local_iov,
 				     (uint32_t)num_segments);
 	if (unlikely(err))

@@ -26,7 +26,8 @@ static inline void dapl_dto_fill(const struct tp_wc *wc, DAT_DTO_COMPLETION_EVEN
 	dto->user_cookie.as_64 = slot->cookie;
 	dto->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
 	dto->operation = (DAT_DTOS)slot->operation;
-	dto->transfered_length = slot->operation == DAT_DTO_RECEIVE ? wc->byte_len : slot->length;
+	dto->transfered_length =
+		slot->operation == DAT_DTO_RECEIVE ? wc->byte_len : slot->wr.length;
 	dto->rmr_context = 0;
 	atomic_store_explicit(slot->head, slot->seq, memory_order_release);
 }

@@ -130,16 +130,11 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 	/* DTO-12: 0 means the same as max_request_iov. */
 	ep->max_read_sge = or_else((uint32_t)attr->max_rdma_read_iov, ep->max_send_sge);
 	ep->max_write_sge = or_else((uint32_t)attr->max_rdma_write_iov, ep->max_send_sge);
-	ep->max_read_sge = at_most(ep->max_read_sge, dev->max_sge_read);
+	ep->max_read_sge =
+		attr->max_rdma_read_out ? at_most(ep->max_read_sge, dev->max_sge_read) : 0;
 	ep->max_write_sge = at_most(ep->max_write_sge, dev->max_sge_write);
-	ep->max_read_out = (uint32_t)attr->max_rdma_read_out;
-	/* DTO-35, DTO-55: the attribute bounds in strict mode only, and 0 is the IA's maximum. */
-	ep->max_message = dev->max_msg_size;
-	ep->max_rdma = dev->max_rdma_size;
-	if (dapl_config.strict) {
-		ep->max_message = or_else(attr->max_message_size, dev->max_msg_size);
-		ep->max_rdma = or_else(attr->max_rdma_size, dev->max_rdma_size);
-	}
+	ep->beyond_message = dapl_config.strict ? 0 : (uint64_t)dev->max_msg_size + 1;
+	ep->beyond_rdma = dapl_config.strict ? 0 : (uint64_t)dev->max_rdma_size + 1;
 }
 
 static struct dapl_ep_cold *cold_new(struct dapl_ia *ia, struct dapl_ep *ep)

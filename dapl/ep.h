@@ -12,16 +12,19 @@
 #include "dapl/pz.h"
 #include "dapl/transport.h"
 
-/* One outstanding DTO. Its address is the work request id. */
+/*
+ * One outstanding DTO. Its address is the work request id. What never changes is set once: a post
+ * fills in the rest, and the transport gets the work request as it lies here.
+ */
 struct dapl_slot {
+	struct tp_wr wr; /* requests only */
 	struct dapl_ep *ep;
 	_Atomic uint32_t *head; /* of its direction */
 	DAT_UINT64 cookie;
-	uint32_t length;   /* requests: sum of the local segments (EVT-10) */
 	uint32_t seq;	   /* place in the order of posting, + 1 */
 	uint8_t operation; /* DAT_DTOS */
-	bool silent;	   /* UNSIGNALLED was given and counts (DTO-25) */
-};
+	uint8_t silent;	   /* UNSIGNALLED was given and counts (DTO-25) */
+} __attribute__((aligned(64)));
 
 /*
  * The outstanding DTOs of one direction, in posting order, sized at creation. The poster moves tail
@@ -32,6 +35,7 @@ struct dapl_slots {
 	struct dapl_slot *slot;
 	uint32_t mask; /* the number of slots, a power of two, less 1 */
 	uint32_t limit;
+	uint32_t room; /* requests: limit while connected, else 0 */
 	uint32_t tail;
 	_Atomic uint32_t head;
 };
@@ -43,8 +47,9 @@ struct dapl_ep {
 	uint8_t recv_mode;     /* the one completion flag of the stream that counts (DTO-24) */
 	uint8_t request_mode;
 	uint8_t recv_unsignalled, request_unsignalled; /* the flag where posts may carry it, or 0 */
-	uint32_t max_send_sge, max_recv_sge, max_read_sge, max_write_sge, max_read_out;
-	uint32_t max_message, max_rdma; /* effective, DTO-35 and DTO-55 */
+	uint32_t max_send_sge, max_recv_sge, max_write_sge;
+	uint32_t max_read_sge;		      /* 0 also if no read may be outstanding */
+	uint64_t beyond_message, beyond_rdma; /* one more than may be sent; 0 in strict mode */
 	struct tp_qp *qp;
 	struct dapl_slots recv, request;
 	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
@@ -76,6 +81,13 @@ struct dapl_ep_cold {
 static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)
 {
 	return dapl_object_self(handle, DAPL_TYPE_EP);
+}
+
+/* EP lock held. */
+static inline void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state)
+{
+	ep->request.room = state == DAT_EP_STATE_CONNECTED ? ep->request.limit : 0;
+	atomic_store_explicit(&ep->state, state, memory_order_release);
 }
 
 static inline uint8_t dapl_ep_state(const struct dapl_ep *ep)

@@ -32,7 +32,7 @@ DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dap
 		dapl_trace(DAPL_TRC_NORMAL, "EP %p %s -> %s: %s", (void *)ep,
 			   dapl_ep_state_name(state), dapl_ep_state_name(step->next),
 			   dapl_ep_cause_text(cause));
-		atomic_store_explicit(&ep->state, step->next, memory_order_release);
+		dapl_ep_set_state(ep, step->next);
 	}
 	return DAT_SUCCESS;
 }
@@ -259,8 +259,7 @@ static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, DAT_
 	}
 	ep->conn = NULL;
 	dapl_lock(&ep->lock);
-	atomic_store_explicit(&ep->state, DAT_EP_STATE_UNCONNECTED,
-			      memory_order_release); /* EP-155 */
+	dapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED); /* EP-155 */
 	dapl_unlock(&ep->lock);
 	if (err == -EADDRNOTAVAIL)
 		err = -EAGAIN; /* no local port left */

@@ -50,11 +50,11 @@ static __attribute__((noinline)) DAT_RETURN dequeue_other(struct dapl_evd *evd, 
 
 DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
-	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	struct dapl_evd *evd = evd_handle;
 	struct tp_wc wc;
 	DAT_RETURN rc;
 
-	if (__builtin_expect(!evd, 0))
+	if (__builtin_expect(!dapl_object_is(&evd->obj, DAPL_TYPE_EVD), 0))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	if (__builtin_expect(!event, 0))
 		return DAPL_BAD_ARG(2);

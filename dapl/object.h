@@ -84,15 +84,15 @@ static inline void *dapl_object_arg(DAT_HANDLE handle, enum dapl_type type)
 	return obj;
 }
 
+static inline bool dapl_object_is(const struct dapl_object *obj, enum dapl_type type)
+{
+	return atomic_load_explicit(&obj->type, memory_order_acquire) == (uint32_t)type;
+}
+
 /* The handle a call is dispatched on has been checked by libdat2, down to its first word. */
 static inline void *dapl_object_self(DAT_HANDLE handle, enum dapl_type type)
 {
-	struct dapl_object *obj = handle;
-
-	if (__builtin_expect(
-		    atomic_load_explicit(&obj->type, memory_order_acquire) != (uint32_t)type, 0))
-		return NULL;
-	return obj;
+	return __builtin_expect(dapl_object_is(handle, type), 1) ? handle : NULL;
 }
 
 static inline void dapl_object_use(struct dapl_object *obj)
