@@ -107,11 +107,21 @@ class Region:
 
     def untouched(self, content=None):
         """Nothing was placed in it."""
-        equal(
-            self.bytes(),
-            content or bytes([CANARY]) * self.length,
-            "content of region %d" % self.number,
+        want = content or bytes([CANARY]) * self.length
+        got = self.bytes()
+        wrong = [i for i in range(self.length) if got[i] != want[i]]
+        check(
+            not wrong,
+            "%d octets of region %d changed, from %s on",
+            len(wrong),
+            self.number,
+            wrong[:1],
         )
+
+    def drop(self):
+        """Unregisters and unmaps it."""
+        self.victim.ask("drop", region=self.number)
+        self.victim.opened.remove(("region", self.number))
 
     def unregister(self):
         equal(

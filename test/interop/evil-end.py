@@ -220,6 +220,100 @@ def closes_on_stream(victim):
         victim.clean()
 
 
+# ---- Memory and endpoints that go away in the middle ---------------------------------------------
+
+
+def halves(raw):
+    return raw[: len(raw) // 2], raw[len(raw) // 2 :]
+
+
+def send_rest(peer, rest):
+    try:
+        peer.wire.send(rest)
+    except iwarp.Closed:
+        pass
+
+
+@case(
+    "A region goes while an FPDU of a Write to it is under way: its memory is not touched (LMR-36)"
+)
+def write_midway(victim):
+    for role in ("initiates", "responds"):
+        ep, peer = establish(victim, role)
+        region = Region(victim, 65000)
+        segment = Segment(
+            iwarp.WRITE, b"e" * 60000, tagged=True, stag=region.stag, to=region.address
+        )
+        first, rest = halves(peer.out.encode(segment.pack()))
+        peer.wire.send(first)
+        time.sleep(0.05)
+        region.drop()
+        send_rest(peer, rest)
+        term = peer.until_end()[0]
+        one_of(term and term.cause, (TAGGED_STAG,), "cause of the Terminate")
+        peer.wire.close()
+        ep.ended((BROKEN,))
+        victim.clean()
+
+
+@case("A region goes while a read of it is answered: its memory is not touched (LMR-36)")
+def read_midway(victim):
+    for role in ("initiates", "responds"):
+        ep, peer = establish(victim, role, rcvbuf=8192)
+        size = 16 << 20
+        region = Region(victim, size)
+        stag = peer.register(size)
+        peer.inward.crc = False  # sixteen megabytes
+        peer.read_post(stag, peer.regions[stag].base, size, region.stag, region.address)
+        peer.pump(lambda: peer.reads[0][1])  # the answer has begun
+        region.drop()
+        term = peer.until_end(30)[0]
+        check(term, "no Terminate")
+        one_of(
+            term.cause, (READ_STAG, CATASTROPHIC, (0, 2, 8), (0, 0, 0)), "cause of the Terminate"
+        )
+        note("%d of %d octets came, then %s", peer.reads[0][1], size, term)
+        peer.wire.close()
+        ep.ended((BROKEN,))
+        victim.clean()
+
+
+@case("The memory of posted Receives goes: LOCAL_PROTECTION, the rest flushed (DTO-84, LMR-36)")
+def receive_memory(victim):
+    for role in ("initiates", "responds"):
+        for begun in (False, True):
+            ep, peer = establish(victim, role, size=60000, mulpdu=65000)
+            segment = peer.untagged(iwarp.SEND, 0, b"e" * 50000)[0]
+            first, rest = halves(peer.out.encode(segment.pack()))
+            if begun:
+                peer.wire.send(first)
+                time.sleep(0.05)
+                first = b""
+            ep.memory.drop()
+            send_rest(peer, first + rest)
+            check(peer.until_end()[0], "no Terminate (the sender's status is REMOTE_RESPONDER)")
+            peer.wire.close()
+            ep.ended((BROKEN,), first=(LOCAL_PROTECTION,))
+            victim.clean()
+
+
+@case(
+    "The endpoint is freed while a message arrives: the peer sees the end, no event here (EP-112)"
+)
+def free_midway(victim):
+    for role in ("initiates", "responds"):
+        ep, peer = establish(victim, role, size=60000, mulpdu=65000)
+        segment = peer.untagged(iwarp.SEND, 0, b"e" * 50000)[0]
+        first, rest = halves(peer.out.encode(segment.pack()))
+        peer.wire.send(first)
+        victim.free(ep)
+        ep.memory.drop()
+        send_rest(peer, rest)
+        drain(peer.wire)
+        peer.wire.close()
+        victim.quiet()
+
+
 @case(
     "Chaos: segments with random fields and right sums; nothing but their own connection "
     "suffers (DTO-89)"

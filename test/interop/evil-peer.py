@@ -232,7 +232,7 @@ def foreign_stag(victim, ep, peer):
 @fault(
     "Write out of bounds: Terminate 1/1/1, nothing outside changes (DTO-88)",
     (TAGGED_BOUNDS,),
-    ((-1, 4), (-4, 4), (61, 4), (64, 1), (0, 65), (-1000000, 1), (1 << 40, 1)),
+    ((-1, 4), (-4, 4), (61, 4), (64, 1), (0, 65), (-1000000, 1), (1 << 40, 1), (0, 60000)),
     asynchronous=True,
 )
 def out_of_bounds(victim, ep, peer, offset, length):
@@ -469,7 +469,7 @@ def wrong_responses(victim):
 @fault(
     "A Send longer than the Receive: LOCAL_LENGTH, Terminate 1/2/5 (DTO-38, DTO-84)",
     (TOO_LONG,),
-    ((257, 1460), (1000, 1460), (257, 18 + 256), (300, 18 + 100), (20000, 60000)),
+    ((257, 1460), (1000, 1460), (257, 18 + 256), (300, 18 + 100), (60000, 65000)),
     first=(LOCAL_LENGTH,),
 )
 def over_long(victim, ep, peer, length, mulpdu):
