@@ -305,8 +305,8 @@ static void evd_100_enough_places_never_overflow(void **state)
 	ct_end_connect(&a, &p);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (uint64_t i = 0; i < QUEUE; i++) {
-			expect_ok(ct_post_recv(&p, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG));
-			expect_ok(ct_post_recv(&a, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG));
+			expect_ok(ct_post_recv(&p, 64, 8, i, DAT_COMPLETION_DEFAULT_FLAG));
+			expect_ok(ct_post_recv(&a, 64, 8, i, DAT_COMPLETION_DEFAULT_FLAG));
 		}
 		for (uint64_t i = 0; i < QUEUE; i++) {
 			expect_ok(ct_post_send(&a, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG));

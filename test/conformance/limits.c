@@ -359,6 +359,7 @@ static int few_descriptors(void)
 		release_descriptors();
 	}
 	MUST(works);
+	MUST_OK(dat_ia_close(keeper.ia, DAT_CLOSE_ABRUPT_FLAG));
 	return 0;
 }
 
