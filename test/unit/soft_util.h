@@ -67,6 +67,8 @@ void node_open(struct node *node, const char *params);
 void node_close(struct node *node);
 /* The next request, within the deadline. */
 struct tp_conn *node_request(struct node *node);
+/* What conn_request returns from now on. */
+void node_refuse(struct node *node, int rc);
 unsigned node_asyncs(struct node *node);
 /* Waits until so many came. */
 void node_await_asyncs(struct node *node, unsigned num);
@@ -81,6 +83,8 @@ void ends_connect(struct end *active, struct end *passive);
 struct event *end_event(struct end *end, enum tp_conn_event event);
 /* Ditto, either one. */
 struct event *end_event2(struct end *end, enum tp_conn_event a, enum tp_conn_event b);
+/* How many came so far. */
+unsigned end_events(struct end *end);
 /* No further event within ms. */
 void end_quiet(struct end *end, int ms);
 /* Releases the connection and makes the QP idle. */
