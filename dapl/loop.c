@@ -212,13 +212,16 @@ static void wake(struct dapl_loop *loop)
 		;
 }
 
-/* Until the loop is out of what's callback; lock held. */
-static void wait_left(struct dapl_loop *loop, const void *what)
+/*
+ * Whether the caller has to look again: the loop was in what's callback, which may have had itself
+ * called once more; lock held.
+ */
+static bool was_running(struct dapl_loop *loop, const void *what)
 {
-	if (dapl_loop_is_self(loop))
-		return;
-	while (loop->current == what)
-		pthread_cond_wait(&loop->left, &loop->lock);
+	if (loop->current != what || dapl_loop_is_self(loop))
+		return false;
+	pthread_cond_wait(&loop->left, &loop->lock);
+	return true;
 }
 
 /* ---- Watches ---- */
@@ -289,11 +292,12 @@ int dapl_loop_mod(struct dapl_loop *loop, struct tp_watch *watch, uint32_t event
 void dapl_loop_del(struct dapl_loop *loop, struct tp_watch *watch)
 {
 	pthread_mutex_lock(&loop->lock);
-	if (watch->id) {
-		epoll_ctl(loop->epfd, EPOLL_CTL_DEL, watch->fd, NULL);
-		leave_place(loop, watch);
-	}
-	wait_left(loop, watch);
+	do {
+		if (watch->id) {
+			epoll_ctl(loop->epfd, EPOLL_CTL_DEL, watch->fd, NULL);
+			leave_place(loop, watch);
+		}
+	} while (was_running(loop, watch));
 	pthread_mutex_unlock(&loop->lock);
 }
 
@@ -312,20 +316,26 @@ void dapl_loop_post(struct dapl_loop *loop, struct tp_task *task)
 	pthread_mutex_unlock(&loop->lock);
 }
 
-void dapl_loop_cancel(struct dapl_loop *loop, struct tp_task *task)
+static void unlink_task(struct dapl_loop *loop, struct tp_task *task)
 {
 	struct tp_task **link;
 
+	if (!task->queued)
+		return;
+	for (link = &loop->tasks; *link != task; link = &(*link)->next)
+		;
+	*link = task->next;
+	if (!task->next)
+		loop->tasks_end = link;
+	task->queued = false;
+}
+
+void dapl_loop_cancel(struct dapl_loop *loop, struct tp_task *task)
+{
 	pthread_mutex_lock(&loop->lock);
-	if (task->queued) {
-		for (link = &loop->tasks; *link != task; link = &(*link)->next)
-			;
-		*link = task->next;
-		if (!task->next)
-			loop->tasks_end = link;
-		task->queued = false;
-	}
-	wait_left(loop, task);
+	do
+		unlink_task(loop, task);
+	while (was_running(loop, task));
 	pthread_mutex_unlock(&loop->lock);
 }
 
@@ -356,8 +366,9 @@ unlock:
 void dapl_loop_timer_cancel(struct dapl_loop *loop, struct tp_timer *timer)
 {
 	pthread_mutex_lock(&loop->lock);
-	unlink_timer(timer);
-	wait_left(loop, timer);
+	do
+		unlink_timer(timer);
+	while (was_running(loop, timer));
 	pthread_mutex_unlock(&loop->lock);
 }
 
