@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/config.h"
 
-#include <confuse.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "dapl/trace.h"
 
@@ -136,89 +133,155 @@ static void from_environment(const struct dapl_option *options, uint32_t num, vo
 
 /* ---- The file ---- */
 
-__attribute__((format(printf, 2, 0))) static void report(cfg_t *cfg, const char *fmt, va_list ap)
-{
-	char text[256];
+/* Sections of "name = value", a value being a word or "quoted"; # starts a comment. */
+enum token {
+	TOKEN_END,
+	TOKEN_TEXT,
+	TOKEN_OPEN,
+	TOKEN_CLOSE,
+	TOKEN_EQUALS,
+	TOKEN_BAD, /* unterminated or too long */
+};
 
-	vsnprintf(text, sizeof(text), fmt, ap);
-	dapl_err("%s:%d: %s", cfg && cfg->filename ? cfg->filename : "dapl.conf",
-		 cfg ? cfg->line : 0, text);
+struct reader {
+	FILE *file;
+	const char *path;
+	unsigned int line;
+	char text[256]; /* of the last TOKEN_TEXT */
+};
+
+static int skip_space(struct reader *in)
+{
+	bool comment = false;
+	int c;
+
+	while ((c = getc(in->file)) != EOF) {
+		if (c == '\n') {
+			in->line++;
+			comment = false;
+		} else if (c == '#') {
+			comment = true;
+		} else if (!comment && !strchr(" \t\r", c)) {
+			break;
+		}
+	}
+	return c;
 }
 
-/* libconfuse's options for a table; values arrive as text, so that parse and set judge them. */
-static cfg_opt_t *make_opts(const struct dapl_option *options, uint32_t num)
+static enum token quoted(struct reader *in)
 {
-	cfg_opt_t *opts = calloc(num + 2, sizeof(*opts));
-	uint32_t i;
+	size_t len = 0;
+	int c;
 
-	if (!opts)
-		return NULL;
-	for (i = 0; i < num; i++)
-		opts[i] = (cfg_opt_t)CFG_STR(options[i].name, NULL, CFGF_NODEFAULT);
-	opts[num] = (cfg_opt_t)CFG_STR("__unknown", NULL, CFGF_NONE);
-	opts[num + 1] = (cfg_opt_t)CFG_END();
-	return opts;
+	while ((c = getc(in->file)) != '"') {
+		if (c == '\\')
+			c = getc(in->file);
+		if (c == EOF || c == '\n' || len == sizeof(in->text) - 1)
+			return TOKEN_BAD;
+		in->text[len++] = (char)c;
+	}
+	in->text[len] = '\0';
+	return TOKEN_TEXT;
 }
 
-static void take_section(cfg_t *sec, const char *path, const struct dapl_option *options,
-			 uint32_t num, void *base)
+static enum token word(struct reader *in, int c)
 {
-	const char *text, *near;
+	size_t len = 0;
+
+	for (; c != EOF && !strchr(" \t\r\n#\"={}", c); c = getc(in->file)) {
+		if (len == sizeof(in->text) - 1)
+			return TOKEN_BAD;
+		in->text[len++] = (char)c;
+	}
+	ungetc(c, in->file);
+	in->text[len] = '\0';
+	return TOKEN_TEXT;
+}
+
+static enum token next_token(struct reader *in)
+{
+	int c = skip_space(in);
+
+	switch (c) {
+	case EOF:
+		return TOKEN_END;
+	case '{':
+		return TOKEN_OPEN;
+	case '}':
+		return TOKEN_CLOSE;
+	case '=':
+		return TOKEN_EQUALS;
+	case '"':
+		return quoted(in);
+	default:
+		return word(in, c);
+	}
+}
+
+/* A section's tunables. */
+struct section {
+	const char *name;
+	const struct dapl_option *options;
+	uint32_t num;
+	void *base;
+};
+
+static void take(const struct section *section, const char *name, const struct reader *in)
+{
+	const struct dapl_option *option = NULL;
+	const char *near;
 	char where[512];
 	int64_t value;
 	uint32_t i;
-	cfg_opt_t *opt;
 
-	if (!sec)
-		return;
-	snprintf(where, sizeof(where), "%s, section %s", path, cfg_name(sec));
-	for (i = 0; i < num; i++) {
-		text = cfg_getstr(sec, options[i].name);
-		if (!text)
-			continue;
-		if (parse(&options[i], text, &value))
-			set(&options[i], value, where, base);
-		else
-			dapl_err("%s: %s is \"%s\", which is not %s", where, options[i].name, text,
-				 options[i].type == DAPL_OPTION_BOOL ? "yes or no" : "a number");
-	}
-	for (opt = sec->opts; opt && opt->name; opt++) {
-		if (!(opt->flags & CFGF_IGNORE_UNKNOWN) || !strcmp(opt->name, "__unknown"))
-			continue;
-		near = nearest(opt->name, options, num);
-		dapl_err("%s: unknown name %s%s%s%s", where, opt->name, near ? ", near " : "",
-			 near ? near : "", near ? "" : "");
+	snprintf(where, sizeof(where), "%s:%u, section %s", in->path, in->line, section->name);
+	for (i = 0; i < section->num && !option; i++)
+		if (!strcmp(section->options[i].name, name))
+			option = &section->options[i];
+	if (!option) {
+		near = nearest(name, section->options, section->num);
+		dapl_err("%s: unknown name %s%s%s", where, name, near ? ", near: " : "",
+			 near ? near : "");
+	} else if (parse(option, in->text, &value)) {
+		set(option, value, where, section->base);
+	} else {
+		dapl_err("%s: %s is \"%s\", which is not %s; %lld stays", where, name, in->text,
+			 option->type == DAPL_OPTION_BOOL ? "yes or no" : "a number",
+			 (long long)*value_of(option, section->base));
 	}
 }
 
-static void from_file(const char *path, const char *section, const struct dapl_option *options,
-		      uint32_t num, void *base)
+/* From behind the opening brace to the closing one; section NULL: another module's to judge. */
+static bool read_section(struct reader *in, const struct section *section)
 {
-	cfg_opt_t *core_opts = make_opts(dapl_core_options, dapl_num_core_options);
-	cfg_opt_t *opts = make_opts(options, num);
-	cfg_opt_t top[3];
-	cfg_t *cfg = NULL;
+	char name[sizeof(in->text)];
+	enum token token;
 
-	if (!core_opts || !opts)
-		goto free_opts;
-	top[0] = (cfg_opt_t)CFG_SEC("dapl", core_opts, CFGF_IGNORE_UNKNOWN | CFGF_NODEFAULT);
-	top[1] = (cfg_opt_t)CFG_SEC(section, opts, CFGF_IGNORE_UNKNOWN | CFGF_NODEFAULT);
-	top[2] = (cfg_opt_t)CFG_END();
-	cfg = cfg_init(top, CFGF_IGNORE_UNKNOWN);
-	if (!cfg)
-		goto free_opts;
-	cfg_set_error_function(cfg, report);
-	if (cfg_parse(cfg, path) == CFG_SUCCESS) {
-		if (cfg_size(cfg, "dapl"))
-			take_section(cfg_getsec(cfg, "dapl"), path, dapl_core_options,
-				     dapl_num_core_options, &dapl_config);
-		if (cfg_size(cfg, section))
-			take_section(cfg_getsec(cfg, section), path, options, num, base);
+	while ((token = next_token(in)) == TOKEN_TEXT) {
+		memcpy(name, in->text, sizeof(name));
+		if (next_token(in) != TOKEN_EQUALS || next_token(in) != TOKEN_TEXT)
+			return false;
+		if (section)
+			take(section, name, in);
 	}
-	cfg_free(cfg);
-free_opts:
-	free(core_opts);
-	free(opts);
+	return token == TOKEN_CLOSE;
+}
+
+static void read_file(struct reader *in, const struct section *sections, uint32_t num)
+{
+	enum token token;
+	bool good = true;
+	uint32_t i;
+
+	while (good && (token = next_token(in)) != TOKEN_END) {
+		for (i = 0; i < num && strcmp(sections[i].name, in->text); i++)
+			;
+		good = token == TOKEN_TEXT && next_token(in) == TOKEN_OPEN &&
+		       read_section(in, i < num ? &sections[i] : NULL);
+	}
+	if (!good)
+		dapl_err("%s:%u: not of the form \"section { name = value }\"; the rest is ignored",
+			 in->path, in->line);
 }
 
 static void defaults(const struct dapl_option *options, uint32_t num, void *base)
@@ -232,17 +295,26 @@ static void defaults(const struct dapl_option *options, uint32_t num, void *base
 void dapl_config_load(const char *section, const struct dapl_option *options, uint32_t num,
 		      void *base)
 {
+	const struct section sections[] = {
+		{ "dapl", dapl_core_options, dapl_num_core_options, &dapl_config },
+		{ section, options, num, base },
+	};
 	const char *path = secure_getenv("DAPL_CONF");
+	struct reader in = { .line = 1 };
 	bool asked = path;
 
 	defaults(dapl_core_options, dapl_num_core_options, &dapl_config);
 	defaults(options, num, base);
 	if (!path)
 		path = UDAPL_SYSCONFDIR "/dapl.conf";
-	if (!access(path, R_OK))
-		from_file(path, section, options, num, base);
-	else if (asked)
+	in.path = path;
+	in.file = fopen(path, "re");
+	if (in.file) {
+		read_file(&in, sections, 2);
+		fclose(in.file);
+	} else if (asked || errno != ENOENT) {
 		dapl_err("%s: %s", path, dapl_strerror(errno));
+	}
 	from_environment(dapl_core_options, dapl_num_core_options, &dapl_config);
 	from_environment(options, num, base);
 }

@@ -35,10 +35,16 @@ extern const uint32_t dapl_num_core_options;
 extern struct dapl_config dapl_config;
 
 /*
- * Reads dapl.conf ($DAPL_CONF, else $sysconfdir/dapl.conf; both ignored in set-user-id programs
- * where they come from the environment) and the environment into the core's structure and the one
- * of section. Values out of range and unknown names are reported once, with the nearest known name,
- * and the default stays.
+ * Reads dapl.conf ($DAPL_CONF, else $sysconfdir/dapl.conf) and the environment into the core's
+ * structure and the one of section; set-user-id programs take nothing from the environment. The
+ * file holds
+ *
+ *   section {
+ *           name = value    # a word, or "quoted"
+ *   }
+ *
+ * and sections of other modules are skipped. Values out of range and unknown names are reported
+ * once, with the nearest known name, and the default stays.
  */
 void dapl_config_load(const char *section, const struct dapl_option *options, uint32_t num,
 		      void *base);
