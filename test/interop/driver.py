@@ -271,10 +271,13 @@ class Victim:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=env
         )
         self.hello = {}
-        while "ready" not in self.hello:
-            self.hello.update(self.line(30))
-            if "failed" in self.hello:
-                raise Died("victim: %s" % self.hello)
+        try:
+            while "ready" not in self.hello:
+                self.hello.update(self.line(30))
+        except Died:
+            self.complain()
+            self.discard()
+            raise
         self.address = self.hello["address"]
         self.max_private_data = int(self.hello["max_private_data"])
         self.opened = []
