@@ -2,6 +2,7 @@
 /* Local memory regions as objects: LMR-1 to LMR-18, LMR-23 to LMR-34 and LMR-38 to LMR-41. */
 #include "harness.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #define PAGE 4096
@@ -461,6 +462,78 @@ static void lmr_27_contexts_of_many_live_regions_differ(void **state)
 		expect_ok(dat_lmr_free(lmrs[i]));
 }
 
+static void lmr_5_a_region_of_more_than_four_gigabytes(void **state)
+{
+	const size_t huge = (size_t)5 << 30;
+	struct region r = good(*state);
+	DAT_RETURN rc;
+	void *base = mmap(NULL, huge, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (base == MAP_FAILED)
+		harness_skip("the machine gives no such range");
+	r.desc.for_va = base;
+	r.length = huge;
+	rc = create(&r);
+	if (rc != DAT_SUCCESS) {
+		/* The device may refuse the length, or pinning it. */
+		assert_true(DAT_GET_TYPE(rc) == DAT_INVALID_PARAMETER ||
+			    DAT_GET_TYPE(rc) == DAT_INSUFFICIENT_RESOURCES);
+		harness_skip("the adapter refuses the length");
+	}
+	assert_true(r.registered_length == huge);
+	query_agrees(&r);
+	expect_ok(dat_lmr_free(r.lmr));
+	munmap(base, huge);
+}
+
+/* ---- Threads ---- */
+
+enum {
+	CREATORS = 4,
+	ROUNDS = 200
+};
+
+struct creator {
+	struct region region;
+	DAT_RETURN worst;
+};
+
+static void *create_and_free(void *arg)
+{
+	struct creator *creator = arg;
+	struct region *r = &creator->region;
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	for (int i = 0; i < ROUNDS && rc == DAT_SUCCESS; i++) {
+		rc = dat_pz_create(r->ia, &r->pz);
+		if (rc == DAT_SUCCESS)
+			rc = create(r);
+		if (rc == DAT_SUCCESS)
+			rc = dat_lmr_free(r->lmr);
+		if (rc == DAT_SUCCESS)
+			rc = dat_pz_free(r->pz);
+	}
+	creator->worst = rc;
+	return NULL;
+}
+
+static void lmr_30_pz_3_threads_create_at_once(void **state)
+{
+	struct creator creators[CREATORS];
+	pthread_t threads[CREATORS];
+
+	for (int i = 0; i < CREATORS; i++) {
+		creators[i].region = good(*state);
+		assert_int_equal(pthread_create(&threads[i], NULL, create_and_free, &creators[i]),
+				 0);
+	}
+	for (int i = 0; i < CREATORS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	for (int i = 0; i < CREATORS; i++)
+		expect_ok(creators[i].worst);
+}
+
 /* ---- Synchronising ---- */
 
 typedef DAT_RETURN (*sync_function)(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN);
@@ -512,6 +585,8 @@ int main(void)
 		T(lmr_34_a_freed_region_is_no_handle_and_memory_stays),
 		T(lmr_38_a_context_does_not_come_back_at_once),
 		T(lmr_27_contexts_of_many_live_regions_differ),
+		T(lmr_5_a_region_of_more_than_four_gigabytes),
+		T(lmr_30_pz_3_threads_create_at_once),
 		T(lmr_39_41_synchronising),
 	};
 

@@ -3,6 +3,8 @@
  * PZ-9. */
 #include "harness.h"
 
+#include <sys/mman.h>
+
 struct pair {
 	struct ct_ia *ia;
 	struct ct_end a, p;
@@ -308,6 +310,34 @@ static void lmr_22_a_read_needs_local_write(void **state)
 	assert_int_equal(mem.base[0], 0);
 }
 
+/* A program's mistake costs it the connection, not its life. */
+static void lmr_22_memory_that_the_program_may_not_write(void **state)
+{
+	struct pair *pair = *state;
+	DAT_REGION_DESCRIPTION desc;
+	DAT_LMR_TRIPLET segment;
+	struct ct_mem mem = { .len = 4096 };
+	DAT_RETURN rc;
+
+	mem.base = mmap(NULL, mem.len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(mem.base, MAP_FAILED);
+	desc.for_va = mem.base;
+	rc = dat_lmr_create(pair->ia->ia, DAT_MEM_TYPE_VIRTUAL, desc, mem.len, pair->p.pz,
+			    DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &mem.lmr, &mem.lmr_context,
+			    &mem.rmr_context, NULL, NULL);
+	if (rc != DAT_SUCCESS) {
+		expect_arg(rc, 3);
+		return;
+	}
+	segment = ct_segment(&mem, 0, 64);
+	expect_ok(
+		dat_ep_post_recv(pair->p.ep, 1, &segment, cookie(1), DAT_COMPLETION_DEFAULT_FLAG));
+	expect_ok(ct_post_send(&pair->a, 0, 64, 2, DAT_COMPLETION_DEFAULT_FLAG));
+	assert_int_equal(completed(pair->p.recv, 1), DAT_DTO_ERR_LOCAL_PROTECTION);
+	ended(&pair->p);
+	ended(&pair->a);
+}
+
 static void lmr_28_local_write_suffices_for_a_read_unless_said(void **state)
 {
 	struct pair *pair = *state;
@@ -454,6 +484,7 @@ int main(void)
 		T(lmr_21_local_read_is_implied),
 		T(lmr_22_a_receive_needs_local_write),
 		T(lmr_22_a_read_needs_local_write),
+		T(lmr_22_memory_that_the_program_may_not_write),
 		T(lmr_28_local_write_suffices_for_a_read_unless_said),
 		T(lmr_12_the_copy_works_without_its_source),
 		T(lmr_12_the_copy_has_rights_of_its_own),
