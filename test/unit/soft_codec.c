@@ -17,6 +17,15 @@
 
 /* ---- MPA start-up ---- */
 
+static void assert_same(const struct soft_mpa_frame *a, const struct soft_mpa_frame *b)
+{
+	assert_true(a->reply == b->reply && a->revision == b->revision &&
+		    a->markers == b->markers && a->crc == b->crc && a->reject == b->reject &&
+		    a->enhanced == b->enhanced && a->p2p == b->p2p && a->rtr_send == b->rtr_send &&
+		    a->rtr_write == b->rtr_write && a->rtr_read == b->rtr_read &&
+		    a->ird == b->ird && a->ord == b->ord && a->len == b->len);
+}
+
 static void frames_round_trip(void **state)
 {
 	uint8_t buf[WIRE_MPA_FRAME_MAX], data[WIRE_MPA_PD_MAX];
@@ -54,8 +63,7 @@ static void frames_round_trip(void **state)
 					 have < 20 ? 0 : size);
 		assert_int_equal(soft_mpa_decode(buf, size, in.reply, &out), 0);
 		assert_memory_equal(out.data, data, in.len);
-		in.data = out.data;
-		assert_memory_equal(&in, &out, sizeof(in));
+		assert_same(&in, &out);
 		assert_int_equal(soft_mpa_decode(buf, size, !in.reply, &out), -EPROTO);
 	}
 	in.len = 509;
