@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The adapter: opening it, what it can do, and what it says unasked. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "dapl/trace.h"
+#include "providers/verbs/map.h"
+#include "providers/verbs/verbs.h"
+
+/* ---- Attributes ---- */
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+	return (uint32_t)(a < b ? a : b);
+}
+
+static uint32_t positive(int value)
+{
+	return value > 0 ? (uint32_t)value : 0;
+}
+
+/* One request more than the program sees is kept for a marker. */
+static uint32_t queue_length(const struct ibv_device_attr *ib)
+{
+	return ib->max_qp_wr > 1 ? (uint32_t)ib->max_qp_wr - 1 : 0;
+}
+
+static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
+		      const struct ibv_port_attr *port)
+{
+	uint32_t sge = positive(ib->max_sge);
+	struct tp_device_attr *attr = &dev->attr;
+	unsigned int major = 0, minor = 0;
+
+	sscanf(ib->fw_ver, "%u.%u", &major, &minor);
+	*attr = (struct tp_device_attr){
+		.addr = dev->addr,
+		.hw_major = ib->hw_ver,
+		.hw_minor = ib->vendor_part_id,
+		.fw_major = major,
+		.fw_minor = minor,
+		.max_qp = positive(ib->max_qp),
+		.max_qp_wr = queue_length(ib),
+		.max_sge = sge,
+		.max_sge_read = ib->max_sge_rd > 0 ? least(positive(ib->max_sge_rd), sge) : sge,
+		.max_sge_write = sge,
+		/* rdma_cm negotiates depths of eight bits. */
+		.max_read_in = least(positive(ib->max_qp_rd_atom), UINT8_MAX),
+		.max_read_out = least(positive(ib->max_qp_init_rd_atom), UINT8_MAX),
+		.max_cq = positive(ib->max_cq),
+		.max_cqe = positive(ib->max_cqe),
+		.max_mr = positive(ib->max_mr),
+		.max_pd = positive(ib->max_pd),
+		.max_mr_size = ib->max_mr_size,
+		.max_msg_size = port->max_msg_sz,
+		.max_rdma_size = port->max_msg_sz,
+		.max_private_data = dev->iwarp ? VRB_PD_MAX_IWARP : VRB_PD_MAX,
+		.max_conn_qual = UINT16_MAX,
+		.read_needs_remote_write = dev->iwarp,
+		.read_exposes_sink = dev->iwarp,
+	};
+	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%.40s (vendor 0x%x)", dev->ibdev,
+		 ib->vendor_id);
+}
+
+static int learn_attr(struct vrb_dev *dev)
+{
+	struct ibv_device_attr ib;
+	struct ibv_port_attr port;
+	int rc = ibv_query_device(dev->ctx, &ib);
+
+	if (!rc)
+		rc = ibv_query_port(dev->ctx, dev->port, &port);
+	if (rc) {
+		dapl_err("%s: %s does not tell its attributes: %s", dev->name, dev->ibdev,
+			 dapl_strerror(rc));
+		return -abs(rc);
+	}
+	fill_attr(dev, &ib, &port);
+	return 0;
+}
+
+/* ---- Asynchronous events ---- */
+
+static void device_gone(struct vrb_dev *dev)
+{
+	struct vrb_qp *qp;
+
+	if (atomic_exchange(&dev->gone, true))
+		return;
+	dapl_err("%s: device %s is gone or failed", dev->name, dev->ibdev);
+	pthread_mutex_lock(&dev->lock);
+	for (qp = dev->qps; qp; qp = qp->next) {
+		atomic_store(&qp->fault, TP_WC_TRANSPORT);
+		vrb_qp_kick(qp);
+	}
+	pthread_mutex_unlock(&dev->lock);
+}
+
+void vrb_dev_removed(struct vrb_dev *dev)
+{
+	bool first = !atomic_load(&dev->gone);
+
+	device_gone(dev);
+	if (first)
+		dev->base.up->async(dev->base.owner, TP_ASYNC_DEVICE_FATAL, NULL);
+}
+
+static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
+{
+	struct vrb_qp *qp = event->element.qp->qp_context;
+	uint32_t none = 0;
+
+	dapl_err("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,
+		 ibv_event_type_str(event->event_type));
+	atomic_compare_exchange_strong(&qp->fault, &none, TP_WC_TRANSPORT);
+	vrb_qp_kick(qp);
+	dev->base.up->async(dev->base.owner, TP_ASYNC_QP_ERROR, qp->base.owner);
+}
+
+static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
+{
+	struct vrb_async what = vrb_map_async(event->event_type);
+	struct vrb_cq *cq;
+
+	dapl_trace(DAPL_TRC_NORMAL, "%s: %s: %s", dev->name, dev->ibdev,
+		   ibv_event_type_str(event->event_type));
+	switch (what.object) {
+	case VRB_ASYNC_NOBODY:
+		break;
+	case VRB_ASYNC_CQ:
+		cq = event->element.cq->cq_context;
+		dev->base.up->async(dev->base.owner, what.event, cq->base.owner);
+		break;
+	case VRB_ASYNC_QP:
+		qp_event(dev, event);
+		break;
+	case VRB_ASYNC_DEVICE:
+		if (what.event == TP_ASYNC_DEVICE_FATAL)
+			vrb_dev_removed(dev);
+		else
+			dev->base.up->async(dev->base.owner, what.event, NULL);
+		break;
+	}
+}
+
+/* An object of an event is not destroyed before the event is acknowledged. */
+static void async_ready(struct tp_watch *watch, uint32_t events)
+{
+	struct vrb_dev *dev = vrb_container(watch, struct vrb_dev, async);
+	struct ibv_async_event event;
+
+	while (!ibv_get_async_event(dev->ctx, &event)) {
+		handle(dev, &event);
+		ibv_ack_async_event(&event);
+	}
+	if (errno == EAGAIN && !(events & EPOLLERR))
+		return;
+	/* A device that was torn away answers nothing any more. */
+	dapl_loop_del(dev->base.loop, watch);
+	vrb_dev_removed(dev);
+}
+
+/* ---- Life ---- */
+
+static int nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+/* Whether CQs can be resized shows only when it is tried. */
+static void probe_resize(struct vrb_dev *dev)
+{
+	struct ibv_cq *cq = ibv_create_cq(dev->ctx, 1, NULL, NULL, 0);
+
+	if (!cq)
+		return;
+	dev->no_resize = ibv_resize_cq(cq, cq->cqe + 1);
+	ibv_destroy_cq(cq);
+}
+
+static int start(struct vrb_dev *dev)
+{
+	int rc = nonblocking(dev->ctx->async_fd);
+
+	if (!rc)
+		rc = learn_attr(dev);
+	if (rc)
+		return rc;
+	dev->null_cq = ibv_create_cq(dev->ctx, 1, NULL, NULL, 0);
+	if (!dev->null_cq) {
+		dapl_err("%s: no completion queue to be had: %s", dev->name, dapl_strerror(errno));
+		return -ENOMEM;
+	}
+	probe_resize(dev);
+	dev->async = (struct tp_watch){ .ready = async_ready, .fd = dev->ctx->async_fd };
+	return dapl_loop_add(dev->base.loop, &dev->async, EPOLLIN);
+}
+
+static void dev_init(struct vrb_dev *dev, const struct tp_device_init *init)
+{
+	dev->base = (struct tp_device){ .transport = &dapl_module_transport,
+					.up = init->up,
+					.loop = init->loop,
+					.owner = init->owner };
+	snprintf(dev->name, sizeof(dev->name), "%s", init->ia_name);
+	pthread_mutex_init(&dev->cm_lock, NULL);
+	pthread_cond_init(&dev->cm_left, NULL);
+	pthread_mutex_init(&dev->lock, NULL);
+	pthread_mutex_init(&dev->mr_lock, NULL);
+}
+
+static void dev_free(struct vrb_dev *dev)
+{
+	pthread_mutex_destroy(&dev->mr_lock);
+	pthread_mutex_destroy(&dev->lock);
+	pthread_cond_destroy(&dev->cm_left);
+	pthread_mutex_destroy(&dev->cm_lock);
+	free(dev->mrs);
+	free(dev);
+}
+
+/* The first call of librdmacm: without devices or drivers it fails. */
+static int open_channel(struct vrb_dev *dev)
+{
+	int err;
+
+	errno = 0;
+	dev->channel = rdma_create_event_channel();
+	if (dev->channel)
+		return nonblocking(dev->channel->fd);
+	err = errno ? errno : ENODEV;
+	if (err == ENODEV || err == ENOENT || err == ENOSYS) {
+		dapl_err("%s: no RDMA devices (are their drivers and rdma_ucm loaded?): %s",
+			 dev->name, dapl_strerror(err));
+		return -ENODEV;
+	}
+	dapl_err("%s: rdma_cm does not answer: %s", dev->name, dapl_strerror(err));
+	return -err;
+}
+
+static int dev_open(const struct tp_device_init *init, struct tp_device **out)
+{
+	struct vrb_dev *dev = calloc(1, sizeof(*dev));
+	char text[VRB_ADDR_TEXT];
+	int rc;
+
+	if (!dev) {
+		dapl_err("%s: not opened: %s", init->ia_name, dapl_strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	dev_init(dev, init);
+	rc = open_channel(dev);
+	if (rc)
+		goto free_dev;
+	rc = vrb_addr_open(dev, init->params);
+	if (rc)
+		goto close_channel;
+	rc = start(dev);
+	if (rc)
+		goto close_ctx;
+	rc = vrb_cm_start(dev);
+	if (rc)
+		goto unwatch;
+	dapl_trace(DAPL_TRC_NORMAL, "%s: %s port %u, %s, address %s", dev->name, dev->ibdev,
+		   dev->port, dev->iwarp ? "iWARP" : "InfiniBand or RoCE",
+		   vrb_addr_text(&dev->addr, text));
+	*out = &dev->base;
+	return 0;
+
+unwatch:
+	dapl_loop_del(dev->base.loop, &dev->async);
+close_ctx:
+	if (dev->null_cq)
+		ibv_destroy_cq(dev->null_cq);
+	ibv_close_device(dev->ctx);
+close_channel:
+	rdma_destroy_event_channel(dev->channel);
+free_dev:
+	dev_free(dev);
+	return rc;
+}
+
+static void dev_close(struct tp_device *base)
+{
+	struct vrb_dev *dev = vrb_dev(base);
+
+	vrb_cm_stop(dev);
+	dapl_loop_del(base->loop, &dev->async);
+	rdma_destroy_event_channel(dev->channel);
+	ibv_destroy_cq(dev->null_cq);
+	ibv_close_device(dev->ctx);
+	dev_free(dev);
+}
+
+static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
+{
+	*attr = vrb_dev(base)->attr;
+}
+
+const struct dapl_device_ops vrb_device_ops = {
+	.open = dev_open,
+	.close = dev_close,
+	.query = dev_query,
+};

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "providers/verbs/map.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- Completions ---- */
+
+enum tp_wc_status vrb_map_wc(enum ibv_wc_status status)
+{
+	static const uint8_t map[] = {
+		[IBV_WC_SUCCESS] = TP_WC_SUCCESS,
+		[IBV_WC_LOC_LEN_ERR] = TP_WC_LOCAL_LENGTH,
+		[IBV_WC_LOC_QP_OP_ERR] = TP_WC_LOCAL_EP,
+		[IBV_WC_LOC_EEC_OP_ERR] = TP_WC_TRANSPORT,
+		[IBV_WC_LOC_PROT_ERR] = TP_WC_LOCAL_PROTECTION,
+		[IBV_WC_WR_FLUSH_ERR] = TP_WC_FLUSHED,
+		[IBV_WC_MW_BIND_ERR] = TP_WC_BIND_FAILED,
+		[IBV_WC_BAD_RESP_ERR] = TP_WC_BAD_RESPONSE,
+		[IBV_WC_LOC_ACCESS_ERR] = TP_WC_LOCAL_PROTECTION,
+		[IBV_WC_REM_INV_REQ_ERR] = TP_WC_REMOTE_RESPONDER,
+		[IBV_WC_REM_ACCESS_ERR] = TP_WC_REMOTE_ACCESS,
+		[IBV_WC_REM_OP_ERR] = TP_WC_REMOTE_RESPONDER,
+		[IBV_WC_RETRY_EXC_ERR] = TP_WC_TRANSPORT,
+		[IBV_WC_RNR_RETRY_EXC_ERR] = TP_WC_RECEIVER_NOT_READY,
+		[IBV_WC_LOC_RDD_VIOL_ERR] = TP_WC_LOCAL_PROTECTION,
+		[IBV_WC_REM_INV_RD_REQ_ERR] = TP_WC_REMOTE_RESPONDER,
+		[IBV_WC_REM_ABORT_ERR] = TP_WC_REMOTE_RESPONDER,
+		[IBV_WC_INV_EECN_ERR] = TP_WC_TRANSPORT,
+		[IBV_WC_INV_EEC_STATE_ERR] = TP_WC_TRANSPORT,
+		[IBV_WC_FATAL_ERR] = TP_WC_TRANSPORT,
+		[IBV_WC_RESP_TIMEOUT_ERR] = TP_WC_RECEIVER_NOT_READY,
+		[IBV_WC_GENERAL_ERR] = TP_WC_TRANSPORT,
+	};
+
+	return (unsigned int)status < sizeof(map) ? map[status] : TP_WC_FLUSHED;
+}
+
+/* ---- Asynchronous events ---- */
+
+struct vrb_async vrb_map_async(enum ibv_event_type type)
+{
+	static const struct vrb_async map[] = {
+		[IBV_EVENT_CQ_ERR] = { VRB_ASYNC_CQ, TP_ASYNC_CQ_OVERFLOW },
+		[IBV_EVENT_QP_FATAL] = { VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
+		[IBV_EVENT_QP_REQ_ERR] = { VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
+		[IBV_EVENT_QP_ACCESS_ERR] = { VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
+		[IBV_EVENT_SQ_DRAINED] = { VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
+		[IBV_EVENT_DEVICE_FATAL] = { VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_FATAL },
+		[IBV_EVENT_PORT_ERR] = { VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
+		[IBV_EVENT_LID_CHANGE] = { VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
+		[IBV_EVENT_PKEY_CHANGE] = { VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
+		[IBV_EVENT_SM_CHANGE] = { VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
+	};
+	static const struct vrb_async nothing = { .object = VRB_ASYNC_NOBODY };
+
+	return (unsigned int)type < sizeof(map) / sizeof(map[0]) ? map[type] : nothing;
+}
+
+/* ---- Connections ---- */
+
+/* Reasons of InfiniBand's REJ message (IBTA volume 1, section 12.6.7.2). */
+#define IB_REJ_CONSUMER 28
+
+/* The kernel hands on InfiniBand's reason, positive, or an iWARP driver's errno, negative. */
+static enum tp_conn_event rejected(int status, bool iwarp)
+{
+	if (!iwarp)
+		return status == IB_REJ_CONSUMER ? TP_CONN_REJECTED : TP_CONN_REFUSED;
+	/* An MPA reply that says no ends as a reset, no listener as a refused TCP connection. */
+	return status == -ECONNRESET ? TP_CONN_REJECTED : TP_CONN_REFUSED;
+}
+
+static enum tp_conn_event active(enum rdma_cm_event_type type, int status, bool iwarp)
+{
+	switch (type) {
+	case RDMA_CM_EVENT_REJECTED:
+		return rejected(status, iwarp);
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return TP_CONN_UNREACHABLE;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		switch (-status) {
+		case ETIMEDOUT:
+		case EHOSTUNREACH:
+		case ENETUNREACH:
+			return TP_CONN_UNREACHABLE;
+		default:
+			return TP_CONN_REFUSED;
+		}
+	default:
+		return TP_CONN_REFUSED;
+	}
+}
+
+enum tp_conn_event vrb_map_end(enum vrb_phase phase, enum rdma_cm_event_type type, int status,
+			       bool iwarp)
+{
+	switch (phase) {
+	case VRB_ACTIVE:
+		return active(type, status, iwarp);
+	case VRB_OPEN:
+		if (type == RDMA_CM_EVENT_DISCONNECTED)
+			return TP_CONN_DISCONNECTED;
+		break;
+	case VRB_ACCEPTED:
+		break;
+	}
+	return TP_CONN_BROKEN;
+}
+
+int vrb_map_end_errno(enum rdma_cm_event_type type, int status)
+{
+	if (status < 0)
+		return status;
+	switch (type) {
+	case RDMA_CM_EVENT_REJECTED:
+		return -ECONNREFUSED;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		return -EHOSTUNREACH;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		return -ECONNABORTED;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return -ENODEV;
+	default:
+		return 0;
+	}
+}
+
+/* ---- Private data ---- */
+
+#define TRAILER 4    /* two bytes of mark, the length's complement, the length */
+#define SHORT	0xd0 /* in the last byte of a request that leaves one to three free: 0xd1 to 0xd3 */
+
+static void put_trailer(uint8_t *at, uint32_t len)
+{
+	at[0] = 'u';
+	at[1] = 'D';
+	at[2] = (uint8_t)~len;
+	at[3] = (uint8_t)len;
+}
+
+static bool get_trailer(const uint8_t *at, uint32_t max, uint32_t *len)
+{
+	if (at[0] != 'u' || at[1] != 'D' || (at[2] ^ at[3]) != 0xff || at[3] > max)
+		return false;
+	*len = at[3];
+	return true;
+}
+
+static void fill(struct vrb_pd_frame *frame, const void *data, uint32_t len, uint8_t size)
+{
+	memset(frame, 0, sizeof(*frame));
+	if (len)
+		memcpy(frame->bytes, data, len);
+	frame->len = size;
+	frame->flow_control = true;
+}
+
+void vrb_pd_request(struct vrb_pd_frame *frame, const void *data, uint32_t len)
+{
+	fill(frame, data, len, VRB_PD_MAX);
+	if (len == VRB_PD_MAX)
+		return;
+	frame->flow_control = false;
+	if (len <= VRB_PD_MAX - TRAILER)
+		put_trailer(frame->bytes + VRB_PD_MAX - TRAILER, len);
+	else
+		frame->bytes[VRB_PD_MAX - 1] = (uint8_t)(SHORT + VRB_PD_MAX - len);
+}
+
+void vrb_pd_reply(struct vrb_pd_frame *frame, const void *data, uint32_t len)
+{
+	fill(frame, data, len, VRB_PD_FRAME);
+	put_trailer(frame->bytes + VRB_PD_MAX, len);
+}
+
+uint32_t vrb_pd_request_len(const void *data, uint32_t len, bool flow_control)
+{
+	const uint8_t *bytes = data;
+	uint32_t out, last;
+
+	if (len < VRB_PD_MAX || flow_control)
+		return len;
+	if (get_trailer(bytes + VRB_PD_MAX - TRAILER, VRB_PD_MAX - TRAILER, &out))
+		return out;
+	last = bytes[VRB_PD_MAX - 1];
+	if (last > SHORT && last < SHORT + TRAILER)
+		return VRB_PD_MAX - (last - SHORT);
+	return len;
+}
+
+uint32_t vrb_pd_reply_len(const void *data, uint32_t len)
+{
+	uint32_t out;
+
+	if (len >= VRB_PD_FRAME &&
+	    get_trailer((const uint8_t *)data + VRB_PD_MAX, VRB_PD_MAX, &out))
+		return out;
+	return len;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What verbs and rdma_cm say, in the terms of the transport contract. Pure. */
+#ifndef VERBS_MAP_H
+#define VERBS_MAP_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dapl/transport.h"
+
+/* EVT-14 */
+enum tp_wc_status vrb_map_wc(enum ibv_wc_status status);
+
+/* EVT-28: whom an asynchronous event concerns, and what it means for him. */
+enum vrb_async_object {
+	VRB_ASYNC_NOBODY,
+	VRB_ASYNC_CQ,
+	VRB_ASYNC_QP,
+	VRB_ASYNC_DEVICE,
+};
+
+struct vrb_async {
+	enum vrb_async_object object;
+	enum tp_async_event event;
+};
+
+struct vrb_async vrb_map_async(enum ibv_event_type type);
+
+/* Where a connection stands when the kernel ends it. */
+enum vrb_phase {
+	VRB_ACTIVE,   /* asked for here, not established */
+	VRB_ACCEPTED, /* asked for by the peer and accepted, not established */
+	VRB_OPEN,
+};
+
+/* An event that ends a connection or an attempt; how it ended is what the core is told. */
+enum tp_conn_event vrb_map_end(enum vrb_phase phase, enum rdma_cm_event_type type, int status,
+			       bool iwarp);
+/* A negative errno for its status. */
+int vrb_map_end_errno(enum rdma_cm_event_type type, int status);
+
+/* ---- Private data ---- */
+
+/*
+ * InfiniBand's connection messages carry a fixed number of bytes, 56 of a request's for the
+ * program. It is sent as it is, as by release 2.1.10, and its length in what it leaves free: in a
+ * request the end of the 56 bytes, marked by the flow control bit being off, else the bytes behind
+ * them.
+ */
+#define VRB_PD_MAX	 56  /* of an InfiniBand or RoCE device */
+#define VRB_PD_MAX_IWARP 240 /* of an iWARP device, where the length is sent */
+#define VRB_PD_FRAME	 60
+
+struct vrb_pd_frame {
+	uint8_t bytes[VRB_PD_FRAME];
+	uint8_t len;
+	bool flow_control;
+};
+
+void vrb_pd_request(struct vrb_pd_frame *frame, const void *data, uint32_t len);
+void vrb_pd_reply(struct vrb_pd_frame *frame, const void *data, uint32_t len);
+/* How many of the bytes that came are the program's. */
+uint32_t vrb_pd_request_len(const void *data, uint32_t len, bool flow_control);
+uint32_t vrb_pd_reply_len(const void *data, uint32_t len);
+
+#endif

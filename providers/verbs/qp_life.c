@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Queue pairs: making them, bringing them into service and out of it. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/trace.h"
+#include "providers/verbs/verbs.h"
+
+/* ---- Rings ---- */
+
+static int queue_init(struct vrb_queue *queue, struct vrb_qp *qp, bool recv, struct vrb_cq *cq,
+		      uint32_t max_wr, uint32_t max_sge)
+{
+	uint32_t size = 1, i;
+
+	memset(queue, 0, sizeof(*queue));
+	queue->recv = recv;
+	queue->qp = qp;
+	queue->cq = cq;
+	queue->max_wr = max_wr;
+	queue->max_sge = max_sge;
+	while (size < max_wr + 1) /* one for a marker */
+		size *= 2;
+	queue->mask = size - 1;
+	queue->wr = calloc(size, sizeof(*queue->wr));
+	queue->sge =
+		calloc((size_t)(recv ? size : 1) * (max_sge ? max_sge : 1), sizeof(*queue->sge));
+	if (!queue->wr || !queue->sge) {
+		free(queue->wr);
+		free(queue->sge);
+		return -ENOMEM;
+	}
+	for (i = 0; i < size; i++)
+		queue->wr[i].queue = queue;
+	return 0;
+}
+
+static void queue_fini(struct vrb_queue *queue)
+{
+	free(queue->wr);
+	free(queue->sge);
+}
+
+static uint32_t room(const struct vrb_queue *queue)
+{
+	if (!queue->cq || !queue->max_wr)
+		return 0;
+	return queue->recv ? queue->max_wr : queue->max_wr + 1;
+}
+
+/* Puts a queue with its contents into another place. */
+static void queue_move(struct vrb_queue *to, const struct vrb_queue *from)
+{
+	uint32_t i;
+
+	*to = *from;
+	for (i = 0; i <= to->mask; i++)
+		to->wr[i].queue = to;
+}
+
+/* Kept receives go over to a ring of other dimensions. */
+static void move_kept(struct vrb_queue *to, struct vrb_queue *from)
+{
+	uint32_t seq;
+	struct vrb_wr *wr;
+
+	for (seq = atomic_load(&from->head); seq != from->tail; seq++) {
+		wr = &to->wr[to->tail & to->mask];
+		wr->id = from->wr[seq & from->mask].id;
+		wr->num_sge = from->wr[seq & from->mask].num_sge;
+		wr->seq = to->tail++;
+		memcpy(to->sge + (size_t)(wr->seq & to->mask) * to->max_sge,
+		       from->sge + (size_t)(seq & from->mask) * from->max_sge,
+		       wr->num_sge * sizeof(*to->sge));
+	}
+}
+
+/* ---- The device's QP ---- */
+
+static uint32_t at_least_one(uint32_t value)
+{
+	return value ? value : 1;
+}
+
+static struct ibv_cq *cq_of(const struct vrb_queue *queue)
+{
+	return queue->cq ? queue->cq->ibcq : queue->qp->dev->null_cq;
+}
+
+int vrb_qp_prepare(struct vrb_qp *qp)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_context = qp,
+		.send_cq = cq_of(&qp->sq),
+		.recv_cq = cq_of(&qp->rq),
+		.cap = { .max_send_wr = qp->sq.max_wr + 1,
+			 .max_recv_wr = at_least_one(qp->rq.max_wr),
+			 .max_send_sge = at_least_one(qp->sq.max_sge),
+			 .max_recv_sge = at_least_one(qp->rq.max_sge),
+			 .max_inline_data = (uint32_t)vrb_config.max_inline },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp_init_attr attempt = init;
+	int err;
+
+	if (qp->ibqp || !qp->pd)
+		return 0;
+	errno = 0;
+	qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
+	if (!qp->ibqp && init.cap.max_inline_data) {
+		attempt = init;
+		attempt.cap.max_inline_data = 0;
+		qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
+	}
+	if (qp->ibqp) {
+		qp->max_inline = attempt.cap.max_inline_data < vrb_config.max_inline
+					 ? attempt.cap.max_inline_data
+					 : (uint32_t)vrb_config.max_inline;
+		return 0;
+	}
+	err = errno ? errno : ENOMEM;
+	dapl_err("%s: QP of %u requests of %u segments and %u receives of %u not created: %s "
+		 "(device limit: %u)",
+		 qp->dev->name, qp->sq.max_wr, qp->sq.max_sge, qp->rq.max_wr, qp->rq.max_sge,
+		 dapl_strerror(err), qp->dev->attr.max_qp_wr);
+	return err == EMFILE || err == ENFILE || err == ENOSPC ? -err : -ENOMEM;
+}
+
+/* With what it has; nothing of it completes any more. */
+static void discard(struct vrb_qp *qp)
+{
+	int err;
+
+	if (!qp->ibqp)
+		return;
+	err = ibv_destroy_qp(qp->ibqp);
+	if (err)
+		dapl_err("%s: QP 0x%x not destroyed: %s", qp->dev->name, qp->ibqp->qp_num,
+			 dapl_strerror(err));
+	qp->ibqp = NULL;
+	atomic_store(&qp->live, false);
+}
+
+/* ---- Into service ---- */
+
+static int modify(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask, const char *what)
+{
+	int err = mask ? ibv_modify_qp(qp->ibqp, attr, mask) : 0;
+
+	if (err)
+		dapl_err("%s: QP 0x%x not made ready to %s: %s", qp->dev->name, qp->ibqp->qp_num,
+			 what, dapl_strerror(err));
+	return -abs(err);
+}
+
+static int attr_for(struct vrb_qp *qp, struct rdma_cm_id *id, enum ibv_qp_state state,
+		    struct ibv_qp_attr *attr, int *mask)
+{
+	int err;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = state;
+	*mask = 0;
+	if (!rdma_init_qp_attr(id, attr, mask))
+		return 0;
+	err = errno;
+	dapl_trace(DAPL_TRC_ERROR, "%s: connection without attributes for its QP: %s",
+		   qp->dev->name, dapl_strerror(err));
+	return -err;
+}
+
+int vrb_qp_to_init(struct vrb_qp *qp, struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attr;
+	int mask, rc = attr_for(qp, id, IBV_QPS_INIT, &attr, &mask);
+
+	if (rc)
+		return rc;
+	/* The regions' rights decide, whatever the depths that are known by now. */
+	attr.qp_access_flags =
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	return modify(qp, &attr, mask, "take receives");
+}
+
+int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_depth *depth)
+{
+	struct ibv_qp_attr attr;
+	int mask, rc;
+
+	atomic_store(&qp->live, true);
+	if (qp->dev->iwarp)
+		return 0;
+	rc = attr_for(qp, id, IBV_QPS_RTR, &attr, &mask);
+	if (rc)
+		return rc;
+	attr.max_dest_rd_atomic = depth->in;
+	attr.min_rnr_timer = (uint8_t)vrb_config.rnr_timer;
+	mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	rc = modify(qp, &attr, mask, "receive");
+	if (rc)
+		return rc;
+	rc = attr_for(qp, id, IBV_QPS_RTS, &attr, &mask);
+	if (rc)
+		return rc;
+	attr.max_rd_atomic = depth->out;
+	mask |= IBV_QP_MAX_QP_RD_ATOMIC;
+	if (vrb_config.ack_timer && (mask & IBV_QP_TIMEOUT))
+		attr.timeout = (uint8_t)vrb_config.ack_timer;
+	return modify(qp, &attr, mask, "send");
+}
+
+void vrb_qp_open(struct vrb_qp *qp)
+{
+	vrb_lock(&qp->sq.lock);
+	if (qp->sq.mode == VRB_KEEP)
+		qp->sq.mode = VRB_HW;
+	vrb_unlock(&qp->sq.lock);
+}
+
+/* ---- Out of service ---- */
+
+static bool flushed(struct vrb_queue *queue)
+{
+	return (int32_t)(atomic_load(&queue->head) - queue->flush_to) >= 0;
+}
+
+static void collect(struct vrb_qp *qp)
+{
+	if (qp->sq.cq)
+		vrb_cq_collect(qp->sq.cq);
+	if (qp->rq.cq && qp->rq.cq != qp->sq.cq)
+		vrb_cq_collect(qp->rq.cq);
+}
+
+/* Whether the device gave everything back in time. */
+static bool await_flush(struct vrb_qp *qp)
+{
+	uint64_t deadline = dapl_now() + (uint64_t)vrb_config.flush_ms * 1000000;
+
+	for (;;) {
+		collect(qp);
+		if (flushed(&qp->sq) && flushed(&qp->rq))
+			return true;
+		if (atomic_load(&qp->dev->gone))
+			return false;
+		if (dapl_now() > deadline)
+			break;
+		sched_yield();
+	}
+	dapl_err("%s: QP 0x%x: the device did not give back its work in %llu ms", qp->dev->name,
+		 qp->ibqp->qp_num, (unsigned long long)vrb_config.flush_ms);
+	return false;
+}
+
+void vrb_qp_fail(struct vrb_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	bool gave_up = false;
+
+	vrb_queue_stop(&qp->sq);
+	vrb_queue_stop(&qp->rq);
+	if (qp->rq.cq)
+		vrb_cq_unhold(qp->rq.cq, qp);
+	if (atomic_load(&qp->live)) {
+		/* It may be there already, or its device gone. */
+		ibv_modify_qp(qp->ibqp, &attr, IBV_QP_STATE);
+		gave_up = !await_flush(qp);
+	} else {
+		/* A QP that never met a peer has nothing but receives, and no completions. */
+		gave_up = true;
+	}
+	if (gave_up)
+		discard(qp);
+	vrb_queue_finish(&qp->sq, gave_up);
+	vrb_queue_finish(&qp->rq, gave_up);
+}
+
+static void queue_reset(struct vrb_queue *queue)
+{
+	vrb_lock(&queue->lock);
+	atomic_store(&queue->head, queue->tail);
+	queue->mode = VRB_KEEP;
+	vrb_unlock(&queue->lock);
+}
+
+/* The next connection gets a QP of another number: nothing of this one can reach it (SIM-11). */
+static int qp_reset(struct tp_qp *base)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+
+	vrb_qp_fail(qp);
+	discard(qp);
+	atomic_store(&qp->fault, 0);
+	atomic_store(&qp->draining, false);
+	queue_reset(&qp->sq);
+	queue_reset(&qp->rq);
+	return 0;
+}
+
+/* ---- Life ---- */
+
+static void look(struct tp_task *task)
+{
+	vrb_cm_look(vrb_container(task, struct vrb_qp, task));
+}
+
+static void enlist(struct vrb_qp *qp)
+{
+	struct vrb_dev *dev = qp->dev;
+
+	pthread_mutex_lock(&dev->lock);
+	qp->next = dev->qps;
+	if (qp->next)
+		qp->next->link = &qp->next;
+	qp->link = &dev->qps;
+	dev->qps = qp;
+	pthread_mutex_unlock(&dev->lock);
+}
+
+static void delist(struct vrb_qp *qp)
+{
+	struct vrb_dev *dev = qp->dev;
+
+	pthread_mutex_lock(&dev->lock);
+	*qp->link = qp->next;
+	if (qp->next)
+		qp->next->link = qp->link;
+	pthread_mutex_unlock(&dev->lock);
+}
+
+static int attach(struct vrb_qp *qp)
+{
+	int rc = vrb_cq_attach(qp->sq.cq, room(&qp->sq));
+
+	if (rc)
+		return rc;
+	rc = vrb_cq_attach(qp->rq.cq, room(&qp->rq));
+	if (rc)
+		vrb_cq_detach(qp->sq.cq, room(&qp->sq));
+	return rc;
+}
+
+static void detach(struct vrb_qp *qp)
+{
+	vrb_cq_detach(qp->sq.cq, room(&qp->sq));
+	vrb_cq_detach(qp->rq.cq, room(&qp->rq));
+}
+
+/* Everything that attr says but the queue locks, into a fresh qp. */
+static int equip(struct vrb_qp *qp, const struct tp_qp_attr *attr, uint32_t recv_sge)
+{
+	int rc;
+
+	qp->pd = attr->pd ? vrb_pd(attr->pd) : NULL;
+	qp->max_read_in = attr->max_read_in;
+	qp->max_read_out = attr->max_read_out;
+	rc = queue_init(&qp->sq, qp, false, vrb_cq(attr->send_cq), attr->max_send_wr,
+			attr->max_send_sge);
+	if (rc)
+		goto fail;
+	rc = queue_init(&qp->rq, qp, true, vrb_cq(attr->recv_cq), attr->max_recv_wr, recv_sge);
+	if (rc)
+		goto fini_sq;
+	rc = attach(qp);
+	if (rc)
+		goto fini_rq;
+	rc = vrb_qp_prepare(qp);
+	if (rc)
+		goto detach;
+	return 0;
+
+detach:
+	detach(qp);
+fini_rq:
+	queue_fini(&qp->rq);
+fini_sq:
+	queue_fini(&qp->sq);
+fail:
+	dapl_err("%s: queue pair of %u requests and %u receives not made: %s", qp->dev->name,
+		 attr->max_send_wr, attr->max_recv_wr, dapl_strerror(rc));
+	return rc;
+}
+
+static void strip(struct vrb_qp *qp)
+{
+	discard(qp);
+	detach(qp);
+	queue_fini(&qp->rq);
+	queue_fini(&qp->sq);
+}
+
+static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void *owner,
+		     struct tp_qp **out)
+{
+	struct vrb_dev *dev = vrb_dev(base);
+	struct vrb_qp *qp = calloc(1, sizeof(*qp));
+	int rc;
+
+	if (!qp) {
+		dapl_err("%s: queue pair not made: %s", dev->name, dapl_strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	qp->base = (struct tp_qp){ .dev = base, .ops = &vrb_qp_ops, .owner = owner };
+	qp->dev = dev;
+	qp->task.run = look;
+	rc = equip(qp, attr, attr->max_recv_sge);
+	if (rc) {
+		free(qp);
+		return rc;
+	}
+	enlist(qp);
+	*out = &qp->base;
+	return 0;
+}
+
+static bool unchanged(const struct vrb_qp *qp, const struct tp_qp_attr *attr)
+{
+	return qp->pd == (attr->pd ? vrb_pd(attr->pd) : NULL) &&
+	       qp->sq.cq == vrb_cq(attr->send_cq) && qp->rq.cq == vrb_cq(attr->recv_cq) &&
+	       qp->sq.max_wr == attr->max_send_wr && qp->rq.max_wr == attr->max_recv_wr &&
+	       qp->sq.max_sge == attr->max_send_sge && qp->rq.max_sge == attr->max_recv_sge;
+}
+
+/* What mask does not name stays as it is. */
+static void complete_attr(const struct vrb_qp *qp, struct tp_qp_attr *attr, uint32_t mask)
+{
+	if (!(mask & TP_QP_PD))
+		attr->pd = qp->pd ? &qp->pd->base : NULL;
+	if (!(mask & TP_QP_SEND_CQ))
+		attr->send_cq = qp->sq.cq ? &qp->sq.cq->base : NULL;
+	if (!(mask & TP_QP_RECV_CQ))
+		attr->recv_cq = qp->rq.cq ? &qp->rq.cq->base : NULL;
+	if (!(mask & TP_QP_SEND_CAP)) {
+		attr->max_send_wr = qp->sq.max_wr;
+		attr->max_send_sge = qp->sq.max_sge;
+	}
+	if (!(mask & TP_QP_RECV_CAP)) {
+		attr->max_recv_wr = qp->rq.max_wr;
+		attr->max_recv_sge = qp->rq.max_sge;
+	}
+	if (!(mask & TP_QP_READ_DEPTH)) {
+		attr->max_read_in = qp->max_read_in;
+		attr->max_read_out = qp->max_read_out;
+	}
+}
+
+/* An idle QP has nothing that the device knows of: a new one takes its place. */
+static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *given, uint32_t mask)
+{
+	struct vrb_qp *qp = vrb_qp(base), fresh = { .dev = qp->dev };
+	struct tp_qp_attr attr = *given;
+	uint32_t recv_sge;
+	int rc;
+
+	complete_attr(qp, &attr, mask);
+	recv_sge = attr.max_recv_sge;
+	if (!unchanged(qp, &attr)) {
+		/* What is posted stays posted, with all its segments (EP-63). */
+		if (vrb_queue_used(&qp->rq) && recv_sge < qp->rq.max_sge)
+			recv_sge = qp->rq.max_sge;
+		rc = equip(&fresh, &attr, recv_sge);
+		if (rc)
+			return rc;
+		if (fresh.ibqp)
+			fresh.ibqp->qp_context = qp;
+		move_kept(&fresh.rq, &qp->rq);
+		strip(qp);
+		queue_move(&qp->sq, &fresh.sq);
+		queue_move(&qp->rq, &fresh.rq);
+		qp->sq.qp = qp->rq.qp = qp;
+		qp->pd = fresh.pd;
+		qp->ibqp = fresh.ibqp;
+		qp->max_inline = fresh.max_inline;
+		memset(&qp->hint, 0, sizeof(qp->hint));
+	}
+	qp->max_read_in = attr.max_read_in;
+	qp->max_read_out = attr.max_read_out;
+	return 0;
+}
+
+static void qp_destroy(struct tp_qp *base)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+
+	if (atomic_load(&qp->live))
+		vrb_qp_fail(qp);
+	delist(qp);
+	dapl_loop_cancel(qp->dev->base.loop, &qp->task);
+	strip(qp);
+	free(qp);
+}
+
+/* What the device has finished counts as generated. */
+static void qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+
+	if (qp->sq.cq)
+		vrb_cq_collect(qp->sq.cq);
+	if (qp->rq.cq && qp->rq.cq != qp->sq.cq)
+		vrb_cq_collect(qp->rq.cq);
+	vrb_lock(&qp->rq.lock);
+	*recv = vrb_queue_used(&qp->rq);
+	vrb_unlock(&qp->rq.lock);
+	vrb_lock(&qp->sq.lock);
+	*send = vrb_queue_used(&qp->sq);
+	vrb_unlock(&qp->sq.lock);
+}
+
+const struct dapl_qp_ops vrb_qp_ops = {
+	.create = qp_create,
+	.modify = qp_modify,
+	.reset = qp_reset,
+	.destroy = qp_destroy,
+	.post_send = vrb_qp_post_send,
+	.post_recv = vrb_qp_post_recv,
+	.pending = qp_pending,
+};
