@@ -408,28 +408,50 @@ void cu_check_done(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie,
 }
 
 /* A pattern whose period is no power of two, so that a shifted copy is seen. */
-static uint8_t pattern(size_t i, unsigned int seed)
+static inline uint8_t pattern(size_t i, unsigned int seed)
 {
 	return (uint8_t)((i * 7 + i / 251 + seed * 31) % 251);
 }
 
-void cu_fill(void *buf, size_t len, unsigned int seed)
+CU_PEER_MEMORY void cu_fill(void *buf, size_t len, unsigned int seed)
 {
-	uint8_t *p = buf;
+	volatile uint8_t *p = buf;
 
 	for (size_t i = 0; i < len; i++)
 		p[i] = pattern(i, seed);
 }
 
-void cu_check_fill(const void *buf, size_t len, unsigned int seed, const char *file, int line)
+CU_PEER_MEMORY void cu_check_fill(const void *buf, size_t len, unsigned int seed, const char *file,
+				  int line)
 {
-	const uint8_t *p = buf;
+	const volatile uint8_t *p = buf;
 
 	for (size_t i = 0; i < len; i++) {
 		if (p[i] == pattern(i, seed))
 			continue;
 		print_error("byte %zu of %zu is 0x%02x, not 0x%02x\n", i, len, p[i],
 			    pattern(i, seed));
+		_fail(file, line);
+	}
+}
+
+CU_PEER_MEMORY void cu_set(void *buf, uint8_t value, size_t len)
+{
+	volatile uint8_t *p = buf;
+
+	for (size_t i = 0; i < len; i++)
+		p[i] = value;
+}
+
+CU_PEER_MEMORY void cu_check_all(const void *buf, uint8_t value, size_t len, const char *file,
+				 int line)
+{
+	const volatile uint8_t *p = buf;
+
+	for (size_t i = 0; i < len; i++) {
+		if (p[i] == value)
+			continue;
+		print_error("byte %zu of %zu is 0x%02x, not 0x%02x\n", i, len, p[i], value);
 		_fail(file, line);
 	}
 }

@@ -297,15 +297,13 @@ static void dto_38_84_receive_too_short(void **state)
 		s = own;
 		iov[0] = ct_segment(&s->p->mem, 1000, 60);
 		iov[1] = ct_segment(&s->p->mem, 2000, 40);
-		memset(s->p->mem.base, 0xee, s->p->mem.len);
-		memset(s->a->mem.base, 0x11, s->a->mem.len);
+		cu_set(s->p->mem.base, 0xee, s->p->mem.len);
+		cu_set(s->a->mem.base, 0x11, s->a->mem.len);
 		bad_receive(s, iov, 2, sizes[i], DAT_DTO_ERR_LOCAL_LENGTH);
-		for (size_t k = 0; k < s->p->mem.len; k++) {
-			if (k < 4096 && ((k >= 1000 && k < 1060) || (k >= 2000 && k < 2040)))
-				continue;
-			if (k < 4096) /* the other pair has memory of its own */
-				assert_int_equal(s->p->mem.base[k], 0xee);
-		}
+		/* All but the two segments. */
+		ALL(s->p->mem.base, 0xee, 1000);
+		ALL(s->p->mem.base + 1060, 0xee, 940);
+		ALL(s->p->mem.base + 2040, 0xee, s->p->mem.len - 2040);
 		teardown(&own);
 	}
 	(void)state;
@@ -503,18 +501,16 @@ static void dto_88_no_byte_outside_the_range(void **state)
 	expect_ok(dat_lmr_create(s->rig->ia, DAT_MEM_TYPE_VIRTUAL, middle, 65536, s->p->pz,
 				 DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &lkey, &rkey, NULL,
 				 NULL));
-	memset(whole->base, 0xee, whole->len);
-	memset(s->a->mem.base, 0x11, 40000);
+	cu_set(whole->base, 0xee, whole->len);
+	cu_set(s->a->mem.base, 0x11, 40000);
 	remote = ct_target(whole, 65536 + 65536 - 20000, 40000);
 	remote.rmr_context = rkey;
 	expect_ok(dat_ep_post_rdma_write(s->a->ep, 1, &seg, cu_cookie(77), &remote,
 					 DAT_COMPLETION_DEFAULT_FLAG));
 	faulty(s, 77, DAT_DTO_ERR_REMOTE_ACCESS, true);
 	both_end(s, s->p);
-	for (size_t i = 0; i < 65536; i++) {
-		assert_int_equal(whole->base[i], 0xee);
-		assert_int_equal(whole->base[2 * 65536 + i], 0xee);
-	}
+	ALL(whole->base, 0xee, 65536);
+	ALL(whole->base + 2 * 65536, 0xee, 65536);
 }
 
 /* ---- After a fault ----------------------------------------------------- */

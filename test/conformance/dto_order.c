@@ -100,7 +100,7 @@ static void dto_33_69_fenced_write_after_read(void **state)
 
 	for (unsigned int round = 0; round < 50; round++) {
 		cu_fill(rig->p.mem.base, 32768, round);
-		memset(rig->a.mem.base, 0xdd, 32768);
+		cu_set(rig->a.mem.base, 0xdd, 32768);
 		expect_ok(cu_read(&rig->a, 32768, 32768, 1, &rig->p.mem, 0,
 				  DAT_COMPLETION_DEFAULT_FLAG));
 		expect_ok(cu_write(&rig->a, 0, 32768, 2, &rig->p.mem, 0,
@@ -111,7 +111,7 @@ static void dto_33_69_fenced_write_after_read(void **state)
 		/* The write is in place when a later read has come back (DTO-68). */
 		expect_ok(cu_read(&rig->a, 0, 1, 3, &rig->p.mem, 0, DAT_COMPLETION_DEFAULT_FLAG));
 		DONE(rig->a.request, rig->a.ep, 3, DAT_DTO_RDMA_READ, 1);
-		assert_int_equal(rig->a.mem.base[0], 0xdd);
+		ALL(rig->a.mem.base, 0xdd, 1);
 	}
 }
 
@@ -121,7 +121,7 @@ static void dto_70_fenced_send_forwards_what_was_read(void **state)
 
 	for (unsigned int round = 0; round < 50; round++) {
 		cu_fill(rig->p.mem.base, 16384, round);
-		memset(rig->a.mem.base, 0, 16384);
+		cu_set(rig->a.mem.base, 0, 16384);
 		expect_ok(cu_recv(&rig->p, 32768, 16384, 7));
 		expect_ok(cu_read(&rig->a, 0, 16384, 1, &rig->p.mem, 0,
 				  DAT_COMPLETION_SUPPRESS_FLAG));
@@ -225,18 +225,18 @@ static void dto_90_requests_stall_behind_a_message(void **state)
 	struct cu_rig *rig = *state;
 	DAT_LMR_TRIPLET big = big_message(rig, &rig->a), sink = big_sink(rig, &rig->p);
 
-	memset(rig->p.mem.base, 0, 64);
-	memset(rig->a.mem.base, 7, 64);
+	cu_set(rig->p.mem.base, 0, 64);
+	cu_set(rig->a.mem.base, 7, 64);
 	expect_ok(dat_ep_post_send(rig->a.ep, 1, &big, cu_cookie(1), DAT_COMPLETION_DEFAULT_FLAG));
 	expect_ok(cu_write(&rig->a, 0, 64, 2, &rig->p.mem, 0, DAT_COMPLETION_DEFAULT_FLAG));
 	expect_ok(cu_read(&rig->a, 4096, 64, 3, &rig->p.mem, 0, DAT_COMPLETION_DEFAULT_FLAG));
 	cu_quiet(rig->a.request, 200);
-	assert_int_equal(rig->p.mem.base[0], 0);
+	ALL(rig->p.mem.base, 0, 64);
 	expect_ok(dat_ep_post_recv(rig->p.ep, 1, &sink, cu_cookie(9), DAT_COMPLETION_DEFAULT_FLAG));
 	DONE(rig->a.request, rig->a.ep, 1, DAT_DTO_SEND, CU_BIG);
 	DONE(rig->a.request, rig->a.ep, 2, DAT_DTO_RDMA_WRITE, 64);
 	DONE(rig->a.request, rig->a.ep, 3, DAT_DTO_RDMA_READ, 64);
-	assert_int_equal(rig->a.mem.base[4096], 7);
+	ALL(rig->a.mem.base + 4096, 7, 64);
 	DONE(rig->p.recv, rig->p.ep, 9, DAT_DTO_RECEIVE, CU_BIG);
 }
 

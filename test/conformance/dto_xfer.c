@@ -40,15 +40,14 @@ static void one_send(struct cu_rig *rig, struct wide *w, size_t len, size_t shif
 	DAT_LMR_TRIPLET in = ct_segment(w->p, 3 * shift, len + 16);
 
 	cu_fill(w->a->base + shift, len, (unsigned int)len);
-	memset(w->p->base + 3 * shift, 0xee, len + 16);
+	cu_set(w->p->base + 3 * shift, 0xee, len + 16);
 	expect_ok(dat_ep_post_recv(rig->p.ep, 1, &in, cu_cookie(len), DAT_COMPLETION_DEFAULT_FLAG));
 	expect_ok(
 		dat_ep_post_send(rig->a.ep, 1, &out, cu_cookie(~len), DAT_COMPLETION_DEFAULT_FLAG));
 	DONE(rig->p.recv, rig->p.ep, len, DAT_DTO_RECEIVE, len);
 	DONE(rig->a.request, rig->a.ep, ~len, DAT_DTO_SEND, len);
 	FILLED(w->p->base + 3 * shift, len, (unsigned int)len);
-	for (size_t i = 0; i < 16; i++)
-		assert_int_equal(w->p->base[3 * shift + len + i], 0xee);
+	ALL(w->p->base + 3 * shift + len, 0xee, 16);
 }
 
 static void dto_34_38_send_every_length(void **state)
@@ -70,7 +69,7 @@ static void one_rdma(struct cu_rig *rig, struct wide *w, size_t len, size_t shif
 	uint8_t *there = w->p->base + 16 + 3 * shift;
 
 	cu_fill(w->a->base + shift, len, (unsigned int)len);
-	memset(there - 16, 0xee, len + 32);
+	cu_set(there - 16, 0xee, len + 32);
 	expect_ok(dat_ep_post_rdma_write(rig->a.ep, 1, &local, cu_cookie(1), &remote,
 					 DAT_COMPLETION_SUPPRESS_FLAG));
 	local = ct_segment(w->a, 0, len);
@@ -80,10 +79,8 @@ static void one_rdma(struct cu_rig *rig, struct wide *w, size_t len, size_t shif
 	/* DTO-68, and the write is there as well. */
 	FILLED(w->a->base, len, (unsigned int)len);
 	FILLED(there, len, (unsigned int)len);
-	for (size_t i = 0; i < 16; i++) {
-		assert_int_equal(there[-1 - (ptrdiff_t)i], 0xee);
-		assert_int_equal(there[len + i], 0xee);
-	}
+	ALL(there - 16, 0xee, 16);
+	ALL(there + len, 0xee, 16);
 }
 
 static void dto_45_48_rdma_every_length(void **state)
@@ -132,27 +129,32 @@ static size_t scatter(struct ct_mem *mem, DAT_LMR_TRIPLET *iov, int n)
 	return sum;
 }
 
-static void put_pattern(const DAT_LMR_TRIPLET *iov, int n, unsigned int seed)
+static CU_PEER_MEMORY void put_pattern(const DAT_LMR_TRIPLET *iov, int n, unsigned int seed)
 {
 	uint8_t all[64 * 64];
 	size_t at = 0;
 
 	cu_fill(all, sizeof(all), seed);
 	for (int i = 0; i < n; i++) {
-		memcpy((void *)(uintptr_t)iov[i].virtual_address, all + at, iov[i].segment_length);
+		volatile uint8_t *to = (uint8_t *)(uintptr_t)iov[i].virtual_address;
+
+		for (size_t k = 0; k < iov[i].segment_length; k++)
+			to[k] = all[at + k];
 		at += iov[i].segment_length;
 	}
 }
 
-static void check_pattern(const DAT_LMR_TRIPLET *iov, int n, unsigned int seed)
+static CU_PEER_MEMORY void check_pattern(const DAT_LMR_TRIPLET *iov, int n, unsigned int seed)
 {
 	uint8_t all[64 * 64];
 	size_t at = 0;
 
 	cu_fill(all, sizeof(all), seed);
 	for (int i = 0; i < n; i++) {
-		assert_memory_equal((void *)(uintptr_t)iov[i].virtual_address, all + at,
-				    iov[i].segment_length);
+		const volatile uint8_t *from = (const uint8_t *)(uintptr_t)iov[i].virtual_address;
+
+		for (size_t k = 0; k < iov[i].segment_length; k++)
+			assert_int_equal(from[k], all[at + k]);
 		at += iov[i].segment_length;
 	}
 }
@@ -188,7 +190,7 @@ static void dto_12_most_segments(void **state)
 					 DAT_COMPLETION_DEFAULT_FLAG));
 	DONE(a.request, a.ep, 3, DAT_DTO_RDMA_WRITE, len);
 	len = scatter(&a.mem, out, reads);
-	memset(a.mem.base, 0, 64 * 64 + 64);
+	cu_set(a.mem.base, 0, 64 * 64 + 64);
 	/* Elsewhere: the write may still be on its way (DTO-5). */
 	remote = ct_target(&p.mem, 49152, len);
 	cu_fill(p.mem.base + 49152, len, 3);
@@ -263,18 +265,22 @@ static void dto_56_empty_rdma_is_not_validated(void **state)
 }
 
 /* Fills in words: the byte pattern would take longer than the transfer. */
-static void fill_words(struct ct_mem *mem, uint64_t seed)
+static CU_PEER_MEMORY void fill_words(struct ct_mem *mem, uint64_t seed)
 {
-	uint64_t *p = (uint64_t *)mem->base;
+	volatile uint64_t *p = (uint64_t *)mem->base;
 
 	for (size_t i = 0; i < mem->len / 8; i++)
 		p[i] = i * UINT64_C(0x9e3779b97f4a7c15) + seed;
 }
 
-static void same(const struct ct_mem *x, const struct ct_mem *y)
+static CU_PEER_MEMORY void same(const struct ct_mem *x, const struct ct_mem *y)
 {
-	if (memcmp(x->base, y->base, x->len) != 0)
-		fail_msg("the memories differ");
+	const volatile uint64_t *p = (const uint64_t *)x->base, *q = (const uint64_t *)y->base;
+
+	for (size_t i = 0; i < x->len / 8; i++) {
+		if (p[i] != q[i])
+			fail_msg("the memories differ at byte %zu", i * 8);
+	}
 }
 
 static void dto_large_messages(void **state)
@@ -350,7 +356,7 @@ static void dto_42_receive_larger_than_a_message(void **state)
 /* ---- The last byte ----------------------------------------------------- */
 
 /* Waits until *last has the value; the transport changes it behind the compiler's back. */
-static void spin_for(const uint8_t *last, uint8_t value)
+static CU_PEER_MEMORY void spin_for(const uint8_t *last, uint8_t value)
 {
 	uint64_t deadline = ct_now_us() + CT_US;
 
@@ -370,13 +376,12 @@ static void dto_47_the_last_byte_comes_last(void **state)
 			size_t len = sizes[i];
 			uint8_t value = (uint8_t)(1 + round);
 
-			memset(rig->p.mem.base, 0, len);
-			memset(rig->a.mem.base, value, len);
+			cu_set(rig->p.mem.base, 0, len);
+			cu_set(rig->a.mem.base, value, len);
 			expect_ok(cu_write(&rig->a, 0, len, round, &rig->p.mem, 0,
 					   DAT_COMPLETION_DEFAULT_FLAG));
 			spin_for(rig->p.mem.base + len - 1, value);
-			for (size_t k = 0; k < len; k++)
-				assert_int_equal(rig->p.mem.base[k], value);
+			ALL(rig->p.mem.base, value, len);
 			DONE(rig->a.request, rig->a.ep, round, DAT_DTO_RDMA_WRITE, len);
 		}
 	}

@@ -422,7 +422,7 @@ static void initiator(int fd)
 		size_t len = 1 + i * 150;
 
 		cu_fill(rig->a.mem.base, len, i);
-		memset(rig->a.mem.base + 32768, 0, 32768);
+		cu_set(rig->a.mem.base + 32768, 0, 32768);
 		expect_ok(cu_write(&rig->a, 0, len, i, &there, 0, DAT_COMPLETION_SUPPRESS_FLAG));
 		expect_ok(cu_read(&rig->a, 32768, len, i, &there, 0, DAT_COMPLETION_DEFAULT_FLAG));
 		DONE(rig->a.request, rig->a.ep, i, DAT_DTO_RDMA_READ, len);
