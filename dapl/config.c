@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/config.h"
 
+#include <confuse.h>
+#include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,155 +136,233 @@ static void from_environment(const struct dapl_option *options, uint32_t num, vo
 
 /* ---- The file ---- */
 
-/* Sections of "name = value", a value being a word or "quoted"; # starts a comment. */
-enum token {
-	TOKEN_END,
-	TOKEN_TEXT,
-	TOKEN_OPEN,
-	TOKEN_CLOSE,
-	TOKEN_EQUALS,
-	TOKEN_BAD, /* unterminated or too long */
+/*
+ * libconfuse stops at the first name it was not told of, and takes no notice of the rest. So the
+ * file is read until no such name turns up any more, each time with the one found added: to a
+ * section of ours as an option that is reported and ignored, at the top as another module's
+ * section. Then it is read for good.
+ */
+enum {
+	MAX_NAMES = 64, /* of a section, ours and unknown ones */
+	MAX_SECTIONS = 16,
+	MAX_PASSES = 1024,
+	NAME_LEN = 64,
 };
 
-struct reader {
-	FILE *file;
-	const char *path;
-	unsigned int line;
-	char text[256]; /* of the last TOKEN_TEXT */
-};
-
-static int skip_space(struct reader *in)
-{
-	bool comment = false;
-	int c;
-
-	while ((c = getc(in->file)) != EOF) {
-		if (c == '\n') {
-			in->line++;
-			comment = false;
-		} else if (c == '#') {
-			comment = true;
-		} else if (!comment && !strchr(" \t\r", c)) {
-			break;
-		}
-	}
-	return c;
-}
-
-static enum token quoted(struct reader *in)
-{
-	size_t len = 0;
-	int c;
-
-	while ((c = getc(in->file)) != '"') {
-		if (c == '\\')
-			c = getc(in->file);
-		if (c == EOF || c == '\n' || len == sizeof(in->text) - 1)
-			return TOKEN_BAD;
-		in->text[len++] = (char)c;
-	}
-	in->text[len] = '\0';
-	return TOKEN_TEXT;
-}
-
-static enum token word(struct reader *in, int c)
-{
-	size_t len = 0;
-
-	for (; c != EOF && !strchr(" \t\r\n#\"={}", c); c = getc(in->file)) {
-		if (len == sizeof(in->text) - 1)
-			return TOKEN_BAD;
-		in->text[len++] = (char)c;
-	}
-	ungetc(c, in->file);
-	in->text[len] = '\0';
-	return TOKEN_TEXT;
-}
-
-static enum token next_token(struct reader *in)
-{
-	int c = skip_space(in);
-
-	switch (c) {
-	case EOF:
-		return TOKEN_END;
-	case '{':
-		return TOKEN_OPEN;
-	case '}':
-		return TOKEN_CLOSE;
-	case '=':
-		return TOKEN_EQUALS;
-	case '"':
-		return quoted(in);
-	default:
-		return word(in, c);
-	}
-}
-
-/* A section's tunables. */
 struct section {
-	const char *name;
+	char name[NAME_LEN];
+	bool ours; /* else another module's to judge */
 	const struct dapl_option *options;
-	uint32_t num;
+	uint32_t num_options;
 	void *base;
+	uint32_t num_names;
+	char names[MAX_NAMES][NAME_LEN];
+	cfg_opt_t opts[MAX_NAMES + 1];
 };
 
-static void take(const struct section *section, const char *name, const struct reader *in)
+/* One reading of a file; libconfuse's callbacks take no argument of ours. */
+struct reading {
+	const char *path;
+	bool for_good; /* values are taken, and what is wrong is reported */
+	bool again;    /* a name was added */
+	bool stopped;  /* at something else */
+	uint32_t num_sections;
+	struct section section[MAX_SECTIONS];
+	cfg_opt_t top[MAX_SECTIONS + 1];
+};
+
+static __thread struct reading *reading;
+
+static struct section *find_section(const char *name)
 {
-	const struct dapl_option *option = NULL;
+	uint32_t i;
+
+	for (i = 0; i < reading->num_sections; i++)
+		if (!strcmp(reading->section[i].name, name))
+			return &reading->section[i];
+	return NULL;
+}
+
+static struct section *add_section(const char *name, bool ours, const struct dapl_option *options,
+				   uint32_t num, void *base)
+{
+	struct section *section = &reading->section[reading->num_sections];
+	uint32_t i;
+
+	if (reading->num_sections == MAX_SECTIONS || num > MAX_NAMES || strlen(name) >= NAME_LEN)
+		return NULL;
+	reading->num_sections++;
+	memcpy(section->name, name, strlen(name) + 1);
+	section->ours = ours;
+	section->options = options;
+	section->num_options = num;
+	section->base = base;
+	for (i = 0; i < num; i++)
+		snprintf(section->names[i], NAME_LEN, "%s", options[i].name);
+	section->num_names = num;
+	return section;
+}
+
+static bool has_name(const struct section *section, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < section->num_names; i++)
+		if (!strcmp(section->names[i], name))
+			return true;
+	return false;
+}
+
+/* A name in a section of ours that is no option; true if it could be added. */
+static bool add_name(cfg_t *cfg, const char *name)
+{
+	struct section *section = find_section(cfg_name(cfg));
 	const char *near;
+
+	if (!section || has_name(section, name) || section->num_names == MAX_NAMES ||
+	    strlen(name) >= NAME_LEN)
+		return false;
+	near = nearest(name, section->options, section->num_options);
+	if (section->ours)
+		dapl_err("%s:%d, section %s: unknown name %s%s%s", reading->path, cfg->line,
+			 section->name, name, near ? ", near: " : "", near ? near : "");
+	memcpy(section->names[section->num_names++], name, strlen(name) + 1);
+	return true;
+}
+
+/*
+ * Whether libconfuse complains of a name it was not told of, and the name could be added. Told by
+ * the arguments, since the text is translated: it names one thing, which is not known.
+ */
+static bool learn(cfg_t *cfg, const char *fmt, va_list ap)
+{
+	const char *arg = strchr(fmt, '%'), *name;
+
+	if (!arg || strncmp(arg, "%s", 2) || strchr(arg + 1, '%'))
+		return false;
+	name = va_arg(ap, const char *);
+	if (!isalpha((unsigned char)*name) && *name != '_')
+		return false;
+	if (!strcmp(cfg_name(cfg), "root"))
+		return !find_section(name) && add_section(name, false, NULL, 0, NULL);
+	return add_name(cfg, name);
+}
+
+__attribute__((format(printf, 2, 0))) static void complaint(cfg_t *cfg, const char *fmt, va_list ap)
+{
+	char text[256];
+	va_list copy;
+
+	if (!reading->for_good) {
+		va_copy(copy, ap);
+		reading->again = learn(cfg, fmt, copy);
+		va_end(copy);
+		return;
+	}
+	if (reading->stopped)
+		return;
+	reading->stopped = true;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	dapl_err("%s:%d: %s; the rest is ignored", reading->path, cfg->line, text);
+}
+
+/* libconfuse has read a value. */
+static int value_read(cfg_t *cfg, cfg_opt_t *opt)
+{
+	struct section *section = find_section(cfg_name(cfg));
+	const struct dapl_option *option = NULL;
+	const char *text = cfg_opt_getstr(opt);
 	char where[512];
 	int64_t value;
 	uint32_t i;
 
-	snprintf(where, sizeof(where), "%s:%u, section %s", in->path, in->line, section->name);
-	for (i = 0; i < section->num && !option; i++)
-		if (!strcmp(section->options[i].name, name))
+	for (i = 0; section && i < section->num_options && !option; i++)
+		if (!strcmp(section->options[i].name, cfg_opt_name(opt)))
 			option = &section->options[i];
-	if (!option) {
-		near = nearest(name, section->options, section->num);
-		dapl_err("%s: unknown name %s%s%s", where, name, near ? ", near: " : "",
-			 near ? near : "");
-	} else if (parse(option, in->text, &value)) {
+	if (!reading->for_good || !option || !text)
+		return 0;
+	snprintf(where, sizeof(where), "%s:%d, section %s", reading->path, cfg->line,
+		 section->name);
+	if (parse(option, text, &value))
 		set(option, value, where, section->base);
-	} else {
-		dapl_err("%s: %s is \"%s\", which is not %s; %lld stays", where, name, in->text,
+	else
+		dapl_err("%s: %s is \"%s\", which is not %s; %lld stays", where, option->name, text,
 			 option->type == DAPL_OPTION_BOOL ? "yes or no" : "a number",
 			 (long long)*value_of(option, section->base));
+	return 0;
+}
+
+/* libconfuse's tables of what is known by now. */
+static void make_opts(void)
+{
+	struct section *section;
+	uint32_t i, j;
+
+	for (i = 0; i < reading->num_sections; i++) {
+		section = &reading->section[i];
+		for (j = 0; j < section->num_names; j++)
+			section->opts[j] =
+				(cfg_opt_t)CFG_STR(section->names[j], NULL, CFGF_NODEFAULT);
+		section->opts[j] = (cfg_opt_t)CFG_END();
+		reading->top[i] = (cfg_opt_t)CFG_SEC(section->name, section->opts, CFGF_NODEFAULT);
+	}
+	reading->top[i] = (cfg_opt_t)CFG_END();
+}
+
+static void set_callbacks(cfg_t *cfg)
+{
+	char path[2 * NAME_LEN + 1];
+	struct section *section;
+	uint32_t i, j;
+
+	cfg_set_error_function(cfg, complaint);
+	for (i = 0; i < reading->num_sections; i++) {
+		section = &reading->section[i];
+		for (j = 0; j < section->num_options; j++) {
+			snprintf(path, sizeof(path), "%s|%s", section->name, section->names[j]);
+			cfg_set_validate_func(cfg, path, value_read);
+		}
 	}
 }
 
-/* From behind the opening brace to the closing one; section NULL: another module's to judge. */
-static bool read_section(struct reader *in, const struct section *section)
+static void read_once(FILE *file)
 {
-	char name[sizeof(in->text)];
-	enum token token;
+	cfg_t *cfg;
 
-	while ((token = next_token(in)) == TOKEN_TEXT) {
-		memcpy(name, in->text, sizeof(name));
-		if (next_token(in) != TOKEN_EQUALS || next_token(in) != TOKEN_TEXT)
-			return false;
-		if (section)
-			take(section, name, in);
-	}
-	return token == TOKEN_CLOSE;
+	reading->again = false;
+	make_opts();
+	cfg = cfg_init(reading->top, CFGF_NONE);
+	if (!cfg)
+		return;
+	set_callbacks(cfg);
+	rewind(file);
+	cfg_parse_fp(cfg, file);
+	cfg_free(cfg);
 }
 
-static void read_file(struct reader *in, const struct section *sections, uint32_t num)
+static void read_file(FILE *file, const char *path, const char *section,
+		      const struct dapl_option *options, uint32_t num, void *base)
 {
-	enum token token;
-	bool good = true;
-	uint32_t i;
+	int pass;
 
-	while (good && (token = next_token(in)) != TOKEN_END) {
-		for (i = 0; i < num && strcmp(sections[i].name, in->text); i++)
-			;
-		good = token == TOKEN_TEXT && next_token(in) == TOKEN_OPEN &&
-		       read_section(in, i < num ? &sections[i] : NULL);
+	reading = calloc(1, sizeof(*reading));
+	if (!reading) {
+		dapl_err("%s: not read: %s", path, dapl_strerror(ENOMEM));
+		return;
 	}
-	if (!good)
-		dapl_err("%s:%u: not of the form \"section { name = value }\"; the rest is ignored",
-			 in->path, in->line);
+	reading->path = path;
+	add_section("dapl", true, dapl_core_options, dapl_num_core_options, &dapl_config);
+	if (!find_section(section))
+		add_section(section, true, options, num, base);
+	for (pass = 0; pass < MAX_PASSES; pass++) {
+		read_once(file);
+		if (!reading->again)
+			break;
+	}
+	reading->for_good = true;
+	read_once(file);
+	free(reading);
+	reading = NULL;
 }
 
 static void defaults(const struct dapl_option *options, uint32_t num, void *base)
@@ -295,23 +376,18 @@ static void defaults(const struct dapl_option *options, uint32_t num, void *base
 void dapl_config_load(const char *section, const struct dapl_option *options, uint32_t num,
 		      void *base)
 {
-	const struct section sections[] = {
-		{ "dapl", dapl_core_options, dapl_num_core_options, &dapl_config },
-		{ section, options, num, base },
-	};
 	const char *path = secure_getenv("DAPL_CONF");
-	struct reader in = { .line = 1 };
 	bool asked = path;
+	FILE *file;
 
 	defaults(dapl_core_options, dapl_num_core_options, &dapl_config);
 	defaults(options, num, base);
 	if (!path)
 		path = UDAPL_SYSCONFDIR "/dapl.conf";
-	in.path = path;
-	in.file = fopen(path, "re");
-	if (in.file) {
-		read_file(&in, sections, 2);
-		fclose(in.file);
+	file = fopen(path, "re");
+	if (file) {
+		read_file(file, path, section, options, num, base);
+		fclose(file);
 	} else if (asked || errno != ENOENT) {
 		dapl_err("%s: %s", path, dapl_strerror(errno));
 	}
