@@ -218,8 +218,6 @@ static void what_is_no_section_ends_the_reading(void **state)
 		"test { depth = { }",
 		"test { = 4 }",
 		"}",
-		"test { depth = 4",
-		"test { \"depth = 4",
 		"\"x\" \"y\"",
 		"test { depth = 4 5 }",
 	};
