@@ -108,6 +108,16 @@ static bool is_allowed(const struct mini_side *side, const struct tp_sge *sge)
 	       sge->addr - mr->addr <= mr->length - sge->length;
 }
 
+bool mini_allowed(const struct mini_side *side)
+{
+	uint32_t i;
+
+	for (i = 0; i < side->num_sge; i++)
+		if (side->sge[i].length && !is_allowed(side, &side->sge[i]))
+			return false;
+	return true;
+}
+
 enum mini_copied mini_copy(const struct mini_side *from, const struct mini_side *to, uint64_t len)
 {
 	const struct tp_sge *src = from->sge, *dst = to->sge;

@@ -43,6 +43,8 @@ enum mini_copied {
 	MINI_BAD_SINK,
 };
 
+/* Whether all segments are what they must be; lock held. */
+bool mini_allowed(const struct mini_side *side);
 /* Moves len bytes in the order of the segments, each of which is looked at when its turn comes;
  * lock held. */
 enum mini_copied mini_copy(const struct mini_side *from, const struct mini_side *to, uint64_t len);

@@ -93,8 +93,8 @@ struct verdict {
 static struct verdict do_send(const struct mini_qp *qp, const struct mini_qp *to,
 			      const struct tp_wr *wr)
 {
-	const struct tp_wr *recv = &to->recv.first->wr;
 	const struct mini_side source = { qp->attr.pd, wr->sge, wr->num_sge, 0 };
+	const struct tp_wr *recv = &to->recv.first->wr;
 	const struct mini_side sink = { to->attr.pd, recv->sge, recv->num_sge,
 					TP_ACCESS_LOCAL_WRITE };
 	uint64_t room = 0;
@@ -104,14 +104,9 @@ static struct verdict do_send(const struct mini_qp *qp, const struct mini_qp *to
 		room += recv->sge[i].length;
 	if (room < wr->length)
 		return (struct verdict){ TP_WC_REMOTE_RESPONDER, TP_WC_LOCAL_LENGTH };
-	switch (mini_copy(&source, &sink, wr->length)) {
-	case MINI_BAD_SOURCE:
-		return (struct verdict){ TP_WC_LOCAL_PROTECTION, TP_WC_FLUSHED };
-	case MINI_BAD_SINK:
+	if (mini_copy(&source, &sink, wr->length) != MINI_COPIED)
 		return (struct verdict){ TP_WC_REMOTE_RESPONDER, TP_WC_LOCAL_PROTECTION };
-	default:
-		return (struct verdict){ TP_WC_SUCCESS, TP_WC_SUCCESS };
-	}
+	return (struct verdict){ TP_WC_SUCCESS, TP_WC_SUCCESS };
 }
 
 static enum tp_wc_status do_rdma(const struct mini_qp *qp, const struct mini_qp *to,
@@ -141,10 +136,13 @@ static bool run_one(struct mini_qp *qp)
 	struct mini_conn *conn = qp->conn;
 	struct mini_qp *to = conn->peer->qp;
 	const struct tp_wr *wr = &qp->send.first->wr;
+	const struct mini_side source = { qp->attr.pd, wr->sge, wr->num_sge, 0 };
 	struct verdict verdict;
 	bool kept = true;
 
-	if (wr->opcode == TP_SEND) {
+	if (wr->opcode == TP_SEND && !mini_allowed(&source)) {
+		verdict.here = TP_WC_LOCAL_PROTECTION;
+	} else if (wr->opcode == TP_SEND) {
 		if (!to->recv.first)
 			return false;
 		verdict = do_send(qp, to, wr);
