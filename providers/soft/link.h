@@ -37,9 +37,9 @@ struct soft_link_class {
 	 */
 	int (*accept)(struct soft_dev *dev, int fd, struct soft_link **link);
 	/*
-	 * Starts to connect from local to qual of remote without waiting. 0: *link gets ready for output once
-	 * the outcome is known, and started() tells it. -EAFNOSUPPORT, -EADDRNOTAVAIL, -ENETUNREACH, or out
-	 * of something: it was not even started.
+	 * Starts to connect from local to qual of remote without waiting. 0: *link gets ready for
+	 * output once the outcome is known, and started() tells it. -EAFNOSUPPORT, -EADDRNOTAVAIL,
+	 * -ENETUNREACH, or out of something: it was not even started.
 	 */
 	int (*connect)(struct soft_dev *dev, const struct sockaddr_storage *local,
 		       const struct sockaddr *remote, uint64_t qual, struct soft_link **link);

@@ -468,31 +468,35 @@ static bool done_read_request(struct soft_conn *conn)
 	return true;
 }
 
-/* Which of our requests the peer's Terminate is about gets the status that goes with it (DTO-84).
+/* Whether a request under way is the one a Terminate names; without a header it is the oldest one.
  */
+static bool named(const struct soft_sqe *sqe, const struct soft_terminate *term)
+{
+	const struct soft_ddp *ddp = &term->ddp;
+
+	if (!term->has_ddp)
+		return true;
+	if (ddp->tagged)
+		return sqe->opcode == TP_RDMA_WRITE && sqe->rkey == ddp->stag &&
+		       ddp->to - sqe->remote_addr <= sqe->length;
+	return ddp->msn == sqe->msn &&
+	       sqe->opcode == (ddp->qn == WIRE_QN_READ ? TP_RDMA_READ : TP_SEND);
+}
+
+/* The request that the peer's Terminate is about gets the status that goes with it (DTO-84). */
 static void blame(struct soft_conn *conn, const struct soft_terminate *term)
 {
 	struct soft_qp *qp = conn->qp;
-	const struct soft_ddp *ddp = &term->ddp;
-	uint32_t status = soft_rdmap_status(&term->error);
 	struct soft_sqe *sqe;
-	bool match;
 
-	if (!term->has_ddp)
+	/* An error of the peer's own is no answer to any of our requests, unless it names one. */
+	if (!term->has_ddp && term->error.etype == WIRE_RDMAP_CATASTROPHIC)
 		return;
 	pthread_mutex_lock(&qp->tx_lock);
 	for (uint32_t i = atomic_load(&qp->sq.head); i != atomic_load(&qp->sq.tail); i++) {
 		sqe = soft_sqe(qp, i);
-		if (!sqe->started || sqe->done)
-			continue;
-		if (ddp->tagged)
-			match = sqe->opcode == TP_RDMA_WRITE && sqe->rkey == ddp->stag &&
-				ddp->to - sqe->remote_addr <= sqe->length;
-		else
-			match = ddp->msn == sqe->msn &&
-				sqe->opcode == (ddp->qn == WIRE_QN_READ ? TP_RDMA_READ : TP_SEND);
-		if (match) {
-			sqe->status = (uint8_t)status;
+		if (sqe->started && !sqe->done && named(sqe, term)) {
+			sqe->status = (uint8_t)soft_rdmap_status(&term->error);
 			break;
 		}
 	}

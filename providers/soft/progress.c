@@ -21,6 +21,7 @@ enum {
 	TICK_MIN_MS = 1,
 	TICK_POLLED_MS = 4,  /* slowest while somebody polls */
 	TICK_WAITED_MS = 16, /* beyond that they stop while all sleep */
+	PULSE_MS = 10000,
 };
 
 static const uint64_t ms_ns = 1000000;
@@ -114,6 +115,9 @@ static void leave(struct soft_conn *conn)
 {
 	struct soft_dev *dev = conn->dev;
 
+	/* An event that was on its way when the watch was changed finds it here already. */
+	if (is_left(conn))
+		return;
 	soft_list_add(&dev->left, &conn->left_node);
 	for (int i = 0; i < 2; i++)
 		if (conn->member[i].cq)
@@ -277,7 +281,17 @@ void soft_progress_kick(struct tp_task *task)
 	set_tick(dev);
 }
 
-/* ---- Peers that are gone without a word ---- */
+/* ---- The pulse: peers that are gone without a word, buffers without use ---- */
+
+static void shrink(struct soft_conn *conn)
+{
+	struct soft_qp *qp = conn->qp;
+
+	if (pthread_mutex_trylock(&qp->rx_lock))
+		return;
+	soft_rx_shrink(conn);
+	soft_qp_rx_unlock(qp);
+}
 
 void soft_progress_pulse(struct tp_timer *timer)
 {
@@ -286,16 +300,19 @@ void soft_progress_pulse(struct tp_timer *timer)
 	struct soft_list *node;
 	struct soft_conn *conn;
 
-	dev->pulsing = timeout && !soft_list_empty(&dev->conns);
+	dev->pulsing = !soft_list_empty(&dev->conns);
 	if (!dev->pulsing)
 		return;
 	for (node = dev->conns.next; node != &dev->conns; node = node->next) {
 		conn = soft_container(node, struct soft_conn, node);
-		if (!soft_conn_dead(conn) && conn->link->class->lost(conn->link, timeout)) {
+		shrink(conn);
+		if (timeout && !soft_conn_dead(conn) &&
+		    conn->link->class->lost(conn->link, timeout)) {
 			dapl_trace(DAPL_TRC_ERROR, "%s: the peer has not answered for %u ms",
 				   dev->name, timeout);
 			soft_conn_lost(conn, -ETIMEDOUT, TP_WC_FLUSHED);
 		}
 	}
-	dapl_loop_timer(dev->base.loop, &dev->pulse, dapl_now() + timeout * ms_ns / 3);
+	dapl_loop_timer(dev->base.loop, &dev->pulse,
+			dapl_now() + (timeout ? timeout / 3 + 1 : PULSE_MS) * ms_ns);
 }

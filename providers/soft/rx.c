@@ -16,7 +16,7 @@
 
 enum {
 	RUN_BYTES = 1 << 20, /* so much comes in before others get their turn */
-	MIN_ULPDU = WIRE_DDP_TAGGED_SIZE,
+	FULL_READS = 3,
 };
 
 /* ---- The stage ---- */
@@ -47,6 +47,45 @@ static void compact(struct soft_rx *rx)
 	rx->begin = 0;
 }
 
+static bool grow(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	uint8_t *large;
+
+	rx->large_used = true;
+	if (rx->size == SOFT_RX_LARGE)
+		return true;
+	large = malloc(SOFT_RX_LARGE);
+	if (!large) {
+		dapl_err("%s: no buffer of %d bytes for a connection: %s", conn->dev->name,
+			 SOFT_RX_LARGE, dapl_strerror(ENOMEM));
+		soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
+		return false;
+	}
+	memcpy(large, stage(rx), staged(rx));
+	rx->end = staged(rx);
+	rx->begin = 0;
+	rx->stage = large;
+	rx->size = SOFT_RX_LARGE;
+	return true;
+}
+
+void soft_rx_shrink(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	if (rx->size == SOFT_RX_LARGE && !rx->large_used && staged(rx) <= SOFT_RX_SMALL) {
+		memcpy(rx->small, stage(rx), staged(rx));
+		rx->end = staged(rx);
+		rx->begin = 0;
+		free(rx->stage);
+		rx->stage = rx->small;
+		rx->size = SOFT_RX_SMALL;
+		rx->full = 0;
+	}
+	rx->large_used = false;
+}
+
 /* ---- FPDUs ---- */
 
 enum step {
@@ -62,12 +101,13 @@ static enum step crc_wrong(struct soft_conn *conn)
 	return STEP_STOP;
 }
 
-static bool crc_right(uint32_t sum, const uint8_t *field)
+/* The sum of the FPDU of that size at the head of the stage. */
+static bool crc_right(struct soft_rx *rx, uint32_t size)
 {
 	uint32_t wire;
 
-	memcpy(&wire, field, sizeof(wire));
-	return le32toh(wire) == sum;
+	memcpy(&wire, stage(rx) + size - WIRE_MPA_CRC_SIZE, sizeof(wire));
+	return le32toh(wire) == soft_crc32c(0, stage(rx), size - WIRE_MPA_CRC_SIZE);
 }
 
 /* Pad and CRC behind the payload. */
@@ -102,11 +142,6 @@ static enum step finish(struct soft_conn *conn)
 
 	if (staged(rx) < rest)
 		return STEP_READ;
-	if (!rx->checked) {
-		rx->sum = soft_crc32c(rx->sum, stage(rx), rest - WIRE_MPA_CRC_SIZE);
-		if (!crc_right(rx->sum, stage(rx) + rest - WIRE_MPA_CRC_SIZE))
-			return crc_wrong(conn);
-	}
 	if (!soft_place_tail(conn, stage(rx), left))
 		return STEP_STOP;
 	consume(rx, rest);
@@ -125,8 +160,6 @@ static enum step proceed(struct soft_conn *conn)
 	if (n > staged(rx))
 		n = staged(rx);
 	if (n) {
-		if (!rx->checked)
-			rx->sum = soft_crc32c(rx->sum, stage(rx), n);
 		if (!soft_place_copy(conn, stage(rx), n))
 			return STEP_STOP;
 		consume(rx, n);
@@ -134,21 +167,13 @@ static enum step proceed(struct soft_conn *conn)
 	return rx->left > rx->tail ? STEP_READ : finish(conn);
 }
 
-/* The header is checked; starts to place what it announces. */
-static enum step begin(struct soft_conn *conn, uint32_t size)
+/* Starts to place what the header announces. */
+static enum step begin(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
-	uint32_t header = WIRE_MPA_LENGTH + rx->ddp.header;
 	int rc;
 
 	rx->left = rx->ddp.ulpdu - rx->ddp.header;
-	rx->checked = !rx->crc;
-	if (rx->crc && size <= staged(rx)) {
-		if (!crc_right(soft_crc32c(0, stage(rx), size - WIRE_MPA_CRC_SIZE),
-			       stage(rx) + size - WIRE_MPA_CRC_SIZE))
-			return crc_wrong(conn);
-		rx->checked = true;
-	}
 	rc = soft_place_begin(conn);
 	if (rc < 0)
 		return STEP_STOP;
@@ -156,11 +181,23 @@ static enum step begin(struct soft_conn *conn, uint32_t size)
 		rx->stalled = true;
 		return STEP_STOP;
 	}
-	if (!rx->checked)
-		rx->sum = soft_crc32c(0, stage(rx), header);
 	rx->busy = true;
-	consume(rx, header);
+	consume(rx, WIRE_MPA_LENGTH + rx->ddp.header);
 	return proceed(conn);
+}
+
+/* Whether enough of an FPDU of that size is in the stage to begin with it. */
+static enum step enough(struct soft_conn *conn, uint32_t size)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	if (size <= staged(rx))
+		return STEP_ON;
+	if (size <= SOFT_RX_SMALL)
+		return STEP_READ;
+	if (rx->crc)
+		return grow(conn) ? STEP_READ : STEP_STOP;
+	return staged(rx) < SOFT_RX_TAIL ? STEP_READ : STEP_ON;
 }
 
 /* Looks at the next FPDU in the stage. */
@@ -169,30 +206,30 @@ static enum step next_fpdu(struct soft_conn *conn)
 	struct soft_rx *rx = &conn->rx;
 	struct soft_error error;
 	uint32_t ulpdu, size;
+	enum step step;
 
 	if (rx->held && !soft_place_held(conn))
 		return STEP_STOP;
 	if (staged(rx) < WIRE_MPA_LENGTH + 1)
 		return STEP_READ;
 	ulpdu = (uint32_t)stage(rx)[0] << 8 | stage(rx)[1];
-	if (ulpdu < MIN_ULPDU || ulpdu < soft_ddp_header(stage(rx)[WIRE_MPA_LENGTH])) {
+	if (ulpdu < soft_ddp_header(stage(rx)[WIRE_MPA_LENGTH])) {
 		soft_conn_refuse(conn,
 				 (struct soft_error){ WIRE_LAYER_MPA, 0, WIRE_MPA_ERR_MARKER },
 				 NULL, "an FPDU shorter than its header");
 		return STEP_STOP;
 	}
 	size = soft_mpa_fpdu(ulpdu);
-	if (size > staged(rx) && (size <= SOFT_RX_STAGE || staged(rx) < SOFT_RX_TAIL))
-		return STEP_READ;
+	step = enough(conn, size);
+	if (step != STEP_ON)
+		return step;
+	if (rx->crc && !crc_right(rx, size))
+		return crc_wrong(conn);
 	if (!soft_ddp_decode(stage(rx) + WIRE_MPA_LENGTH, (uint16_t)ulpdu, &rx->ddp, &error)) {
-		if (rx->crc && size <= staged(rx) &&
-		    !crc_right(soft_crc32c(0, stage(rx), size - WIRE_MPA_CRC_SIZE),
-			       stage(rx) + size - WIRE_MPA_CRC_SIZE))
-			return crc_wrong(conn);
 		soft_conn_refuse(conn, error, &rx->ddp, NULL);
 		return STEP_STOP;
 	}
-	return begin(conn, size);
+	return begin(conn);
 }
 
 /* ---- Reading ---- */
@@ -229,15 +266,15 @@ static void ended(struct soft_conn *conn)
 	soft_conn_lost(conn, soft_conn_stream_error(conn), TP_WC_FLUSHED);
 }
 
-/* Adds what was received straight into its place to the sum. */
-static void sum_placed(struct soft_rx *rx, const struct iovec *iov, uint32_t n)
+/*
+ * How much of the stage to fill. Many short FPDUs in a row are worth the large one; the start of a
+ * long one that goes straight to its place is not.
+ */
+static uint32_t room(struct soft_rx *rx, uint32_t direct)
 {
-	uint32_t part;
-
-	for (; n; iov++, n -= part) {
-		part = iov->iov_len < n ? (uint32_t)iov->iov_len : n;
-		rx->sum = soft_crc32c(rx->sum, iov->iov_base, part);
-	}
+	if (rx->crc || rx->end >= SOFT_RX_SMALL)
+		return rx->size;
+	return direct || rx->full < FULL_READS ? SOFT_RX_SMALL : rx->size;
 }
 
 /* One read: 1 if more may be there, 0 if not, -1 if there will be no more. */
@@ -249,6 +286,8 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	ssize_t n;
 	int num = 0;
 
+	if (rx->full >= FULL_READS && !grow(conn))
+		return -1;
 	compact(rx);
 	if (rx->busy && rx->left > rx->tail) {
 		num = soft_place_iov(conn, rx->pos, rx->left - rx->tail, iov, SOFT_MAX_SGE);
@@ -257,7 +296,7 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 		direct = rx->left - rx->tail;
 	}
 	iov[num++] = (struct iovec){ .iov_base = rx->stage + rx->end,
-				     .iov_len = SOFT_RX_STAGE - rx->end };
+				     .iov_len = room(rx, direct) - rx->end };
 	n = conn->link->class->recv(conn->link, iov, num);
 	if (n == -EAGAIN)
 		return 0;
@@ -270,12 +309,13 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	}
 	*done += (uint32_t)n;
 	placed = (uint32_t)n < direct ? (uint32_t)n : direct;
-	if (placed && !rx->checked)
-		sum_placed(rx, iov, placed);
 	rx->pos += placed;
 	rx->left -= placed;
 	rx->end += (uint32_t)n - placed;
-	return (uint32_t)n == direct + (uint32_t)iov[num - 1].iov_len;
+	if ((uint32_t)n != direct + (uint32_t)iov[num - 1].iov_len)
+		return 0;
+	rx->full = direct ? 0 : rx->full + 1;
+	return 1;
 }
 
 void soft_rx_run(struct soft_conn *conn)
@@ -312,7 +352,8 @@ void soft_rx_init(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
 
-	rx->crc = conn->crc;
+	rx->stage = rx->small;
+	rx->size = SOFT_RX_SMALL;
 	rx->held = NULL;
 	rx->held_end = &rx->held;
 	for (int qn = 0; qn < WIRE_QN_COUNT; qn++)
@@ -328,4 +369,6 @@ void soft_rx_fini(struct soft_conn *conn)
 		free(held);
 	}
 	free(conn->rx.filling);
+	if (conn->rx.stage != conn->rx.small)
+		free(conn->rx.stage);
 }

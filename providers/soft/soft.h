@@ -401,8 +401,9 @@ int soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len);
 /* ---- The incoming side (rx.c, place.c) ---- */
 
 enum {
-	SOFT_RX_STAGE = 4096,
-	SOFT_RX_TAIL = 64, /* bytes of an RDMA Write that are placed last */
+	SOFT_RX_SMALL = 4096,
+	SOFT_RX_LARGE = 65536 + 4096, /* any FPDU, and some of the next */
+	SOFT_RX_TAIL = 64,	      /* bytes of an RDMA Write that are placed last */
 	SOFT_RX_CONTROL = 64,
 };
 
@@ -435,12 +436,10 @@ struct soft_rx {
 
 	/* The FPDU under way, from header to CRC. */
 	bool busy;
-	bool checked; /* the CRC was right, or does not matter */
 	uint8_t sink; /* enum soft_rx_sink */
 	struct soft_ddp ddp;
 	uint32_t pos, left; /* of the payload: placed, and not */
 	uint32_t tail;	    /* so many bytes at the end go through the stage */
-	uint32_t sum;	    /* CRC so far */
 	struct soft_sqe *read;
 	uint32_t read_offset; /* bytes of the oldest read that are complete */
 	struct soft_held *filling;
@@ -449,14 +448,20 @@ struct soft_rx {
 	struct soft_held *held, **held_end;
 	size_t held_bytes;
 
-	uint32_t begin, end; /* of what the stage holds */
-	uint8_t stage[SOFT_RX_STAGE];
+	/* The stage: small, or a large one as long as it is of use. */
+	uint8_t *stage;
+	uint32_t size, begin, end; /* its own, and of what it holds */
+	uint32_t full;		   /* reads in a row that filled it */
+	bool large_used;	   /* since the last pulse */
+	uint8_t small[SOFT_RX_SMALL];
 };
 
 void soft_rx_init(struct soft_conn *conn);
 void soft_rx_fini(struct soft_conn *conn);
 /* Takes in what has come; rx_lock held, connection live. */
 void soft_rx_run(struct soft_conn *conn);
+/* Gives the large stage back if it was not used since the last call; rx_lock held. */
+void soft_rx_shrink(struct soft_conn *conn);
 
 struct iovec;
 /* Where the FPDU's payload from pos on goes: fills iov with at most len bytes; number, or -1 on a
