@@ -280,6 +280,10 @@ DAT_RETURN dapl_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD
 	if (!evd)
 		return DAPL_BAD_ARG(3);
 	pthread_mutex_lock(&cno->lock);
+	if (!dapl_cno_get(cno_handle)) { /* gone before the waiter could be seen (CNO-32) */
+		pthread_mutex_unlock(&cno->lock);
+		return DAPL_BAD_HANDLE(CNO);
+	}
 	cno->waiters++;
 	rc = wait_locked(cno, timeout, deadline, evd);
 	if (--cno->waiters == 0)

@@ -231,6 +231,10 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COU
 	if (!n_more)
 		return DAPL_BAD_ARG(5);
 	dapl_lock(&evd->lock);
+	if (!dapl_evd_get(evd_handle)) { /* freed before the waiter could be seen (EVD-90) */
+		dapl_unlock(&evd->lock);
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	}
 	rc = (uint32_t)threshold > evd->qlen ? DAPL_BAD_ARG(3)
 					     : wait_one(evd, timeout, deadline, threshold);
 	if (!rc)

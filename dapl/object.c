@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -26,14 +25,8 @@ struct free_slot {
 static_assert(offsetof(struct free_slot, poison) == offsetof(struct dapl_object, type),
 	      "a freed object's tag is the poison");
 
-struct chunk {
-	void *base;
-	struct chunk *next;
-};
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct free_slot *oldest, **newest = &oldest;
-static struct chunk *chunks;
 static size_t num_free;
 
 /*
@@ -79,22 +72,19 @@ static void put_slot(struct free_slot *slot)
 	num_free++;
 }
 
-static int grow(void)
+/*
+ * Chunks never go back: the module stays mapped (provider.c), and a thread that comes late, after
+ * the last IA was closed, must still find the lock of its object.
+ */
+static void grow(void)
 {
-	struct chunk *chunk = malloc(sizeof(*chunk));
+	void *chunk;
 	int i;
 
-	if (!chunk)
-		return -1;
-	if (dats_arena_grant ? dats_arena_grant(&chunk->base) : own_grant(&chunk->base)) {
-		free(chunk);
-		return -1;
-	}
-	chunk->next = chunks;
-	chunks = chunk;
+	if (dats_arena_grant ? dats_arena_grant(&chunk) : own_grant(&chunk))
+		return;
 	for (i = 0; i < SLOTS_PER_CHUNK; i++)
-		put_slot((struct free_slot *)((char *)chunk->base + i * DAPL_SLOT_SIZE));
-	return 0;
+		put_slot((struct free_slot *)((char *)chunk + i * DAPL_SLOT_SIZE));
 }
 
 /* Slots kept back from reuse, so that a stale handle meets its poison and not a successor. */
@@ -155,26 +145,4 @@ void dapl_object_release(struct dapl_object *obj)
 bool dapl_object_readable(DAT_HANDLE handle)
 {
 	return dats_arena_holds ? dats_arena_holds(handle) : own_holds(handle);
-}
-
-void dapl_object_fini(void)
-{
-	struct chunk *chunk;
-
-	pthread_mutex_lock(&lock);
-	while ((chunk = chunks)) {
-		chunks = chunk->next;
-		if (dats_arena_return)
-			dats_arena_return(chunk->base);
-		free(chunk);
-	}
-	oldest = NULL;
-	newest = &oldest;
-	num_free = 0;
-	if (own_base) {
-		munmap(own_base, OWN_RANGE);
-		own_base = NULL;
-		own_used = 0;
-	}
-	pthread_mutex_unlock(&lock);
 }

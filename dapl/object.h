@@ -110,7 +110,4 @@ static inline uint32_t dapl_object_users(struct dapl_object *obj)
 	return atomic_load_explicit(&obj->users, memory_order_acquire);
 }
 
-/* Chunks of the arena go back when the module goes. */
-void dapl_object_fini(void);
-
 #endif

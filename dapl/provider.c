@@ -268,7 +268,6 @@ static bool same_key(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
 void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 {
 	struct dapl_provider **link, *provider;
-	bool last;
 
 	pthread_mutex_lock(&lock);
 	for (link = &providers; *link && !same_key(&(*link)->info, info); link = &(*link)->next)
@@ -276,12 +275,9 @@ void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 	provider = *link;
 	if (provider)
 		*link = provider->next;
-	last = !providers;
 	pthread_mutex_unlock(&lock);
 	if (!provider)
 		return;
 	dat_registry_remove_provider(&provider->table, info);
 	provider_free(provider);
-	if (last)
-		dapl_object_fini();
 }
