@@ -4,9 +4,12 @@
 #include "dat/trace.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * Provider libraries take libdat2's functions from the global scope without naming libdat2. Where a
@@ -19,6 +22,18 @@ static void become_global(void)
 
 	if (dladdr((void *)dat_module_load, &self) && self.dli_fname)
 		dlopen(self.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+}
+
+/* dlerror says in words what was lacking; whether a limit was hit is asked anew. */
+static void add_limit(char *reason, size_t size)
+{
+	size_t len = strlen(reason);
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	else if (errno == EMFILE || errno == ENFILE)
+		snprintf(reason + len, size - len, "; %s", dat_errno_text(errno));
 }
 
 /*
@@ -54,6 +69,7 @@ int dat_module_load(struct dat_module *module, const char *path, char *reason, s
 	if (!module->dl) {
 		error = dlerror();
 		snprintf(reason, size, "%s", error ? error : path);
+		add_limit(reason, size);
 		return -1;
 	}
 	init = module_symbol(module, DAT_PROVIDER_INIT_FUNC_STR, reason, size);

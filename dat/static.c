@@ -79,7 +79,7 @@ static int find_conf(const char **path)
 		return fd;
 	err = errno;
 	if (err != ENOENT)
-		dat_diag("%s: %s; trying %s", default_path, strerror(err), fallback_path);
+		dat_diag("%s: %s; trying %s", default_path, dat_errno_text(err), fallback_path);
 	fd = open_conf(fallback_path);
 	if (fd >= 0 || errno != ENOENT)
 		*path = fallback_path;
@@ -141,7 +141,7 @@ static void read_conf(void)
 	else
 		err = parse_and_adopt(text, length);
 	if (err)
-		dat_diag("%s: %s; the static registry is empty", path, strerror(-err));
+		dat_diag("%s: %s; the static registry is empty", path, dat_errno_text(-err));
 	dat_trace(DAT_TRC_NORMAL, "%s: %zu entries", path, sr.num_sources);
 	free(text);
 	if (fd >= 0)

@@ -3,6 +3,7 @@
 #include "dat/trace.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,4 +114,33 @@ void dat_trace_out(int level, const char *fmt, ...)
 	va_end(args);
 	errno = saved;
 	dats_trace_write(hook, level, msg);
+}
+
+const char *dat_errno_text(int err)
+{
+	static __thread char text[192];
+	const char *what = NULL, *knob = NULL;
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+	char name[80];
+
+	if (err == EMFILE && !getrlimit(RLIMIT_NOFILE, &limit)) {
+		what = "open descriptors of the process";
+		knob = "ulimit -n";
+	} else if (err == ENOMEM && !getrlimit(RLIMIT_AS, &limit)) {
+		what = "address space of the process";
+		knob = "ulimit -v";
+	} else if (err == ENFILE) {
+		what = "open files of the system";
+		knob = "sysctl fs.file-max";
+	}
+	if (!what)
+		snprintf(text, sizeof(text), "%s", strerror_r(err, name, sizeof(name)));
+	else if (limit.rlim_cur == RLIM_INFINITY)
+		snprintf(text, sizeof(text), "%s (limit: %s; knob: %s)",
+			 strerror_r(err, name, sizeof(name)), what, knob);
+	else
+		snprintf(text, sizeof(text), "%s (limit: %s, now %llu; knob: %s)",
+			 strerror_r(err, name, sizeof(name)), what,
+			 (unsigned long long)limit.rlim_cur, knob);
+	return text;
 }

@@ -31,6 +31,12 @@ extern struct dat_trace dat_trace_state DAT_HIDDEN;
 /* One line on standard error about a failure, said once, where it is first known. Keeps errno. */
 void dat_diag(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * Text of an errno, with the limit in force and its knob where one was hit. The thread's own
+ * buffer, good until its next call.
+ */
+const char *dat_errno_text(int err);
+
 void dat_trace_out(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A trace record; the arguments are evaluated only when it is wanted. Keeps errno. */
