@@ -23,7 +23,11 @@
  * up (connection management, asynchronous errors) runs there. Polling threads only move data; when
  * they find a broken connection they hand the rest to the loop (dapl_loop_post).
  * - Teardown is close, stop, free: destroy functions stop new work, wait until no callback of the
- *   object runs on another thread, and free. Called on the loop itself they do not wait for it.
+ *   object runs on another thread, and free. Called on the loop itself they do not wait for it: an
+ *   upcall on the loop may end with its connection released or its listener gone, so whoever made
+ *   it touches neither afterwards unless it has seen to their life.
+ * - Upcalls and calls cross: a call may come in while the upcall that allows it has not returned
+ *   yet. What is said to follow an upcall follows its return.
  */
 #ifndef DAPL_TRANSPORT_H
 #define DAPL_TRANSPORT_H
@@ -72,8 +76,9 @@ enum {
 };
 
 /*
- * A request. As far as it goes the layout is that of a verbs send work request of an RC QP, so that
- * such a transport passes it on as it is; length lies in a part that is not read there.
+ * A request. Keys and addresses of empty segments, and of an RDMA of length 0, are not looked at
+ * (DTO-10, DTO-56). As far as it goes the layout is that of a verbs send work request of an RC QP,
+ * so that such a transport passes it on as it is; length lies in a part that is not read there.
  */
 struct tp_wr {
 	uint64_t wr_id;		  /* returned in the completion, opaque */
@@ -238,8 +243,10 @@ struct dapl_cq_ops {
 	int (*create)(struct tp_device *dev, uint32_t cqe, void *owner, struct tp_cq **cq);
 	/* No QP refers to it any more. */
 	void (*destroy)(struct tp_cq *cq);
-	/* Keeps every completion, also those that arrive meanwhile (EVD-75). EVD lock held.
-	 * -ENOMEM. */
+	/*
+	 * Room for cqe completions, or for those that are there if they are more; keeps every one,
+	 * also those that arrive meanwhile (EVD-75). EVD lock held. -ENOMEM.
+	 */
 	int (*resize)(struct tp_cq *cq, uint32_t cqe);
 	/*
 	 * Takes the oldest completion: 1, or 0 if there is none. An empty queue makes the caller
@@ -248,7 +255,8 @@ struct dapl_cq_ops {
 	 */
 	int (*poll)(struct tp_cq *cq, struct tp_wc *wc);
 	/*
-	 * Asks to hear of the next completion added after this call, once. With TP_ARM_WAITER by
+	 * Asks to hear of the next completion added after this call, once, however often it was
+	 * asked before; the latest way counts. With TP_ARM_WAITER by
 	 * fd() becoming readable or by cq_event, whichever the transport has; with TP_ARM_NOTIFY by
 	 * cq_event. Poll again after arming: what came before is not announced. EVD lock held.
 	 */
@@ -294,7 +302,8 @@ struct tp_qp {
  * error completes everything outstanding once, in posting order per direction, finished work with
  * its own status and the rest TP_WC_FLUSHED (FL-1 to FL-4); posts to a QP in error are accepted and
  * flushed in their turn (FL-8). A connection attempt that fails puts the QP in error as well
- * (FL-9).
+ * (FL-9); an attempt that connect or accept refused by its return value leaves it idle. A Send that
+ * finds no receive posted at the peer waits for one, and what was posted behind it too (DTO-90).
  */
 struct dapl_qp_ops {
 	/* A new idle QP. -ENOMEM, -EMFILE. No lock held. */
@@ -302,13 +311,14 @@ struct dapl_qp_ops {
 		      struct tp_qp **qp);
 	/*
 	 * Changes the members of attr that mask names, all or none, on an idle QP; posted receives
-	 * stay posted (EP-63). The core has checked that no limit falls below what is posted. EP
-	 * lock held.
+	 * stay posted (EP-63) and complete to the new CQ. The core has checked that no limit falls
+	 * below what is posted. EP lock held.
 	 */
 	int (*modify)(struct tp_qp *qp, const struct tp_qp_attr *attr, uint32_t mask);
 	/*
 	 * Error -> idle, both queues empty; no completion of older work appears after return
-	 * (EP-108, EP-109). The QP has no connection any more. No lock held; may block shortly.
+	 * (EP-108, EP-109). The QP has no connection any more. No lock held; may block shortly. A
+	 * post that comes in meanwhile belongs to before or after, as pending then shows.
 	 */
 	int (*reset)(struct tp_qp *qp);
 	/* Any state, connection released. No completion appears after return (EP-113). No lock
@@ -359,7 +369,8 @@ struct tp_conn_addr {
 struct dapl_cm_ops {
 	/*
 	 * Listens on conn_qual of the device's address, 0: on a free one of the transport's choice.
-	 * A connect begun after return reaches it (PSP-2). -EADDRINUSE (PSP-8), -EINVAL (not
+	 * A connect begun after return reaches it (PSP-2); *listener is set before the first
+	 * request is told of, which may be before return. -EADDRINUSE (PSP-8), -EINVAL (not
 	 * expressible, PSP-9), -EADDRNOTAVAIL (none free), -EMFILE, -ENOMEM, -EACCES. No lock held;
 	 * may block shortly.
 	 */
@@ -409,7 +420,8 @@ struct dapl_cm_ops {
 	 * No lock held.
 	 */
 	void (*release)(struct tp_conn *conn);
-	/* Both ends' names. Valid from conn_request, or from connect's return on. Any thread. */
+	/* Both ends' names, the rest zeroed. Valid from conn_request, or from connect's return on,
+	 * until release. Any thread. */
 	void (*addr)(struct tp_conn *conn, struct tp_conn_addr *addr);
 };
 
@@ -429,9 +441,10 @@ enum tp_conn_event {
 };
 
 enum tp_async_event {
-	TP_ASYNC_QP_ERROR,     /* object: owner of the QP; the transport found a fault of the peer's
-				  access */
-	TP_ASYNC_CQ_OVERFLOW,  /* object: owner of the CQ; a completion was lost (EVD-94) */
+	TP_ASYNC_QP_ERROR,     /* object: owner of the QP, whose connection is not released yet; the
+				  transport found a fault of the peer's access */
+	TP_ASYNC_CQ_OVERFLOW,  /* object: owner of the CQ; a completion was lost (EVD-94), and the
+				  connection of its QP breaks (EVD-95) */
 	TP_ASYNC_DEVICE_FATAL, /* object: NULL; everything on the device is lost */
 	TP_ASYNC_DEVICE_OTHER, /* object: NULL; port down and the like */
 };
@@ -451,8 +464,9 @@ struct tp_upcalls {
 	int (*conn_request)(void *listener_owner, struct tp_conn *conn,
 			    const struct tp_conn_request *req);
 	/*
-	 * The state of conn changed. Before TP_CONN_ESTABLISHED no completion of the connection but
-	 * flushes is in a CQ on the active side (EVD-12); before every other event the QP is in
+	 * The state of conn changed. Before TP_CONN_ESTABLISHED, and until its upcall has returned,
+	 * no completion of the connection but flushes is in a CQ on the active side (EVD-12), but
+	 * requests may be posted by then; before every other event the QP is in
 	 * error and completely flushed (FL-5). data is valid during the call. err is a negative
 	 * errno that says why, or 0. After an event other than ESTABLISHED none follows. Loop only,
 	 * no lock held.
@@ -535,7 +549,7 @@ struct dapl_transport {
 	const struct dapl_option
 		*options; /* its tunables (dapl/config.h), read before the first open */
 	uint32_t num_options;
-	void *config; /* the structure the options' offsets are relative to */
+	void *config; /* the structure the options' offsets are relative to; NULL without options */
 	const struct dapl_device_ops *device;
 	const struct dapl_pd_ops *pd;
 	const struct dapl_mr_ops *mr;
