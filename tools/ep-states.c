@@ -109,7 +109,8 @@ static void print_states(void)
 
 int main(void)
 {
-	printf("# States of an endpoint\n\n"
+	printf("<!-- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only -->\n"
+	       "# States of an endpoint\n\n"
 	       "Written by `tools/ep-states` from the table in `dapl/ep_state.c`; `make check` "
 	       "compares the two.\n");
 	print_states();
