@@ -6,9 +6,11 @@ arguments "netns ONE TWO DEVICE_ONE DEVICE_TWO" between two network namespaces (
 them).
 """
 import os
+import select
 import socket
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -206,6 +208,18 @@ def dapltest(server, client):
         run_dapltest(program, processes, server)
 
 
+def wait_for(process, word, seconds=20):
+    """Until the process has said the word."""
+    end = time.monotonic() + seconds
+    said = b""
+    while word.encode() not in said:
+        left = end - time.monotonic()
+        check(left > 0 and select.select([process.stdout], [], [], left)[0], "%s never came", word)
+        piece = os.read(process.stdout.fileno(), 4096)
+        check(piece, "the server ended: %s", said.decode())
+        said += piece
+
+
 def run_dapltest(program, processes, server):
     address = address_of(server["prefix"].split()[-1], server["device"])
 
@@ -221,6 +235,7 @@ def run_dapltest(program, processes, server):
 
     listening = subprocess.Popen(**command(0, "-T", "S"))
     try:
+        wait_for(listening, "Ready")
         got = subprocess.run(
             **command(
                 1,
