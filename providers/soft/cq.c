@@ -26,7 +26,7 @@ static void overflow_run(struct tp_task *task)
 	cq->dev->base.up->async(cq->dev->base.owner, TP_ASYNC_CQ_OVERFLOW, cq->base.owner);
 }
 
-void soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc)
+bool soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc)
 {
 	bool lost = false;
 	uint32_t head;
@@ -45,6 +45,7 @@ void soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc)
 	/* Whoever arms after this load polls after it, and finds the completion. */
 	if (atomic_load(&cq->armed) && atomic_exchange(&cq->armed, 0))
 		cq->base.dev->up->cq_event(cq->base.owner);
+	return !lost;
 }
 
 /* ---- Membership and readiness ---- */

@@ -14,13 +14,15 @@
 enum {
 	DISCARD_BYTES = 16384,
 	DISCARDS_PER_EVENT = 64,
+	MAX_PERIODS = 30,
 };
 
 struct soft_linger {
 	struct soft_list node;
 	struct soft_link *link;
 	uint8_t *out;
-	size_t len, sent;
+	size_t len, sent, sent_before;
+	uint32_t unsent_before, periods;
 	bool finished;
 };
 
@@ -88,9 +90,26 @@ static void linger_ready(struct soft_link *link, uint32_t events)
 		linger_free(linger, false);
 }
 
+static uint32_t period(void)
+{
+	return (uint32_t)soft_config.linger_ms;
+}
+
+/* Time is up. A slow peer that is still taking in what it was sent gets more of it, within reason.
+ */
 static void linger_expired(struct soft_link *link)
 {
-	linger_free(link->linger, !link->linger->finished);
+	struct soft_linger *linger = link->linger;
+	uint32_t unsent = link->class->unsent(link);
+	bool moved = linger->sent > linger->sent_before || unsent < linger->unsent_before;
+
+	if (moved && ++linger->periods < MAX_PERIODS) {
+		linger->sent_before = linger->sent;
+		linger->unsent_before = unsent;
+		soft_link_timeout(link, period());
+		return;
+	}
+	linger_free(linger, unsent || !linger->finished);
 }
 
 void soft_linger(struct soft_link *link, uint8_t *out, size_t len)
@@ -111,7 +130,8 @@ void soft_linger(struct soft_link *link, uint8_t *out, size_t len)
 	link->ready = linger_ready;
 	link->expired = linger_expired;
 	soft_list_add(&link->dev->lingers, &linger->node);
-	soft_link_timeout(link, (uint32_t)soft_config.linger_ms);
+	linger->unsent_before = link->class->unsent(link);
+	soft_link_timeout(link, period());
 	linger_ready(link, 0);
 }
 

@@ -61,6 +61,8 @@ struct soft_link_class {
 	uint32_t (*segment)(struct soft_link *link);
 	/* Whether the peer has not answered for ms milliseconds although it should have. */
 	bool (*lost)(struct soft_link *link, uint32_t ms);
+	/* Bytes that the peer's host has not taken yet. */
+	uint32_t (*unsent)(struct soft_link *link);
 	/* Both ends' names. */
 	void (*names)(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
 		      struct sockaddr_storage *remote, uint64_t *remote_qual);
@@ -97,7 +99,8 @@ extern const struct soft_link_class soft_link_tcp;
 
 /*
  * Takes the link: sends the bytes of out (malloced, freed here, may be NULL), ends our direction,
- * discards what comes until the peer has ended too or the time is up, and closes. On the loop.
+ * discards what comes until the peer has ended too or the time is up, and closes. A peer that takes
+ * nothing for that time is cut off. On the loop.
  */
 void soft_linger(struct soft_link *link, uint8_t *out, size_t len);
 /* Gives up all links of the device. On the loop. */

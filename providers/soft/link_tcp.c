@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Links over TCP. The only place that knows of sockets. */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -272,6 +274,13 @@ static bool tcp_lost(struct soft_link *link, uint32_t ms)
 	       ((info.tcpi_unacked && info.tcpi_retransmits) || info.tcpi_probes >= PROBES_LOST);
 }
 
+static uint32_t tcp_unsent(struct soft_link *link)
+{
+	int bytes = 0;
+
+	return ioctl(link->fd, SIOCOUTQ, &bytes) || bytes < 0 ? 0 : (uint32_t)bytes;
+}
+
 static void tcp_names(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
 		      struct sockaddr_storage *remote, uint64_t *remote_qual)
 {
@@ -297,5 +306,6 @@ const struct soft_link_class soft_link_tcp = {
 	.close = tcp_close,
 	.segment = tcp_segment,
 	.lost = tcp_lost,
+	.unsent = tcp_unsent,
 	.names = tcp_names,
 };

@@ -54,6 +54,16 @@ static inline uint32_t copy_sge(struct tp_sge *to, const struct tp_sge *from, ui
 
 /* ---- Completing ---- */
 
+/* A completion that is lost ends the connection (EVD-95); one lock of the QP held. */
+static void add_completion(struct soft_qp *qp, struct soft_cq *cq, const struct tp_wc *wc)
+{
+	if (!soft_cq_add(cq, wc) && qp->conn)
+		soft_conn_refuse(
+			qp->conn,
+			(struct soft_error){ WIRE_LAYER_RDMAP, WIRE_RDMAP_CATASTROPHIC, 0 }, NULL,
+			"a completion found its queue full");
+}
+
 void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result)
 {
 	uint32_t head = atomic_load_explicit(&qp->rq.head, memory_order_relaxed);
@@ -61,7 +71,7 @@ void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result)
 
 	wc.wr_id = soft_rqe(qp, head)->wr_id;
 	atomic_store(&qp->rq.head, head + 1);
-	soft_cq_add(qp->recv_cq, &wc);
+	add_completion(qp, qp->recv_cq, &wc);
 }
 
 static void complete_request(struct soft_qp *qp, uint32_t status)
@@ -73,7 +83,7 @@ static void complete_request(struct soft_qp *qp, uint32_t status)
 
 	atomic_store(&qp->sq.head, head + 1);
 	if (told)
-		soft_cq_add(qp->send_cq, &wc);
+		add_completion(qp, qp->send_cq, &wc);
 }
 
 void soft_qp_send_done(struct soft_qp *qp)

@@ -193,8 +193,8 @@ static inline struct soft_cq *soft_cq(struct tp_cq *cq)
 
 extern const struct dapl_cq_ops soft_cq_ops;
 
-/* Adds a completion; wakes whoever asked. */
-void soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc);
+/* Adds a completion; wakes whoever asked. false: it was lost, the queue is full. */
+bool soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc);
 /* Whether somebody waits for completions without polling or sleeping on the CQ. */
 static inline bool soft_cq_notify(const struct soft_cq *cq)
 {

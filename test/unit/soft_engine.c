@@ -506,6 +506,65 @@ static void stalled_and_hung_up(void **state)
 	soft_config.held_bytes = 256 << 10;
 }
 
+/* The sender gives up while the receiver does not read: the receiver learns of it within the linger
+ * time. */
+static void stalled_and_given_up(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	soft_config.linger_ms = 300;
+	for (int round = 0; round < 4; round++) {
+		soft_config.held_bytes = round & 1 ? 0 : 100000;
+		pair(&a, &b, NULL);
+		for (unsigned i = 0; i < 16; i++)
+			post_send(&a, i, out, BIG, out_mr, 0);
+		pause_ms(50);
+		if (round & 2)
+			t->cm->disconnect(a.conn, true);
+		t->cm->disconnect(a.conn, false);
+		end_event2(&b, TP_CONN_BROKEN, TP_CONN_DISCONNECTED);
+		unpair(&a, &b);
+	}
+	soft_config.linger_ms = 2000;
+	soft_config.held_bytes = 256 << 10;
+}
+
+/* EVD-95: a completion without a place breaks its connection, and no other. */
+static void overflow(void **state)
+{
+	struct end a, b, c, d;
+	struct tp_wc wc;
+
+	(void)state;
+	pair(&a, &b, NULL);
+	pair(&c, &d, NULL);
+	for (unsigned i = 0; i < 200 && end_events(&b) == 1; i++) {
+		post_recv(&b, i, in, 8, in_mr);
+		post_send(&a, i, out, 8, out_mr, TP_WR_SIGNALED);
+		while (try_wc(a.send_cq, &wc))
+			;
+		for (int n = 0; n < 100 && end_events(&b) == 1; n++) {
+			uint32_t recvs, requests;
+
+			b.qp->ops->pending(b.qp, &recvs, &requests);
+			if (!recvs)
+				break;
+			pause_ms(1);
+		}
+	}
+	end_event(&b, TP_CONN_BROKEN);
+	end_event(&a, TP_CONN_BROKEN);
+	node_await_asyncs(&right, 1);
+	assert_int_equal(right.async, TP_ASYNC_CQ_OVERFLOW);
+	assert_ptr_equal(right.async_object, &b);
+	post_recv(&d, 1, in, 8, in_mr);
+	post_send(&c, 2, out, 8, out_mr, TP_WR_SIGNALED);
+	assert_wc(take_wc(d.recv_cq), 1, SUCCESS);
+	unpair(&a, &b);
+	unpair(&c, &d);
+}
+
 /* ---- Ends ---- */
 
 /* FL-1 to FL-4: everything completes once, in order, finished ones first. */
@@ -700,6 +759,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(late_receives),
 		cmocka_unit_test(backpressure),
 		cmocka_unit_test(stalled_and_hung_up),
+		cmocka_unit_test(stalled_and_given_up),
+		cmocka_unit_test(overflow),
 		cmocka_unit_test(flush_order),
 		cmocka_unit_test(data_before_the_end),
 		cmocka_unit_test(graceful_with_reads),
