@@ -127,7 +127,7 @@ static void ended(struct vrb_conn *conn, const struct news *news)
 		break;
 	}
 	event = vrb_map_end(phase, news->type, news->status, dev->iwarp);
-	if (phase == VRB_OPEN && atomic_load(&conn->qp->fault))
+	if (phase == VRB_OPEN && (atomic_load(&conn->qp->fault) || vrb_qp_found_fault(conn->qp)))
 		event = TP_CONN_BROKEN;
 	vrb_conn_over(conn, event, vrb_map_end_errno(news->type, news->status), news->data,
 		      event == TP_CONN_REJECTED ? answer_len(dev, news) : 0);

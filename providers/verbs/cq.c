@@ -111,6 +111,8 @@ static bool take_rare(struct vrb_cq *cq, struct vrb_wr *wr, const struct ibv_wc 
 	uint32_t none = 0;
 
 	wc->status = vrb_map_wc(ib->status);
+	if (queue->keeps && wc->status == TP_WC_LOCAL_EP)
+		wc->status = vrb_qp_explain(wr);
 	if (wc->status > TP_WC_FLUSHED) {
 		dapl_trace(DAPL_TRC_ERROR, "%s: QP 0x%x: %s failed: %s (vendor code 0x%x)",
 			   cq->dev->name, ib->qp_num, queue->recv ? "receive" : "request",

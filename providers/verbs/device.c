@@ -67,6 +67,9 @@ static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
 		 ib->vendor_id);
 }
 
+/* soft-RoCE's vendor. Its only word for a local fault is "local QP operation error". */
+#define VENDOR_RXE 0xffffff
+
 static int learn_attr(struct vrb_dev *dev)
 {
 	struct ibv_device_attr ib;
@@ -81,6 +84,7 @@ static int learn_attr(struct vrb_dev *dev)
 		return -abs(rc);
 	}
 	fill_attr(dev, &ib, &port);
+	dev->vague = ib.vendor_id == VENDOR_RXE;
 	return 0;
 }
 

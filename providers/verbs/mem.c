@@ -114,6 +114,32 @@ bool vrb_mr_covers(struct vrb_dev *dev, struct vrb_mr_hint *hint, const struct v
 	return hint_covers(hint, sge);
 }
 
+static bool allows(struct vrb_dev *dev, const struct vrb_pd *pd, const struct tp_sge *sge,
+		   bool write)
+{
+	const struct vrb_mr *mr = dev->mrs ? *chain(dev, sge->lkey) : NULL;
+
+	for (; mr; mr = mr->next)
+		if (mr->base.lkey == sge->lkey)
+			return mr->base.pd == &pd->base && (mr->writable || !write) &&
+			       sge->addr >= mr->start && sge->addr <= mr->end &&
+			       sge->length <= mr->end - sge->addr;
+	return false;
+}
+
+bool vrb_mr_allows(struct vrb_dev *dev, const struct vrb_pd *pd, const struct tp_sge *sge,
+		   uint32_t num, bool write)
+{
+	bool all = true;
+	uint32_t i;
+
+	pthread_mutex_lock(&dev->mr_lock);
+	for (i = 0; i < num && all; i++)
+		all = allows(dev, pd, &sge[i], write);
+	pthread_mutex_unlock(&dev->mr_lock);
+	return all;
+}
+
 /* ---- Memory regions ---- */
 
 static int access_flags(uint32_t access)
@@ -194,6 +220,7 @@ static int mr_reg(struct tp_pd *base, const struct tp_mr_attr *attr, struct tp_m
 	mr->base.rkey = attr->access & remote ? mr->ibmr->rkey : 0;
 	mr->start = (uintptr_t)attr->addr;
 	mr->end = mr->start + attr->length;
+	mr->writable = attr->access & TP_ACCESS_LOCAL_WRITE;
 	rc = list(dev, mr);
 	if (rc)
 		goto dereg;

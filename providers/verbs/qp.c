@@ -59,6 +59,24 @@ static uint32_t copy_sge(struct tp_sge *to, const struct tp_sge *from, uint32_t 
 	return used;
 }
 
+static void keep(struct vrb_queue *queue, struct vrb_wr *own, const struct tp_sge *sge,
+		 uint32_t num)
+{
+	own->num_sge = (uint16_t)copy_sge(kept_sge(queue, own->seq), sge, num, UINT64_MAX);
+}
+
+enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr)
+{
+	struct vrb_queue *queue = wr->queue;
+	struct vrb_qp *qp = queue->qp;
+
+	if (!vrb_mr_allows(qp->dev, qp->pd, kept_sge(queue, wr->seq), wr->num_sge,
+			   queue->recv || wr->sink))
+		return TP_WC_LOCAL_PROTECTION;
+	/* Nothing but its length is left to be wrong with a receive. */
+	return queue->recv ? TP_WC_LOCAL_LENGTH : TP_WC_LOCAL_EP;
+}
+
 /* ---- Giving back ---- */
 
 static void give_back(struct vrb_queue *queue, uint64_t id)
@@ -225,6 +243,10 @@ static inline int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
 		ib.sg_list = (struct ibv_sge *)queue->sge;
 		ib.num_sge = (int)copy_sge(queue->sge, wr->sge, wr->num_sge, wr->length);
 	}
+	if (vrb_unlikely(queue->keeps)) {
+		keep(queue, own, wr->sge, wr->num_sge);
+		own->sink = wr->opcode == TP_RDMA_READ;
+	}
 	if (may_inline(qp, &ib, wr))
 		ib.send_flags |= IBV_SEND_INLINE;
 	err = ibv_post_send(qp->ibqp, &ib, &bad);
@@ -301,19 +323,13 @@ static int post_now(struct vrb_queue *queue, uint64_t wr_id, const struct tp_sge
 	struct vrb_wr *own = next_wr(queue, wr_id);
 	int err;
 
-	if (vrb_unlikely(num != 1 || !sge->length)) {
-		num = copy_sge(kept_sge(queue, own->seq), sge, num, UINT64_MAX);
+	if (vrb_unlikely(num != 1 || !sge->length || queue->keeps)) {
+		keep(queue, own, sge, num);
+		num = own->num_sge;
 		sge = kept_sge(queue, own->seq);
 	}
 	err = post_receive(queue->qp, own, sge, num);
 	return vrb_likely(!err) ? 0 : refused(queue, err);
-}
-
-static void keep(struct vrb_queue *queue, uint64_t wr_id, const struct tp_sge *sge, uint32_t num)
-{
-	struct vrb_wr *own = next_wr(queue, wr_id);
-
-	own->num_sge = (uint16_t)copy_sge(kept_sge(queue, own->seq), sge, num, UINT64_MAX);
 }
 
 int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge, uint32_t num_sge)
@@ -329,7 +345,7 @@ int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sg
 	else if (vrb_likely(queue->mode == VRB_HW))
 		rc = post_now(queue, wr_id, sge, num_sge);
 	else if (queue->mode == VRB_KEEP)
-		keep(queue, wr_id, sge, num_sge);
+		keep(queue, next_wr(queue, wr_id), sge, num_sge);
 	else
 		post_late(queue, wr_id);
 	vrb_unlock(&queue->lock);

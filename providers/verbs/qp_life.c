@@ -25,8 +25,9 @@ static int queue_init(struct vrb_queue *queue, struct vrb_qp *qp, bool recv, str
 		size *= 2;
 	queue->mask = size - 1;
 	queue->wr = calloc(size, sizeof(*queue->wr));
-	queue->sge =
-		calloc((size_t)(recv ? size : 1) * (max_sge ? max_sge : 1), sizeof(*queue->sge));
+	queue->keeps = qp->dev->vague;
+	queue->sge = calloc((size_t)(recv || queue->keeps ? size : 1) * (max_sge ? max_sge : 1),
+			    sizeof(*queue->sge));
 	if (!queue->wr || !queue->sge) {
 		free(queue->wr);
 		free(queue->sge);
@@ -275,6 +276,19 @@ void vrb_qp_fail(struct vrb_qp *qp)
 		discard(qp);
 	vrb_queue_finish(&qp->sq, gave_up);
 	vrb_queue_finish(&qp->rq, gave_up);
+}
+
+/*
+ * Whether the device put it in error by itself, as it does where it finds a fault of the peer's.
+ * The QPs of iWARP go there at every end of a connection.
+ */
+bool vrb_qp_found_fault(struct vrb_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return !qp->dev->iwarp && atomic_load(&qp->live) && !atomic_load(&qp->dev->gone) &&
+	       !ibv_query_qp(qp->ibqp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_ERR;
 }
 
 static void queue_reset(struct vrb_queue *queue)

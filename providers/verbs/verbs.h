@@ -53,6 +53,7 @@ struct vrb_dev {
 	uint8_t port;
 	bool iwarp;
 	bool no_resize;	  /* its CQs keep the length they are made with */
+	bool vague;	  /* it calls all local faults the same: their segments are looked at */
 	atomic_bool gone; /* the device was removed: nothing will complete any more */
 	struct sockaddr_storage addr;
 	struct tp_device_attr attr;
@@ -112,6 +113,7 @@ struct vrb_mr {
 	struct tp_mr base;
 	struct ibv_mr *ibmr;
 	uint64_t start, end;
+	bool writable;
 	struct vrb_mr *next; /* same chain of dev->mrs */
 };
 
@@ -127,6 +129,10 @@ extern const struct dapl_mr_ops vrb_mr_ops;
 /* Whether sge lies in a region of pd, so that the processor may read it as the device would. */
 bool vrb_mr_covers(struct vrb_dev *dev, struct vrb_mr_hint *hint, const struct vrb_pd *pd,
 		   const struct tp_sge *sge);
+
+/* Whether the device may read, or write, all of the segments. */
+bool vrb_mr_allows(struct vrb_dev *dev, const struct vrb_pd *pd, const struct tp_sge *sge,
+		   uint32_t num, bool write);
 
 /* ---- Completion queues ---- */
 
@@ -189,7 +195,8 @@ struct vrb_wr {
 	uint64_t id; /* the core's */
 	struct vrb_queue *queue;
 	uint32_t seq;
-	uint16_t num_sge; /* receives in VRB_KEEP */
+	uint16_t num_sge; /* receives in VRB_KEEP, and all of a vague device */
+	bool sink;	  /* writes to its segments; of a vague device */
 	bool internal;	  /* a marker of this transport */
 	bool silent;	  /* success makes no completion */
 };
@@ -207,8 +214,8 @@ struct vrb_queue {
 	struct vrb_wr *wr;
 	struct vrb_cq *cq;
 	struct vrb_qp *qp;
-	struct tp_sge
-		*sge; /* receives: max_sge for each of the ring; requests: max_sge of scratch */
+	struct tp_sge *sge; /* max_sge for each of the ring, or, for requests, for one */
+	bool keeps;	    /* for each */
 	uint32_t max_sge, max_wr;
 };
 
@@ -246,6 +253,8 @@ extern const struct dapl_qp_ops vrb_qp_ops;
 int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr);
 int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge,
 		     uint32_t num_sge);
+/* What was wrong with a request or receive that a vague device gave back. */
+enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr);
 /* A request of no effect whose completion tells that all before it are done. */
 int vrb_qp_post_marker(struct vrb_qp *qp);
 /* Gives the device the receives that were kept; it is in a state to take them. */
@@ -271,6 +280,7 @@ int vrb_qp_to_init(struct vrb_qp *qp, struct rdma_cm_id *id);
 int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_depth *depth);
 /* Requests may be posted. */
 void vrb_qp_open(struct vrb_qp *qp);
+bool vrb_qp_found_fault(struct vrb_qp *qp);
 /* Error: everything outstanding completes before this returns. May be called again. */
 void vrb_qp_fail(struct vrb_qp *qp);
 

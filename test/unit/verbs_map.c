@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the verbs provider makes of the words of libibverbs and rdma_cm. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "providers/verbs/map.h"
+
+static void evt_14_completion_codes(void **state)
+{
+	static const struct {
+		enum ibv_wc_status ib;
+		unsigned int dat;
+	} rows[] = {
+		{ IBV_WC_SUCCESS, 0 },
+		{ IBV_WC_LOC_LEN_ERR, 2 },
+		{ IBV_WC_LOC_QP_OP_ERR, 3 },
+		{ IBV_WC_LOC_EEC_OP_ERR, 8 },
+		{ IBV_WC_LOC_PROT_ERR, 4 },
+		{ IBV_WC_WR_FLUSH_ERR, 1 },
+		{ IBV_WC_MW_BIND_ERR, 11 },
+		{ IBV_WC_BAD_RESP_ERR, 5 },
+		{ IBV_WC_LOC_ACCESS_ERR, 4 },
+		{ IBV_WC_REM_INV_REQ_ERR, 7 },
+		{ IBV_WC_REM_ACCESS_ERR, 6 },
+		{ IBV_WC_REM_OP_ERR, 7 },
+		{ IBV_WC_RETRY_EXC_ERR, 8 },
+		{ IBV_WC_RNR_RETRY_EXC_ERR, 9 },
+		{ IBV_WC_LOC_RDD_VIOL_ERR, 4 },
+		{ IBV_WC_REM_INV_RD_REQ_ERR, 7 },
+		{ IBV_WC_REM_ABORT_ERR, 7 },
+		{ IBV_WC_INV_EECN_ERR, 8 },
+		{ IBV_WC_INV_EEC_STATE_ERR, 8 },
+		{ IBV_WC_FATAL_ERR, 8 },
+		{ IBV_WC_RESP_TIMEOUT_ERR, 9 },
+		{ IBV_WC_GENERAL_ERR, 8 },
+		{ IBV_WC_TM_ERR, 1 },
+		{ (enum ibv_wc_status)1000, 1 },
+		{ (enum ibv_wc_status) - 1, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(vrb_map_wc(rows[i].ib), rows[i].dat);
+}
+
+static void evt_28_asynchronous_events(void **state)
+{
+	static const struct {
+		enum ibv_event_type type;
+		enum vrb_async_object object;
+		enum tp_async_event event;
+	} rows[] = {
+		{ IBV_EVENT_CQ_ERR, VRB_ASYNC_CQ, TP_ASYNC_CQ_OVERFLOW },
+		{ IBV_EVENT_QP_FATAL, VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
+		{ IBV_EVENT_QP_REQ_ERR, VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
+		{ IBV_EVENT_QP_ACCESS_ERR, VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
+		{ IBV_EVENT_SQ_DRAINED, VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
+		{ IBV_EVENT_DEVICE_FATAL, VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_FATAL },
+		{ IBV_EVENT_PORT_ERR, VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
+		{ IBV_EVENT_LID_CHANGE, VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
+		{ IBV_EVENT_PKEY_CHANGE, VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
+		{ IBV_EVENT_SM_CHANGE, VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
+	};
+	static const enum ibv_event_type nothing[] = {
+		IBV_EVENT_COMM_EST,	     IBV_EVENT_PATH_MIG,
+		IBV_EVENT_PATH_MIG_ERR,	     IBV_EVENT_PORT_ACTIVE,
+		IBV_EVENT_SRQ_ERR,	     IBV_EVENT_SRQ_LIMIT_REACHED,
+		IBV_EVENT_CLIENT_REREGISTER, IBV_EVENT_QP_LAST_WQE_REACHED,
+		IBV_EVENT_GID_CHANGE,	     IBV_EVENT_WQ_FATAL,
+		(enum ibv_event_type)1000,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct vrb_async what = vrb_map_async(rows[i].type);
+
+		assert_int_equal(what.object, rows[i].object);
+		assert_int_equal(what.event, rows[i].event);
+	}
+	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
+		assert_int_equal(vrb_map_async(nothing[i]).object, VRB_ASYNC_NOBODY);
+}
+
+static void ev_5_ends_of_connections(void **state)
+{
+	static const struct {
+		enum vrb_phase phase;
+		enum rdma_cm_event_type type;
+		int status;
+		bool iwarp;
+		enum tp_conn_event event;
+	} rows[] = {
+		/* InfiniBand: the program's reason, no listener, anything else. */
+		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, 28, false, TP_CONN_REJECTED },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, 8, false, TP_CONN_REFUSED },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, 35, false, TP_CONN_REFUSED },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, 10, false, TP_CONN_REFUSED },
+		/* iWARP: a reply that says no, no listener. */
+		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, -ECONNRESET, true, TP_CONN_REJECTED },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, -ECONNREFUSED, true, TP_CONN_REFUSED },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, false, TP_CONN_UNREACHABLE },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_ROUTE_ERROR, -ENODEV, false, TP_CONN_UNREACHABLE },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, false, TP_CONN_UNREACHABLE },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_CONNECT_ERROR, -ETIMEDOUT, true, TP_CONN_UNREACHABLE },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_CONNECT_ERROR, -EPROTO, true, TP_CONN_REFUSED },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, false, TP_CONN_UNREACHABLE },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_DISCONNECTED, 0, false, TP_CONN_REFUSED },
+		/* An accept ends in one of two ways, and this is the other. */
+		{ VRB_ACCEPTED, RDMA_CM_EVENT_REJECTED, 28, false, TP_CONN_BROKEN },
+		{ VRB_ACCEPTED, RDMA_CM_EVENT_UNREACHABLE, 0, false, TP_CONN_BROKEN },
+		{ VRB_ACCEPTED, RDMA_CM_EVENT_CONNECT_ERROR, 0, true, TP_CONN_BROKEN },
+		{ VRB_ACCEPTED, RDMA_CM_EVENT_DISCONNECTED, 0, true, TP_CONN_BROKEN },
+		{ VRB_OPEN, RDMA_CM_EVENT_DISCONNECTED, 0, false, TP_CONN_DISCONNECTED },
+		{ VRB_OPEN, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, false, TP_CONN_BROKEN },
+		{ VRB_OPEN, RDMA_CM_EVENT_CONNECT_ERROR, 0, false, TP_CONN_BROKEN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(
+			vrb_map_end(rows[i].phase, rows[i].type, rows[i].status, rows[i].iwarp),
+			rows[i].event);
+	assert_int_equal(vrb_map_end_errno(RDMA_CM_EVENT_REJECTED, 28), -ECONNREFUSED);
+	assert_int_equal(vrb_map_end_errno(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT), -ETIMEDOUT);
+	assert_int_equal(vrb_map_end_errno(RDMA_CM_EVENT_DISCONNECTED, 0), 0);
+}
+
+/* Every length arrives, and the program's bytes are where a peer of release 2.1.10 looks for them.
+ */
+static void pd_5_every_length_arrives(void **state)
+{
+	uint8_t data[VRB_PD_MAX], wire[256];
+	struct vrb_pd_frame frame;
+	uint32_t len;
+
+	(void)state;
+	for (int fill = 0; fill < 256; fill++) {
+		memset(data, fill, sizeof(data));
+		for (len = 0; len <= VRB_PD_MAX; len++) {
+			vrb_pd_request(&frame, data, len);
+			assert_int_equal(frame.len, VRB_PD_MAX);
+			assert_memory_equal(frame.bytes, data, len);
+			assert_int_equal(
+				vrb_pd_request_len(frame.bytes, VRB_PD_MAX, frame.flow_control),
+				len);
+
+			/* A reply is padded with zeroes to what its message holds. */
+			vrb_pd_reply(&frame, data, len);
+			assert_int_equal(frame.len, VRB_PD_FRAME);
+			assert_memory_equal(frame.bytes, data, len);
+			memset(wire, 0, sizeof(wire));
+			memcpy(wire, frame.bytes, frame.len);
+			assert_int_equal(vrb_pd_reply_len(wire, 196), len);
+			assert_int_equal(vrb_pd_reply_len(wire, 148), len);
+		}
+	}
+}
+
+/* Data of a peer that does not tell its length stays as long as it came. */
+static void pd_5_plain_data_stays_plain(void **state)
+{
+	uint8_t wire[256];
+
+	(void)state;
+	for (int fill = 0; fill < 256; fill++) {
+		memset(wire, fill, sizeof(wire));
+		assert_int_equal(vrb_pd_request_len(wire, VRB_PD_MAX, true), VRB_PD_MAX);
+		assert_int_equal(vrb_pd_reply_len(wire, 196), 196);
+		assert_int_equal(vrb_pd_reply_len(wire, 0), 0);
+		assert_int_equal(vrb_pd_request_len(wire, 0, false), 0);
+	}
+	memset(wire, 0, sizeof(wire));
+	assert_int_equal(vrb_pd_request_len(wire, VRB_PD_MAX, false), VRB_PD_MAX);
+	/* A trailer that says more than there is room for is none. */
+	memcpy(wire + VRB_PD_MAX, "uD\x00\xff", 4);
+	assert_int_equal(vrb_pd_reply_len(wire, 196), 196);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(evt_14_completion_codes),
+		cmocka_unit_test(evt_28_asynchronous_events),
+		cmocka_unit_test(ev_5_ends_of_connections),
+		cmocka_unit_test(pd_5_every_length_arrives),
+		cmocka_unit_test(pd_5_plain_data_stays_plain),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
