@@ -296,6 +296,7 @@ struct soft_listener {
 	struct tp_watch watch;
 	struct tp_timer pause;
 	struct soft_list half_open;
+	bool starved; /* and said so */
 };
 
 enum {
@@ -341,8 +342,10 @@ static void half_open_start(struct soft_listener *listener, struct soft_link *li
  * ever. */
 static void listener_pause(struct soft_listener *listener, int err)
 {
-	dapl_err("%s: cannot accept connections on qualifier %llu: %s", listener->dev->name,
-		 (unsigned long long)listener->base.conn_qual, dapl_strerror(-err));
+	if (!listener->starved)
+		dapl_err("%s: cannot accept connections on qualifier %llu: %s", listener->dev->name,
+			 (unsigned long long)listener->base.conn_qual, dapl_strerror(-err));
+	listener->starved = true;
 	dapl_loop_mod(listener->dev->base.loop, &listener->watch, 0);
 	dapl_loop_timer(listener->dev->base.loop, &listener->pause,
 			dapl_now() + PAUSE_MS * 1000000ull);
@@ -366,6 +369,7 @@ static void listener_ready(struct tp_watch *watch, uint32_t events)
 		rc = class->accept(listener->dev, watch->fd, &link);
 		switch (-rc) {
 		case 0:
+			listener->starved = false;
 			half_open_start(listener, link);
 			break;
 		case EMFILE:

@@ -33,7 +33,7 @@ bool soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc)
 
 	pthread_mutex_lock(&cq->lock);
 	head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	if (head - atomic_load_explicit(&cq->tail, memory_order_acquire) == cq->size) {
+	if (head - atomic_load_explicit(&cq->tail, memory_order_acquire) >= cq->limit) {
 		lost = true;
 	} else {
 		cq->ring[head & (cq->size - 1)] = *wc;
@@ -269,6 +269,7 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	if (!cq)
 		goto no_memory;
 	cq->size = round_up(cqe);
+	cq->limit = cqe;
 	cq->ring = calloc(cq->size, sizeof(*cq->ring));
 	if (!cq->ring)
 		goto free_cq;
@@ -314,7 +315,7 @@ static int cq_resize(struct tp_cq *base, uint32_t cqe)
 	pthread_mutex_lock(&cq->lock);
 	at = atomic_load_explicit(&cq->tail, memory_order_relaxed);
 	head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	if (head - at > size) { /* more than fits: keep the larger ring (EVD-76) */
+	if (head - at > cqe) { /* more than fits: keep the larger ring (EVD-76) */
 		pthread_mutex_unlock(&cq->lock);
 		free(ring);
 		return 0;
@@ -324,6 +325,7 @@ static int cq_resize(struct tp_cq *base, uint32_t cqe)
 	old = cq->ring;
 	cq->ring = ring;
 	cq->size = size;
+	cq->limit = cqe;
 	pthread_mutex_unlock(&cq->lock);
 	free(old);
 	return 0;

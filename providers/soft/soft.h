@@ -173,7 +173,8 @@ struct soft_cq {
 	pthread_mutex_t lock;
 	atomic_uint head;
 	struct tp_wc *ring;
-	uint32_t size; /* power of two */
+	uint32_t size;	/* power of two */
+	uint32_t limit; /* completions it holds, <= size (EVD-93) */
 	atomic_int armed;
 	struct tp_task overflow;
 
