@@ -99,7 +99,6 @@ static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT
 	if (!cno)
 		return DAPL_NO_RESOURCE(MEMORY);
 	pthread_mutex_init(&cno->lock, NULL);
-	pthread_cond_init(&cno->idle, NULL);
 	if (agent && agent->proxy_agent_func)
 		cno->agent = *agent;
 	cno->fd = fd;
@@ -190,12 +189,13 @@ DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DA
 	return DAT_SUCCESS;
 }
 
+/* Retired already. */
 static void cno_delete(struct dapl_cno *cno)
 {
+	dapl_object_wait_left(&cno->obj);
 	dapl_ia_remove(&cno->obj, DAPL_TYPE_CNO);
 	if (cno->fd >= 0)
 		close(cno->fd);
-	pthread_cond_destroy(&cno->idle);
 	pthread_mutex_destroy(&cno->lock);
 	dapl_object_release(&cno->obj);
 }
@@ -228,8 +228,6 @@ void dapl_cno_destroy(struct dapl_cno *cno)
 	dapl_object_retire(&cno->obj, DAPL_TYPE_CNO);
 	pthread_mutex_lock(&cno->lock);
 	release_all(cno, &call);
-	while (cno->waiters)
-		pthread_cond_wait(&cno->idle, &cno->lock);
 	pthread_mutex_unlock(&cno->lock);
 	dapl_agent_invoke(&call);
 	cno_delete(cno);
@@ -279,16 +277,17 @@ DAT_RETURN dapl_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD
 		return DAPL_BAD_HANDLE(CNO);
 	if (!evd)
 		return DAPL_BAD_ARG(3);
-	pthread_mutex_lock(&cno->lock);
-	if (!dapl_cno_get(cno_handle)) { /* gone before the waiter could be seen (CNO-32) */
-		pthread_mutex_unlock(&cno->lock);
+	if (!dapl_object_enter(&cno->obj, DAPL_TYPE_CNO))
 		return DAPL_BAD_HANDLE(CNO);
+	pthread_mutex_lock(&cno->lock);
+	rc = DAPL_BAD_HANDLE(CNO); /* gone before the waiter was counted (CNO-32) */
+	if (dapl_cno_get(cno_handle)) {
+		cno->waiters++;
+		rc = wait_locked(cno, timeout, deadline, evd);
+		cno->waiters--;
 	}
-	cno->waiters++;
-	rc = wait_locked(cno, timeout, deadline, evd);
-	if (--cno->waiters == 0)
-		pthread_cond_broadcast(&cno->idle);
 	pthread_mutex_unlock(&cno->lock);
+	dapl_object_leave(&cno->obj);
 	return rc;
 }
 

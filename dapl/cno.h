@@ -19,7 +19,6 @@ struct dapl_cno {
 	uint32_t word;	      /* futex: changes whenever a sleeper should look again */
 	uint32_t waiters;     /* threads inside dat_cno_wait */
 	uint32_t release_all; /* counts CNO-31 and CNO-32 releases */
-	pthread_cond_t idle;  /* waiters became 0 */
 };
 
 /* An agent that was detached and is to be invoked once no lock is held (CNO-17, CNO-19). */

@@ -65,9 +65,19 @@ bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp)
 
 void dapl_cr_delete(struct dapl_cr *cr)
 {
+	dapl_object_wait_left(&cr->obj);
 	dapl_ia_remove(&cr->obj, DAPL_TYPE_CR);
 	free(cr->private_data);
 	dapl_object_release(&cr->obj);
+}
+
+/* Retired, and refused towards the peer. */
+static void delete_with_ep(struct dapl_cr *cr)
+{
+	dapl_object_wait_left(&cr->obj); /* somebody may be trying to accept (SIM-7) */
+	if (cr->ep)
+		dapl_sp_unmake_ep(cr->ep); /* CR-18 */
+	dapl_cr_delete(cr);
 }
 
 void dapl_cr_discard(DAT_CR_HANDLE handle)
@@ -77,9 +87,7 @@ void dapl_cr_discard(DAT_CR_HANDLE handle)
 	if (!cr || !dapl_object_retire(&cr->obj, DAPL_TYPE_CR))
 		return;
 	cm_of(cr)->release(cr->conn);
-	if (cr->ep)
-		dapl_sp_unmake_ep(cr->ep); /* CR-18 */
-	dapl_cr_delete(cr);
+	delete_with_ep(cr);
 }
 
 /* ---- Calls ---- */
@@ -172,7 +180,7 @@ DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 	struct dapl_ep *ep;
 	DAT_RETURN rc;
 
-	if (!cr)
+	if (!cr || !dapl_object_enter(&cr->obj, DAPL_TYPE_CR))
 		return DAPL_BAD_HANDLE(CR);
 	rc = choose_ep(cr, ep_handle, &ep);
 	if (!rc)
@@ -180,20 +188,18 @@ DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 					     DAPL_BAD_ARG(3), DAPL_BAD_ARG(4));
 	if (!rc)
 		rc = accept_on(cr, ep, private_data, (uint32_t)private_data_size);
+	dapl_object_leave(&cr->obj);
 	if (!rc)
 		dapl_cr_delete(cr);
 	return rc;
 }
 
-DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
-			  const DAT_PVOID private_data)
+/* On failure the CR is as before (CR-19). */
+static DAT_RETURN reject(struct dapl_cr *cr, DAT_COUNT private_data_size, const void *private_data)
 {
-	struct dapl_cr *cr = cr_get(cr_handle);
 	DAT_RETURN rc;
 	int err;
 
-	if (!cr)
-		return DAPL_BAD_HANDLE(CR);
 	rc = dapl_check_private_data(cr->obj.ia, private_data_size, private_data, DAPL_BAD_ARG(2),
 				     DAPL_BAD_ARG(3));
 	if (rc)
@@ -205,8 +211,20 @@ DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
 		return dapl_status(err, DAT_RESOURCE_TEP);
 	}
-	if (cr->ep)
-		dapl_sp_unmake_ep(cr->ep); /* CR-18 */
-	dapl_cr_delete(cr);
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
+			  const DAT_PVOID private_data)
+{
+	struct dapl_cr *cr = cr_get(cr_handle);
+	DAT_RETURN rc;
+
+	if (!cr || !dapl_object_enter(&cr->obj, DAPL_TYPE_CR))
+		return DAPL_BAD_HANDLE(CR);
+	rc = reject(cr, private_data_size, private_data);
+	dapl_object_leave(&cr->obj);
+	if (!rc)
+		delete_with_ep(cr);
+	return rc;
 }

@@ -97,29 +97,6 @@ bool dapl_evd_has_room(struct dapl_evd *evd)
 	return room;
 }
 
-void dapl_evd_enter(struct dapl_evd *evd)
-{
-	dapl_lock(&evd->lock);
-	evd->visitors++;
-	dapl_unlock(&evd->lock);
-}
-
-void dapl_evd_left(struct dapl_evd *evd)
-{
-	if (evd->end != DAPL_END_ABORT)
-		return;
-	__atomic_store_n(&evd->left, evd->left + 1, __ATOMIC_RELEASE);
-	dapl_futex_wake(&evd->left, 1);
-}
-
-void dapl_evd_leave(struct dapl_evd *evd)
-{
-	dapl_lock(&evd->lock);
-	evd->visitors--;
-	dapl_evd_left(evd);
-	dapl_unlock(&evd->lock);
-}
-
 void dapl_evd_overflow(struct dapl_evd *evd)
 {
 	bool first;
@@ -310,24 +287,23 @@ static void evd_delete(struct dapl_evd *evd)
 {
 	struct dapl_ia *ia = evd->obj.ia;
 	struct dapl_cno *cno;
-	uint32_t seen;
+	struct tp_cq *cq;
 
 	dapl_lock(&evd->lock);
 	evd->end = DAPL_END_ABORT;
 	dapl_evd_wake(evd);
-	while (evd->waiter || evd->visitors) {
-		seen = evd->left;
-		dapl_unlock(&evd->lock);
-		dapl_futex_wait(&evd->left, seen, dapl_deadline(UINT32_MAX));
-		dapl_lock(&evd->lock);
-	}
+	dapl_unlock(&evd->lock);
+	dapl_object_wait_left(&evd->obj);
+	dapl_lock(&evd->lock);
 	atomic_store(&evd->ear, DAPL_EAR_NONE);
 	cno = evd->cno;
 	evd->cno = NULL;
+	cq = evd->cq;
+	evd->cq = NULL; /* the loop may still be about to look */
 	dapl_unlock(&evd->lock);
 
-	if (evd->cq)
-		ia->dev->transport->cq->destroy(evd->cq);
+	if (cq)
+		ia->dev->transport->cq->destroy(cq);
 	dapl_loop_cancel(ia->loop, &evd->task);
 	discard_events(evd);
 	if (cno)

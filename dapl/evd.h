@@ -38,13 +38,11 @@ struct dapl_evd {
 	uint32_t solicited; /* EP streams with SOLICITED_WAIT */
 	uint32_t threshold_streams; /* EP streams with neither */
 
-	uint32_t visitors; /* threads inside that hold no reference of a stream */
-	bool waiter;	   /* owned by a waiter (EVD-19) */
-	bool satisfied;	   /* the waiter's condition came true */
+	bool waiter;	/* owned by a waiter (EVD-19) */
+	bool satisfied; /* the waiter's condition came true */
 	enum dapl_evd_end end;
 	uint32_t threshold;
 	int wakefd;	 /* made by the first wait; -1 before */
-	uint32_t left;	 /* futex: changes when the waiter or a visitor has left */
 	_Atomic int ear; /* enum dapl_evd_ear */
 	struct tp_task task;
 };
@@ -74,9 +72,6 @@ bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event);
 void dapl_evd_keep(struct dapl_evd *evd);
 /* Reports that an event was lost (EVD-94). No lock held. */
 void dapl_evd_overflow(struct dapl_evd *evd);
-/* Keep it from being freed while no lock of its owner is held; lock order as for the EVD. */
-void dapl_evd_enter(struct dapl_evd *evd);
-void dapl_evd_leave(struct dapl_evd *evd);
 /* The tp_upcalls.cq_event of the core. */
 void dapl_evd_cq_event(void *evd);
 
@@ -85,8 +80,6 @@ void dapl_evd_cq_event(void *evd);
 bool dapl_evd_drain(struct dapl_evd *evd);
 /* Has the transport's completions heard by whoever is to hear them when no thread waits. */
 void dapl_evd_listen(struct dapl_evd *evd);
-/* The waiter or a visitor is out: whoever frees the EVD may wait for that. */
-void dapl_evd_left(struct dapl_evd *evd);
 /* Gets a sleeping waiter to look again. */
 void dapl_evd_wake(struct dapl_evd *evd);
 

@@ -188,6 +188,8 @@ static DAT_RETURN wait_one(struct dapl_evd *evd, DAT_TIMEOUT timeout, uint64_t d
 {
 	DAT_RETURN rc;
 
+	if (evd->end == DAPL_END_ABORT)
+		return dapl_fail(DAT_ABORT, DAT_NO_SUBTYPE);
 	if (evd->waiter)
 		return DAPL_BAD_STATE(EVD_WAITER);
 	if (evd->unwaitable)
@@ -230,11 +232,9 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COU
 		return DAPL_BAD_ARG(4);
 	if (!n_more)
 		return DAPL_BAD_ARG(5);
-	dapl_lock(&evd->lock);
-	if (!dapl_evd_get(evd_handle)) { /* freed before the waiter could be seen (EVD-90) */
-		dapl_unlock(&evd->lock);
+	if (!dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	}
+	dapl_lock(&evd->lock);
 	rc = (uint32_t)threshold > evd->qlen ? DAPL_BAD_ARG(3)
 					     : wait_one(evd, timeout, deadline, threshold);
 	if (!rc)
@@ -242,8 +242,7 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COU
 	if (!evd->waiter)
 		dapl_evd_drain(evd);
 	*n_more = (DAT_COUNT)evd->ring.count;
-	if (!evd->waiter)
-		dapl_evd_left(evd);
 	dapl_unlock(&evd->lock);
+	dapl_object_leave(&evd->obj);
 	return rc;
 }

@@ -70,13 +70,13 @@ void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE objec
 	event.data.asynch_error_event_data.reason = reason;
 	pthread_mutex_lock(&ia->lock);
 	evd = ia->async_evd;
-	if (evd)
-		dapl_evd_enter(evd);
+	if (evd && !dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
+		evd = NULL;
 	pthread_mutex_unlock(&ia->lock);
 	if (!evd)
 		return;
 	dapl_evd_post(evd, &event); /* full: dropped without a word (EVD-98) */
-	dapl_evd_leave(evd);
+	dapl_object_leave(&evd->obj);
 }
 
 static void async_event(void *device_owner, enum tp_async_event event, void *object)

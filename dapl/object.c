@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 
 #include "dapl/ia.h"
+#include "dapl/lock.h"
+#include "dapl/loop.h"
 #include "dapl/trace.h"
 #include "dat/dats.h"
 
@@ -15,14 +17,20 @@ static_assert(DAPL_SLOT_SIZE == DATS_SLOT_SIZE, "an object fills one slot of the
 
 #define SLOTS_PER_CHUNK (DATS_CHUNK_SIZE / DAPL_SLOT_SIZE)
 
-/* A free slot: its first word stays NULL, so that libdat2 refuses it (dat/dats.h). */
+/*
+ * A free slot: its first word stays NULL, so that libdat2 refuses it (dat/dats.h), and what a
+ * thread that comes late looks at is still there.
+ */
 struct free_slot {
 	void *null;
 	_Atomic uint32_t poison; /* where an object has its tag */
+	_Atomic uint32_t visitors;
 	struct free_slot *next;
 };
 
-static_assert(offsetof(struct free_slot, poison) == offsetof(struct dapl_object, type),
+static_assert(offsetof(struct free_slot, poison) == offsetof(struct dapl_object, type) &&
+		      offsetof(struct free_slot, visitors) ==
+			      offsetof(struct dapl_object, visitors),
 	      "a freed object's tag is the poison");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -110,8 +118,7 @@ void *dapl_object_alloc(size_t size)
 		dapl_err("no memory for another DAT object: %s", dapl_strerror(ENOMEM));
 		return NULL;
 	}
-	memset((char *)slot + sizeof(*slot), 0, DAPL_SLOT_SIZE - sizeof(*slot));
-	slot->next = NULL;
+	memset(&slot->next, 0, DAPL_SLOT_SIZE - offsetof(struct free_slot, next));
 	return slot;
 }
 
@@ -129,6 +136,29 @@ bool dapl_object_retire(struct dapl_object *obj, enum dapl_type type)
 	uint32_t expected = type;
 
 	return atomic_compare_exchange_strong(&obj->type, &expected, DAPL_TYPE_POISON);
+}
+
+bool dapl_object_enter(struct dapl_object *obj, enum dapl_type type)
+{
+	atomic_fetch_add(&obj->visitors, 1);
+	if (atomic_load(&obj->type) == (uint32_t)type)
+		return true;
+	dapl_object_leave(obj);
+	return false;
+}
+
+void dapl_object_leave(struct dapl_object *obj)
+{
+	if (atomic_fetch_sub(&obj->visitors, 1) == 1 && atomic_load(&obj->type) == DAPL_TYPE_POISON)
+		dapl_futex_wake((uint32_t *)&obj->visitors, 1);
+}
+
+void dapl_object_wait_left(struct dapl_object *obj)
+{
+	uint32_t seen;
+
+	while ((seen = atomic_load(&obj->visitors)))
+		dapl_futex_wait((uint32_t *)&obj->visitors, seen, dapl_deadline(UINT32_MAX));
 }
 
 void dapl_object_release(struct dapl_object *obj)

@@ -52,7 +52,8 @@ struct dapl_ia;
 struct dapl_object {
 	const DAT_PROVIDER *provider;
 	_Atomic uint32_t type;
-	_Atomic uint32_t users; /* other objects that refer to this one */
+	_Atomic uint32_t visitors; /* threads inside; outlives the object, as type does */
+	_Atomic uint32_t users;	   /* other objects that refer to this one */
 	struct dapl_ia *ia;
 	DAT_CONTEXT context;
 	struct dapl_object *next, **link; /* the IA's list, under ia->lock */
@@ -67,6 +68,8 @@ void *dapl_object_alloc(size_t size);
 void dapl_object_init(struct dapl_object *obj, enum dapl_type type, struct dapl_ia *ia);
 /* From here on the handle is refused; the memory stays. False if another thread was first. */
 bool dapl_object_retire(struct dapl_object *obj, enum dapl_type type);
+/* After retire: waits until all who entered have left. */
+void dapl_object_wait_left(struct dapl_object *obj);
 /* Gives the memory back; its slot is used again as late as possible. */
 void dapl_object_release(struct dapl_object *obj);
 
@@ -94,6 +97,13 @@ static inline void *dapl_object_self(DAT_HANDLE handle, enum dapl_type type)
 {
 	return __builtin_expect(dapl_object_is(handle, type), 1) ? handle : NULL;
 }
+
+/*
+ * Where a call may meet the end of its object (EVD-90, IA-87, SIM-7): the object stays until leave.
+ * False: it is gone already.
+ */
+bool dapl_object_enter(struct dapl_object *obj, enum dapl_type type);
+void dapl_object_leave(struct dapl_object *obj);
 
 static inline void dapl_object_use(struct dapl_object *obj)
 {

@@ -25,7 +25,8 @@ MODULE_EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *
 MODULE_EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct dapl_provider *providers;
+static struct dapl_provider *providers; /* registered */
+static struct dapl_provider *idle;	/* no more, or not again yet */
 static struct dapl_ia *open_ias;
 
 static const DAT_PROVIDER table = {
@@ -184,6 +185,31 @@ static bool contract_matches(void)
 	return false;
 }
 
+static bool same_key(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
+{
+	return !strcmp(a->ia_name, b->ia_name) && a->dapl_version_major == b->dapl_version_major &&
+	       a->dapl_version_minor == b->dapl_version_minor &&
+	       a->is_thread_safe == b->is_thread_safe;
+}
+
+/*
+ * The entry as it was when it was registered before. A thread may be reading the table of a handle
+ * whose IA is being closed, so tables stay where they are.
+ */
+static struct dapl_provider *provider_take_idle(const DAT_PROVIDER_INFO *info, const char *params)
+{
+	struct dapl_provider **link, *provider;
+
+	pthread_mutex_lock(&lock);
+	for (link = &idle; (provider = *link); link = &provider->next)
+		if (same_key(&provider->info, info) && !strcmp(provider->params, params))
+			break;
+	if (provider)
+		*link = provider->next;
+	pthread_mutex_unlock(&lock);
+	return provider;
+}
+
 static void provider_free(struct dapl_provider *provider)
 {
 	free((char *)provider->table.device_name);
@@ -200,7 +226,7 @@ static struct dapl_provider *provider_new(const DAT_PROVIDER_INFO *info, const c
 	provider->table = table;
 	provider->info = *info;
 	provider->table.device_name = strdup(info->ia_name);
-	provider->params = strdup(params ? params : "");
+	provider->params = strdup(params);
 	if (provider->table.device_name && provider->params)
 		return provider;
 	provider_free(provider);
@@ -242,7 +268,11 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 	if (!contract_matches())
 		return;
 	pthread_once(&once, set_up);
-	provider = provider_new(info, instance_data);
+	if (!instance_data)
+		instance_data = "";
+	provider = provider_take_idle(info, instance_data);
+	if (!provider)
+		provider = provider_new(info, instance_data);
 	if (!provider)
 		return;
 	pthread_mutex_lock(&lock);
@@ -256,13 +286,6 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 unlist:
 	dapl_err("IA %s not registered", info->ia_name);
 	dat_provider_fini(info);
-}
-
-static bool same_key(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
-{
-	return !strcmp(a->ia_name, b->ia_name) && a->dapl_version_major == b->dapl_version_major &&
-	       a->dapl_version_minor == b->dapl_version_minor &&
-	       a->is_thread_safe == b->is_thread_safe;
 }
 
 void dat_provider_fini(const DAT_PROVIDER_INFO *info)
@@ -279,5 +302,8 @@ void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 	if (!provider)
 		return;
 	dat_registry_remove_provider(&provider->table, info);
-	provider_free(provider);
+	pthread_mutex_lock(&lock);
+	provider->next = idle;
+	idle = provider;
+	pthread_mutex_unlock(&lock);
 }

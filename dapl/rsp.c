@@ -71,13 +71,14 @@ static void announce(struct tp_task *task)
 
 	if (!cr)
 		return;
-	dapl_evd_enter(evd); /* no stream any more, but dat_evd_free need not fail for that */
+	/* The RSP is no stream of it from here on, but dat_evd_free need not fail for that. */
+	dapl_object_enter(&evd->obj, DAPL_TYPE_EVD);
 	dapl_sp_unlisten(&rsp->sp);
 	if (!fire(rsp->ep, DAPL_EP_REQUEST))
 		cr->ep = rsp->ep ? rsp->ep : dapl_sp_make_ep(rsp->sp.obj.ia);
 	if (!cr->ep || !dapl_cr_announce(cr, &rsp->sp))
 		dapl_cr_discard(cr);
-	dapl_evd_leave(evd);
+	dapl_object_leave(&evd->obj);
 }
 
 static DAT_RETURN rsp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct dapl_ep *ep,
