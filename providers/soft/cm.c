@@ -594,7 +594,7 @@ static void accepting(struct soft_conn *conn)
 
 static void awaiting(struct soft_conn *conn)
 {
-	soft_qp_progress(conn->qp);
+	soft_qp_progress(conn->qp, true);
 	if (soft_conn_dead(conn))
 		soft_conn_finish(conn);
 }

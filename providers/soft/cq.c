@@ -15,6 +15,7 @@
 enum {
 	FEW = 2, /* so many connections are tried one by one rather than by epoll */
 	READY_PER_POLL = 16,
+	SPINS_PER_LOOK = 16,
 };
 
 /* ---- Adding ---- */
@@ -151,14 +152,29 @@ static inline bool pop(struct soft_cq *cq, struct tp_wc *wc)
 	return true;
 }
 
+/*
+ * A spinner must not press every few bytes of room into a call of their own: it looks for room now
+ * and then. One who slept was woken for it.
+ */
+static bool look_for_room(struct soft_cq *cq)
+{
+	if (cq->woken || ++cq->spins >= SPINS_PER_LOOK) {
+		cq->woken = false;
+		cq->spins = 0;
+		return true;
+	}
+	return false;
+}
+
 static void drive_all(struct soft_cq *cq)
 {
 	struct soft_list *node;
 	struct soft_member *member;
+	bool room = look_for_room(cq);
 
 	for (node = cq->members.next; node != &cq->members; node = node->next) {
 		member = soft_container(node, struct soft_member, node);
-		soft_qp_progress(member->conn->qp);
+		soft_qp_progress(member->conn->qp, room);
 	}
 }
 
@@ -170,7 +186,7 @@ static void drive_ready(int epfd)
 
 	for (int i = 0; i < n; i++) {
 		member = events[i].data.ptr;
-		soft_qp_progress(member->conn->qp);
+		soft_qp_progress(member->conn->qp, true);
 	}
 }
 
@@ -242,6 +258,7 @@ static void cq_disarm(struct tp_cq *base)
 
 	atomic_store(&cq->armed, 0);
 	atomic_store(&cq->waiter, false);
+	cq->woken = true;
 	if (atomic_load(&cq->left) && atomic_load(&cq->dev->ticks_asleep))
 		dapl_loop_post(base->dev->loop, &cq->dev->kick);
 }

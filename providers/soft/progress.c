@@ -150,7 +150,7 @@ void soft_progress_forget(struct soft_conn *conn)
 void soft_progress_serve(struct soft_conn *conn)
 {
 	take_back(conn);
-	soft_qp_progress(conn->qp);
+	soft_qp_progress(conn->qp, true);
 	if (soft_conn_dead(conn)) {
 		soft_conn_finish(conn);
 		return;

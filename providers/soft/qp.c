@@ -201,13 +201,13 @@ void soft_qp_tx_kick(struct soft_qp *qp)
 	tx_drain(qp);
 }
 
-void soft_qp_progress(struct soft_qp *qp)
+void soft_qp_progress(struct soft_qp *qp, bool room)
 {
 	if (!pthread_mutex_trylock(&qp->rx_lock)) {
 		rx_work(qp);
 		soft_qp_rx_unlock(qp);
 	}
-	if (atomic_load(&qp->tx_stalled))
+	if (room && atomic_load(&qp->tx_stalled))
 		soft_qp_tx_kick(qp);
 }
 

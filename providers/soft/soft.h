@@ -168,6 +168,8 @@ struct soft_cq {
 	/* The consumer's, under the core's EVD lock. */
 	atomic_uint tail;
 	atomic_uint activity; /* polls so far */
+	bool woken;	      /* slept since the last look for room to send */
+	uint32_t spins;	      /* polls since then */
 
 	/* The producers'. */
 	pthread_mutex_t lock;
@@ -293,8 +295,8 @@ void soft_qp_tx_unlock(struct soft_qp *qp);
 /* Have the direction worked on, by this thread or by the one that holds the lock. */
 void soft_qp_rx_kick(struct soft_qp *qp);
 void soft_qp_tx_kick(struct soft_qp *qp);
-/* Moves what can be moved now, unless somebody else is at it. */
-void soft_qp_progress(struct soft_qp *qp);
+/* Takes in what has come and, if room, sends what had no room, unless somebody else is at it. */
+void soft_qp_progress(struct soft_qp *qp, bool room);
 /* Completes the oldest Receive; rx_lock held. */
 void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result);
 /* Completes requests that are done, in order; tx_lock held. */
@@ -342,6 +344,7 @@ struct soft_response {
 
 struct soft_tx {
 	uint32_t mulpdu;
+	uint32_t adjust_in; /* bytes until it is looked at again */
 	bool crc, markers;
 	bool hold;   /* passive side before the peer's first FPDU (RFC 5044 section 7.1.2 rule 4) */
 	uint8_t rtr; /* 1 + opcode of the ready-to-receive message still to be sent; 0: none */

@@ -20,7 +20,9 @@ enum {
 	RUN_BYTES = 2 << 20,	 /* so much goes out before others get their turn */
 	FRAME_ROOM = WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + sizeof(struct wire_read_request) +
 		     WIRE_MPA_TRAILER_MAX + COPY_MAX,
-	MARKED_MULPDU = 8192, /* with markers every byte is copied: keep it small */
+	MARKED_MULPDU = 8192,	  /* with markers every byte is copied: keep it small */
+	FIRST_ADJUST = 128 << 10, /* so much is sent before the segment size is looked at again */
+	ADJUST_BYTES = 64 << 20,
 };
 
 /* ---- The batch ---- */
@@ -523,6 +525,29 @@ static void message_sent(struct soft_conn *conn, uint8_t source)
 	}
 }
 
+static uint32_t choose_mulpdu(struct soft_conn *conn)
+{
+	uint32_t segment = soft_config.fpdu ? (uint32_t)soft_config.fpdu
+					    : conn->link->class->segment(conn->link);
+	uint32_t mulpdu = soft_mpa_mulpdu(segment, conn->tx.markers);
+
+	return conn->tx.markers && mulpdu > MARKED_MULPDU ? MARKED_MULPDU : mulpdu;
+}
+
+/* Segments grow with the peer's window, and shrink with the path (RFC 5044 section 4.5). */
+static void adjust_mulpdu(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+
+	if (tx->sent < tx->adjust_in) {
+		tx->adjust_in -= tx->sent;
+		return;
+	}
+	tx->adjust_in = ADJUST_BYTES;
+	if (!tx->markers)
+		tx->mulpdu = choose_mulpdu(conn);
+}
+
 static void advance(struct soft_conn *conn, uint32_t n)
 {
 	struct soft_tx *tx = &conn->tx;
@@ -530,6 +555,8 @@ static void advance(struct soft_conn *conn, uint32_t n)
 	uint32_t part;
 
 	tx->sent += n;
+	if (batch_empty(tx))
+		adjust_mulpdu(conn);
 	while (n) {
 		part = tx->seg[tx->seg_first].len < n ? tx->seg[tx->seg_first].len : n;
 		tx->seg[tx->seg_first].base += part;
@@ -727,15 +754,6 @@ int soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len)
 
 /* ---- Life ---- */
 
-static uint32_t choose_mulpdu(struct soft_conn *conn)
-{
-	uint32_t segment = soft_config.fpdu ? (uint32_t)soft_config.fpdu
-					    : conn->link->class->segment(conn->link);
-	uint32_t mulpdu = soft_mpa_mulpdu(segment, conn->tx.markers);
-
-	return conn->tx.markers && mulpdu > MARKED_MULPDU ? MARKED_MULPDU : mulpdu;
-}
-
 int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord)
 {
 	struct soft_tx *tx = &conn->tx;
@@ -747,6 +765,7 @@ int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord)
 	tx->crc = conn->crc;
 	tx->markers = conn->markers;
 	tx->mulpdu = choose_mulpdu(conn);
+	tx->adjust_in = FIRST_ADJUST;
 	tx->response = malloc(size * sizeof(*tx->response));
 	if (!tx->response)
 		return -ENOMEM;
