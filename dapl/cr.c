@@ -50,6 +50,12 @@ release:
 	return NULL;
 }
 
+void dapl_cr_bring_ep(struct dapl_cr *cr, struct dapl_ep *ep)
+{
+	cr->ep = ep;
+	dapl_ep_set_addr(ep, &cr->addr);
+}
+
 bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp)
 {
 	struct dapl_event event = { .number = DAT_CONNECTION_REQUEST_EVENT };

@@ -340,9 +340,9 @@ DAT_RETURN dapl_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocate
 void dapl_ep_keep_completions(struct dapl_ep *ep)
 {
 	if (ep->recv_evd)
-		dapl_evd_keep(ep->recv_evd);
+		dapl_evd_keep_or_lose(ep->recv_evd);
 	if (ep->request_evd && ep->request_evd != ep->recv_evd)
-		dapl_evd_keep(ep->request_evd);
+		dapl_evd_keep_or_lose(ep->request_evd);
 }
 
 /* Gives back all slots but those of what was posted after the transport's queue was emptied. */

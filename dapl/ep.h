@@ -142,7 +142,8 @@ void dapl_ep_timed_out(struct tp_timer *timer);
 void dapl_ep_drop_conn(struct dapl_ep *ep);
 /* Completions the transport has finished move to the EVDs' rings: slots may be reused. */
 void dapl_ep_keep_completions(struct dapl_ep *ep);
-/* Fills in both ends' names as soon as they are known. */
+/* Fills in both ends' names as soon as they are known: those given, or those of the connection. */
+void dapl_ep_set_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr);
 void dapl_ep_learn_addr(struct dapl_ep *ep);
 
 DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,

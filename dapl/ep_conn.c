@@ -69,19 +69,24 @@ void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data
 	dapl_evd_append(ep->connect_evd, &event);
 }
 
+void dapl_ep_set_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr)
+{
+	dapl_lock(&ep->lock);
+	/* The consumer may be reading it (EP-57). */
+	if (memcmp(&ep->cold->addr.remote, &addr->remote, sizeof(addr->remote)))
+		ep->cold->addr.remote = addr->remote;
+	ep->cold->addr.local_qual = addr->local_qual;
+	ep->cold->addr.remote_qual = addr->remote_qual;
+	ep->cold->addr_known = true;
+	dapl_unlock(&ep->lock);
+}
+
 void dapl_ep_learn_addr(struct dapl_ep *ep)
 {
 	struct tp_conn_addr addr = { .local_qual = 0 };
 
 	cm_of(ep)->addr(ep->conn, &addr);
-	dapl_lock(&ep->lock);
-	/* The consumer may be reading it (EP-57). */
-	if (memcmp(&ep->cold->addr.remote, &addr.remote, sizeof(addr.remote)))
-		ep->cold->addr.remote = addr.remote;
-	ep->cold->addr.local_qual = addr.local_qual;
-	ep->cold->addr.remote_qual = addr.remote_qual;
-	ep->cold->addr_known = true;
-	dapl_unlock(&ep->lock);
+	dapl_ep_set_addr(ep, &addr);
 }
 
 static enum dapl_ep_cause cause_of(enum tp_conn_event event)

@@ -122,7 +122,8 @@ bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event)
 	return false;
 }
 
-void dapl_evd_keep(struct dapl_evd *evd)
+/* or_lose: what finds no room does not stay behind. */
+static void keep(struct dapl_evd *evd, bool or_lose)
 {
 	struct dapl_agent_call call = { .func = NULL };
 	struct dapl_event event;
@@ -133,9 +134,8 @@ void dapl_evd_keep(struct dapl_evd *evd)
 		return;
 	dapl_lock(&evd->lock);
 	take_over(evd, &call);
-	/* Nothing may stay behind that refers to a slot; what finds no room is beyond qlen anyway.
-	 */
-	while (evd->cq->ops->poll(evd->cq, &wc) > 0) {
+	while (or_lose && evd->ring.count == evd->ring.size &&
+	       evd->cq->ops->poll(evd->cq, &wc) > 0) {
 		dapl_dto_event(&wc, &event.data);
 		lost = true;
 	}
@@ -143,6 +143,16 @@ void dapl_evd_keep(struct dapl_evd *evd)
 	dapl_agent_invoke(&call);
 	if (lost)
 		dapl_evd_overflow(evd);
+}
+
+void dapl_evd_keep(struct dapl_evd *evd)
+{
+	keep(evd, false);
+}
+
+void dapl_evd_keep_or_lose(struct dapl_evd *evd)
+{
+	keep(evd, true);
 }
 
 /* ---- Completions and who hears of them ---- */

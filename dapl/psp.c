@@ -89,6 +89,7 @@ void dapl_sp_unmake_ep(struct dapl_ep *ep)
 
 	dapl_lock(&ep->lock);
 	rc = dapl_ep_fire(ep, DAPL_EP_REJECT, &step);
+	ep->cold->addr_known = false;
 	dapl_unlock(&ep->lock);
 	if (!rc && step.next == DAPL_EP_GONE)
 		dapl_ep_delete(ep);
@@ -108,7 +109,8 @@ static int psp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_
 	cr = dapl_cr_new(ia, conn, req);
 	if (!cr)
 		goto free_ep;
-	cr->ep = ep;
+	if (ep)
+		dapl_cr_bring_ep(cr, ep);
 	if (dapl_cr_announce(cr, sp))
 		return 0;
 	/* PSP-4: refused without a trace here. */

@@ -68,6 +68,7 @@ static void announce(struct tp_task *task)
 	struct dapl_rsp *rsp = dapl_container(task, struct dapl_rsp, task);
 	struct dapl_cr *cr = take_cr(rsp);
 	struct dapl_evd *evd = rsp->sp.evd;
+	struct dapl_ep *ep = NULL;
 
 	if (!cr)
 		return;
@@ -75,8 +76,10 @@ static void announce(struct tp_task *task)
 	dapl_object_enter(&evd->obj, DAPL_TYPE_EVD);
 	dapl_sp_unlisten(&rsp->sp);
 	if (!fire(rsp->ep, DAPL_EP_REQUEST))
-		cr->ep = rsp->ep ? rsp->ep : dapl_sp_make_ep(rsp->sp.obj.ia);
-	if (!cr->ep || !dapl_cr_announce(cr, &rsp->sp))
+		ep = rsp->ep ? rsp->ep : dapl_sp_make_ep(rsp->sp.obj.ia);
+	if (ep)
+		dapl_cr_bring_ep(cr, ep);
+	if (!ep || !dapl_cr_announce(cr, &rsp->sp))
 		dapl_cr_discard(cr);
 	dapl_object_leave(&evd->obj);
 }
