@@ -166,6 +166,20 @@ static void an_attempt_is_given_up(void **state)
 	ct_empty(rig->a.connect);
 }
 
+/* EP-13 to EP-15 in P and T. */
+static void knows_who_asks(DAT_EP_HANDLE ep, DAT_CR_HANDLE cr)
+{
+	DAT_CR_PARAM asks;
+	DAT_EP_PARAM param;
+
+	expect_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &asks));
+	expect_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+	assert_non_null(param.remote_ia_address_ptr);
+	assert_int_equal(param.remote_port_qual, asks.remote_port_qual);
+	assert_memory_equal(param.remote_ia_address_ptr, asks.remote_ia_address_ptr,
+			    sizeof(struct sockaddr_in));
+}
+
 static void a_reserved_service_point_is_spent_by_one_request(void **state)
 {
 	struct rig *rig = *state;
@@ -180,6 +194,7 @@ static void a_reserved_service_point_is_spent_by_one_request(void **state)
 	assert_ptr_equal(event.event_data.cr_arrival_event_data.sp_handle.rsp_handle, rsp);
 	cr = event.event_data.cr_arrival_event_data.cr_handle;
 	assert_int_equal(ct_ep_state(rig->b.ep), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	knows_who_asks(rig->b.ep, cr);
 	/* The qualifier is free again. */
 	expect_ok(dat_psp_create(rig->ib.ia, rig->qual, rig->cr, DAT_PSP_CONSUMER_FLAG, &rig->psp));
 	expect_handle(dat_cr_accept(cr, rig->b.ep, 0, NULL), EP);
@@ -207,6 +222,7 @@ static void the_provider_makes_the_endpoint_if_asked(void **state)
 	expect_ok(dat_ep_free(rig->b.ep));
 	rig->b.ep = cr_param.local_ep_handle;
 	assert_int_equal(ct_ep_state(rig->b.ep), DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+	knows_who_asks(rig->b.ep, cr);
 	expect_handle(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), EP);
 	expect_ok(dat_ep_modify(rig->b.ep,
 				DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
