@@ -68,7 +68,7 @@ void *dapl_object_alloc(size_t size);
 void dapl_object_init(struct dapl_object *obj, enum dapl_type type, struct dapl_ia *ia);
 /* From here on the handle is refused; the memory stays. False if another thread was first. */
 bool dapl_object_retire(struct dapl_object *obj, enum dapl_type type);
-/* After retire: waits until all who entered have left. */
+/* After retire: waits until all who entered have left. No lock held. */
 void dapl_object_wait_left(struct dapl_object *obj);
 /* Gives the memory back; its slot is used again as late as possible. */
 void dapl_object_release(struct dapl_object *obj);
