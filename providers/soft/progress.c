@@ -74,7 +74,7 @@ static bool notify(const struct soft_conn *conn)
 	for (int i = 0; i < 2; i++)
 		if (conn->member[i].cq && soft_cq_notify(conn->member[i].cq))
 			return true;
-	return conn->solo;
+	return atomic_load(&conn->solo);
 }
 
 /* Whether one of its CQs was polled since the last call. */

@@ -98,9 +98,6 @@ void soft_stags_fini(struct soft_stags *stags);
 enum soft_stag_result soft_stag_check(struct soft_stags *stags, uint32_t key,
 				      const struct tp_pd *pd, uint64_t addr, uint64_t len,
 				      uint32_t access);
-/* Whether a key is registered at all. */
-bool soft_stag_known(struct soft_stags *stags, uint32_t key);
-
 extern const struct dapl_pd_ops soft_pd_ops;
 extern const struct dapl_mr_ops soft_mr_ops;
 
@@ -542,7 +539,7 @@ struct soft_conn {
 	uint64_t local_qual, remote_qual;
 	uint32_t armed; /* events the loop will tell of, once; 0: not armed */
 	bool attached;
-	bool solo;		/* its CQs cannot watch it: always the loop's to drive */
+	atomic_bool solo;	/* its CQs cannot watch it: always the loop's to drive */
 	atomic_bool rx_stalled; /* rx.stalled, for other threads */
 	atomic_bool arm_wanted, rx_wanted, first_seen, drained; /* work for the task */
 	bool draining; /* graceful disconnect under way; under tx_lock */
@@ -605,9 +602,24 @@ void soft_conn_task(struct tp_task *task);
 /* "local - remote", for messages. */
 const char *soft_conn_text(struct soft_conn *conn, char buf[2 * SOFT_ADDR_TEXT + 8]);
 
+/* A service point (listener.c). */
+struct soft_listener {
+	struct tp_listener base;
+	struct soft_dev *dev;
+	struct tp_watch watch;
+	struct tp_timer pause;
+	struct soft_list half_open; /* connections whose request has not come */
+	bool starved;		    /* could not accept, and said so */
+};
+
+int soft_listen(struct tp_device *dev, uint64_t conn_qual, void *owner, struct tp_listener **out);
+void soft_unlisten(struct tp_listener *listener);
+
 /* The loop's part of set-up; also called when the link is ready (cm.c). */
 void soft_cm_ready(struct soft_link *link, uint32_t events);
 void soft_cm_expired(struct soft_link *link);
+/* A peer has connected; its request is awaited. Takes the link. */
+void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link);
 /* The passive side's wait for the first FPDU is over. */
 void soft_cm_established(struct soft_conn *conn);
 

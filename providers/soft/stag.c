@@ -177,11 +177,6 @@ enum soft_stag_result soft_stag_check(struct soft_stags *stags, uint32_t key,
 	return SOFT_STAG_OK;
 }
 
-bool soft_stag_known(struct soft_stags *stags, uint32_t key)
-{
-	return find(stags, key);
-}
-
 /* ---- Registration ---- */
 
 /* Old kernels: at least that something is mapped there. */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Service points: a listening descriptor, and the connections on it whose request has not come. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "dapl/trace.h"
+#include "providers/soft/soft.h"
+
+static const struct soft_link_class *const class = &soft_link_tcp;
+
+enum {
+	ACCEPTS_PER_EVENT = 64,
+	PAUSE_MS = 100,
+};
+
+/* Out of descriptors or memory: the backlog waits, and so do we, instead of being told of it for
+ * ever. */
+static void listener_pause(struct soft_listener *listener, int err)
+{
+	if (!listener->starved)
+		dapl_err("%s: cannot accept connections on qualifier %llu: %s", listener->dev->name,
+			 (unsigned long long)listener->base.conn_qual, dapl_strerror(-err));
+	listener->starved = true;
+	dapl_loop_mod(listener->dev->base.loop, &listener->watch, 0);
+	dapl_loop_timer(listener->dev->base.loop, &listener->pause,
+			dapl_now() + PAUSE_MS * 1000000ull);
+}
+
+static void listener_resume(struct tp_timer *timer)
+{
+	struct soft_listener *listener = soft_container(timer, struct soft_listener, pause);
+
+	dapl_loop_mod(listener->dev->base.loop, &listener->watch, EPOLLIN);
+}
+
+static void listener_ready(struct tp_watch *watch, uint32_t events)
+{
+	struct soft_listener *listener = soft_container(watch, struct soft_listener, watch);
+	struct soft_link *link;
+	int rc;
+
+	(void)events;
+	for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
+		rc = class->accept(listener->dev, watch->fd, &link);
+		switch (-rc) {
+		case 0:
+			listener->starved = false;
+			soft_cm_half_open(listener, link);
+			break;
+		case EMFILE:
+		case ENFILE:
+		case ENOMEM:
+		case ENOBUFS:
+			listener_pause(listener, rc);
+			return;
+		case EINTR:
+		case ECONNABORTED:
+		case EPROTO:
+			break;
+		default:
+			return;
+		}
+	}
+}
+
+int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct tp_listener **out)
+{
+	struct soft_dev *dev = soft_dev(base);
+	struct soft_listener *listener;
+	int fd, rc = -EINVAL;
+
+	if (conn_qual > UINT16_MAX)
+		return rc;
+	listener = calloc(1, sizeof(*listener));
+	rc = -ENOMEM;
+	if (!listener)
+		goto explain;
+	listener->base =
+		(struct tp_listener){ .dev = base, .owner = owner, .conn_qual = conn_qual };
+	fd = class->listen(&dev->addr, &listener->base.conn_qual);
+	rc = fd;
+	if (fd < 0)
+		goto free_listener;
+	listener->dev = dev;
+	listener->watch.ready = listener_ready;
+	listener->watch.fd = fd;
+	listener->pause.expired = listener_resume;
+	soft_list_init(&listener->half_open);
+	*out = &listener->base;
+	rc = dapl_loop_add(base->loop, &listener->watch, EPOLLIN);
+	if (!rc)
+		return 0;
+	class->unlisten(fd);
+free_listener:
+	free(listener);
+explain:
+	if (conn_qual && rc == -EADDRINUSE)
+		dapl_trace(DAPL_TRC_ERROR, "%s: qualifier %llu is in use", dev->name,
+			   (unsigned long long)conn_qual);
+	else
+		dapl_err("%s: not listening on qualifier %llu: %s", dev->name,
+			 (unsigned long long)conn_qual, dapl_strerror(-rc));
+	return !conn_qual && rc == -EADDRINUSE ? -EADDRNOTAVAIL : rc;
+}
+
+static int unlisten(void *arg)
+{
+	struct soft_listener *listener = arg;
+	struct dapl_loop *loop = listener->dev->base.loop;
+	struct soft_conn *conn;
+
+	dapl_loop_del(loop, &listener->watch);
+	dapl_loop_timer_cancel(loop, &listener->pause);
+	class->unlisten(listener->watch.fd);
+	while (!soft_list_empty(&listener->half_open)) {
+		conn = soft_container(listener->half_open.next, struct soft_conn, node);
+		soft_conn_end(conn);
+		soft_conn_release(conn);
+	}
+	free(listener);
+	return 0;
+}
+
+void soft_unlisten(struct tp_listener *base)
+{
+	struct soft_listener *listener = soft_container(base, struct soft_listener, base);
+
+	soft_dev_call(listener->dev, unlisten, listener);
+}
