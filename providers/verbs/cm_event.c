@@ -105,6 +105,21 @@ static void step(struct vrb_conn *conn, const struct news *news)
 
 /* ---- The end ---- */
 
+/*
+ * The device found a fault of the peer's access, or of a request here, and the peer was faster to
+ * end the connection. Not every device has an event for the first.
+ */
+static enum tp_conn_event fault_here(struct vrb_conn *conn)
+{
+	struct vrb_dev *dev = conn->subject.dev;
+	uint32_t none = 0;
+
+	vrb_qp_collect(conn->qp);
+	if (atomic_compare_exchange_strong(&conn->qp->fault, &none, TP_WC_TRANSPORT))
+		dev->base.up->async(dev->base.owner, TP_ASYNC_QP_ERROR, conn->qp->base.owner);
+	return TP_CONN_BROKEN;
+}
+
 static void ended(struct vrb_conn *conn, const struct news *news)
 {
 	struct vrb_dev *dev = conn->subject.dev;
@@ -127,8 +142,8 @@ static void ended(struct vrb_conn *conn, const struct news *news)
 		break;
 	}
 	event = vrb_map_end(phase, news->type, news->status, dev->iwarp);
-	if (phase == VRB_OPEN && (atomic_load(&conn->qp->fault) || vrb_qp_found_fault(conn->qp)))
-		event = TP_CONN_BROKEN;
+	if (phase == VRB_OPEN && vrb_qp_found_fault(conn->qp))
+		event = fault_here(conn);
 	vrb_conn_over(conn, event, vrb_map_end_errno(news->type, news->status), news->data,
 		      event == TP_CONN_REJECTED ? answer_len(dev, news) : 0);
 }

@@ -471,17 +471,15 @@ void vrb_conn_end(struct vrb_conn *conn)
 	if (was == VRB_CONN_ENDED)
 		return;
 	uncount(conn);
-	if (was == VRB_CONN_OPEN || was == VRB_CONN_ACCEPTED) {
-		if (conn->id)
-			rdma_disconnect(conn->id);
-	} else {
-		vrb_conn_drop_id(conn); /* withdraws the attempt */
-	}
-	if (!qp)
-		return;
-	if (atomic_exchange(&qp->draining, false))
+	if ((was == VRB_CONN_OPEN || was == VRB_CONN_ACCEPTED) && conn->id)
+		rdma_disconnect(conn->id);
+	if (qp && atomic_exchange(&qp->draining, false) && qp->sq.cq)
 		vrb_cq_drain(qp->sq.cq, false);
-	vrb_qp_fail(qp);
+	if (qp)
+		vrb_qp_fail(qp);
+	/* Withdraws an attempt; with iWARP the kernel waits for the peer unless the QP failed. */
+	if (was != VRB_CONN_OPEN && was != VRB_CONN_ACCEPTED)
+		vrb_conn_drop_id(conn);
 }
 
 void vrb_conn_over(struct vrb_conn *conn, enum tp_conn_event event, int err, const void *data,
@@ -492,7 +490,9 @@ void vrb_conn_over(struct vrb_conn *conn, enum tp_conn_event event, int err, con
 	if (conn->state == VRB_CONN_ENDED)
 		return;
 	vrb_conn_end(conn);
-	/* A failure that the flush brought to light is the reason of the end. */
+	/* A failure that the flush brought to light, or the device has yet to tell, is the reason.
+	 */
+	vrb_dev_events(dev);
 	if (event == TP_CONN_DISCONNECTED && atomic_load(&conn->qp->fault)) {
 		event = TP_CONN_BROKEN;
 		err = -EIO;

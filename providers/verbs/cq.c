@@ -103,26 +103,79 @@ void vrb_cq_unhold(struct vrb_cq *cq, struct vrb_qp *qp)
 
 /* ---- Completions of the device; lock held ---- */
 
-/* What is not a plain success; true if the core is to have it. */
-static bool take_rare(struct vrb_cq *cq, struct vrb_wr *wr, const struct ibv_wc *ib,
-		      struct tp_wc *wc)
+/* Whether the core is to have a completion whose turn has come. */
+static bool give(struct vrb_cq *cq, struct vrb_wr *wr, struct tp_wc *wc)
+{
+	struct vrb_queue *queue = wr->queue;
+
+	/* FL-2: what comes behind a failure did not succeed, whatever the device says. */
+	if (queue->failed)
+		wc->status = TP_WC_FLUSHED;
+	queue->failed |= wc->status;
+	if (wr->internal || (wr->silent && !wc->status))
+		return false;
+	return !queue->gated || wc->status || !hold(cq, queue->qp, wc);
+}
+
+/*
+ * Gives out in turn what is done. A request without completion of its own is done when a later one
+ * is, but for reads, which all have one here.
+ */
+static void give_in_turn(struct vrb_cq *cq, struct vrb_queue *queue)
+{
+	uint32_t seq = atomic_load(&queue->head);
+	struct vrb_wr *wr;
+
+	for (; (int32_t)(queue->done - seq) > 0; seq++) {
+		wr = &queue->wr[seq & queue->mask];
+		if (!wr->done && (!wr->silent || wr->sink))
+			break;
+		if (wr->done && give(cq, wr, &wr->wc))
+			vrb_cq_push(cq, &wr->wc);
+		wr->done = false;
+	}
+	atomic_store_explicit(&queue->head, seq, memory_order_release);
+}
+
+static void fail(struct vrb_cq *cq, struct vrb_wr *wr, const struct ibv_wc *ib, struct tp_wc *wc)
 {
 	struct vrb_queue *queue = wr->queue;
 	uint32_t none = 0;
 
 	wc->status = vrb_map_wc(ib->status);
-	if (queue->keeps && wc->status == TP_WC_LOCAL_EP)
-		wc->status = vrb_qp_explain(wr);
-	if (wc->status > TP_WC_FLUSHED) {
-		dapl_trace(DAPL_TRC_ERROR, "%s: QP 0x%x: %s failed: %s (vendor code 0x%x)",
-			   cq->dev->name, ib->qp_num, queue->recv ? "receive" : "request",
-			   ibv_wc_status_str(ib->status), ib->vendor_err);
-		if (atomic_compare_exchange_strong(&queue->qp->fault, &none, wc->status))
-			vrb_qp_kick(queue->qp);
+	if (queue->failed)
+		wc->status = TP_WC_FLUSHED;
+	else if (queue->keeps && (wc->status == TP_WC_LOCAL_EP || wc->status == TP_WC_TRANSPORT))
+		wc->status = vrb_qp_explain(wr, wc->status);
+	if (wc->status <= TP_WC_FLUSHED)
+		return;
+	dapl_trace(DAPL_TRC_ERROR, "%s: QP 0x%x: %s failed: %s (vendor code 0x%x)", cq->dev->name,
+		   ib->qp_num, queue->recv ? "receive" : "request", ibv_wc_status_str(ib->status),
+		   ib->vendor_err);
+	if (atomic_compare_exchange_strong(&queue->qp->fault, &none, wc->status))
+		vrb_qp_kick(queue->qp);
+}
+
+/* What is not a plain success in its turn; true if the core is to have it now. */
+static bool take_rare(struct vrb_cq *cq, struct vrb_wr *wr, const struct ibv_wc *ib,
+		      struct tp_wc *wc)
+{
+	struct vrb_queue *queue = wr->queue;
+	bool given = false;
+
+	if (ib->status)
+		fail(cq, wr, ib, wc);
+	if (queue->unordered) {
+		wr->wc = *wc;
+		wr->done = true;
+		if ((int32_t)(wr->seq + 1 - queue->done) > 0)
+			queue->done = wr->seq + 1;
+		give_in_turn(cq, queue);
+	} else {
+		given = give(cq, wr, wc);
+		atomic_store_explicit(&queue->head, wr->seq + 1, memory_order_release);
 	}
-	if (wr->internal)
-		return false;
-	return !queue->gated || wc->status || !hold(cq, queue->qp, wc);
+	return given;
 }
 
 /* One completion of the device; true if the core is to have it. */
@@ -130,7 +183,7 @@ static inline bool take(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc
 {
 	struct vrb_wr *wr = (struct vrb_wr *)(uintptr_t)ib->wr_id;
 	struct vrb_queue *queue = wr->queue;
-	bool rare = ib->status || wr->internal || queue->gated, given = true;
+	bool rare = ib->status || wr->internal || queue->gated || queue->unordered, given = true;
 
 	wc->wr_id = wr->id;
 	wc->status = TP_WC_SUCCESS;
@@ -139,8 +192,8 @@ static inline bool take(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc
 	wc->byte_len = ib->byte_len;
 	if (vrb_unlikely(rare))
 		given = take_rare(cq, wr, ib, wc);
-	/* It and all before it are done. */
-	atomic_store_explicit(&queue->head, wr->seq + 1, memory_order_release);
+	else /* It and all before it are done. */
+		atomic_store_explicit(&queue->head, wr->seq + 1, memory_order_release);
 	if (vrb_unlikely(atomic_load_explicit(&queue->qp->draining, memory_order_relaxed)) &&
 	    !queue->recv)
 		vrb_qp_kick(queue->qp);
@@ -150,17 +203,18 @@ static inline bool take(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc
 void vrb_cq_collect(struct vrb_cq *cq)
 {
 	struct ibv_wc ib[BATCH];
-	bool any = false;
+	uint32_t before;
 	struct tp_wc wc;
+	bool any;
 	int i, n;
 
 	vrb_lock(&cq->lock);
+	before = cq->count;
 	while ((n = ibv_poll_cq(cq->ibcq, BATCH, ib)) > 0)
 		for (i = 0; i < n; i++)
-			if (take(cq, &ib[i], &wc)) {
+			if (take(cq, &ib[i], &wc))
 				vrb_cq_push(cq, &wc);
-				any = true;
-			}
+	any = cq->count != before;
 	vrb_unlock(&cq->lock);
 	if (any)
 		cq->dev->base.up->cq_event(cq->base.owner);
@@ -170,14 +224,17 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 {
 	struct vrb_cq *cq = vrb_container(base, struct vrb_cq, base);
 	struct ibv_wc ib;
-	int n = 1;
+	int n = 0;
 
 	vrb_lock(&cq->lock);
-	if (vrb_unlikely(cq->count))
+	while (vrb_likely(!cq->count) && (n = ibv_poll_cq(cq->ibcq, 1, &ib)) > 0)
+		if (take(cq, &ib, wc))
+			goto unlock;
+	/* Completions may also have come out of turn and got theirs now. */
+	n = cq->count;
+	if (n)
 		pop(cq, wc);
-	else
-		while ((n = ibv_poll_cq(cq->ibcq, 1, &ib)) > 0 && !take(cq, &ib, wc))
-			;
+unlock:
 	vrb_unlock(&cq->lock);
 	return n > 0;
 }

@@ -23,10 +23,14 @@ static uint32_t positive(int value)
 	return value > 0 ? (uint32_t)value : 0;
 }
 
-/* One request more than the program sees is kept for a marker. */
+/*
+ * Some devices name limits that no machine has the memory for. One request more than the program
+ * sees is kept for a marker.
+ */
 static uint32_t queue_length(const struct ibv_device_attr *ib)
 {
-	return ib->max_qp_wr > 1 ? (uint32_t)ib->max_qp_wr - 1 : 0;
+	return ib->max_qp_wr > 1 ? least((uint32_t)ib->max_qp_wr - 1, (uint64_t)vrb_config.max_wr)
+				 : 0;
 }
 
 static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
@@ -67,8 +71,9 @@ static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
 		 ib->vendor_id);
 }
 
-/* soft-RoCE's vendor. Its only word for a local fault is "local QP operation error". */
+/* Devices whose only words for local faults are "operation error" and "general error". */
 #define VENDOR_RXE 0xffffff
+#define VENDOR_SIW 0x626d74
 
 static int learn_attr(struct vrb_dev *dev)
 {
@@ -84,7 +89,7 @@ static int learn_attr(struct vrb_dev *dev)
 		return -abs(rc);
 	}
 	fill_attr(dev, &ib, &port);
-	dev->vague = ib.vendor_id == VENDOR_RXE;
+	dev->vague = ib.vendor_id == VENDOR_RXE || ib.vendor_id == VENDOR_SIW;
 	return 0;
 }
 
@@ -119,10 +124,13 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 	struct vrb_qp *qp = event->element.qp->qp_context;
 	uint32_t none = 0;
 
-	dapl_err("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,
-		 ibv_event_type_str(event->event_type));
-	atomic_compare_exchange_strong(&qp->fault, &none, TP_WC_TRANSPORT);
-	vrb_qp_kick(qp);
+	/* A queue that ran dry has failed only if something else says so. */
+	if (event->event_type != IBV_EVENT_SQ_DRAINED) {
+		if (atomic_compare_exchange_strong(&qp->fault, &none, TP_WC_TRANSPORT))
+			dapl_err("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,
+				 ibv_event_type_str(event->event_type));
+		vrb_qp_kick(qp);
+	}
 	dev->base.up->async(dev->base.owner, TP_ASYNC_QP_ERROR, qp->base.owner);
 }
 
@@ -153,15 +161,21 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 }
 
 /* An object of an event is not destroyed before the event is acknowledged. */
-static void async_ready(struct tp_watch *watch, uint32_t events)
+void vrb_dev_events(struct vrb_dev *dev)
 {
-	struct vrb_dev *dev = vrb_container(watch, struct vrb_dev, async);
 	struct ibv_async_event event;
 
 	while (!ibv_get_async_event(dev->ctx, &event)) {
 		handle(dev, &event);
 		ibv_ack_async_event(&event);
 	}
+}
+
+static void async_ready(struct tp_watch *watch, uint32_t events)
+{
+	struct vrb_dev *dev = vrb_container(watch, struct vrb_dev, async);
+
+	vrb_dev_events(dev);
 	if (errno == EAGAIN && !(events & EPOLLERR))
 		return;
 	/* A device that was torn away answers nothing any more. */

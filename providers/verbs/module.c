@@ -6,6 +6,7 @@
 
 struct vrb_config vrb_config = {
 	.max_inline = 64,
+	.max_wr = 16383,
 	.ack_retry = 7,
 	.ack_timer = 0,
 	.rnr_retry = 7,
@@ -14,7 +15,7 @@ struct vrb_config vrb_config = {
 	.arp_retry = 15,
 	.route_timeout_ms = 4000,
 	.route_retry = 15,
-	.flush_ms = 2000,
+	.flush_ms = 500,
 	.pulse_ms = 100,
 };
 
@@ -31,6 +32,11 @@ static const struct dapl_option options[] = {
 	       "as "
 	       "far as it can. 0: never.",
 	       64, 0, 4096, max_inline),
+	NUMBER("max_wr", "DAPL_WR_MAX", "requests",
+	       "How many requests, and Receives, an endpoint may have outstanding at most, where "
+	       "the "
+	       "device names a higher limit.",
+	       16383, 1, 1 << 20, max_wr),
 	NUMBER("ack_retry", "DAPL_ACK_RETRY", "",
 	       "How often the device repeats what the peer does not acknowledge.", 7, 0, 7,
 	       ack_retry),
@@ -62,7 +68,7 @@ static const struct dapl_option options[] = {
 	       "How long the device may take to give back the work of a connection that ended. "
 	       "Then it "
 	       "is given back without the device.",
-	       2000, 1, 60000, flush_ms),
+	       500, 1, 60000, flush_ms),
 	NUMBER("pulse", "DAPL_VERBS_PULSE", "ms",
 	       "How often connections whose requests nobody asks about are looked at, so that "
 	       "their "

@@ -34,6 +34,7 @@ static inline struct vrb_wr *next_wr(struct vrb_queue *queue, uint64_t id)
 	wr->seq = queue->tail++;
 	wr->internal = false;
 	wr->silent = false;
+	wr->sink = false;
 	return wr;
 }
 
@@ -65,7 +66,7 @@ static void keep(struct vrb_queue *queue, struct vrb_wr *own, const struct tp_sg
 	own->num_sge = (uint16_t)copy_sge(kept_sge(queue, own->seq), sge, num, UINT64_MAX);
 }
 
-enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr)
+enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr, enum tp_wc_status status)
 {
 	struct vrb_queue *queue = wr->queue;
 	struct vrb_qp *qp = queue->qp;
@@ -74,7 +75,12 @@ enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr)
 			   queue->recv || wr->sink))
 		return TP_WC_LOCAL_PROTECTION;
 	/* Nothing but its length is left to be wrong with a receive. */
-	return queue->recv ? TP_WC_LOCAL_LENGTH : TP_WC_LOCAL_EP;
+	if (queue->recv)
+		return TP_WC_LOCAL_LENGTH;
+	if (!qp->dev->iwarp || status != TP_WC_LOCAL_EP)
+		return status;
+	/* iWARP: the peer refused a read; anything else was under way when the connection ended. */
+	return wr->sink ? TP_WC_REMOTE_ACCESS : TP_WC_FLUSHED;
 }
 
 /* ---- Giving back ---- */
@@ -103,12 +109,18 @@ static void post_late(struct vrb_queue *queue, uint64_t id)
 	cq->dev->base.up->cq_event(cq->base.owner);
 }
 
+/* Whether the device makes no completion of its success. */
+static bool untold(const struct vrb_queue *queue, const struct vrb_wr *wr)
+{
+	return wr->silent && !(queue->unordered && wr->sink);
+}
+
 /* Where the last of the device's completions will be, for want of a marker. */
 static uint32_t last_told(struct vrb_queue *queue)
 {
 	uint32_t seq = queue->tail, head = atomic_load(&queue->head);
 
-	while (seq != head && queue->wr[(seq - 1) & queue->mask].silent)
+	while (seq != head && untold(queue, &queue->wr[(seq - 1) & queue->mask]))
 		seq--;
 	return seq;
 }
@@ -201,7 +213,8 @@ static const enum ibv_wr_opcode opcodes[] = {
 static inline unsigned int send_flags(const struct tp_wr *wr)
 {
 	return (wr->flags & TP_WR_SIGNALED ? IBV_SEND_SIGNALED : 0) |
-	       (wr->flags & TP_WR_FENCE ? IBV_SEND_FENCE : 0) |
+	       /* A read has nothing to wait for: those before it are executed before it. */
+	       (wr->flags & TP_WR_FENCE && wr->opcode != TP_RDMA_READ ? IBV_SEND_FENCE : 0) |
 	       (wr->flags & TP_WR_SOLICITED && wr->opcode == TP_SEND ? IBV_SEND_SOLICITED : 0);
 }
 
@@ -236,6 +249,10 @@ static inline int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
 	ib.send_flags = send_flags(wr);
 	ib.wr.rdma.remote_addr = wr->remote_addr;
 	ib.wr.rdma.rkey = wr->rkey;
+	/* A read of nothing is as good as a write of nothing, and not every iWARP device ends it.
+	 */
+	if (vrb_unlikely(!wr->length) && wr->opcode == TP_RDMA_READ && qp->dev->iwarp)
+		ib.opcode = IBV_WR_RDMA_WRITE;
 	if (vrb_likely(wr->num_sge == 1 && wr->length && wr->sge->length == wr->length)) {
 		ib.sg_list = (struct ibv_sge *)wr->sge;
 		ib.num_sge = 1;
@@ -243,9 +260,11 @@ static inline int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
 		ib.sg_list = (struct ibv_sge *)queue->sge;
 		ib.num_sge = (int)copy_sge(queue->sge, wr->sge, wr->num_sge, wr->length);
 	}
-	if (vrb_unlikely(queue->keeps)) {
+	if (vrb_unlikely(queue->keeps))
 		keep(queue, own, wr->sge, wr->num_sge);
-		own->sink = wr->opcode == TP_RDMA_READ;
+	if (vrb_unlikely(queue->unordered || queue->keeps) && wr->opcode == TP_RDMA_READ) {
+		own->sink = true;
+		ib.send_flags |= queue->unordered ? IBV_SEND_SIGNALED : 0;
 	}
 	if (may_inline(qp, &ib, wr))
 		ib.send_flags |= IBV_SEND_INLINE;
@@ -327,6 +346,11 @@ static int post_now(struct vrb_queue *queue, uint64_t wr_id, const struct tp_sge
 		keep(queue, own, sge, num);
 		num = own->num_sge;
 		sge = kept_sge(queue, own->seq);
+		/* Not every iWARP device takes a receive without a segment. */
+		if (!num && queue->qp->dev->iwarp) {
+			kept_sge(queue, own->seq)[0] = (struct tp_sge){ .length = 0 };
+			num = 1;
+		}
 	}
 	err = post_receive(queue->qp, own, sge, num);
 	return vrb_likely(!err) ? 0 : refused(queue, err);

@@ -26,6 +26,7 @@ static int queue_init(struct vrb_queue *queue, struct vrb_qp *qp, bool recv, str
 	queue->mask = size - 1;
 	queue->wr = calloc(size, sizeof(*queue->wr));
 	queue->keeps = qp->dev->vague;
+	queue->unordered = !recv && qp->dev->iwarp;
 	queue->sge = calloc((size_t)(recv || queue->keeps ? size : 1) * (max_sge ? max_sge : 1),
 			    sizeof(*queue->sge));
 	if (!queue->wr || !queue->sge) {
@@ -227,7 +228,7 @@ static bool flushed(struct vrb_queue *queue)
 	return (int32_t)(atomic_load(&queue->head) - queue->flush_to) >= 0;
 }
 
-static void collect(struct vrb_qp *qp)
+void vrb_qp_collect(struct vrb_qp *qp)
 {
 	if (qp->sq.cq)
 		vrb_cq_collect(qp->sq.cq);
@@ -241,7 +242,7 @@ static bool await_flush(struct vrb_qp *qp)
 	uint64_t deadline = dapl_now() + (uint64_t)vrb_config.flush_ms * 1000000;
 
 	for (;;) {
-		collect(qp);
+		vrb_qp_collect(qp);
 		if (flushed(&qp->sq) && flushed(&qp->rq))
 			return true;
 		if (atomic_load(&qp->dev->gone))
@@ -293,9 +294,15 @@ bool vrb_qp_found_fault(struct vrb_qp *qp)
 
 static void queue_reset(struct vrb_queue *queue)
 {
+	uint32_t i;
+
 	vrb_lock(&queue->lock);
+	for (i = 0; i <= queue->mask; i++)
+		queue->wr[i].done = false;
+	queue->done = queue->tail;
 	atomic_store(&queue->head, queue->tail);
 	queue->mode = VRB_KEEP;
+	queue->failed = false;
 	vrb_unlock(&queue->lock);
 }
 
@@ -511,10 +518,7 @@ static void qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 
-	if (qp->sq.cq)
-		vrb_cq_collect(qp->sq.cq);
-	if (qp->rq.cq && qp->rq.cq != qp->sq.cq)
-		vrb_cq_collect(qp->rq.cq);
+	vrb_qp_collect(qp);
 	vrb_lock(&qp->rq.lock);
 	*recv = vrb_queue_used(&qp->rq);
 	vrb_unlock(&qp->rq.lock);

@@ -28,7 +28,7 @@
 #define VRB_NAME_LEN 64
 
 struct vrb_config {
-	int64_t max_inline;
+	int64_t max_inline, max_wr;
 	int64_t ack_retry, ack_timer;
 	int64_t rnr_retry, rnr_timer;
 	int64_t arp_timeout_ms, arp_retry;
@@ -85,6 +85,8 @@ static inline struct vrb_dev *vrb_dev(struct tp_device *base)
 
 extern const struct dapl_device_ops vrb_device_ops;
 
+/* On the loop: what the device has to say is heard now. */
+void vrb_dev_events(struct vrb_dev *dev);
 /* On the loop: the kernel took the device away. */
 void vrb_dev_removed(struct vrb_dev *dev);
 
@@ -199,6 +201,8 @@ struct vrb_wr {
 	bool sink;	  /* writes to its segments; of a vague device */
 	bool internal;	  /* a marker of this transport */
 	bool silent;	  /* success makes no completion */
+	bool done;	  /* its completion came out of turn and waits here; under cq->lock */
+	struct tp_wc wc;
 };
 
 /* One direction of a QP. */
@@ -206,7 +210,10 @@ struct vrb_queue {
 	struct vrb_lock lock; /* mode, tail, hw_tail and posting to the device */
 	enum vrb_mode mode;
 	bool recv;
-	bool gated; /* successful completions are held back; under cq->lock */
+	bool unordered; /* the device completes reads behind what was posted later */
+	uint32_t done;	/* then: end of what it has completed; under cq->lock */
+	bool failed;	/* a completion was no success; under cq->lock */
+	bool gated;	/* successful completions are held back; under cq->lock */
 	uint32_t mask, tail;
 	uint32_t hw_tail;      /* VRB_FLUSH: end of what the device has */
 	uint32_t flush_to;     /* VRB_FLUSH: end of what it makes completions of */
@@ -254,7 +261,7 @@ int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr);
 int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge,
 		     uint32_t num_sge);
 /* What was wrong with a request or receive that a vague device gave back. */
-enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr);
+enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr, enum tp_wc_status status);
 /* A request of no effect whose completion tells that all before it are done. */
 int vrb_qp_post_marker(struct vrb_qp *qp);
 /* Gives the device the receives that were kept; it is in a state to take them. */
@@ -280,6 +287,9 @@ int vrb_qp_to_init(struct vrb_qp *qp, struct rdma_cm_id *id);
 int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_depth *depth);
 /* Requests may be posted. */
 void vrb_qp_open(struct vrb_qp *qp);
+/* Takes its completions, and others, off the device's queues. */
+void vrb_qp_collect(struct vrb_qp *qp);
+/* Whether the device put it in error by itself. */
 bool vrb_qp_found_fault(struct vrb_qp *qp);
 /* Error: everything outstanding completes before this returns. May be called again. */
 void vrb_qp_fail(struct vrb_qp *qp);
