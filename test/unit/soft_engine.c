@@ -686,14 +686,14 @@ static void sleepers_cost_nothing(void **state)
 	}
 	t->cq->arm(b.recv_cq, TP_ARM_WAITER);
 	fd = (struct pollfd){ .fd = t->cq->fd(b.recv_cq), .events = POLLIN };
-	pause_ms(100);
+	pause_ms(400);
 	before = soft_loop_wakeups(right.loop);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	assert_int_equal(poll(&fd, 1, 300), 0);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec - cpu;
-	assert_true(soft_loop_wakeups(right.loop) - before <= 1);
+	assert_true(soft_loop_wakeups(right.loop) - before <= 2);
 	assert_true(cpu < 5000000);
 	/* The sleeper goes; from then on the loop serves. */
 	t->cq->disarm(b.recv_cq);
