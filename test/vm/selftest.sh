@@ -3,6 +3,7 @@
 # What test/vm/run promises: devices that work, output and exit code of the command, an end to everything.
 here=$(cd "$(dirname "$0")" && pwd)
 count=0
+failures=0
 
 # result STATUS NAME
 result() {
@@ -11,6 +12,7 @@ result() {
 		echo "ok $count - $2"
 	else
 		echo "not ok $count - $2"
+		failures=$((failures + 1))
 		return 1
 	fi
 }
@@ -155,6 +157,7 @@ outside() {
 	[ $? -eq 125 ] && grep -q 'Kernel panic' err
 	result $? "a guest whose kernel dies is reported with its last words"
 	echo "1..$count"
+	[ $failures -eq 0 ]
 }
 
 case ${1:-} in
