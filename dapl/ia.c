@@ -90,6 +90,16 @@ static void async_event(void *device_owner, enum tp_async_event event, void *obj
 	case TP_ASYNC_CQ_OVERFLOW:
 		dapl_evd_overflow(object);
 		break;
+	case TP_ASYNC_QP_RECV_LIMIT:
+		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, object,
+			      DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+		break;
+	case TP_ASYNC_SRQ_LIMIT:
+		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, object, DAT_SRQ_LOW_WATERMARK_EVENT);
+		break;
+	case TP_ASYNC_SRQ_ERROR:
+		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, object, DAT_SRQ_TRANSFER_TO_ERROR);
+		break;
 	case TP_ASYNC_DEVICE_FATAL:
 		dapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, dapl_ia_handle(ia),
 			      DAT_IA_CATASTROPHIC_ERROR);

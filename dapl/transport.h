@@ -37,7 +37,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define DAPL_TRANSPORT_VERSION 1
+#define DAPL_TRANSPORT_VERSION 2
 
 struct dapl_loop;
 struct dapl_option;
@@ -46,6 +46,8 @@ struct tp_upcalls;
 struct tp_device;
 struct tp_pd;
 struct tp_mr;
+struct tp_mw;
+struct tp_srq;
 struct tp_cq;
 struct tp_qp;
 struct tp_listener;
@@ -64,8 +66,14 @@ struct tp_sge {
 /* The values are those of enum ibv_wr_opcode. */
 enum tp_opcode {
 	TP_RDMA_WRITE = 0,
+	TP_RDMA_WRITE_IMM = 1, /* and the immediate completes a receive of the peer (IBX-47) */
 	TP_SEND = 2,
 	TP_RDMA_READ = 4,
+	TP_CMP_AND_SWAP = 5,
+	TP_FETCH_AND_ADD = 6,
+	TP_SEND_INVALIDATE = 9,
+	/* Without a value there: one segment, whose lkey is a remote key of this side (DTO-52). */
+	TP_READ_TO_RKEY = 0x100,
 };
 
 /* The values are those of enum ibv_send_flags. */
@@ -78,19 +86,31 @@ enum {
 /*
  * A request. Keys and addresses of empty segments, and of an RDMA of length 0, are not looked at
  * (DTO-10, DTO-56). As far as it goes the layout is that of a verbs send work request of an RC QP,
- * so that such a transport passes it on as it is; length lies in a part that is not read there.
+ * so that such a transport passes it on as it is; length lies in a part that is not read there. An
+ * atomic has one segment of 8 bytes at least, of which 8 are written (IBX-38); its operands are
+ * integers of the host, and so is what it leaves in memory (IBX-42).
  */
 struct tp_wr {
 	uint64_t wr_id;		  /* returned in the completion, opaque */
 	struct tp_wr *next;	  /* NULL */
 	const struct tp_sge *sge; /* the caller's; copied before the post returns (DTO-7) */
 	uint32_t num_sge;
-	uint32_t opcode;      /* enum tp_opcode */
-	uint32_t flags;	      /* TP_WR_* */
-	uint32_t immediate;   /* 0 */
-	uint64_t remote_addr; /* RDMA only */
-	uint32_t rkey;	      /* RDMA only */
-	uint32_t length;      /* bytes to move, <= sum of the segments */
+	uint32_t opcode; /* enum tp_opcode */
+	uint32_t flags;	 /* TP_WR_* */
+	union {
+		uint32_t immediate;  /* TP_RDMA_WRITE_IMM: carried as it lies here (IBX-50) */
+		uint32_t invalidate; /* TP_SEND_INVALIDATE: the peer's remote key */
+	};
+	uint64_t remote_addr; /* RDMA and atomics */
+	union {
+		uint32_t rkey; /* RDMA */
+		struct {
+			uint64_t compare_add; /* compared with, or added to, what is there */
+			uint64_t swap;
+			uint32_t rkey;
+		} atomic;
+	};
+	uint32_t length; /* bytes to move, <= sum of the segments; 8 of an atomic */
 };
 
 /* Completion status. The values are those of DAT_DTO_COMPLETION_STATUS; dapl/dto.c asserts it. */
@@ -110,8 +130,11 @@ enum tp_wc_status {
 };
 
 enum {
-	TP_WC_RECV = 0x1,      /* a receive completed */
-	TP_WC_SOLICITED = 0x2, /* its sender asked for notification */
+	TP_WC_RECV = 0x1,	  /* a receive completed */
+	TP_WC_SOLICITED = 0x2,	  /* its sender asked for notification */
+	TP_WC_IMMEDIATE = 0x4,	  /* data is the sender's immediate */
+	TP_WC_WRITTEN = 0x8,	  /* ditto, of an RDMA Write; byte_len is the bytes it wrote */
+	TP_WC_INVALIDATED = 0x10, /* data is the remote key that the sender invalidated (DTO-58) */
 };
 
 struct tp_wc {
@@ -119,6 +142,8 @@ struct tp_wc {
 	uint32_t status;   /* enum tp_wc_status */
 	uint32_t flags;	   /* TP_WC_*; valid on success */
 	uint32_t byte_len; /* bytes received; valid for a successful receive */
+	uint32_t data;	   /* by flags */
+	void *qp_owner;	   /* of the QP that took it; valid for a receive from an SRQ */
 };
 
 /* ---- Device
@@ -140,9 +165,26 @@ struct tp_device_attr {
 	uint32_t max_private_data;	      /* bytes, of connect, accept and reject alike */
 	uint64_t max_conn_qual;		      /* largest qualifier that can be listened on */
 	uint32_t max_srq, max_mw;	      /* 0: the transport has none */
-	bool zero_based;		      /* tp_mr_attr.zero_based works */
-	bool read_needs_remote_write;	      /* a read's sink needs remote write rights (LMR-28) */
-	bool read_exposes_sink;		      /* a read tells the peer the sink's key (LMR-28) */
+	uint32_t max_srq_wr, max_srq_sge;
+	bool zero_based;	       /* tp_mr_attr.zero_based and tp_bind.zero_based work */
+	bool read_needs_remote_write;  /* a read's sink needs remote write rights (LMR-28) */
+	bool read_exposes_sink;	       /* a read tells the peer the sink's key (LMR-28) */
+	bool mw_pd_scope, mw_qp_scope; /* RMR-4 */
+	bool srq_limit;		       /* dapl_srq_ops.arm works (IA-67) */
+	bool srq_count;		       /* dapl_srq_ops.available works (IA-69) */
+	bool srq_pd_differs;	       /* a QP and its SRQ may have different PDs (IA-68) */
+	bool recv_limits; /* dapl_qp_ops.limit_recv works for QPs with an SRQ (IA-67) */
+	bool send_invalidate, read_to_rkey;
+	bool ib_extension; /* the adapter is announced with the IB extension (IBX-2) */
+	bool fetch_and_add, cmp_and_swap, write_immediate;
+	bool delayed_ack; /* tp_qp_attr.delayed_ack works */
+	bool handoff;	  /* dapl_cm_ops.handoff works */
+	/* The named attributes of IBX-116; what is empty or 0 does not apply. */
+	char ib_device[64];
+	char gid[48];
+	uint64_t node_guid;
+	uint32_t mtu, port_num;
+	const char *port_status; /* constant */
 };
 
 struct tp_device_init {
@@ -160,6 +202,11 @@ struct tp_device {
 	void *owner;
 };
 
+enum tp_counters {
+	TP_COUNTERS_LINK,
+	TP_COUNTERS_DIAG,
+};
+
 struct dapl_device_ops {
 	/*
 	 * Opens the adapter that ia_name and params name. May block shortly. No lock held. Errors:
@@ -171,6 +218,12 @@ struct dapl_device_ops {
 	void (*close)(struct tp_device *dev);
 	/* Fills every member; a member that does not apply is 0. Any time, any thread. */
 	void (*query)(struct tp_device *dev, struct tp_device_attr *attr);
+	/*
+	 * Reads the device's running counters of a group into value, in the order of the IA's
+	 * counters from DCNT_IA_LNK_ERR_SYM or DCNT_IA_DIAG_RQ_... on; those it lacks stay 0. How
+	 * many it set, or -EOPNOTSUPP. No lock held; may block shortly.
+	 */
+	int (*sample)(struct tp_device *dev, enum tp_counters group, uint64_t *value, uint32_t num);
 };
 
 /* ---- Memory
@@ -223,6 +276,43 @@ struct dapl_mr_ops {
 	void (*dereg)(struct tp_mr *mr);
 };
 
+/* ---- Memory windows
+ * ----------------------------------------------------------------------------------- */
+
+struct tp_mw {
+	struct tp_pd *pd;
+	bool qp_scope; /* only the QP it was bound on takes remote access by it (RMR-3) */
+};
+
+struct tp_bind {
+	struct tp_mw *mw;
+	struct tp_mr *mr; /* NULL: unbind; of the mw's PD */
+	uint64_t addr;	  /* as the MR is addressed; the range lies inside it */
+	uint64_t length;  /* > 0 unless unbind */
+	uint32_t access;  /* TP_ACCESS_REMOTE_*; 0 is legal and lets nobody in */
+	bool zero_based;  /* the peer counts from addr; only if tp_device_attr.zero_based */
+};
+
+struct dapl_mw_ops {
+	/* A new unbound window. -EOPNOTSUPP (the scope), -ENOMEM, -ENOSPC. No lock held. */
+	int (*alloc)(struct tp_pd *pd, bool qp_scope, struct tp_mw **mw);
+	/*
+	 * Unbinds and frees. After return its key is not valid and no access through it is in
+	 * progress (RMR-32); a bind still queued completes, with success or TP_WC_BIND_FAILED.
+	 */
+	void (*free)(struct tp_mw *mw);
+	/*
+	 * Posts the binding of a window as a request of qp: in its order, counted and completed as
+	 * one, and nothing posted later takes effect at the peer before it is done (RMR-10).
+	 * flags: TP_WR_SIGNALED, TP_WR_FENCE. *rkey is set at once, other than the window's last
+	 * (RMR-8), 0 for an unbind. When it completes the earlier key is invalid; one that fails
+	 * leaves the window unbound (RMR-25), one that is flushed as it was (RMR-24). Errors as
+	 * post_send, and -EINVAL: a binding on another QP is in the way (RMR-21). EP lock held.
+	 */
+	int (*bind)(struct tp_qp *qp, uint64_t wr_id, uint32_t flags, const struct tp_bind *bind,
+		    uint32_t *rkey);
+};
+
 /* ---- Completion queues
  * --------------------------------------------------------------------------------- */
 
@@ -269,6 +359,41 @@ struct dapl_cq_ops {
 	int (*fd)(struct tp_cq *cq);
 };
 
+/* ---- Shared receive queues
+ * ---------------------------------------------------------------------------- */
+
+struct tp_srq_attr {
+	struct tp_pd *pd;
+	uint32_t max_wr, max_sge;
+};
+
+struct tp_srq {
+	struct tp_device *dev;
+	const struct dapl_srq_ops *ops;
+	void *owner; /* core */
+};
+
+struct dapl_srq_ops {
+	/* Room for attr's numbers at least. -EOPNOTSUPP, -ENOMEM, -ENOSPC. No lock held. */
+	int (*create)(struct tp_device *dev, const struct tp_srq_attr *attr, void *owner,
+		      struct tp_srq **srq);
+	/* No QP refers to it; receives in it vanish (SRQ-7). */
+	void (*destroy)(struct tp_srq *srq);
+	/* Room for max_wr, not less than are outstanding; loses none. SRQ lock held. -ENOMEM,
+	 * -EOPNOTSUPP. */
+	int (*resize)(struct tp_srq *srq, uint32_t max_wr);
+	/* Adds a receive; the core counts. Its completion names the QP that took it. SRQ lock held;
+	 * never blocks. -ENOMEM. */
+	int (*post)(struct tp_srq *srq, uint64_t wr_id, const struct tp_sge *sge, uint32_t num_sge);
+	/* How many are there to be taken; only if tp_device_attr.srq_count. Any thread. */
+	uint32_t (*available)(struct tp_srq *srq);
+	/*
+	 * One TP_ASYNC_SRQ_LIMIT when fewer than limit are there to be taken, at once if so now; 0
+	 * for none. Replaces what was asked before (SRQ-25 to SRQ-27). SRQ lock held. -EOPNOTSUPP.
+	 */
+	int (*arm)(struct tp_srq *srq, uint32_t limit);
+};
+
 /* ---- Queue pairs
  * ----------------------------------------------------------------------------------------- */
 
@@ -279,7 +404,8 @@ enum {
 	TP_QP_SEND_CAP = 0x08, /* max_send_wr, max_send_sge */
 	TP_QP_RECV_CAP = 0x10, /* max_recv_wr, max_recv_sge */
 	TP_QP_READ_DEPTH = 0x20,
-	TP_QP_ALL = 0x3f,
+	TP_QP_DELAYED_ACK = 0x40,
+	TP_QP_ALL = 0x7f,
 };
 
 struct tp_qp_attr {
@@ -289,6 +415,8 @@ struct tp_qp_attr {
 	uint32_t max_send_wr, max_recv_wr;
 	uint32_t max_send_sge, max_recv_sge;
 	uint32_t max_read_in, max_read_out;
+	struct tp_srq *srq; /* receives come from there, max_recv_wr is 0; at creation only */
+	bool delayed_ack;   /* what it acknowledges the target's program can see already */
 };
 
 struct tp_qp {
@@ -333,7 +461,16 @@ struct dapl_qp_ops {
 	/* Posts one receive, any state. EP lock held; never blocks. */
 	int (*post_recv)(struct tp_qp *qp, uint64_t wr_id, const struct tp_sge *sge,
 			 uint32_t num_sge);
-	/* How many receives and requests have not generated their completion (EP-103). Any thread.
+	/*
+	 * For a QP with an SRQ: how many receives it may have taken and not completed. More than
+	 * soft makes one TP_ASYNC_QP_RECV_LIMIT, more than hard breaks the connection (SRQ-41,
+	 * SRQ-42); UINT32_MAX for no limit. Replaces what was set before and applies at once. No
+	 * lock held. -EOPNOTSUPP.
+	 */
+	int (*limit_recv)(struct tp_qp *qp, uint32_t soft, uint32_t hard);
+	/*
+	 * How many receives (from an SRQ: those taken) and requests have not generated their
+	 * completion (EP-103). Any thread.
 	 */
 	void (*pending)(struct tp_qp *qp, uint32_t *recv, uint32_t *send);
 };
@@ -405,6 +542,14 @@ struct dapl_cm_ops {
 	 */
 	int (*reject)(struct tp_conn *conn, const void *private_data, uint32_t len);
 	/*
+	 * Passes a request nobody has answered on to whoever listens on conn_qual of the same
+	 * address, in this process or another of the same user, as if it had arrived there, and
+	 * frees conn. -ECONNREFUSED: nobody does, as far as can be told (CR-21); -EINVAL: the
+	 * qualifier cannot be expressed; -EOPNOTSUPP: not to that process, or not at all; -ENOMEM,
+	 * -EMFILE. On failure the request is as it was. No lock held; may block shortly.
+	 */
+	int (*handoff)(struct tp_conn *conn, uint64_t conn_qual);
+	/*
 	 * Abrupt (graceful false), any time before release: ends the connection or the attempt,
 	 * flushes the QP before it returns, and no conn_event comes after return; the peer sees an
 	 * orderly end (EP-98) or a refused attempt. Graceful, when established: requests posted
@@ -441,12 +586,15 @@ enum tp_conn_event {
 };
 
 enum tp_async_event {
-	TP_ASYNC_QP_ERROR,     /* object: owner of the QP, whose connection is not released yet; the
-				  transport found a fault of the peer's access */
-	TP_ASYNC_CQ_OVERFLOW,  /* object: owner of the CQ; a completion was lost (EVD-94), and the
-				  connection of its QP breaks (EVD-95) */
-	TP_ASYNC_DEVICE_FATAL, /* object: NULL; everything on the device is lost */
-	TP_ASYNC_DEVICE_OTHER, /* object: NULL; port down and the like */
+	TP_ASYNC_QP_ERROR,    /* object: owner of the QP, whose connection is not released yet; the
+				 transport found a fault of the peer's access */
+	TP_ASYNC_CQ_OVERFLOW, /* object: owner of the CQ; a completion was lost (EVD-94), and the
+				 connection of its QP breaks (EVD-95) */
+	TP_ASYNC_QP_RECV_LIMIT, /* object: owner of the QP: dapl_qp_ops.limit_recv's soft limit */
+	TP_ASYNC_SRQ_LIMIT,	/* object: owner of the SRQ: dapl_srq_ops.arm's limit */
+	TP_ASYNC_SRQ_ERROR,	/* object: owner of the SRQ: no more receives are taken from it */
+	TP_ASYNC_DEVICE_FATAL,	/* object: NULL; everything on the device is lost */
+	TP_ASYNC_DEVICE_OTHER,	/* object: NULL; port down and the like */
 };
 
 struct tp_conn_request {
@@ -553,6 +701,8 @@ struct dapl_transport {
 	const struct dapl_device_ops *device;
 	const struct dapl_pd_ops *pd;
 	const struct dapl_mr_ops *mr;
+	const struct dapl_mw_ops *mw;
+	const struct dapl_srq_ops *srq;
 	const struct dapl_cq_ops *cq;
 	const struct dapl_qp_ops *qp;
 	const struct dapl_cm_ops *cm;
@@ -560,5 +710,15 @@ struct dapl_transport {
 
 /* Each module's transport defines this one. */
 extern const struct dapl_transport dapl_module_transport;
+
+/* ---- What a transport lacks: these answer -EOPNOTSUPP (dapl/lacking.c)
+ * -------------------------------- */
+
+extern const struct dapl_mw_ops dapl_lacking_mw_ops;
+extern const struct dapl_srq_ops dapl_lacking_srq_ops;
+int dapl_lacking_sample(struct tp_device *dev, enum tp_counters group, uint64_t *value,
+			uint32_t num);
+int dapl_lacking_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard);
+int dapl_lacking_handoff(struct tp_conn *conn, uint64_t conn_qual);
 
 #endif

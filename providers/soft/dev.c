@@ -139,4 +139,5 @@ const struct dapl_device_ops soft_device_ops = {
 	.open = dev_open,
 	.close = dev_close,
 	.query = dev_query,
+	.sample = dapl_lacking_sample,
 };

@@ -326,4 +326,5 @@ const struct dapl_device_ops vrb_device_ops = {
 	.open = dev_open,
 	.close = dev_close,
 	.query = dev_query,
+	.sample = dapl_lacking_sample,
 };

@@ -534,5 +534,6 @@ const struct dapl_qp_ops vrb_qp_ops = {
 	.destroy = qp_destroy,
 	.post_send = vrb_qp_post_send,
 	.post_recv = vrb_qp_post_recv,
+	.limit_recv = dapl_lacking_limit_recv,
 	.pending = qp_pending,
 };

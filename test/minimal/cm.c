@@ -339,6 +339,7 @@ const struct dapl_cm_ops mini_cm_ops = {
 	.connect = cm_connect,
 	.accept = cm_accept,
 	.reject = cm_reject,
+	.handoff = dapl_lacking_handoff,
 	.disconnect = cm_disconnect,
 	.release = cm_release,
 	.addr = cm_addr,

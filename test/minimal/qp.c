@@ -285,5 +285,6 @@ const struct dapl_qp_ops mini_qp_ops = {
 	.destroy = qp_destroy,
 	.post_send = qp_post_send,
 	.post_recv = qp_post_recv,
+	.limit_recv = dapl_lacking_limit_recv,
 	.pending = qp_pending,
 };
