@@ -12,6 +12,7 @@
 #include "dapl/cr.h"
 #include "dapl/dto.h"
 #include "dapl/evd.h"
+#include "dapl/ext.h"
 #include "dapl/ia.h"
 #include "dapl/lmr.h"
 #include "dapl/trace.h"

@@ -12,6 +12,7 @@
 #define DAPL_BAD_STATE(state)  dapl_fail(DAT_INVALID_STATE, DAT_INVALID_STATE_##state)
 #define DAPL_NO_RESOURCE(kind) dapl_fail(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_##kind)
 #define DAPL_NO_MODEL	       dapl_fail(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)
+#define DAPL_NOT_IMPLEMENTED   dapl_fail(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE)
 
 /* The bare forms of EVD-1: shipped programs compare the whole word. */
 #define DAPL_QUEUE_EMPTY     ((DAT_RETURN)DAT_QUEUE_EMPTY)

@@ -220,12 +220,3 @@ DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOO
 	(void)answer;
 	return no_model_on_ia(ia);
 }
-
-/* GEN-30: no extension is reported, so libdat2 does not come here by way of a program's call. */
-DAT_RETURN dapl_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
-{
-	(void)handle;
-	(void)op;
-	(void)args;
-	return DAPL_NO_MODEL;
-}

@@ -6,8 +6,6 @@
 #ifndef DAPL_UNSUPPORTED_H
 #define DAPL_UNSUPPORTED_H
 
-#include <stdarg.h>
-
 #include <dat/udat.h>
 
 DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL handoff);
@@ -49,6 +47,5 @@ DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm, DAT_IA_ADDRESS_PTR 
 DAT_RETURN dapl_csp_query(DAT_CSP_HANDLE csp, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param);
 DAT_RETURN dapl_csp_free(DAT_CSP_HANDLE csp);
 DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer);
-DAT_RETURN dapl_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args);
 
 #endif
