@@ -154,6 +154,11 @@ DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, const DAT_EP
 DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_CONN_QUAL qual,
 			   DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
 			   const DAT_PVOID private_data, DAT_QOS qos, DAT_CONNECT_FLAGS flags);
+DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE ep, DAT_EP_HANDLE dup, DAT_TIMEOUT timeout,
+			       DAT_COUNT private_data_size, const DAT_PVOID private_data,
+			       DAT_QOS qos);
+DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_TIMEOUT timeout,
+				  DAT_COUNT private_data_size, const DAT_PVOID private_data);
 DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags);
 DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
 			      DAT_BOOLEAN *request_idle);

@@ -22,29 +22,6 @@ DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL handoff)
 	return dapl_object_self(cr, DAPL_TYPE_CR) ? DAPL_NO_MODEL : DAPL_BAD_HANDLE(CR);
 }
 
-/* GEN-10 */
-DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE ep, DAT_EP_HANDLE dup, DAT_TIMEOUT timeout,
-			       DAT_COUNT private_data_size, const DAT_PVOID private_data,
-			       DAT_QOS qos)
-{
-	(void)timeout;
-	(void)private_data_size;
-	(void)private_data;
-	(void)qos;
-	return dapl_object_arg(dup, DAPL_TYPE_EP) ? no_model_on_ep(ep) : DAPL_BAD_HANDLE(EP);
-}
-
-/* EP-89 */
-DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_TIMEOUT timeout,
-				  DAT_COUNT private_data_size, const DAT_PVOID private_data)
-{
-	(void)remote;
-	(void)timeout;
-	(void)private_data_size;
-	(void)private_data;
-	return no_model_on_ep(ep);
-}
-
 /* EP-54, SRQ-2 */
 DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
 				   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,

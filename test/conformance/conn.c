@@ -525,54 +525,6 @@ static void sim_1_crossing_connects_are_two_connections(void **state)
 	cu_rig_close(other);
 }
 
-/* ---- Connect calls that a provider may lack ---------------------------- */
-
-static void ep_80_to_86_dup_connect(void **state)
-{
-	struct cu_rig *rig = *state;
-	struct ct_end third = { 0 }, fourth = { 0 };
-	DAT_RETURN rc;
-
-	ct_end_open(&third, rig->ia, NULL);
-	ct_end_open(&fourth, rig->ia, NULL);
-	cu_establish(rig, &rig->a, &rig->p);
-	expect_handle(dat_ep_dup_connect(NULL, rig->a.ep, CT_US, 0, NULL, DAT_QOS_BEST_EFFORT), EP);
-	rc = dat_ep_dup_connect(third.ep, rig->a.ep, CT_US, 0, NULL, DAT_QOS_BEST_EFFORT);
-	if (cu_unsupported(rc)) {
-		STATE(third.ep, UNCONNECTED);
-		return;
-	}
-	expect_ok(rc);
-	expect_ok(dat_cr_accept(cu_take_cr(rig->cr), fourth.ep, 0, NULL));
-	cu_conn_event(third.connect, third.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
-	cu_conn_event(fourth.connect, fourth.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
-	expect_state(dat_ep_dup_connect(rig->a.ep, rig->a.ep, CT_US, 0, NULL, DAT_QOS_BEST_EFFORT),
-		     EP_CONNECTED);
-}
-
-static void ep_87_to_89_common_connect(void **state)
-{
-	struct cu_rig *rig = *state;
-	struct sockaddr_storage addr = { 0 };
-	socklen_t len = rig->attr.ia_address_ptr->sa_family == AF_INET6
-				? sizeof(struct sockaddr_in6)
-				: sizeof(struct sockaddr_in);
-	DAT_RETURN rc;
-
-	memcpy(&addr, rig->attr.ia_address_ptr, len);
-	((struct sockaddr_in *)&addr)->sin_port = htons((uint16_t)rig->qual);
-	expect_handle(dat_ep_common_connect(NULL, (DAT_IA_ADDRESS_PTR)&addr, CT_US, 0, NULL), EP);
-	rc = dat_ep_common_connect(rig->a.ep, (DAT_IA_ADDRESS_PTR)&addr, CT_US, 0, NULL);
-	if (cu_unsupported(rc)) {
-		STATE(rig->a.ep, UNCONNECTED);
-		return;
-	}
-	/* EP-88 */
-	expect_ok(rc);
-	expect_ok(dat_cr_accept(cu_take_cr(rig->cr), rig->p.ep, 0, NULL));
-	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
-}
-
 #define T(f) cmocka_unit_test_setup_teardown(f, cu_setup_ends, cu_teardown)
 
 int main(void)
@@ -602,8 +554,6 @@ int main(void)
 		T(ep_77_explicit_read_depths_stay),
 		T(ep_79_receives_posted_before_connecting),
 		T(sim_1_crossing_connects_are_two_connections),
-		T(ep_80_to_86_dup_connect),
-		T(ep_87_to_89_common_connect),
 	};
 
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));

@@ -170,65 +170,6 @@ static void ep_120_receive_counts_as_announced(void **state)
 
 /* ---- Connections ---- */
 
-static void ep_86_duplicating_a_connection(void **state)
-{
-	struct ct_ia *ia = *state;
-	struct ct_end a = { 0 }, p = { 0 }, copy = { 0 };
-	DAT_RETURN rc;
-
-	ct_end_open(&a, ia->ia, NULL);
-	ct_end_open(&p, ia->ia, NULL);
-	ct_end_open(&copy, ia->ia, NULL);
-	ct_end_connect(&a, &p);
-	rc = dat_ep_dup_connect(copy.ep, a.ep, CT_US, 0, NULL, DAT_QOS_BEST_EFFORT);
-	if (rc == DAT_SUCCESS)
-		harness_skip("the adapter duplicates connections");
-	expect_unsupported(rc);
-	/* EP-155 */
-	assert_int_equal(ct_ep_state(copy.ep), DAT_EP_STATE_UNCONNECTED);
-	assert_int_equal(ct_ep_state(a.ep), DAT_EP_STATE_CONNECTED);
-	ct_empty(copy.connect);
-}
-
-static bool has_common_service_points(struct ct_ia *ia)
-{
-	DAT_COMM comm = { .domain = ia->attr.ia_address_ptr->sa_family, .type = SOCK_STREAM };
-	DAT_EVD_HANDLE evd = ct_evd(ia->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG);
-	DAT_CSP_HANDLE csp;
-	DAT_RETURN rc = dat_csp_create(ia->ia, &comm, ia->attr.ia_address_ptr, evd, &csp);
-
-	if (rc == DAT_SUCCESS)
-		return true;
-	expect_unsupported(rc);
-	/* EVD-88: nothing is bound to it. */
-	expect_ok(dat_evd_free(evd));
-	return false;
-}
-
-static void csp_create_no_common_service_points(void **state)
-{
-	struct ct_ia *ia = *state;
-	DAT_CSP_PARAM param;
-
-	if (has_common_service_points(ia))
-		harness_skip("the adapter has common service points");
-	expect_handle(dat_csp_query(DAT_HANDLE_NULL, DAT_CSP_FIELD_ALL, &param), CSP);
-	expect_handle(dat_csp_free(DAT_HANDLE_NULL), CSP);
-}
-
-static void ep_89_no_common_connect(void **state)
-{
-	struct ct_ia *ia = *state;
-	struct ct_end end = { 0 };
-
-	if (has_common_service_points(ia))
-		harness_skip("the adapter has common service points");
-	ct_end_open(&end, ia->ia, NULL);
-	expect_unsupported(dat_ep_common_connect(end.ep, ia->attr.ia_address_ptr, CT_US, 0, NULL));
-	assert_int_equal(ct_ep_state(end.ep), DAT_EP_STATE_UNCONNECTED);
-	ct_empty(end.connect);
-}
-
 static void cr_23_no_hand_off(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -472,9 +413,6 @@ int main(void)
 		T(srq_20_posting_to_no_queue),
 		T(srq_44_no_watermarks),
 		T(ep_120_receive_counts_as_announced),
-		T(ep_86_duplicating_a_connection),
-		T(csp_create_no_common_service_points),
-		T(ep_89_no_common_connect),
 		T(cr_23_no_hand_off),
 		T(ha_13_no_required_multipath),
 		T(ha_12_requested_multipath_is_a_preference),
