@@ -9,6 +9,8 @@
 #ifndef DAT_DATS_H
 #define DAT_DATS_H
 
+#include <stdio.h>
+
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
 
@@ -75,6 +77,34 @@ int *dats_trace_levels(void) DATS_WEAK;
 
 /* Writes a trace record to the sink. The caller has tested the level. Keeps errno. */
 void dats_trace_write(int hook, int level, const char *msg) DATS_WEAK;
+
+/*
+ * The control channel. A process with an open IA listens on the abstract Unix address
+ * DATS_CONTROL_NAME of its process id. A client of the same user sends one line, a command's name
+ * and its arguments, and reads "ok" or "error: why" on a line, then the answer until the end.
+ */
+#define DATS_CONTROL_NAME "udapl.control.%ld"
+#define DATS_CONTROL_LINE 256
+
+/* A named command. It stays for the life of the process, and so must its memory and its code. */
+struct dats_command {
+	const char *name;
+	const char *usage; /* one line for "help" */
+	/*
+	 * Writes the answer; args is the line behind the name. 0 or a negative errno. Runs on the
+	 * control thread or on one that calls dats_control_run, without a lock of libdat2.
+	 */
+	int (*run)(void *arg, const char *args, FILE *out);
+	void *arg;
+	struct dats_command *next; /* libdat2's own */
+};
+
+/* Commands of one name run all, in the order they were added. 0, -EINVAL: no name or function. */
+int dats_control_add(struct dats_command *command) DATS_WEAK;
+
+/* Runs a line in this process. 0, -ENOENT: no such command, -EINVAL, or what the command answers.
+ */
+int dats_control_run(const char *line, FILE *out) DATS_WEAK;
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 #include "dat/handle.h"
 #include "dat/registry.h"
 #include "dat/strerror.h"
+#include "dat/control.h"
 #include "dat/trace.h"
 
 #include <pthread.h>
@@ -121,10 +122,12 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
 	rc = dat_registry_acquire(&wanted, &entry);
 	if (rc == DAT_SUCCESS) {
 		rc = open_entry(entry, ia_name, async_evd_min_qlen, async_evd_handle, &handle);
-		if (rc == DAT_SUCCESS)
+		if (rc == DAT_SUCCESS) {
 			*ia_handle = handle;
-		else
+			dat_control_start();
+		} else {
 			dat_registry_release(entry);
+		}
 	}
 	if (rc == DAT_SUCCESS)
 		dat_trace(DAT_TRC_NORMAL, "open %s: IA %lu", ia_name, (unsigned long)handle);

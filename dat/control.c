@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Questions and orders from outside the process, for the same user only: one line in, text out.
+ *
+ * The name is an abstract Unix address made of the process id, so nothing is left behind when the
+ * process ends. A thread sleeps in accept(); there is none before the first IA is open.
+ */
+#include "dat/control.h"
+#include "dat/trace.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/auxv.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define STACK_SIZE    (256 << 10)
+#define ANSWER_WAIT   2	   /* seconds that a client may let this thread wait */
+#define NO_ROOM_PAUSE 1000 /* milliseconds between attempts to accept without a descriptor */
+#define BACKLOG	      8
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct dats_command *commands;
+static int listener = -1;
+
+/* ---- Commands ---- */
+
+int dats_control_add(struct dats_command *command)
+{
+	struct dats_command **link;
+
+	if (!command->name || !*command->name || !command->run)
+		return -EINVAL;
+	command->next = NULL;
+	pthread_mutex_lock(&lock);
+	for (link = &commands; *link; link = &(*link)->next)
+		;
+	__atomic_store_n(link, command, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+/* Commands are only added, at the end: readers need no lock, and may add some themselves. */
+static struct dats_command *next_command(struct dats_command **link)
+{
+	return __atomic_load_n(link, __ATOMIC_ACQUIRE);
+}
+
+static void help(FILE *out)
+{
+	struct dats_command *command, *other;
+
+	for (command = next_command(&commands); command; command = next_command(&command->next)) {
+		for (other = commands; strcmp(other->name, command->name); other = other->next)
+			;
+		if (other == command) /* the first of that name */
+			fprintf(out, "%s\n", command->usage ? command->usage : command->name);
+	}
+}
+
+int dats_control_run(const char *line, FILE *out)
+{
+	size_t length = strcspn(line, " \t\r\n");
+	const char *args = line + length + strspn(line + length, " \t\r\n");
+	struct dats_command *command;
+	char name[DATS_CONTROL_LINE];
+	int rc = 0, known = 0;
+
+	if (length >= sizeof(name))
+		return -EINVAL;
+	memcpy(name, line, length);
+	name[length] = '\0';
+	if (!strcmp(name, "help")) {
+		help(out);
+		return 0;
+	}
+	for (command = next_command(&commands); command && !rc;
+	     command = next_command(&command->next))
+		if (!strcmp(command->name, name)) {
+			known = 1;
+			rc = command->run(command->arg, args, out);
+		}
+	return known ? rc : -ENOENT;
+}
+
+/* ---- The thread ---- */
+
+static void send_all(int fd, const char *text, size_t length)
+{
+	ssize_t n = 1;
+
+	while (length && n > 0) {
+		n = send(fd, text, length, MSG_NOSIGNAL);
+		if (n > 0) {
+			text += n;
+			length -= (size_t)n;
+		}
+	}
+}
+
+static void refuse(int fd, const char *reason)
+{
+	char text[128];
+	int n = snprintf(text, sizeof(text), "error: %s\n", reason);
+
+	send_all(fd, text, (size_t)n);
+}
+
+/* One line without its end; 0, or -1 if there is none in time or it is too long. */
+static int read_line(int fd, char *line, size_t size)
+{
+	size_t length = 0;
+	ssize_t n;
+
+	while (length < size - 1) {
+		n = recv(fd, line + length, size - 1 - length, 0);
+		if (n <= 0)
+			return -1;
+		length += (size_t)n;
+		line[length] = '\0';
+		if (strchr(line, '\n')) {
+			*strchr(line, '\n') = '\0';
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static void answer(int fd, const char *line)
+{
+	char *text = NULL, first[DATS_CONTROL_LINE + 64];
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	int rc;
+
+	if (!out) {
+		refuse(fd, "no memory");
+		return;
+	}
+	rc = dats_control_run(line, out);
+	if (fclose(out))
+		rc = -ENOMEM;
+	if (rc == -ENOENT)
+		snprintf(first, sizeof(first),
+			 "error: unknown command \"%s\"; \"help\" lists them\n", line);
+	else if (rc)
+		snprintf(first, sizeof(first), "error: %s\n", dat_errno_text(-rc));
+	else
+		snprintf(first, sizeof(first), "ok\n");
+	send_all(fd, first, strlen(first));
+	send_all(fd, text, length);
+	free(text);
+}
+
+static void serve(int fd)
+{
+	struct timeval wait = { .tv_sec = ANSWER_WAIT };
+	struct ucred peer = { .uid = (uid_t)-1 };
+	socklen_t size = sizeof(peer);
+	char line[DATS_CONTROL_LINE];
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.uid != geteuid())
+		refuse(fd, "the process belongs to another user");
+	else if (read_line(fd, line, sizeof(line)))
+		refuse(fd, "no line, or too long a one");
+	else
+		answer(fd, line);
+}
+
+static void *control_thread(void *arg)
+{
+	int from = (int)(intptr_t)arg, fd;
+
+	pthread_setname_np(pthread_self(), "udapl-control");
+	for (;;) {
+		fd = accept4(from, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0) {
+			serve(fd);
+			close(fd);
+		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			   errno == ENOMEM) {
+			poll(NULL, 0, NO_ROOM_PAUSE);
+		} else if (errno != EINTR && errno != ECONNABORTED) {
+			return NULL; /* somebody closed a descriptor that is not theirs */
+		}
+	}
+}
+
+/* ---- Start ---- */
+
+static int make_listener(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), n;
+	socklen_t size;
+
+	if (fd < 0)
+		return -1;
+	n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, DATS_CONTROL_NAME,
+		     (long)getpid());
+	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+	if (bind(fd, (struct sockaddr *)&addr, size) || listen(fd, BACKLOG)) {
+		n = errno;
+		close(fd);
+		errno = n;
+		return -1;
+	}
+	return fd;
+}
+
+/* All signals stay with the program's own threads. */
+static int make_thread(int fd)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int err;
+
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&thread, &attr, control_thread, (void *)(intptr_t)fd);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	return err;
+}
+
+static void start_locked(void)
+{
+	int fd = make_listener(), err = fd < 0 ? errno : make_thread(fd);
+
+	if (err && fd >= 0)
+		close(fd);
+	if (err)
+		dat_trace(DAT_TRC_ERROR, "no control socket: %s", dat_errno_text(err));
+	listener = err ? INT_MAX : fd;
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* The thread stays behind; the child gets one, and a name, of its own when it opens an IA. */
+static void in_child(void)
+{
+	if (listener >= 0 && listener != INT_MAX)
+		close(listener);
+	listener = -1;
+	pthread_mutex_unlock(&lock);
+}
+
+static int forbidden;
+
+static void read_environment(void)
+{
+	const char *wish = secure_getenv("DAT_CONTROL");
+
+	forbidden = getauxval(AT_SECURE) ||
+		    (wish && (!strcmp(wish, "0") || !strcasecmp(wish, "no") ||
+			      !strcasecmp(wish, "off") || !strcasecmp(wish, "false")));
+	if (!forbidden)
+		pthread_atfork(before_fork, after_fork, in_child);
+}
+
+void dat_control_start(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int saved = errno;
+
+	pthread_once(&once, read_environment);
+	pthread_mutex_lock(&lock);
+	if (listener < 0 && !forbidden)
+		start_locked();
+	pthread_mutex_unlock(&lock);
+	errno = saved;
+}

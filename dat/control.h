@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The control socket of the process; what others may do with it stands in dats.h. */
+#ifndef DAT_CONTROL_H
+#define DAT_CONTROL_H
+
+#include "dat/internal.h"
+
+/*
+ * Starts the thread that answers, unless it runs, DAT_CONTROL forbids it or the program is
+ * set-user-id. A failure is traced and has no other consequence (VND-13). Keeps errno.
+ */
+void dat_control_start(void);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The control channel of a process: who may ask, what is answered, and what it survives. */
+#include "test/unit/dat_util.h"
+
+#define DATS_WEAK
+#include "dat/dats.h"
+#include "tools/control.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+static struct fake provider;
+
+static int say(void *arg, const char *args, FILE *out)
+{
+	fprintf(out, "%s[%s]\n", (const char *)arg, args);
+	return strcmp(args, "fail") ? 0 : -EXDEV;
+}
+
+static struct dats_command first = { .name = "say", .usage = "say WORDS", .run = say, .arg = "a" };
+static struct dats_command second = { .name = "say", .run = say, .arg = "b" };
+
+/* A uDAPL program that waits for its end: the child's part. */
+static void be_program(int ready, int open)
+{
+	DAT_IA_HANDLE ia;
+
+	fake_init(&provider, "fake", 2, 0, DAT_TRUE);
+	dat_registry_add_provider(&provider.table, &provider.info);
+	dats_control_add(&first);
+	dats_control_add(&second);
+	if (open && util_open("fake", 2, 0, DAT_TRUE, &ia) != DAT_SUCCESS)
+		_exit(1);
+	if (write(ready, "x", 1) != 1)
+		_exit(1);
+	pause();
+	_exit(0);
+}
+
+static pid_t start(int open, const char *variable)
+{
+	int fds[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (!pid) {
+		if (variable)
+			setenv("DAT_CONTROL", variable, 1);
+		be_program(fds[1], open);
+	}
+	close(fds[1]);
+	assert_int_equal(read(fds[0], &byte, 1), 1);
+	close(fds[0]);
+	return pid;
+}
+
+static void stop(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static char *answer, why[256];
+
+static int ask(pid_t pid, const char *line)
+{
+	free(answer);
+	answer = NULL;
+	return control_ask(pid, line, &answer, why, sizeof(why));
+}
+
+static void commands_answer(void **state)
+{
+	pid_t pid = start(1, NULL);
+
+	(void)state;
+	assert_int_equal(ask(pid, "say  two words"), 0);
+	assert_string_equal(answer, "a[two words]\nb[two words]\n");
+	assert_int_equal(ask(pid, "say"), 0);
+	assert_string_equal(answer, "a[]\nb[]\n");
+	assert_int_equal(ask(pid, "help"), 0);
+	assert_int_equal(util_count(answer, "say WORDS\n"), 1);
+	stop(pid);
+}
+
+static void failures_are_told(void **state)
+{
+	char line[600];
+	pid_t pid = start(1, NULL);
+
+	(void)state;
+	assert_int_equal(ask(pid, "sing"), -EINVAL);
+	assert_non_null(strstr(why, "unknown command \"sing\""));
+	assert_int_equal(ask(pid, ""), -EINVAL);
+	assert_int_equal(ask(pid, "say fail"), -EINVAL);
+	assert_non_null(strstr(why, strerror(EXDEV)));
+	memset(line, 'x', sizeof(line));
+	line[sizeof(line) - 1] = '\0';
+	assert_int_equal(ask(pid, line), -EINVAL);
+	assert_int_equal(ask(pid, "say on"), 0);
+	stop(pid);
+	assert_int_equal(ask(pid, "say"), -ESRCH);
+	assert_non_null(strstr(why, "does not exist"));
+}
+
+static void nothing_before_the_first_open(void **state)
+{
+	pid_t pid = start(0, NULL);
+
+	(void)state;
+	assert_int_equal(ask(pid, "help"), -ECONNREFUSED);
+	assert_non_null(strstr(why, "opened no uDAPL interface adapter"));
+	stop(pid);
+}
+
+static void the_variable_forbids_it(void **state)
+{
+	pid_t pid = start(1, "no");
+
+	(void)state;
+	assert_int_equal(ask(pid, "help"), -ECONNREFUSED);
+	stop(pid);
+	pid = start(1, "yes");
+	assert_int_equal(ask(pid, "help"), 0);
+	stop(pid);
+}
+
+static int dial(pid_t pid)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, DATS_CONTROL_NAME,
+			 (long)pid);
+	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+
+	if (connect(fd, (struct sockaddr *)&addr, size)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void silent_and_hasty_clients_do_no_harm(void **state)
+{
+	pid_t pid = start(1, NULL);
+	int silent = dial(pid), hasty = dial(pid), endless = dial(pid);
+	char text[1024];
+
+	(void)state;
+	assert_true(silent >= 0 && hasty >= 0 && endless >= 0);
+	assert_int_equal(send(hasty, "say x\n", 6, 0), 6);
+	close(hasty);
+	memset(text, 'x', sizeof(text));
+	assert_true(send(endless, text, sizeof(text), MSG_NOSIGNAL) > 0);
+	assert_int_equal(ask(pid, "say still"), 0);
+	assert_string_equal(answer, "a[still]\nb[still]\n");
+	close(silent);
+	close(endless);
+	stop(pid);
+}
+
+/* In the skin of another user: what it got as an answer, by the raw protocol and by the tool's. */
+static int as_nobody(void *arg)
+{
+	pid_t pid = *(pid_t *)arg;
+	char text[256] = "";
+	int fd;
+
+	if (setresuid(NOBODY, NOBODY, NOBODY))
+		return 1;
+	fd = dial(pid);
+	if (fd < 0 || send(fd, "help\n", 5, MSG_NOSIGNAL) < 0)
+		return 2;
+	if (recv(fd, text, sizeof(text) - 1, MSG_WAITALL) < 0)
+		return 3;
+	printf("%s", text);
+	printf("%d %s\n", ask(pid, "help"), why);
+	return 0;
+}
+
+static void another_user_is_refused(void **state)
+{
+	struct outcome o;
+	char expected[256];
+	pid_t pid;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("taking another user's skin takes root\n");
+		skip();
+	}
+	pid = start(1, NULL);
+	util_child(as_nobody, &pid, &o);
+	snprintf(expected, sizeof(expected),
+		 "error: the process belongs to another user\n"
+		 "-1 process %d belongs to another user (0)\n",
+		 pid);
+	assert_int_equal(o.code, 0);
+	assert_string_equal(o.out, expected);
+	assert_int_equal(ask(pid, "help"), 0);
+	stop(pid);
+}
+
+/* Opens, forks, and lets the child open too. */
+static int fork_and_open(void *arg)
+{
+	DAT_IA_HANDLE ia;
+	int status;
+	pid_t child;
+
+	(void)arg;
+	fake_init(&provider, "fake", 2, 0, DAT_TRUE);
+	dat_registry_add_provider(&provider.table, &provider.info);
+	EXPECT_RC(util_open("fake", 2, 0, DAT_TRUE, &ia), DAT_SUCCESS);
+	child = fork();
+	if (!child) {
+		if (ask(getpid(), "help") != -ECONNREFUSED || ask(getppid(), "help"))
+			_exit(1);
+		if (util_open("fake", 2, 0, DAT_TRUE, &ia) != DAT_SUCCESS)
+			_exit(2);
+		_exit(ask(getpid(), "help") ? 3 : 0);
+	}
+	EXPECT(waitpid(child, &status, 0) == child);
+	EXPECT(status == 0);
+	EXPECT(ask(getpid(), "help") == 0);
+	return 0;
+}
+
+static void a_forked_child_has_its_own(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	util_child(fork_and_open, NULL, &o);
+	assert_int_equal(o.code, 0);
+}
+
+static void process_ids(void **state)
+{
+	(void)state;
+	assert_int_equal(control_pid("12"), 12);
+	assert_int_equal(control_pid("0"), -1);
+	assert_int_equal(control_pid("-1"), -1);
+	assert_int_equal(control_pid("12x"), -1);
+	assert_int_equal(control_pid(""), -1);
+	assert_int_equal(control_pid("99999999999999999999"), -1);
+}
+
+static int clean_up(void **state)
+{
+	free(answer);
+	return util_cleanup(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(commands_answer),
+		cmocka_unit_test(failures_are_told),
+		cmocka_unit_test(nothing_before_the_first_open),
+		cmocka_unit_test(the_variable_forbids_it),
+		cmocka_unit_test(silent_and_hasty_clients_do_no_harm),
+		cmocka_unit_test(another_user_is_refused),
+		cmocka_unit_test(a_forked_child_has_its_own),
+		cmocka_unit_test(process_ids),
+	};
+
+	util_conf("");
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, clean_up);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tools/control.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "dat/dats.h"
+
+#define WAIT_SECONDS 10
+
+pid_t control_pid(const char *text)
+{
+	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	return errno || end == text || *end || pid <= 0 || pid != (pid_t)pid ? -1 : (pid_t)pid;
+}
+
+/* Why nobody answers at the name of a process. */
+static int explain(pid_t pid, int err, char *why, size_t size)
+{
+	if (kill(pid, 0) && errno == ESRCH) {
+		snprintf(why, size, "process %ld does not exist", (long)pid);
+		return -ESRCH;
+	}
+	if (err == ECONNREFUSED) {
+		snprintf(
+			why, size,
+			"process %ld does not answer: it has opened no uDAPL interface adapter, or "
+			"DAT_CONTROL forbids it, or it is in another network namespace",
+			(long)pid);
+		return -err;
+	}
+	snprintf(why, size, "process %ld: %s", (long)pid, strerror(err));
+	return -err;
+}
+
+/* Whether the one behind the name is the process it names, and ours. */
+static int check_peer(int fd, pid_t pid, char *why, size_t size)
+{
+	struct ucred peer = { 0 };
+	socklen_t length = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+		return explain(pid, errno, why, size);
+	if (peer.pid != pid) {
+		snprintf(why, size, "process %ld does not answer: process %ld holds its address",
+			 (long)pid, (long)peer.pid);
+		return -EPERM;
+	}
+	if (peer.uid != geteuid()) {
+		snprintf(why, size, "process %ld belongs to another user (%ld)", (long)pid,
+			 (long)peer.uid);
+		return -EPERM;
+	}
+	return 0;
+}
+
+static int dial(pid_t pid, char *why, size_t size)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct timeval wait = { .tv_sec = WAIT_SECONDS };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
+	socklen_t length;
+
+	if (fd < 0)
+		return explain(pid, errno, why, size);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	length = (socklen_t)snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
+				     DATS_CONTROL_NAME, (long)pid);
+	length += (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1;
+	if (connect(fd, (struct sockaddr *)&addr, length))
+		err = explain(pid, errno, why, size);
+	else
+		err = check_peer(fd, pid, why, size);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Everything until the end; NULL with errno. */
+static char *read_answer(int fd)
+{
+	char *text = NULL, *more;
+	size_t length = 0, room = 0;
+	ssize_t n = 1;
+
+	while (n > 0) {
+		if (room - length < 2) {
+			room = room ? 2 * room : 4096;
+			more = realloc(text, room);
+			if (!more)
+				break;
+			text = more;
+		}
+		n = recv(fd, text + length, room - length - 1, 0);
+		length += n > 0 ? (size_t)n : 0;
+	}
+	if (n) {
+		free(text);
+		return NULL;
+	}
+	text[length] = '\0';
+	return text;
+}
+
+/* Takes the first line off. */
+static int judge(pid_t pid, char *text, char **answer, char *why, size_t size)
+{
+	char *end = strchr(text, '\n');
+
+	if (!end) {
+		snprintf(why, size, "process %ld ended the connection", (long)pid);
+		return -ECONNRESET;
+	}
+	*end = '\0';
+	if (strcmp(text, "ok")) {
+		snprintf(why, size, "process %ld: %s", (long)pid, text);
+		return -EINVAL;
+	}
+	*answer = strdup(end + 1);
+	return *answer ? 0 : -ENOMEM;
+}
+
+int control_ask(pid_t pid, const char *line, char **answer, char *why, size_t size)
+{
+	char text[DATS_CONTROL_LINE], *reply;
+	int fd, err, n;
+
+	*why = '\0';
+	n = snprintf(text, sizeof(text), "%s\n", line);
+	if (n < 0 || (size_t)n >= sizeof(text)) {
+		snprintf(why, size, "too long an order");
+		return -EINVAL;
+	}
+	fd = dial(pid, why, size);
+	if (fd < 0)
+		return fd;
+	if (send(fd, text, (size_t)n, MSG_NOSIGNAL) != n || !(reply = read_answer(fd))) {
+		err = errno == EAGAIN ? ETIMEDOUT : errno;
+		snprintf(why, size, "process %ld: %s", (long)pid, strerror(err));
+		close(fd);
+		return -err;
+	}
+	close(fd);
+	err = judge(pid, reply, answer, why, size);
+	free(reply);
+	return err;
+}
