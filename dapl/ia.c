@@ -311,6 +311,9 @@ static void close_one(struct dapl_object *obj, enum dapl_type type)
 	case DAPL_TYPE_PSP:
 		dapl_psp_destroy((struct dapl_psp *)obj);
 		break;
+	case DAPL_TYPE_CSP:
+		dapl_csp_destroy((struct dapl_csp *)obj);
+		break;
 	case DAPL_TYPE_CR:
 		dapl_cr_discard(obj);
 		break;
@@ -349,9 +352,9 @@ static struct dapl_object *first_of(struct dapl_ia *ia, enum dapl_type type)
 /* Whoever refers to others goes before them (IA-86). */
 static void close_all(struct dapl_ia *ia)
 {
-	static const enum dapl_type order[] = { DAPL_TYPE_RSP, DAPL_TYPE_PSP, DAPL_TYPE_CR,
-						DAPL_TYPE_EP,  DAPL_TYPE_LMR, DAPL_TYPE_PZ,
-						DAPL_TYPE_EVD, DAPL_TYPE_CNO };
+	static const enum dapl_type order[] = { DAPL_TYPE_RSP, DAPL_TYPE_PSP, DAPL_TYPE_CSP,
+						DAPL_TYPE_CR,  DAPL_TYPE_EP,  DAPL_TYPE_LMR,
+						DAPL_TYPE_PZ,  DAPL_TYPE_EVD, DAPL_TYPE_CNO };
 	struct dapl_object *obj;
 	size_t i;
 

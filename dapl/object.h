@@ -40,6 +40,7 @@ enum dapl_type {
 	DAPL_TYPE_EP,
 	DAPL_TYPE_PSP,
 	DAPL_TYPE_RSP,
+	DAPL_TYPE_CSP,
 	DAPL_TYPE_CR,
 	DAPL_TYPE_POISON = 0x0dead0ad,
 };

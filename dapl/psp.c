@@ -95,18 +95,11 @@ void dapl_sp_unmake_ep(struct dapl_ep *ep)
 		dapl_ep_delete(ep);
 }
 
-/* ---- PSP ---- */
-
-static int psp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
+int dapl_sp_hand_over(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req,
+		      struct dapl_ep *ep)
 {
-	struct dapl_psp *psp = dapl_container(sp, struct dapl_psp, sp);
-	struct dapl_ia *ia = sp->obj.ia;
-	struct dapl_ep *ep = NULL;
-	struct dapl_cr *cr;
+	struct dapl_cr *cr = dapl_cr_new(sp->obj.ia, conn, req);
 
-	if (psp->flags == DAT_PSP_PROVIDER_FLAG && !(ep = dapl_sp_make_ep(ia)))
-		return -ENOMEM;
-	cr = dapl_cr_new(ia, conn, req);
 	if (!cr)
 		goto free_ep;
 	if (ep)
@@ -120,6 +113,18 @@ free_ep:
 	if (ep)
 		dapl_sp_unmake_ep(ep);
 	return -ENOBUFS;
+}
+
+/* ---- PSP ---- */
+
+static int psp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
+{
+	struct dapl_psp *psp = dapl_container(sp, struct dapl_psp, sp);
+	struct dapl_ep *ep = NULL;
+
+	if (psp->flags == DAT_PSP_PROVIDER_FLAG && !(ep = dapl_sp_make_ep(sp->obj.ia)))
+		return -ENOMEM;
+	return dapl_sp_hand_over(sp, conn, req, ep);
 }
 
 static DAT_RETURN psp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct dapl_evd *evd,

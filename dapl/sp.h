@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Service points: what public and reserved ones have in common is struct dapl_sp. */
+/* Service points: what public, reserved and common ones share is struct dapl_sp. */
 #ifndef DAPL_SP_H
 #define DAPL_SP_H
 
@@ -24,6 +24,12 @@ struct dapl_psp {
 	DAT_PSP_FLAGS flags;
 };
 
+struct dapl_csp {
+	struct dapl_sp sp;
+	DAT_COMM comm;
+	struct sockaddr_storage addr; /* as given; port 0 until told (CSP-3), under obj.ia->lock */
+};
+
 struct dapl_rsp {
 	struct dapl_sp sp;
 	struct dapl_ep *ep; /* NULL: the provider makes one (RSP-3) */
@@ -35,7 +41,7 @@ struct dapl_rsp {
 /* The tp_upcalls.conn_request of the core. */
 int dapl_sp_request(void *listener_owner, struct tp_conn *conn, const struct tp_conn_request *req);
 
-/* psp.c and rsp.c share: starts listening; conn_qual 0 asks for any qualifier. */
+/* Starts listening; conn_qual 0 asks for any qualifier. */
 DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_evd *evd,
 			  DAT_CONN_QUAL conn_qual);
 void dapl_sp_unlisten(struct dapl_sp *sp);
@@ -43,6 +49,13 @@ void dapl_sp_unlisten(struct dapl_sp *sp);
 DAT_CONN_QUAL dapl_sp_qual(struct dapl_sp *sp);
 /* PSP-9: can the transport listen on it? */
 bool dapl_sp_qual_ok(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
+
+/*
+ * A request becomes a CR that is announced at once, with an EP made for it or NULL. As
+ * tp_upcalls.conn_request.
+ */
+int dapl_sp_hand_over(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req,
+		      struct dapl_ep *ep);
 
 /* An EP in T for a request whose service point leaves that to the provider (PSP-7); NULL: no
  * memory. */
@@ -54,6 +67,7 @@ void dapl_sp_unmake_ep(struct dapl_ep *ep);
 /* Abrupt close. */
 void dapl_psp_destroy(struct dapl_psp *psp);
 void dapl_rsp_destroy(struct dapl_rsp *rsp);
+void dapl_csp_destroy(struct dapl_csp *csp);
 
 DAT_RETURN dapl_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL conn_qual, DAT_EVD_HANDLE evd,
 			   DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp);
@@ -66,5 +80,10 @@ DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL conn_qual, DAT_EP_HAN
 			   DAT_EVD_HANDLE evd, DAT_RSP_HANDLE *rsp);
 DAT_RETURN dapl_rsp_query(DAT_RSP_HANDLE rsp, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param);
 DAT_RETURN dapl_rsp_free(DAT_RSP_HANDLE rsp);
+
+DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
+			   DAT_EVD_HANDLE evd, DAT_CSP_HANDLE *csp);
+DAT_RETURN dapl_csp_query(DAT_CSP_HANDLE csp, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param);
+DAT_RETURN dapl_csp_free(DAT_CSP_HANDLE csp);
 
 #endif

@@ -165,31 +165,6 @@ DAT_RETURN dapl_srq_set_lw(DAT_SRQ_HANDLE srq, DAT_COUNT low_watermark)
 	return DAPL_BAD_HANDLE(SRQ);
 }
 
-/* The table of CSP-7 */
-DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
-			   DAT_EVD_HANDLE evd, DAT_CSP_HANDLE *csp)
-{
-	(void)comm;
-	(void)address;
-	(void)evd;
-	(void)csp;
-	return no_model_on_ia(ia);
-}
-
-DAT_RETURN dapl_csp_query(DAT_CSP_HANDLE csp, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param)
-{
-	(void)csp;
-	(void)mask;
-	(void)param;
-	return DAPL_BAD_HANDLE(CSP);
-}
-
-DAT_RETURN dapl_csp_free(DAT_CSP_HANDLE csp)
-{
-	(void)csp;
-	return DAPL_BAD_HANDLE(CSP);
-}
-
 /* HA-6 */
 DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer)
 {

@@ -180,21 +180,6 @@ static void ep_86_arguments(void **state)
 
 /* ---- dat_ep_common_connect --------------------------------------------- */
 
-/* The IA's address with a port. */
-static struct sockaddr_storage service(const struct cu_rig *rig, DAT_CONN_QUAL port)
-{
-	struct sockaddr_storage addr = { 0 };
-
-	if (rig->attr.ia_address_ptr->sa_family == AF_INET6) {
-		memcpy(&addr, rig->attr.ia_address_ptr, sizeof(struct sockaddr_in6));
-		((struct sockaddr_in6 *)&addr)->sin6_port = htons((uint16_t)port);
-	} else {
-		memcpy(&addr, rig->attr.ia_address_ptr, sizeof(struct sockaddr_in));
-		((struct sockaddr_in *)&addr)->sin_port = htons((uint16_t)port);
-	}
-	return addr;
-}
-
 static DAT_RETURN common_connect(struct ct_end *end, struct sockaddr_storage *to)
 {
 	return dat_ep_common_connect(end->ep, (DAT_IA_ADDRESS_PTR)to, CT_US, 0, NULL);
@@ -203,7 +188,7 @@ static DAT_RETURN common_connect(struct ct_end *end, struct sockaddr_storage *to
 static void ep_87_by_address_and_port(void **state)
 {
 	struct cu_rig *rig = *state;
-	struct sockaddr_storage to = service(rig, rig->qual);
+	struct sockaddr_storage to = cu_service(rig, rig->qual);
 	uint8_t data[4] = "abc", answer[3] = "ok";
 	DAT_CR_PARAM request;
 	DAT_CR_HANDLE cr;
@@ -228,7 +213,7 @@ static void ep_87_by_address_and_port(void **state)
 static void ep_84_model_connected_by_address_and_port(void **state)
 {
 	struct cu_rig *rig = *state;
-	struct sockaddr_storage to = service(rig, rig->qual);
+	struct sockaddr_storage to = cu_service(rig, rig->qual);
 	struct ct_end copy = { 0 }, first, second;
 
 	ct_end_open(&copy, rig->ia, NULL);
@@ -243,14 +228,14 @@ static void ep_84_model_connected_by_address_and_port(void **state)
 static void ep_87_outcomes_of_connect(void **state)
 {
 	struct cu_rig *rig = *state;
-	struct sockaddr_storage to = service(rig, cu_free_qual(rig));
+	struct sockaddr_storage to = cu_service(rig, cu_free_qual(rig));
 	DAT_EVENT event;
 
 	expect_ok(common_connect(&rig->a, &to));
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED, NULL);
 	STATE(rig->a.ep, DISCONNECTED);
 	expect_ok(dat_ep_reset(rig->a.ep));
-	to = service(rig, rig->qual);
+	to = cu_service(rig, rig->qual);
 	expect_ok(common_connect(&rig->a, &to));
 	expect_ok(dat_cr_reject(cu_take_cr(rig->cr), 0, NULL));
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED, NULL);
@@ -264,7 +249,7 @@ static void ep_87_outcomes_of_connect(void **state)
 static void ep_89_communicators(void **state)
 {
 	struct cu_rig *rig = *state;
-	struct sockaddr_storage to = service(rig, rig->qual);
+	struct sockaddr_storage to = cu_service(rig, rig->qual);
 	int family = rig->attr.ia_address_ptr->sa_family;
 	const DAT_COMM bad[] = {
 		{ .domain = family == AF_INET ? AF_INET6 : AF_INET, .type = SOCK_STREAM },
@@ -296,7 +281,7 @@ static void ep_89_arguments(void **state)
 {
 	struct cu_rig *rig = *state;
 	DAT_COUNT max = rig->prov.max_private_data_size;
-	struct sockaddr_storage storage = service(rig, rig->qual), bad = storage;
+	struct sockaddr_storage storage = cu_service(rig, rig->qual), bad = storage;
 	DAT_IA_ADDRESS_PTR to = (DAT_IA_ADDRESS_PTR)&storage;
 	DAT_EP_HANDLE ep = rig->a.ep;
 	DAT_EP_PARAM param;
@@ -311,7 +296,7 @@ static void ep_89_arguments(void **state)
 	expect_arg(dat_ep_common_connect(ep, to, CT_US, 1, NULL), 5);
 	bad.ss_family = AF_UNSPEC;
 	expect_type(common_connect(&rig->a, &bad), DAT_INVALID_ADDRESS);
-	bad = service(rig, 0);
+	bad = cu_service(rig, 0);
 	expect_type(common_connect(&rig->a, &bad), DAT_INVALID_ADDRESS);
 	STATE(ep, UNCONNECTED);
 	cu_query(ep, &param);

@@ -271,6 +271,20 @@ DAT_CONN_QUAL cu_free_qual(struct cu_rig *rig)
 	return qual;
 }
 
+struct sockaddr_storage cu_service(const struct cu_rig *rig, DAT_CONN_QUAL port)
+{
+	struct sockaddr_storage addr = { 0 };
+
+	if (rig->attr.ia_address_ptr->sa_family == AF_INET6) {
+		memcpy(&addr, rig->attr.ia_address_ptr, sizeof(struct sockaddr_in6));
+		((struct sockaddr_in6 *)&addr)->sin6_port = htons((uint16_t)port);
+	} else {
+		memcpy(&addr, rig->attr.ia_address_ptr, sizeof(struct sockaddr_in));
+		((struct sockaddr_in *)&addr)->sin_port = htons((uint16_t)port);
+	}
+	return addr;
+}
+
 DAT_RETURN cu_connect(struct ct_end *end, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout)
 {
 	DAT_IA_ATTR attr;

@@ -8,6 +8,8 @@
 
 #include "harness.h"
 
+#include <netinet/in.h>
+
 #define CU_QUIET 500		    /* silence that EV-T2 asks for, milliseconds */
 #define CU_BIG	 (64 * 1024 * 1024) /* more than any transport buffers by itself */
 
@@ -53,6 +55,8 @@ struct ct_mem *cu_extra_mem(struct cu_rig *rig, DAT_PZ_HANDLE pz, size_t len,
 
 /* A connection qualifier on which nobody listens. */
 DAT_CONN_QUAL cu_free_qual(struct cu_rig *rig);
+/* The IA's address with a port, for common service points. */
+struct sockaddr_storage cu_service(const struct cu_rig *rig, DAT_CONN_QUAL port);
 DAT_RETURN cu_connect(struct ct_end *end, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
 /* Takes the next connection request from an EVD. */
 DAT_CR_HANDLE cu_take_cr(DAT_EVD_HANDLE cr);

@@ -316,13 +316,9 @@ static void ep_129_67_connect(void **state)
 
 static void row_common_connect(struct cell *c)
 {
-	struct sockaddr_storage to = { 0 };
+	struct sockaddr_storage to = cu_service(c->rig, c->rig->qual);
 	DAT_RETURN rc;
 
-	memcpy(&to, c->rig->attr.ia_address_ptr,
-	       c->rig->attr.ia_address_ptr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-								  : sizeof(struct sockaddr_in));
-	((struct sockaddr_in *)&to)->sin_port = htons((uint16_t)c->rig->qual);
 	rc = dat_ep_common_connect(c->me->ep, (DAT_IA_ADDRESS_PTR)&to, DAT_TIMEOUT_INFINITE, 0,
 				   NULL);
 	if (in(c, DAT_EP_STATE_UNCONNECTED))
