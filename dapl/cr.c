@@ -234,3 +234,57 @@ DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		delete_with_ep(cr);
 	return rc;
 }
+
+/* ---- Hand-off ---- */
+
+/* The same IA may have the service point: then the transport need not be able to do anything. */
+static int hand_off_here(struct dapl_cr *cr, DAT_CONN_QUAL qual)
+{
+	const struct tp_conn_request req = {
+		.private_data = cr->private_data,
+		.private_data_len = cr->private_data_size,
+		.truncated = cr->truncated,
+	};
+	struct dapl_sp *sp = dapl_sp_find(cr->obj.ia, qual);
+	int err;
+
+	if (!sp)
+		return -EOPNOTSUPP; /* nobody knows of others */
+	err = sp->arrive(sp, cr->conn, &req);
+	dapl_object_leave(&sp->obj);
+	return err;
+}
+
+/* On failure the CR is as before; on success its connection is another's (CR-20). */
+static DAT_RETURN hand_off(struct dapl_cr *cr, DAT_CONN_QUAL qual)
+{
+	int err;
+
+	if (!dapl_sp_qual_ok(cr->obj.ia, qual))
+		return DAPL_BAD_ARG(2);
+	if (!dapl_object_retire(&cr->obj, DAPL_TYPE_CR))
+		return DAPL_BAD_HANDLE(CR);
+	err = cm_of(cr)->handoff(cr->conn, qual);
+	if (err == -EOPNOTSUPP)
+		err = hand_off_here(cr, qual);
+	if (!err)
+		return DAT_SUCCESS;
+	atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
+	if (err == -ECONNREFUSED || err == -EINVAL)
+		return DAPL_BAD_ARG(2); /* CR-21 */
+	return dapl_status(err, DAT_RESOURCE_DEVICE);
+}
+
+DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL qual)
+{
+	struct dapl_cr *cr = cr_get(cr_handle);
+	DAT_RETURN rc;
+
+	if (!cr || !dapl_object_enter(&cr->obj, DAPL_TYPE_CR))
+		return DAPL_BAD_HANDLE(CR);
+	rc = hand_off(cr, qual);
+	dapl_object_leave(&cr->obj);
+	if (!rc)
+		delete_with_ep(cr); /* CR-22 */
+	return rc;
+}

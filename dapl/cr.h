@@ -33,5 +33,6 @@ DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT private_
 			  const DAT_PVOID private_data);
 DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT private_data_size,
 			  const DAT_PVOID private_data);
+DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL qual);
 
 #endif

@@ -157,6 +157,7 @@ DAT_RETURN dapl_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK mask, DA
 static void csp_delete(struct dapl_csp *csp)
 {
 	dapl_sp_unlisten(&csp->sp);
+	dapl_object_wait_left(&csp->sp.obj);
 	dapl_ia_remove(&csp->sp.obj, DAPL_TYPE_CSP);
 	dapl_object_release(&csp->sp.obj);
 }

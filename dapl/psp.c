@@ -34,6 +34,7 @@ DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_ev
 		pthread_mutex_lock(&ia->lock);
 		if (!sp->conn_qual)
 			sp->conn_qual = sp->listener->conn_qual;
+		sp->listening = sp->listener; /* an RSP may be done with it already */
 		pthread_mutex_unlock(&ia->lock);
 		return DAT_SUCCESS;
 	}
@@ -63,11 +64,33 @@ void dapl_sp_unlisten(struct dapl_sp *sp)
 	pthread_mutex_lock(&ia->lock); /* the program and the loop may both want to stop an RSP */
 	listener = sp->listener;
 	sp->listener = NULL;
+	sp->listening = false;
 	pthread_mutex_unlock(&ia->lock);
 	if (!listener)
 		return;
 	ia->dev->transport->cm->unlisten(listener);
 	dapl_object_unuse(&sp->evd->obj);
+}
+
+static bool listens_on(struct dapl_object *obj, enum dapl_type type, DAT_CONN_QUAL conn_qual)
+{
+	const struct dapl_sp *sp = dapl_container(obj, struct dapl_sp, obj);
+
+	if (type != DAPL_TYPE_PSP && type != DAPL_TYPE_RSP && type != DAPL_TYPE_CSP)
+		return false;
+	return sp->listening && sp->conn_qual == conn_qual && dapl_object_enter(obj, type);
+}
+
+struct dapl_sp *dapl_sp_find(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual)
+{
+	struct dapl_object *obj;
+
+	pthread_mutex_lock(&ia->lock);
+	for (obj = ia->objects; obj; obj = obj->next)
+		if (listens_on(obj, atomic_load(&obj->type), conn_qual))
+			break;
+	pthread_mutex_unlock(&ia->lock);
+	return obj ? dapl_container(obj, struct dapl_sp, obj) : NULL;
 }
 
 struct dapl_ep *dapl_sp_make_ep(struct dapl_ia *ia)
@@ -241,6 +264,7 @@ DAT_RETURN dapl_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK mask, DA
 static void psp_delete(struct dapl_psp *psp)
 {
 	dapl_sp_unlisten(&psp->sp);
+	dapl_object_wait_left(&psp->sp.obj); /* a request may be handed off to it */
 	dapl_ia_remove(&psp->sp.obj, DAPL_TYPE_PSP);
 	dapl_object_release(&psp->sp.obj);
 }

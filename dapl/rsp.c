@@ -174,6 +174,7 @@ static void rsp_delete(struct dapl_rsp *rsp)
 	bool waiting;
 
 	dapl_sp_unlisten(&rsp->sp);
+	dapl_object_wait_left(&rsp->sp.obj);
 	dapl_loop_cancel(ia->loop, &rsp->task);
 	cr = take_cr(rsp);
 	pthread_mutex_lock(&ia->lock);

@@ -13,6 +13,7 @@ struct dapl_ep;
 struct dapl_sp {
 	struct dapl_object obj;
 	struct tp_listener *listener; /* NULL: not listening any more */
+	bool listening;		      /* as others may know it; under obj.ia->lock */
 	struct dapl_evd *evd;
 	DAT_CONN_QUAL conn_qual; /* 0: the transport's choice, not told yet; under obj.ia->lock */
 	/* A request arrived, by the rules of tp_upcalls.conn_request. */
@@ -47,6 +48,8 @@ DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_ev
 void dapl_sp_unlisten(struct dapl_sp *sp);
 /* What it listens on, or did. */
 DAT_CONN_QUAL dapl_sp_qual(struct dapl_sp *sp);
+/* The service point of an IA that listens on conn_qual, entered (dapl_object_enter); NULL: none. */
+struct dapl_sp *dapl_sp_find(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
 /* PSP-9: can the transport listen on it? */
 bool dapl_sp_qual_ok(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/unsupported.h"
 
-#include "dapl/cr.h"
+#include "dapl/ep.h"
 #include "dapl/ia.h"
 #include "dapl/status.h"
 
@@ -13,13 +13,6 @@ static DAT_RETURN no_model_on_ep(DAT_EP_HANDLE ep)
 static DAT_RETURN no_model_on_ia(DAT_IA_HANDLE ia)
 {
 	return dapl_ia_get(ia) ? DAPL_NO_MODEL : DAPL_BAD_HANDLE(IA);
-}
-
-/* CR-23 */
-DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL handoff)
-{
-	(void)handoff;
-	return dapl_object_self(cr, DAPL_TYPE_CR) ? DAPL_NO_MODEL : DAPL_BAD_HANDLE(CR);
 }
 
 /* EP-54, SRQ-2 */

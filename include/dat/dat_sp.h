@@ -441,7 +441,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cr_reject(IN DAT_CR_HANDLE cr_handle,
  * Pass a connection request on to another service point of the same adapter.
  *
  * It arrives there as if it came from the network, with its private data and identity; this
- * request is gone, and its endpoint is treated as by dat_cr_reject (CR-20..CR-23).
+ * request is gone, and its endpoint is treated as by dat_cr_reject (CR-20..CR-23). Every provider
+ * reaches the service points of the same open adapter; the software provider also those of other
+ * processes of the same user.
  *
  * @param cr_handle a connection request; not valid after success.
  * @param handoff qualifier of the other service point, in host byte order; not 0.
@@ -456,8 +458,10 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cr_reject(IN DAT_CR_HANDLE cr_handle,
  * @retval DAT_INVALID_HANDLE DAT_INVALID_HANDLE_CR: cr_handle is not a live connection request.
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG2: nobody listens there, where the provider can
  *        tell, or the qualifier is unusable; the request stays.
- * @retval DAT_NOT_IMPLEMENTED the provider cannot do it; so says DAT_MODEL_NOT_SUPPORTED; the
- *        request stays.
+ * @retval DAT_MODEL_NOT_SUPPORTED the provider cannot reach that service point, if there is one; so
+ *        says DAT_NOT_IMPLEMENTED; the request stays.
+ * @retval DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY or DAT_RESOURCE_DEVICE is short, or the
+ *        other dispatcher is full; the request stays.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cr_handoff(IN DAT_CR_HANDLE cr_handle, IN DAT_CONN_QUAL handoff);
 

@@ -280,39 +280,6 @@ static void cr_19_reject_arguments(void **state)
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED, NULL);
 }
 
-/* ---- Hand-off ---------------------------------------------------------- */
-
-static void cr_20_to_23_handoff(void **state)
-{
-	struct cu_rig *rig = *state;
-	DAT_CR_HANDLE cr = request_with_data(rig), second;
-	DAT_EVD_HANDLE evd = ct_evd(rig->ia, 8, NULL, DAT_EVD_CR_FLAG);
-	DAT_CR_PARAM param;
-	DAT_PSP_HANDLE psp;
-	DAT_CONN_QUAL qual;
-	DAT_RETURN rc;
-
-	expect_ok(dat_psp_create_any(rig->ia, &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp));
-	expect_handle(dat_cr_handoff(NULL, qual), CR);
-	rc = dat_cr_handoff(cr, qual);
-	if (cu_unsupported(rc)) {
-		/* CR-23: the request is unchanged. */
-		expect_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
-		expect_ok(dat_cr_accept(cr, rig->p.ep, 0, NULL));
-		established(rig);
-		return;
-	}
-	expect_ok(rc);
-	expect_handle(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), CR);
-	second = cu_take_cr(evd);
-	expect_arg(dat_cr_handoff(second, 0), 2);
-	expect_ok(dat_cr_query(second, DAT_CR_FIELD_ALL, &param));
-	assert_int_equal(param.private_data_size, sizeof(data));
-	assert_memory_equal(param.private_data, data, sizeof(data));
-	expect_ok(dat_cr_accept(second, rig->p.ep, 0, NULL));
-	established(rig);
-}
-
 #define T(f) cmocka_unit_test_setup_teardown(f, cu_setup_ends, cu_teardown)
 
 int main(void)
@@ -332,7 +299,6 @@ int main(void)
 		T(cr_14_private_data_may_be_the_requests_own),
 		T(cr_16_failing_accept_changes_nothing),
 		T(cr_19_reject_arguments),
-		T(cr_20_to_23_handoff),
 	};
 
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));

@@ -170,35 +170,6 @@ static void ep_120_receive_counts_as_announced(void **state)
 
 /* ---- Connections ---- */
 
-static void cr_23_no_hand_off(void **state)
-{
-	struct ct_ia *ia = *state;
-	DAT_EVD_HANDLE evd = ct_evd(ia->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG);
-	struct ct_end a = { 0 }, p = { 0 };
-	DAT_CONN_QUAL from, to;
-	DAT_PSP_HANDLE psp;
-	DAT_CR_HANDLE cr;
-	DAT_EVENT event;
-	DAT_RETURN rc;
-
-	ct_end_open(&a, ia->ia, NULL);
-	ct_end_open(&p, ia->ia, NULL);
-	expect_ok(dat_psp_create_any(ia->ia, &from, evd, DAT_PSP_CONSUMER_FLAG, &psp));
-	expect_ok(dat_psp_create_any(ia->ia, &to, evd, DAT_PSP_CONSUMER_FLAG, &psp));
-	expect_ok(dat_ep_connect(a.ep, ia->attr.ia_address_ptr, from, CT_US, 0, NULL,
-				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-	ct_next(evd, DAT_CONNECTION_REQUEST_EVENT, &event);
-	cr = event.event_data.cr_arrival_event_data.cr_handle;
-	rc = dat_cr_handoff(cr, to);
-	if (rc == DAT_SUCCESS)
-		harness_skip("the adapter hands requests off");
-	expect_unsupported(rc);
-	/* The request is as it was. */
-	ct_empty(evd);
-	expect_ok(dat_cr_accept(cr, p.ep, 0, NULL));
-	ct_next(a.connect, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
-}
-
 static DAT_RETURN connect_with(struct ct_ia *ia, struct ct_end *end, DAT_QOS qos, int flags)
 {
 	return dat_ep_connect(end->ep, ia->attr.ia_address_ptr, 1, CT_US, 0, NULL, qos,
@@ -413,7 +384,6 @@ int main(void)
 		T(srq_20_posting_to_no_queue),
 		T(srq_44_no_watermarks),
 		T(ep_120_receive_counts_as_announced),
-		T(cr_23_no_hand_off),
 		T(ha_13_no_required_multipath),
 		T(ha_12_requested_multipath_is_a_preference),
 		T(ep_74_47_no_other_quality_of_service),
