@@ -67,24 +67,6 @@ static inline struct dapl_slot *slot_at(struct dapl_slots *slots, uint32_t tail)
 	return slot;
 }
 
-/* ---- Completions ---- */
-
-bool dapl_dto_event(const struct tp_wc *wc, DAT_EVENT_DATA *data)
-{
-	DAT_DTO_COMPLETION_EVENT_DATA *dto = &data->dto_completion_event_data;
-	bool silent = ((const struct dapl_slot *)(uintptr_t)wc->wr_id)->silent;
-	const struct dapl_ep *ep;
-
-	dapl_dto_fill(wc, dto);
-	ep = dto->ep_handle;
-	if (wc->status)
-		return false; /* DTO-26 */
-	if (dto->operation == DAT_DTO_RECEIVE &&
-	    ep->recv_mode == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-		return !(wc->flags & TP_WC_SOLICITED);
-	return silent;
-}
-
 /* ---- Arguments ---- */
 
 /* Sum of the segment lengths, in 64 bits (DTO-92). */
@@ -97,8 +79,7 @@ static inline uint64_t total_length(const DAT_LMR_TRIPLET *iov, DAT_COUNT num)
 	return total;
 }
 
-/* DTO-27, strict mode only: the flags a request of an EP may carry. */
-static bool request_flags_legal(const struct dapl_ep *ep, DAT_COMPLETION_FLAGS flags)
+bool dapl_request_flags_legal(const struct dapl_ep *ep, DAT_COMPLETION_FLAGS flags)
 {
 	uint32_t legal = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |
 			 DAT_COMPLETION_BARRIER_FENCE_FLAG | ep->request_unsignalled;
@@ -146,21 +127,7 @@ static DAT_RETURN post_failed(struct dapl_slots *slots, int err)
 				: dapl_status(err, DAT_RESOURCE_TEP);
 }
 
-/* A request that passed all checks of its arguments. */
-struct request {
-	struct dapl_ep *ep;
-	const DAT_LMR_TRIPLET *iov;
-	uint32_t num;
-	uint32_t length;
-	DAT_VADDR remote_addr;
-	DAT_RMR_CONTEXT rkey;
-	DAT_UINT64 cookie;
-	DAT_COMPLETION_FLAGS flags;
-	enum tp_opcode opcode;
-	DAT_DTOS operation;
-};
-
-static inline __attribute__((always_inline)) DAT_RETURN post_request(struct request rq)
+static inline __attribute__((always_inline)) DAT_RETURN post_request(struct dapl_request rq)
 {
 	struct dapl_slots *slots = &rq.ep->request;
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -187,7 +154,15 @@ static inline __attribute__((always_inline)) DAT_RETURN post_request(struct requ
 	slot->wr.opcode = rq.opcode;
 	slot->wr.flags = wr_flags[rq.flags & 15];
 	slot->wr.remote_addr = rq.remote_addr;
-	slot->wr.rkey = rq.rkey;
+	if (rq.opcode == TP_CMP_AND_SWAP || rq.opcode == TP_FETCH_AND_ADD) {
+		slot->wr.atomic.compare_add = rq.compare_add;
+		slot->wr.atomic.swap = rq.swap;
+		slot->wr.atomic.rkey = rq.rkey;
+	} else {
+		slot->wr.rkey = rq.rkey;
+	}
+	if (rq.opcode == TP_RDMA_WRITE_IMM || rq.opcode == TP_SEND_INVALIDATE)
+		slot->wr.immediate = rq.immediate;
 	slot->wr.length = rq.length;
 	err = rq.ep->qp->ops->post_send(rq.ep->qp, &slot->wr);
 	if (unlikely(err))
@@ -197,11 +172,39 @@ unlock:
 	return rc;
 }
 
+/* ---- Requests of rarer kinds ---- */
+
+DAT_RETURN dapl_request_post(const struct dapl_request *rq)
+{
+	return post_request(*rq);
+}
+
+DAT_RETURN dapl_request_take(struct dapl_ep *ep, struct dapl_slot **slot)
+{
+	struct dapl_slots *slots = &ep->request;
+
+	if (!ep->pz || dapl_slots_used(slots) >= slots->limit ||
+	    dapl_ep_step(dapl_ep_state(ep), DAPL_EP_POST_REQUEST).verdict == DAPL_EP_REFUSE)
+		return why_not(ep, slots, DAPL_EP_POST_REQUEST);
+	*slot = slot_at(slots, slots->tail);
+	slots->tail++;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_request_refused(struct dapl_ep *ep, int err)
+{
+	return post_failed(&ep->request, err);
+}
+
+uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags)
+{
+	return wr_flags[flags & 15];
+}
+
 /* ---- Requests whose arguments need a closer look ---- */
 
-/* Number and array (DTO-11, DTO-12, negative numbers too), and the sum of the lengths. */
-static DAT_RETURN check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max,
-			    uint64_t *total)
+/* Negative numbers are too large ones. */
+DAT_RETURN dapl_check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max, uint64_t *total)
 {
 	*total = 0;
 	if ((uint32_t)num > max)
@@ -213,7 +216,7 @@ static DAT_RETURN check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t 
 	return DAT_SUCCESS;
 }
 
-static uint64_t or_else(uint32_t attribute, uint32_t limit)
+uint64_t dapl_size_limit(uint32_t attribute, uint32_t limit)
 {
 	return dapl_config.strict && attribute ? attribute : limit;
 }
@@ -239,21 +242,21 @@ static __attribute__((noinline)) DAT_RETURN careful_send(struct dapl_ep *ep, DAT
 
 	if (!ep->pz || !ep->request.limit)
 		return DAPL_BAD_STATE(EP_NOTREADY);
-	rc = check_iov(iov, num, ep->max_send_sge, &total);
+	rc = dapl_check_iov(iov, num, ep->max_send_sge, &total);
 	if (rc)
 		return rc;
-	if (total > or_else(cold->attr.max_message_size, cold->dev_attr->max_msg_size))
+	if (total > dapl_size_limit(cold->attr.max_message_size, cold->dev_attr->max_msg_size))
 		return DAPL_BAD_ARG(3); /* DTO-35 */
-	if (dapl_config.strict && !request_flags_legal(ep, flags))
+	if (dapl_config.strict && !dapl_request_flags_legal(ep, flags))
 		return DAPL_BAD_ARG(5);
-	return post_request((struct request){ .ep = ep,
-					      .iov = iov,
-					      .num = (uint32_t)num,
-					      .length = (uint32_t)total,
-					      .cookie = cookie.as_64,
-					      .flags = flags,
-					      .opcode = TP_SEND,
-					      .operation = DAT_DTO_SEND });
+	return post_request((struct dapl_request){ .ep = ep,
+						   .iov = iov,
+						   .num = (uint32_t)num,
+						   .length = (uint32_t)total,
+						   .cookie = cookie.as_64,
+						   .flags = flags,
+						   .opcode = TP_SEND,
+						   .operation = DAT_DTO_SEND });
 }
 
 static __attribute__((noinline)) DAT_RETURN
@@ -271,7 +274,7 @@ careful_rdma(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_
 	if (read)
 		max = cold->attr.max_rdma_read_out ? ep->max_read_sge
 						   : cold->dev_attr->max_sge_read;
-	rc = check_iov(iov, num, max, &total);
+	rc = dapl_check_iov(iov, num, max, &total);
 	if (rc)
 		return rc;
 	if (num && !remote)
@@ -281,23 +284,23 @@ careful_rdma(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_
 		rc = strict_length(read, remote, &total);
 	if (rc)
 		return rc;
-	if (total > or_else(cold->attr.max_rdma_size, cold->dev_attr->max_rdma_size))
+	if (total > dapl_size_limit(cold->attr.max_rdma_size, cold->dev_attr->max_rdma_size))
 		return DAPL_BAD_ARG(3); /* DTO-55 */
-	if (dapl_config.strict && !request_flags_legal(ep, flags))
+	if (dapl_config.strict && !dapl_request_flags_legal(ep, flags))
 		return DAPL_BAD_ARG(6);
 	if (read && !cold->attr.max_rdma_read_out)
 		return DAPL_NO_RESOURCE(CREDITS); /* DTO-50 */
-	return post_request(
-		(struct request){ .ep = ep,
-				  .iov = iov,
-				  .num = (uint32_t)num,
-				  .length = (uint32_t)total,
-				  .remote_addr = remote->virtual_address,
-				  .rkey = remote->rmr_context,
-				  .cookie = cookie.as_64,
-				  .flags = flags,
-				  .opcode = read ? TP_RDMA_READ : TP_RDMA_WRITE,
-				  .operation = read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE });
+	return post_request((struct dapl_request){ .ep = ep,
+						   .iov = iov,
+						   .num = (uint32_t)num,
+						   .length = (uint32_t)total,
+						   .remote_addr = remote->virtual_address,
+						   .rkey = remote->rmr_context,
+						   .cookie = cookie.as_64,
+						   .flags = flags,
+						   .opcode = read ? TP_RDMA_READ : TP_RDMA_WRITE,
+						   .operation = read ? DAT_DTO_RDMA_READ
+								     : DAT_DTO_RDMA_WRITE });
 }
 
 /* ---- The calls ---- */
@@ -316,14 +319,14 @@ DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	total = total_length(local_iov, num_segments);
 	if (unlikely(total >= ep->beyond_message))
 		return careful_send(ep, num_segments, local_iov, user_cookie, flags);
-	return post_request((struct request){ .ep = ep,
-					      .iov = local_iov,
-					      .num = (uint32_t)num_segments,
-					      .length = (uint32_t)total,
-					      .cookie = user_cookie.as_64,
-					      .flags = flags,
-					      .opcode = TP_SEND,
-					      .operation = DAT_DTO_SEND });
+	return post_request((struct dapl_request){ .ep = ep,
+						   .iov = local_iov,
+						   .num = (uint32_t)num_segments,
+						   .length = (uint32_t)total,
+						   .cookie = user_cookie.as_64,
+						   .flags = flags,
+						   .opcode = TP_SEND,
+						   .operation = DAT_DTO_SEND });
 }
 
 static inline __attribute__((always_inline)) DAT_RETURN
@@ -340,17 +343,17 @@ post_rdma(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO
 	total = total_length(iov, num);
 	if (unlikely(total >= ep->beyond_rdma))
 		return careful_rdma(ep, num, iov, cookie, remote, flags, read);
-	return post_request(
-		(struct request){ .ep = ep,
-				  .iov = iov,
-				  .num = (uint32_t)num,
-				  .length = (uint32_t)total,
-				  .remote_addr = remote->virtual_address,
-				  .rkey = remote->rmr_context,
-				  .cookie = cookie.as_64,
-				  .flags = flags,
-				  .opcode = read ? TP_RDMA_READ : TP_RDMA_WRITE,
-				  .operation = read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE });
+	return post_request((struct dapl_request){ .ep = ep,
+						   .iov = iov,
+						   .num = (uint32_t)num,
+						   .length = (uint32_t)total,
+						   .remote_addr = remote->virtual_address,
+						   .rkey = remote->rmr_context,
+						   .cookie = cookie.as_64,
+						   .flags = flags,
+						   .opcode = read ? TP_RDMA_READ : TP_RDMA_WRITE,
+						   .operation = read ? DAT_DTO_RDMA_READ
+								     : DAT_DTO_RDMA_WRITE });
 }
 
 DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT num_segments,

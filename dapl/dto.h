@@ -3,7 +3,11 @@
 #ifndef DAPL_DTO_H
 #define DAPL_DTO_H
 
+#include <dat/dat_ib_extensions.h>
+
 #include "dapl/ep.h"
+
+#define DAPL_IB_DTO_EVENT ((DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT)
 
 /* An empty state with room for limit DTOs of ep, counted by *head; false: no memory. */
 bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, struct dapl_ep *ep,
@@ -14,26 +18,81 @@ static inline uint32_t dapl_slots_used(const struct dapl_slots *slots)
 	return slots->tail - atomic_load_explicit(&slots->head, memory_order_acquire);
 }
 
+/* Operations of a slot beyond those that most completions have; besides, those of DAT_IB_DTOS. */
+#define DAPL_OP_BIND DAT_DTO_BIND_MW
+
+/* What makes a successful receive more than one. */
+#define DAPL_WC_ODD (TP_WC_IMMEDIATE | TP_WC_WRITTEN | TP_WC_INVALIDATED)
+
+/* As dapl_dto_fill, of everything that is no plain completion (dto_event.c). By value: nobody has
+ * to keep its address. */
+__attribute__((cold)) DAT_EVENT_NUMBER dapl_dto_fill_other(struct tp_wc wc, DAT_EVENT_DATA *data);
+
 /*
- * The event data of a completion; gives the slot back, with those of the suppressed requests before
- * it. The lock of the EVD it came from is held.
+ * The event data of a completion, and the event's number; gives the slot back, with those of the
+ * suppressed requests before it. The lock of the EVD it came from is held.
  */
-static inline void dapl_dto_fill(const struct tp_wc *wc, DAT_DTO_COMPLETION_EVENT_DATA *dto)
+static inline __attribute__((always_inline)) DAT_EVENT_NUMBER dapl_dto_fill(const struct tp_wc *wc,
+									    DAT_EVENT_DATA *data)
 {
 	const struct dapl_slot *slot = (const struct dapl_slot *)(uintptr_t)wc->wr_id;
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &data->dto_completion_event_data;
 
+	dto->transfered_length = slot->wr.length;
+	if (slot->operation >= DAT_DTO_RECEIVE) {
+		if (__builtin_expect(slot->operation > DAT_DTO_RECEIVE || (wc->flags & DAPL_WC_ODD),
+				     0))
+			return dapl_dto_fill_other(*wc, data);
+		dto->transfered_length = wc->byte_len;
+	}
 	dto->ep_handle = slot->ep;
 	dto->user_cookie.as_64 = slot->cookie;
 	dto->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
 	dto->operation = (DAT_DTOS)slot->operation;
-	dto->transfered_length =
-		slot->operation == DAT_DTO_RECEIVE ? wc->byte_len : slot->wr.length;
 	dto->rmr_context = 0;
 	atomic_store_explicit(slot->head, slot->seq, memory_order_release);
+	return DAT_DTO_COMPLETION_EVENT;
 }
 
-/* Ditto, and whether the event is silent (DTO-25). */
-bool dapl_dto_event(const struct tp_wc *wc, DAT_EVENT_DATA *data);
+/* Ditto, as the event that is kept, with whether it is silent (DTO-25). */
+void dapl_dto_event(const struct tp_wc *wc, struct dapl_event *event);
+/* Writes the extension data of an event that leaves with DAT_IB_DTO_EVENT (IBX-20 to IBX-26). */
+void dapl_dto_extension(DAT_EVENT *event);
+
+/* ---- Posting ---- */
+
+/* A request that passed all checks of its arguments. */
+struct dapl_request {
+	struct dapl_ep *ep;
+	const DAT_LMR_TRIPLET *iov;
+	uint32_t num;
+	uint32_t length;
+	DAT_VADDR remote_addr;
+	DAT_RMR_CONTEXT rkey;
+	DAT_UINT64 cookie;
+	DAT_COMPLETION_FLAGS flags;
+	uint32_t opcode;	      /* enum tp_opcode */
+	uint32_t operation;	      /* DAT_DTOS, DAT_IB_DTOS */
+	uint32_t immediate;	      /* or the key to invalidate; where the opcode says so */
+	DAT_UINT64 compare_add, swap; /* atomics */
+};
+
+/* Posts a request of any kind. */
+DAT_RETURN dapl_request_post(const struct dapl_request *rq);
+/*
+ * The next slot for a request that is not posted by dapl_request_post, or why there is none. EP
+ * lock held, as for the second, which gives it back when the transport refused.
+ */
+DAT_RETURN dapl_request_take(struct dapl_ep *ep, struct dapl_slot **slot);
+DAT_RETURN dapl_request_refused(struct dapl_ep *ep, int err);
+/* The transport's flags for the consumer's. */
+uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags);
+/* DTO-27, strict mode only: the flags a request of an EP may carry. */
+bool dapl_request_flags_legal(const struct dapl_ep *ep, DAT_COMPLETION_FLAGS flags);
+/* Number and array of segments (DTO-11, DTO-12), and the sum of their lengths. */
+DAT_RETURN dapl_check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max, uint64_t *total);
+/* A size attribute where it counts (strict mode, not 0), or the adapter's limit. */
+uint64_t dapl_size_limit(uint32_t attribute, uint32_t limit);
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT num_segments, DAT_LMR_TRIPLET *local_iov,
 			     DAT_DTO_COOKIE user_cookie, DAT_COMPLETION_FLAGS flags);
@@ -45,5 +104,15 @@ DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT num_segments,
 DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT num_segments,
 				   DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				   const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags);
+
+DAT_RETURN dapl_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT num_segments,
+					     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					     DAT_COMPLETION_FLAGS flags,
+					     DAT_BOOLEAN invalidate_flag,
+					     DAT_RMR_CONTEXT rmr_context);
+DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *local_iov,
+					 DAT_DTO_COOKIE user_cookie,
+					 const DAT_RMR_TRIPLET *remote_iov,
+					 DAT_COMPLETION_FLAGS flags);
 
 #endif

@@ -11,6 +11,7 @@
 #include "dapl/dto.h"
 #include "dapl/ia.h"
 #include "dapl/loop.h"
+#include "dapl/rmr.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -366,6 +367,7 @@ static DAT_RETURN reset(struct dapl_ep *ep)
 	if (step.verdict == DAPL_EP_STAY)
 		return DAT_SUCCESS;
 	dapl_ep_drop_conn(ep);
+	dapl_ep_keep_completions(ep); /* binds that were flushed are to be known as such */
 	err = ep->qp->ops->reset(ep->qp);
 	if (err)
 		return dapl_status(err, DAT_RESOURCE_TEP);
@@ -403,6 +405,7 @@ void dapl_ep_delete(struct dapl_ep *ep)
 	dapl_ep_drop_conn(ep);
 	ep->qp->ops->destroy(ep->qp);
 	dapl_ep_keep_completions(ep);
+	dapl_rmr_ep_gone(ep);
 	unuse_parts(ep);
 	dapl_ia_remove(&ep->obj, DAPL_TYPE_EP);
 	dapl_trace(DAPL_TRC_NORMAL, "IA %p EP %p freed", (void *)ia, (void *)ep);

@@ -21,9 +21,10 @@ struct dapl_slot {
 	struct dapl_ep *ep;
 	_Atomic uint32_t *head; /* of its direction */
 	DAT_UINT64 cookie;
-	uint32_t seq;	   /* place in the order of posting, + 1 */
-	uint8_t operation; /* DAT_DTOS */
-	uint8_t silent;	   /* UNSIGNALLED was given and counts (DTO-25) */
+	uint32_t seq;		/* place in the order of posting, + 1 */
+	uint8_t operation;	/* DAT_DTOS */
+	uint8_t silent;		/* UNSIGNALLED was given and counts (DTO-25) */
+	struct dapl_bind *bind; /* of a bind */
 } __attribute__((aligned(64)));
 
 /*
@@ -75,7 +76,9 @@ struct dapl_ep_cold {
 	struct dapl_retired *retired;
 	const struct tp_device_attr *dev_attr;
 	struct dapl_ep *ep;
-	void *private_data; /* of the last connection event; malloc'ed, EVT-22 */
+	struct dapl_bind_table *binds;	   /* NULL until the first bind */
+	struct dapl_rmr *rmrs, **last_rmr; /* of scope EP, bound through this one */
+	void *private_data;		   /* of the last connection event; malloc'ed, EVT-22 */
 };
 
 static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)

@@ -44,8 +44,7 @@ bool dapl_evd_drain(struct dapl_evd *evd)
 	if (!evd->cq)
 		return false;
 	while (evd->ring.count < evd->ring.size && evd->cq->ops->poll(evd->cq, &wc) > 0) {
-		event.number = DAT_DTO_COMPLETION_EVENT;
-		event.silent = dapl_dto_event(&wc, &event.data);
+		dapl_dto_event(&wc, &event);
 		notify |= !event.silent;
 		add(evd, &event);
 	}
@@ -136,7 +135,7 @@ static void keep(struct dapl_evd *evd, bool or_lose)
 	take_over(evd, &call);
 	while (or_lose && evd->ring.count == evd->ring.size &&
 	       evd->cq->ops->poll(evd->cq, &wc) > 0) {
-		dapl_dto_event(&wc, &event.data);
+		dapl_dto_event(&wc, &event);
 		lost = true;
 	}
 	dapl_unlock(&evd->lock);

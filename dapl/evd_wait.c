@@ -20,6 +20,8 @@ static inline void finish(struct dapl_evd *evd, DAT_EVENT_NUMBER number, DAT_EVE
 	event->evd_handle = evd;
 	memset(event->event_extension_data, 0, sizeof(event->event_extension_data));
 	evd->overflowed = false;
+	if (__builtin_expect(number == DAPL_IB_DTO_EVENT, 0))
+		dapl_dto_extension(event);
 }
 
 /* The oldest event: what was kept comes before what the transport has finished since (EVD-11). */
@@ -35,8 +37,7 @@ static bool take(struct dapl_evd *evd, DAT_EVENT *event)
 	}
 	if (!evd->cq || evd->cq->ops->poll(evd->cq, &wc) <= 0)
 		return false;
-	dapl_dto_fill(&wc, &event->event_data.dto_completion_event_data);
-	finish(evd, DAT_DTO_COMPLETION_EVENT, event);
+	finish(evd, dapl_dto_fill(&wc, &event->event_data), event);
 	return true;
 }
 
@@ -62,8 +63,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	if (__builtin_expect(evd->waiter || evd->ring.count || !evd->cq, 0)) {
 		rc = dequeue_other(evd, event);
 	} else if (evd->cq->ops->poll(evd->cq, &wc) > 0) {
-		dapl_dto_fill(&wc, &event->event_data.dto_completion_event_data);
-		finish(evd, DAT_DTO_COMPLETION_EVENT, event);
+		finish(evd, dapl_dto_fill(&wc, &event->event_data), event);
 		rc = DAT_SUCCESS;
 	} else {
 		rc = DAPL_QUEUE_EMPTY;

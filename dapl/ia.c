@@ -10,6 +10,7 @@
 #include "dapl/lmr.h"
 #include "dapl/loop.h"
 #include "dapl/provider.h"
+#include "dapl/rmr.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -169,6 +170,7 @@ static DAT_RETURN ia_new(struct dapl_provider *provider, struct dapl_ia **out)
 	if (!ia)
 		return DAPL_NO_RESOURCE(MEMORY);
 	pthread_mutex_init(&ia->lock, NULL);
+	dapl_lock_init(&ia->bind_lock);
 	ia->provider = provider;
 	ia->attr = calloc(1, sizeof(*ia->attr));
 	rc = DAPL_NO_RESOURCE(MEMORY);
@@ -190,6 +192,7 @@ destroy_loop:
 free_attr:
 	free(ia->attr);
 release:
+	dapl_lock_fini(&ia->bind_lock);
 	pthread_mutex_destroy(&ia->lock);
 	dapl_object_release(&ia->obj);
 	return rc;
@@ -201,6 +204,7 @@ static void ia_delete(struct dapl_ia *ia)
 	dapl_module_transport.device->close(ia->dev);
 	dapl_loop_destroy(ia->loop);
 	free(ia->attr);
+	dapl_lock_fini(&ia->bind_lock);
 	pthread_mutex_destroy(&ia->lock);
 	dapl_object_release(&ia->obj);
 }
@@ -317,6 +321,9 @@ static void close_one(struct dapl_object *obj, enum dapl_type type)
 	case DAPL_TYPE_CR:
 		dapl_cr_discard(obj);
 		break;
+	case DAPL_TYPE_RMR:
+		dapl_rmr_destroy((struct dapl_rmr *)obj);
+		break;
 	case DAPL_TYPE_EP:
 		close_ep(obj);
 		break;
@@ -353,8 +360,9 @@ static struct dapl_object *first_of(struct dapl_ia *ia, enum dapl_type type)
 static void close_all(struct dapl_ia *ia)
 {
 	static const enum dapl_type order[] = { DAPL_TYPE_RSP, DAPL_TYPE_PSP, DAPL_TYPE_CSP,
-						DAPL_TYPE_CR,  DAPL_TYPE_EP,  DAPL_TYPE_LMR,
-						DAPL_TYPE_PZ,  DAPL_TYPE_EVD, DAPL_TYPE_CNO };
+						DAPL_TYPE_CR,  DAPL_TYPE_RMR, DAPL_TYPE_EP,
+						DAPL_TYPE_LMR, DAPL_TYPE_PZ,  DAPL_TYPE_EVD,
+						DAPL_TYPE_CNO };
 	struct dapl_object *obj;
 	size_t i;
 

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "dapl/lock.h"
 #include "dapl/object.h"
 #include "dapl/transport.h"
 
@@ -24,6 +25,7 @@ struct dapl_ia {
 	bool closing;
 	struct dapl_evd *async_evd; /* NULL: out of scope (IA-6) */
 	bool async_evd_own;	    /* made by the open: goes with the close (IA-85) */
+	struct dapl_lock bind_lock; /* what RMRs are bound to, and the binds that are posted */
 	struct dapl_ia *next_open;  /* provider.c's list of open IAs, under its lock */
 };
 

@@ -35,6 +35,7 @@ static void fill_ia(struct dapl_ia *ia, DAT_IA_ATTR *out)
 		.max_pzs = saturate(dev->max_pd),
 		.max_message_size = dev->max_msg_size,
 		.max_rdma_size = dev->max_rdma_size,
+		.max_rmrs = saturate(dev->max_mw),
 		.max_rmr_target_address = UINT64_C(0x7fffffffffff),
 		.max_iov_segments_per_rdma_read = saturate(dev->max_sge_read),
 		.max_iov_segments_per_rdma_write = saturate(dev->max_sge_write),
@@ -56,6 +57,14 @@ static void fill_ia(struct dapl_ia *ia, DAT_IA_ATTR *out)
 static bool under_own_registry(void)
 {
 	return dats_arena_grant;
+}
+
+/* RMR-4 */
+static DAT_RMR_SCOPE rmr_scope(const struct tp_device_attr *dev)
+{
+	if (dev->mw_pd_scope && dev->mw_qp_scope)
+		return DAT_RMR_SCOPE_ANY;
+	return dev->mw_pd_scope ? DAT_RMR_SCOPE_PZ : DAT_RMR_SCOPE_EP;
 }
 
 static void fill_provider(struct dapl_ia *ia, DAT_PROVIDER_ATTR *out)
@@ -97,6 +106,7 @@ static void fill_provider(struct dapl_ia *ia, DAT_PROVIDER_ATTR *out)
 		ia->attr->read_needs_remote_write ? DAT_TRUE : DAT_FALSE;
 	out->rdma_read_lmr_rmr_context_exposure =
 		ia->attr->read_exposes_sink ? DAT_TRUE : DAT_FALSE;
+	out->rmr_scope_supported = rmr_scope(ia->attr);
 }
 
 DAT_RETURN dapl_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd,
@@ -140,6 +150,8 @@ static const DAT_HANDLE_TYPE handle_types[DAPL_NUM_TYPES] = {
 	[DAPL_TYPE_RSP - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_RSP,
 	[DAPL_TYPE_CSP - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_CSP,
 	[DAPL_TYPE_CR - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_CR,
+	[DAPL_TYPE_RMR - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_RMR,
+	[DAPL_TYPE_SRQ - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_SRQ,
 };
 
 /* An object of any type; its place in handle_types. */

@@ -4,15 +4,20 @@
 #include <assert.h>
 #include <errno.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "dapl/ia.h"
+#include "dapl/rmr.h"
 #include "dapl/status.h"
 
 static_assert(TP_ACCESS_REMOTE_READ == (int)DAT_MEM_PRIV_REMOTE_READ_FLAG &&
 		      TP_ACCESS_LOCAL_WRITE == (int)DAT_MEM_PRIV_LOCAL_WRITE_FLAG &&
-		      TP_ACCESS_REMOTE_WRITE == (int)DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+		      TP_ACCESS_REMOTE_WRITE == (int)DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&
+		      TP_ACCESS_REMOTE_ATOMIC == (int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC,
 	      "privileges pass through as access rights");
 
-#define ACCESS (TP_ACCESS_REMOTE_READ | TP_ACCESS_LOCAL_WRITE | TP_ACCESS_REMOTE_WRITE)
+#define REMOTE_CHANGE (TP_ACCESS_REMOTE_WRITE | TP_ACCESS_REMOTE_ATOMIC)
+#define ACCESS	      (TP_ACCESS_REMOTE_READ | TP_ACCESS_LOCAL_WRITE | REMOTE_CHANGE)
 
 /* Which memory is meant (LMR-9 to LMR-20). */
 static DAT_RETURN locate(struct dapl_lmr *lmr, struct dapl_ia *ia)
@@ -46,11 +51,13 @@ static DAT_RETURN locate(struct dapl_lmr *lmr, struct dapl_ia *ia)
 
 static DAT_RETURN check_rights(const struct dapl_lmr *lmr, const struct dapl_ia *ia)
 {
-	uint32_t priv = (uint32_t)lmr->privileges;
+	uint32_t priv = (uint32_t)lmr->privileges, known = DAT_MEM_PRIV_ALL_FLAG;
 
-	if (priv & ~(uint32_t)DAT_MEM_PRIV_ALL_FLAG)
-		return DAPL_BAD_ARG(6);
-	if ((priv & TP_ACCESS_REMOTE_WRITE) && !(priv & TP_ACCESS_LOCAL_WRITE))
+	if (ia->attr->ib_extension)
+		known |= TP_ACCESS_REMOTE_ATOMIC;
+	if (priv & ~known)
+		return DAPL_BAD_ARG(6); /* LMR-25 */
+	if ((priv & REMOTE_CHANGE) && !(priv & TP_ACCESS_LOCAL_WRITE))
 		return DAPL_BAD_ARG(6); /* LMR-24 */
 	switch ((int)lmr->va_type) {
 	case DAT_VA_TYPE_VA:
@@ -64,13 +71,17 @@ static DAT_RETURN check_rights(const struct dapl_lmr *lmr, const struct dapl_ia 
 
 static DAT_RETURN pin(struct dapl_lmr *lmr, struct dapl_ia *ia)
 {
-	const struct tp_mr_attr attr = {
+	struct tp_mr_attr attr = {
 		.addr = lmr->addr,
 		.length = lmr->length,
 		.access = (uint32_t)lmr->privileges & ACCESS,
 		.zero_based = lmr->va_type == DAT_VA_TYPE_ZB,
 	};
-	int err = ia->dev->transport->mr->reg(lmr->pz->pd, &attr, &lmr->mr);
+	int err;
+
+	if (!ia->attr->fetch_and_add && !ia->attr->cmp_and_swap)
+		attr.access &= ~(uint32_t)TP_ACCESS_REMOTE_ATOMIC;
+	err = ia->dev->transport->mr->reg(lmr->pz->pd, &attr, &lmr->mr);
 
 	switch (err) {
 	case -EFAULT:
@@ -192,18 +203,34 @@ void dapl_lmr_destroy(struct dapl_lmr *lmr)
 		lmr_delete(lmr);
 }
 
+/* From here on no RMR is bound to it (LMR-35). */
+static DAT_RETURN retire(struct dapl_lmr *lmr)
+{
+	struct dapl_ia *ia = lmr->obj.ia;
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	dapl_lock(&ia->bind_lock);
+	if (dapl_object_users(&lmr->obj))
+		rc = DAPL_BAD_STATE(LMR_IN_USE);
+	else if (!dapl_object_retire(&lmr->obj, DAPL_TYPE_LMR))
+		rc = DAPL_BAD_HANDLE(LMR);
+	dapl_unlock(&ia->bind_lock);
+	return rc;
+}
+
 DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
 	struct dapl_lmr *lmr = dapl_object_self(lmr_handle, DAPL_TYPE_LMR);
+	DAT_RETURN rc;
 
 	if (!lmr)
 		return DAPL_BAD_HANDLE(LMR);
 	if (dapl_object_users(&lmr->obj))
-		return DAPL_BAD_STATE(LMR_IN_USE);
-	if (!dapl_object_retire(&lmr->obj, DAPL_TYPE_LMR))
-		return DAPL_BAD_HANDLE(LMR);
-	lmr_delete(lmr);
-	return DAT_SUCCESS;
+		dapl_rmr_settle_all(lmr->obj.ia);
+	rc = retire(lmr);
+	if (!rc)
+		lmr_delete(lmr);
+	return rc;
 }
 
 /* Memory is coherent on every transport of the project: nothing to do but check (LMR-40, LMR-41).

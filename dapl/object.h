@@ -10,6 +10,7 @@
  *   ia->lock        the IA's list of objects, counts and close state
  *   ep->lock        state, queues of slots, the transport's posting calls
  *   evd->lock       the event ring, the waiter, the transport CQ's calls
+ *   ia->bind_lock   what RMRs are bound to; the transport's binding call
  *   cno->lock       triggered state, agent
  *   the transport's own, then loop, arena
  *
@@ -42,10 +43,12 @@ enum dapl_type {
 	DAPL_TYPE_RSP,
 	DAPL_TYPE_CSP,
 	DAPL_TYPE_CR,
+	DAPL_TYPE_RMR,
+	DAPL_TYPE_SRQ,
 	DAPL_TYPE_POISON = 0x0dead0ad,
 };
 
-#define DAPL_NUM_TYPES (DAPL_TYPE_CR - DAPL_TYPE_IA + 1)
+#define DAPL_NUM_TYPES (DAPL_TYPE_SRQ - DAPL_TYPE_IA + 1)
 
 struct dapl_ia;
 

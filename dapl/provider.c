@@ -15,6 +15,7 @@
 #include "dapl/ext.h"
 #include "dapl/ia.h"
 #include "dapl/lmr.h"
+#include "dapl/rmr.h"
 #include "dapl/trace.h"
 #include "dapl/transport.h"
 #include "dapl/unsupported.h"
@@ -103,7 +104,7 @@ static const DAT_PROVIDER table = {
 	.csp_query_func = dapl_csp_query,
 	.csp_free_func = dapl_csp_free,
 	.ep_common_connect_func = dapl_ep_common_connect,
-	.rmr_create_for_ep_func = dapl_rmr_create,
+	.rmr_create_for_ep_func = dapl_rmr_create_for_ep,
 	.ep_post_send_with_invalidate_func = dapl_ep_post_send_with_invalidate,
 	.ep_post_rdma_read_to_rmr_func = dapl_ep_post_rdma_read_to_rmr,
 	.cno_fd_create_func = dapl_cno_fd_create,

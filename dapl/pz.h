@@ -6,7 +6,7 @@
 #include "dapl/object.h"
 #include "dapl/transport.h"
 
-/* users: EPs and LMRs. */
+/* users: EPs, SRQs, LMRs and RMRs. */
 struct dapl_pz {
 	struct dapl_object obj;
 	struct tp_pd *pd;

@@ -5,11 +5,6 @@
 #include "dapl/ia.h"
 #include "dapl/status.h"
 
-static DAT_RETURN no_model_on_ep(DAT_EP_HANDLE ep)
-{
-	return dapl_ep_get(ep) ? DAPL_NO_MODEL : DAPL_BAD_HANDLE(EP);
-}
-
 static DAT_RETURN no_model_on_ia(DAT_IA_HANDLE ia)
 {
 	return dapl_ia_get(ia) ? DAPL_NO_MODEL : DAPL_BAD_HANDLE(IA);
@@ -41,73 +36,6 @@ DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT har
 		return DAPL_BAD_ARG(3);
 	return soft == DAT_WATERMARK_INFINITE && hard == DAT_WATERMARK_INFINITE ? DAT_SUCCESS
 										: DAPL_NO_MODEL;
-}
-
-/* DTO-62 */
-DAT_RETURN dapl_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT num_segments,
-					     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-					     DAT_COMPLETION_FLAGS flags,
-					     DAT_BOOLEAN invalidate_flag,
-					     DAT_RMR_CONTEXT rmr_context)
-{
-	(void)num_segments;
-	(void)local_iov;
-	(void)user_cookie;
-	(void)flags;
-	(void)invalidate_flag;
-	(void)rmr_context;
-	return no_model_on_ep(ep);
-}
-
-/* DTO-54 */
-DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *local_iov,
-					 DAT_DTO_COOKIE user_cookie,
-					 const DAT_RMR_TRIPLET *remote_iov,
-					 DAT_COMPLETION_FLAGS flags)
-{
-	(void)local_iov;
-	(void)user_cookie;
-	(void)remote_iov;
-	(void)flags;
-	return no_model_on_ep(ep);
-}
-
-/* RMR-1; both kinds */
-DAT_RETURN dapl_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
-{
-	(void)rmr;
-	return dapl_object_self(pz, DAPL_TYPE_PZ) ? DAPL_NO_MODEL : DAPL_BAD_HANDLE(PZ);
-}
-
-DAT_RETURN dapl_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param)
-{
-	(void)rmr;
-	(void)mask;
-	(void)param;
-	return DAPL_BAD_HANDLE(RMR);
-}
-
-DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
-			 DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
-			 DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS flags,
-			 DAT_RMR_CONTEXT *context)
-{
-	(void)rmr;
-	(void)lmr;
-	(void)triplet;
-	(void)privileges;
-	(void)va_type;
-	(void)ep;
-	(void)user_cookie;
-	(void)flags;
-	(void)context;
-	return DAPL_BAD_HANDLE(RMR);
-}
-
-DAT_RETURN dapl_rmr_free(DAT_RMR_HANDLE rmr)
-{
-	(void)rmr;
-	return DAPL_BAD_HANDLE(RMR);
 }
 
 /* SRQ-2 */

@@ -12,22 +12,6 @@ DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_H
 				   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
 				   DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
 DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard);
-DAT_RETURN dapl_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT num_segments,
-					     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-					     DAT_COMPLETION_FLAGS flags,
-					     DAT_BOOLEAN invalidate_flag,
-					     DAT_RMR_CONTEXT rmr_context);
-DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *local_iov,
-					 DAT_DTO_COOKIE user_cookie,
-					 const DAT_RMR_TRIPLET *remote_iov,
-					 DAT_COMPLETION_FLAGS flags);
-DAT_RETURN dapl_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr);
-DAT_RETURN dapl_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param);
-DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
-			 DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
-			 DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS flags,
-			 DAT_RMR_CONTEXT *context);
-DAT_RETURN dapl_rmr_free(DAT_RMR_HANDLE rmr);
 DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
 			   DAT_SRQ_HANDLE *srq);
 DAT_RETURN dapl_srq_free(DAT_SRQ_HANDLE srq);
