@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/config.h"
 
-#include <confuse.h>
-#include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdbool.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "dapl/config_file.h"
 #include "dapl/trace.h"
+
+#define NEAR_NAME     3 /* edits that make one name of another at most */
+#define NEAR_VARIABLE 2
 
 struct dapl_config dapl_config;
 
@@ -20,17 +22,44 @@ const struct dapl_option dapl_core_options[] = {
 	  .env = "DAPL_STRICT",
 	  .type = DAPL_OPTION_BOOL,
 	  .unit = "",
-	  .help = "make the checks that release 2.1.10 does not make (clauses marked strict)",
+	  .help = "Make the checks that release 2.1.10 does not make (clauses marked strict).",
 	  .value_default = 0,
 	  .value_min = 0,
 	  .value_max = 1,
+	  .of_process = true,
 	  .offset = offsetof(struct dapl_config, strict) },
 };
 const uint32_t dapl_num_core_options = sizeof(dapl_core_options) / sizeof(dapl_core_options[0]);
 
-static int64_t *value_of(const struct dapl_option *option, void *base)
+/* Where a value comes from: ORIGIN_DEFAULT, ORIGIN_ENV, or the number of a line of the file. */
+enum {
+	ORIGIN_DEFAULT = 0,
+	ORIGIN_ENV = -1,
+};
+
+/* A table of tunables with its values. */
+struct table {
+	const char *section;
+	const struct dapl_option *options;
+	uint32_t num;
+	char *base;
+	int *origins; /* one per option; NULL if nobody asks */
+};
+
+static struct table core, transport;
+static struct dapl_config_file conf; /* kept: texts lie in it, and IAs' own sections */
+static char *conf_path;
+static char **env_texts;
+static uint32_t num_env_texts;
+
+static int64_t *number_of(const struct table *table, const struct dapl_option *option)
 {
-	return (int64_t *)((char *)base + option->offset);
+	return (int64_t *)(table->base + option->offset);
+}
+
+static const char **text_of(const struct table *table, const struct dapl_option *option)
+{
+	return (const char **)(table->base + option->offset);
 }
 
 /* ---- Near names ---- */
@@ -63,334 +92,464 @@ static size_t distance(const char *a, const char *b)
 	return row[len];
 }
 
-static const char *nearest(const char *name, const struct dapl_option *options, uint32_t num)
+static const char *nearest(const struct table *table, const char *name)
 {
-	size_t best = 4, d;
+	size_t best = NEAR_NAME + 1, d;
 	const char *found = NULL;
 	uint32_t i;
 
-	for (i = 0; i < num; i++) {
-		d = distance(name, options[i].name);
+	for (i = 0; i < table->num; i++) {
+		d = distance(name, table->options[i].name);
 		if (d < best) {
 			best = d;
-			found = options[i].name;
+			found = table->options[i].name;
 		}
 	}
 	return found;
 }
 
+static const struct dapl_option *find_option(const struct table *table, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < table->num; i++)
+		if (!strcmp(table->options[i].name, name))
+			return &table->options[i];
+	return NULL;
+}
+
 /* ---- Values ---- */
 
-static void set(const struct dapl_option *option, int64_t value, const char *where, void *base)
+static void print_number(const struct dapl_option *option, int64_t value, char *out, size_t size)
 {
-	if (value < option->value_min || value > option->value_max) {
-		dapl_err("%s: %s is %lld, but %lld to %lld%s%s are possible; %lld stays", where,
-			 option->name, (long long)value, (long long)option->value_min,
-			 (long long)option->value_max, *option->unit ? " " : "", option->unit,
-			 (long long)*value_of(option, base));
-		return;
-	}
-	*value_of(option, base) = value;
+	if (option->type == DAPL_OPTION_CHOICE)
+		snprintf(out, size, "%s", option->choices[value]);
+	else
+		snprintf(out, size, "%lld", (long long)value);
+}
+
+static void print_value(const struct table *table, const struct dapl_option *option, char *out,
+			size_t size)
+{
+	if (option->type == DAPL_OPTION_TEXT)
+		snprintf(out, size, "%s", *text_of(table, option));
+	else if (option->type == DAPL_OPTION_BOOL)
+		snprintf(out, size, "%s", *number_of(table, option) ? "yes" : "no");
+	else
+		print_number(option, *number_of(table, option), out, size);
+}
+
+static bool one_of(const char *text, const char *const *words, int64_t *value)
+{
+	int64_t i;
+
+	for (i = 0; words[i]; i++)
+		if (!strcasecmp(text, words[i])) {
+			*value = i;
+			return true;
+		}
+	return false;
 }
 
 /* An integer, or for switches also a word; false: neither. */
 static bool parse(const struct dapl_option *option, const char *text, int64_t *value)
 {
-	static const char *const words[2][4] = { { "no", "off", "false", "0" },
-						 { "yes", "on", "true", "1" } };
+	static const char *const words[] = { "no",   "yes", "off", "on", "false",
+					     "true", "0",   "1",   NULL };
 	char *end;
-	int i, j;
 
+	if (option->type == DAPL_OPTION_CHOICE)
+		return one_of(text, option->choices, value);
 	if (option->type == DAPL_OPTION_BOOL) {
-		for (i = 0; i < 2; i++)
-			for (j = 0; j < 4; j++)
-				if (!strcasecmp(text, words[i][j])) {
-					*value = i;
-					return true;
-				}
-		return false;
+		if (!one_of(text, words, value))
+			return false;
+		*value %= 2;
+		return true;
 	}
 	errno = 0;
 	*value = strtoll(text, &end, 0);
 	return !errno && end != text && !*end;
 }
 
-static void from_environment(const struct dapl_option *options, uint32_t num, void *base)
+/* What a value must be, for those who wrote another. */
+static const char *kind_of(const struct dapl_option *option, char *out, size_t size)
 {
-	const char *text;
+	size_t used, i;
+
+	if (option->type == DAPL_OPTION_INT)
+		return "a number";
+	if (option->type == DAPL_OPTION_BOOL)
+		return "yes or no";
+	used = (size_t)snprintf(out, size, "one of");
+	for (i = 0; option->choices[i] && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s %s", i ? "," : "",
+					 option->choices[i]);
+	return out;
+}
+
+static void say_range(const struct table *table, const struct dapl_option *option, int64_t value,
+		      const char *where)
+{
+	dapl_err("%s: %s is %lld, but %lld to %lld%s%s are possible; %lld stays", where,
+		 option->name, (long long)value, (long long)option->value_min,
+		 (long long)option->value_max, *option->unit ? " " : "", option->unit,
+		 (long long)*number_of(table, option));
+}
+
+/* Takes a value; false, with a report, if it is none. */
+static bool assign(const struct table *table, const struct dapl_option *option, const char *text,
+		   const char *where, int origin)
+{
+	char kind[256], now[256];
 	int64_t value;
+
+	if (option->type == DAPL_OPTION_TEXT) {
+		*text_of(table, option) = text;
+	} else if (!parse(option, text, &value)) {
+		print_number(option, *number_of(table, option), now, sizeof(now));
+		if (origin == ORIGIN_ENV)
+			dapl_err("%s: \"%s\" is not %s; %s stays", where, text,
+				 kind_of(option, kind, sizeof(kind)), now);
+		else
+			dapl_err("%s: %s is \"%s\", which is not %s; %s stays", where, option->name,
+				 text, kind_of(option, kind, sizeof(kind)), now);
+		return false;
+	} else if (option->type == DAPL_OPTION_INT &&
+		   (value < option->value_min || value > option->value_max)) {
+		say_range(table, option, value, where);
+		return false;
+	} else {
+		*number_of(table, option) = value;
+	}
+	if (table->origins)
+		table->origins[option - table->options] = origin;
+	return true;
+}
+
+static void defaults(const struct table *table)
+{
+	const struct dapl_option *option;
 	uint32_t i;
 
-	for (i = 0; i < num; i++) {
-		text = options[i].env ? secure_getenv(options[i].env) : NULL;
-		if (!text)
-			continue;
-		if (parse(&options[i], text, &value))
-			set(&options[i], value, options[i].env, base);
+	for (i = 0; i < table->num; i++) {
+		option = &table->options[i];
+		if (option->type == DAPL_OPTION_TEXT)
+			*text_of(table, option) = option->text_default ? option->text_default : "";
 		else
-			dapl_err("%s: \"%s\" is not %s; %lld stays", options[i].env, text,
-				 options[i].type == DAPL_OPTION_BOOL ? "yes or no" : "a number",
-				 (long long)*value_of(&options[i], base));
+			*number_of(table, option) = option->value_default;
+	}
+}
+
+/* ---- The environment ---- */
+
+/* The environment may change, the value must not. */
+static const char *keep_text(const char *text)
+{
+	char **more = realloc(env_texts, (num_env_texts + 1) * sizeof(*more)), *copy;
+
+	if (!more)
+		return NULL;
+	env_texts = more;
+	copy = strdup(text);
+	if (copy)
+		env_texts[num_env_texts++] = copy;
+	return copy;
+}
+
+static void from_environment(const struct table *table)
+{
+	const struct dapl_option *option;
+	const char *text;
+	uint32_t i;
+
+	for (i = 0; i < table->num; i++) {
+		option = &table->options[i];
+		text = option->env ? secure_getenv(option->env) : NULL;
+		if (text && option->type == DAPL_OPTION_TEXT)
+			text = keep_text(text);
+		if (text)
+			assign(table, option, text, option->env, ORIGIN_ENV);
+	}
+}
+
+static bool knows_variable(const struct table *table, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < table->num; i++)
+		if (table->options[i].env && !strcmp(table->options[i].env, name))
+			return true;
+	return false;
+}
+
+static const char *near_variable(const struct table *table, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < table->num; i++)
+		if (table->options[i].env && distance(name, table->options[i].env) <= NEAR_VARIABLE)
+			return table->options[i].env;
+	return NULL;
+}
+
+static void judge_variable(const char *name)
+{
+	const char *why = dapl_config_unused(name), *near;
+
+	if (knows_variable(&core, name) || knows_variable(&transport, name))
+		return;
+	near = near_variable(&transport, name);
+	if (!near)
+		near = near_variable(&core, name);
+	if (why)
+		dapl_err("%s has no effect: %s", name, why);
+	else if (near)
+		dapl_err("%s: unknown variable, near: %s", name, near);
+}
+
+/* Variables under our prefix that do not do what their setter believes. */
+static void judge_environment(void)
+{
+	char name[64];
+	char **entry;
+	size_t len;
+
+	for (entry = environ; entry && *entry; entry++) {
+		len = strcspn(*entry, "=");
+		if (strncmp(*entry, "DAPL_", 5) || len >= sizeof(name))
+			continue;
+		memcpy(name, *entry, len);
+		name[len] = '\0';
+		if (secure_getenv(name))
+			judge_variable(name);
 	}
 }
 
 /* ---- The file ---- */
 
-/*
- * libconfuse stops at the first name it was not told of, and takes no notice of the rest. So the
- * file is read until no such name turns up any more, each time with the one found added: to a
- * section of ours as an option that is reported and ignored, at the top as another module's
- * section. Then it is read for good.
- */
-enum {
-	MAX_NAMES = 64, /* of a section, ours and unknown ones */
-	MAX_SECTIONS = 16,
-	MAX_PASSES = 1024,
-	NAME_LEN = 64,
-};
-
-struct section {
-	char name[NAME_LEN];
-	bool ours; /* else another module's to judge */
-	const struct dapl_option *options;
-	uint32_t num_options;
-	void *base;
-	uint32_t num_names;
-	char names[MAX_NAMES][NAME_LEN];
-	cfg_opt_t opts[MAX_NAMES + 1];
-};
-
-/* One reading of a file; libconfuse's callbacks take no argument of ours. */
-struct reading {
-	const char *path;
-	bool for_good; /* values are taken, and what is wrong is reported */
-	bool again;    /* a name was added */
-	bool stopped;  /* at something else */
-	uint32_t num_sections;
-	struct section section[MAX_SECTIONS];
-	cfg_opt_t top[MAX_SECTIONS + 1];
-};
-
-static __thread struct reading *reading;
-
-static struct section *find_section(const char *name)
+static void line_where(const struct dapl_config_line *line, char *out, size_t size)
 {
-	uint32_t i;
-
-	for (i = 0; i < reading->num_sections; i++)
-		if (!strcmp(reading->section[i].name, name))
-			return &reading->section[i];
-	return NULL;
+	snprintf(out, size, "%s:%d, section %s%s%s", conf_path, line->line, line->section,
+		 *line->title ? " " : "", line->title);
 }
 
-static struct section *add_section(const char *name, bool ours, const struct dapl_option *options,
-				   uint32_t num, void *base)
+static void say_unknown(const struct table *table, const struct dapl_config_line *line,
+			const char *where)
 {
-	struct section *section = &reading->section[reading->num_sections];
-	uint32_t i;
+	const char *near = nearest(table, line->name);
 
-	if (reading->num_sections == MAX_SECTIONS || num > MAX_NAMES || strlen(name) >= NAME_LEN)
-		return NULL;
-	reading->num_sections++;
-	memcpy(section->name, name, strlen(name) + 1);
-	section->ours = ours;
-	section->options = options;
-	section->num_options = num;
-	section->base = base;
-	for (i = 0; i < num; i++)
-		snprintf(section->names[i], NAME_LEN, "%s", options[i].name);
-	section->num_names = num;
-	return section;
+	dapl_err("%s: unknown name %s%s%s", where, line->name, near ? ", near: " : "",
+		 near ? near : "");
 }
 
-static bool has_name(const struct section *section, const char *name)
+static void take_line(const struct table *table, const struct dapl_config_line *line)
 {
-	uint32_t i;
-
-	for (i = 0; i < section->num_names; i++)
-		if (!strcmp(section->names[i], name))
-			return true;
-	return false;
-}
-
-/* A name in a section of ours that is no option; true if it could be added. */
-static bool add_name(cfg_t *cfg, const char *name)
-{
-	struct section *section = find_section(cfg_name(cfg));
-	const char *near;
-
-	if (!section || has_name(section, name) || section->num_names == MAX_NAMES ||
-	    strlen(name) >= NAME_LEN)
-		return false;
-	near = nearest(name, section->options, section->num_options);
-	if (section->ours)
-		dapl_err("%s:%d, section %s: unknown name %s%s%s", reading->path, cfg->line,
-			 section->name, name, near ? ", near: " : "", near ? near : "");
-	memcpy(section->names[section->num_names++], name, strlen(name) + 1);
-	return true;
-}
-
-/*
- * Whether libconfuse complains of a name it was not told of, and the name could be added. Told by
- * the arguments, since the text is translated: it names one thing, which is not known.
- */
-static bool learn(cfg_t *cfg, const char *fmt, va_list ap)
-{
-	const char *arg = strchr(fmt, '%'), *name;
-
-	if (!arg || strncmp(arg, "%s", 2) || strchr(arg + 1, '%'))
-		return false;
-	name = va_arg(ap, const char *);
-	if (!isalpha((unsigned char)*name) && *name != '_')
-		return false;
-	if (!strcmp(cfg_name(cfg), "root"))
-		return !find_section(name) && add_section(name, false, NULL, 0, NULL);
-	return add_name(cfg, name);
-}
-
-__attribute__((format(printf, 2, 0))) static void complaint(cfg_t *cfg, const char *fmt, va_list ap)
-{
-	char text[256];
-	va_list copy;
-
-	if (!reading->for_good) {
-		va_copy(copy, ap);
-		reading->again = learn(cfg, fmt, copy);
-		va_end(copy);
-		return;
-	}
-	if (reading->stopped)
-		return;
-	reading->stopped = true;
-	vsnprintf(text, sizeof(text), fmt, ap);
-	dapl_err("%s:%d: %s; the rest is ignored", reading->path, cfg->line, text);
-}
-
-/* libconfuse has read a value. */
-static int value_read(cfg_t *cfg, cfg_opt_t *opt)
-{
-	struct section *section = find_section(cfg_name(cfg));
-	const struct dapl_option *option = NULL;
-	const char *text = cfg_opt_getstr(opt);
+	const struct dapl_option *option = find_option(table, line->name);
 	char where[512];
-	int64_t value;
-	uint32_t i;
 
-	for (i = 0; section && i < section->num_options && !option; i++)
-		if (!strcmp(section->options[i].name, cfg_opt_name(opt)))
-			option = &section->options[i];
-	if (!reading->for_good || !option || !text)
-		return 0;
-	snprintf(where, sizeof(where), "%s:%d, section %s", reading->path, cfg->line,
-		 section->name);
-	if (parse(option, text, &value))
-		set(option, value, where, section->base);
+	line_where(line, where, sizeof(where));
+	if (option)
+		assign(table, option, line->value, where, line->line);
 	else
-		dapl_err("%s: %s is \"%s\", which is not %s; %lld stays", where, option->name, text,
-			 option->type == DAPL_OPTION_BOOL ? "yes or no" : "a number",
-			 (long long)*value_of(option, section->base));
-	return 0;
+		say_unknown(table, line, where);
 }
 
-/* libconfuse's tables of what is known by now. */
-static void make_opts(void)
+/* Other sections are other modules', unless they look as if one of ours was meant. */
+static void judge_section(const struct dapl_config_line *line)
 {
-	struct section *section;
-	uint32_t i, j;
+	const struct table *const tables[] = { &core, &transport };
+	const char *section = line->section;
+	size_t i;
 
-	for (i = 0; i < reading->num_sections; i++) {
-		section = &reading->section[i];
-		for (j = 0; j < section->num_names; j++)
-			section->opts[j] =
-				(cfg_opt_t)CFG_STR(section->names[j], NULL, CFGF_NODEFAULT);
-		section->opts[j] = (cfg_opt_t)CFG_END();
-		reading->top[i] = (cfg_opt_t)CFG_SEC(section->name, section->opts, CFGF_NODEFAULT);
-	}
-	reading->top[i] = (cfg_opt_t)CFG_END();
+	for (i = 0; i < 2; i++)
+		if (2 * distance(section, tables[i]->section) < strlen(section))
+			dapl_err("%s:%d: unknown section %s, near: %s", conf_path, line->line,
+				 section, tables[i]->section);
 }
 
-static void set_callbacks(cfg_t *cfg)
+static void take_file(void)
 {
-	char path[2 * NAME_LEN + 1];
-	struct section *section;
-	uint32_t i, j;
-
-	cfg_set_error_function(cfg, complaint);
-	for (i = 0; i < reading->num_sections; i++) {
-		section = &reading->section[i];
-		for (j = 0; j < section->num_options; j++) {
-			snprintf(path, sizeof(path), "%s|%s", section->name, section->names[j]);
-			cfg_set_validate_func(cfg, path, value_read);
-		}
-	}
-}
-
-static void read_once(FILE *file)
-{
-	cfg_t *cfg;
-
-	reading->again = false;
-	make_opts();
-	cfg = cfg_init(reading->top, CFGF_NONE);
-	if (!cfg)
-		return;
-	set_callbacks(cfg);
-	rewind(file);
-	cfg_parse_fp(cfg, file);
-	cfg_free(cfg);
-}
-
-static void read_file(FILE *file, const char *path, const char *section,
-		      const struct dapl_option *options, uint32_t num, void *base)
-{
-	int pass;
-
-	reading = calloc(1, sizeof(*reading));
-	if (!reading) {
-		dapl_err("%s: not read: %s", path, dapl_strerror(ENOMEM));
-		return;
-	}
-	reading->path = path;
-	add_section("dapl", true, dapl_core_options, dapl_num_core_options, &dapl_config);
-	if (!find_section(section))
-		add_section(section, true, options, num, base);
-	for (pass = 0; pass < MAX_PASSES; pass++) {
-		read_once(file);
-		if (!reading->again)
-			break;
-	}
-	reading->for_good = true;
-	read_once(file);
-	free(reading);
-	reading = NULL;
-}
-
-static void defaults(const struct dapl_option *options, uint32_t num, void *base)
-{
+	const struct dapl_config_line *line;
 	uint32_t i;
 
-	for (i = 0; i < num; i++)
-		*value_of(&options[i], base) = options[i].value_default;
+	for (i = 0; i < conf.num_lines; i++) {
+		line = &conf.lines[i];
+		if (!strcmp(line->section, core.section))
+			take_line(&core, line);
+		else if (!strcmp(line->section, transport.section))
+			take_line(&transport, line);
+		else if (!*line->title)
+			judge_section(line);
+	}
+}
+
+static void read_file(void)
+{
+	const char *path = secure_getenv("DAPL_CONF");
+	bool asked = path;
+	FILE *file;
+	int err;
+
+	dapl_config_file_free(&conf);
+	free(conf_path);
+	conf_path = strdup(path ? path : UDAPL_SYSCONFDIR "/dapl.conf");
+	if (!conf_path) {
+		dapl_err("dapl.conf not read: %s", dapl_strerror(ENOMEM));
+		return;
+	}
+	file = fopen(conf_path, "re");
+	if (!file) {
+		if (asked || errno != ENOENT)
+			dapl_err("%s: %s", conf_path, dapl_strerror(errno));
+		return;
+	}
+	err = dapl_config_file_read(file, conf_path, &conf);
+	fclose(file);
+	if (err)
+		dapl_err("%s: not read: %s", conf_path, dapl_strerror(err));
+}
+
+/* ---- The whole ---- */
+
+static void table_set(struct table *table, const char *section, const struct dapl_option *options,
+		      uint32_t num, void *base)
+{
+	free(table->origins);
+	*table = (struct table){ section, options, num, base,
+				 calloc(num ? num : 1, sizeof(*table->origins)) };
+	defaults(table);
 }
 
 void dapl_config_load(const char *section, const struct dapl_option *options, uint32_t num,
 		      void *base)
 {
-	const char *path = secure_getenv("DAPL_CONF");
-	bool asked = path;
-	FILE *file;
+	uint32_t i;
 
-	defaults(dapl_core_options, dapl_num_core_options, &dapl_config);
-	defaults(options, num, base);
-	if (!path)
-		path = UDAPL_SYSCONFDIR "/dapl.conf";
-	file = fopen(path, "re");
-	if (file) {
-		read_file(file, path, section, options, num, base);
-		fclose(file);
-	} else if (asked || errno != ENOENT) {
-		dapl_err("%s: %s", path, dapl_strerror(errno));
+	for (i = 0; i < num_env_texts; i++)
+		free(env_texts[i]);
+	num_env_texts = 0;
+	table_set(&core, "dapl", dapl_core_options, dapl_num_core_options, &dapl_config);
+	table_set(&transport, section, options, num, base);
+	read_file();
+	take_file();
+	from_environment(&core);
+	from_environment(&transport);
+	judge_environment();
+}
+
+/* ---- One IA ---- */
+
+static void judge_ia_line(const struct dapl_config_line *line, const char *where)
+{
+	const struct table *table = find_option(&core, line->name) ? &core : &transport;
+
+	if (find_option(table, line->name))
+		dapl_err("%s: %s is the whole process's; it belongs into section %s", where,
+			 line->name, table->section);
+	else
+		say_unknown(&transport, line, where);
+}
+
+static void take_ia_line(const struct table *table, struct dapl_config_line *line)
+{
+	const struct dapl_option *option = find_option(table, line->name);
+	char where[512];
+	int origin;
+
+	line_where(line, where, sizeof(where));
+	if (!option || option->of_process) {
+		if (!line->told)
+			judge_ia_line(line, where);
+		line->told = true;
+		return;
 	}
-	from_environment(dapl_core_options, dapl_num_core_options, &dapl_config);
-	from_environment(options, num, base);
+	origin = transport.origins ? transport.origins[option - table->options] : ORIGIN_DEFAULT;
+	if (origin != ORIGIN_ENV && !line->told)
+		line->told = !assign(table, option, line->value, where, line->line);
+}
+
+static size_t table_size(const struct table *table)
+{
+	size_t size = sizeof(int64_t);
+	uint32_t i;
+
+	for (i = 0; i < table->num; i++)
+		if (table->options[i].offset + sizeof(int64_t) > size)
+			size = table->options[i].offset + sizeof(int64_t);
+	return size;
+}
+
+static bool make_ia_table(const char *ia_name, struct table *table)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what has been told */
+	uint32_t i;
+
+	*table = transport;
+	table->base = malloc(table_size(&transport));
+	table->origins = calloc(table->num ? table->num : 1, sizeof(*table->origins));
+	if (!table->base || !table->origins) {
+		free(table->base);
+		free(table->origins);
+		return false;
+	}
+	if (table->num)
+		memcpy(table->base, transport.base, table_size(&transport));
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < conf.num_lines; i++)
+		if (*conf.lines[i].title && !strcmp(conf.lines[i].title, ia_name))
+			take_ia_line(table, &conf.lines[i]);
+	pthread_mutex_unlock(&lock);
+	return true;
+}
+
+void *dapl_config_for_ia(const char *ia_name)
+{
+	struct table table;
+
+	if (!make_ia_table(ia_name, &table))
+		return NULL;
+	free(table.origins);
+	return table.base;
+}
+
+/* ---- Telling ---- */
+
+static void each_of(const struct table *table, bool changed_only,
+		    void (*each)(void *arg, const struct dapl_setting *), void *arg)
+{
+	struct dapl_setting setting;
+	uint32_t i;
+	int origin;
+
+	for (i = 0; i < table->num; i++) {
+		origin = table->origins ? table->origins[i] : ORIGIN_DEFAULT;
+		if (changed_only && origin == ORIGIN_DEFAULT)
+			continue;
+		setting.section = table->section;
+		setting.option = &table->options[i];
+		print_value(table, setting.option, setting.value, sizeof(setting.value));
+		if (origin == ORIGIN_DEFAULT)
+			snprintf(setting.origin, sizeof(setting.origin), "default");
+		else if (origin == ORIGIN_ENV)
+			snprintf(setting.origin, sizeof(setting.origin), "environment");
+		else
+			snprintf(setting.origin, sizeof(setting.origin), "%s:%d", conf_path,
+				 origin);
+		each(arg, &setting);
+	}
+}
+
+void dapl_config_each(const char *ia_name, void (*each)(void *arg, const struct dapl_setting *),
+		      void *arg)
+{
+	struct table table;
+
+	if (!ia_name) {
+		each_of(&core, false, each, arg);
+		each_of(&transport, false, each, arg);
+	} else if (make_ia_table(ia_name, &table)) {
+		each_of(&table, true, each, arg);
+		free(table.origins);
+		free(table.base);
+	}
 }

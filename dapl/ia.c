@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/config.h"
 #include "dapl/cr.h"
 #include "dapl/lmr.h"
 #include "dapl/loop.h"
@@ -148,6 +149,7 @@ static DAT_RETURN open_device(struct dapl_ia *ia)
 		.up = &upcalls,
 		.loop = ia->loop,
 		.owner = ia,
+		.config = ia->config,
 	};
 	int err = dapl_module_transport.device->open(&init, &ia->dev);
 
@@ -173,9 +175,10 @@ static DAT_RETURN ia_new(struct dapl_provider *provider, struct dapl_ia **out)
 	dapl_lock_init(&ia->bind_lock);
 	ia->provider = provider;
 	ia->attr = calloc(1, sizeof(*ia->attr));
+	ia->config = dapl_config_for_ia(provider->info.ia_name);
 	rc = DAPL_NO_RESOURCE(MEMORY);
-	if (!ia->attr)
-		goto release;
+	if (!ia->attr || !ia->config)
+		goto free_attr;
 	err = dapl_loop_create(&ia->loop);
 	rc = dapl_status(err, DAT_RESOURCE_DEVICE);
 	if (err)
@@ -190,8 +193,8 @@ static DAT_RETURN ia_new(struct dapl_provider *provider, struct dapl_ia **out)
 destroy_loop:
 	dapl_loop_destroy(ia->loop);
 free_attr:
+	free(ia->config);
 	free(ia->attr);
-release:
 	dapl_lock_fini(&ia->bind_lock);
 	pthread_mutex_destroy(&ia->lock);
 	dapl_object_release(&ia->obj);
@@ -203,6 +206,7 @@ static void ia_delete(struct dapl_ia *ia)
 	dapl_object_retire(&ia->obj, DAPL_TYPE_IA);
 	dapl_module_transport.device->close(ia->dev);
 	dapl_loop_destroy(ia->loop);
+	free(ia->config);
 	free(ia->attr);
 	dapl_lock_fini(&ia->bind_lock);
 	pthread_mutex_destroy(&ia->lock);

@@ -16,6 +16,7 @@
 #include "dapl/ia.h"
 #include "dapl/lmr.h"
 #include "dapl/rmr.h"
+#include "dapl/settings.h"
 #include "dapl/trace.h"
 #include "dapl/transport.h"
 #include "dapl/unsupported.h"
@@ -125,6 +126,16 @@ struct dapl_provider *dapl_provider_find(const char *ia_name)
 			break;
 	pthread_mutex_unlock(&lock);
 	return provider;
+}
+
+void dapl_provider_each(void (*each)(void *arg, const char *ia_name), void *arg)
+{
+	struct dapl_provider *provider;
+
+	pthread_mutex_lock(&lock);
+	for (provider = providers; provider; provider = provider->next)
+		each(arg, provider->info.ia_name);
+	pthread_mutex_unlock(&lock);
 }
 
 void dapl_provider_opened(struct dapl_ia *ia)
@@ -260,6 +271,7 @@ static void set_up(void)
 	stay_mapped();
 	dapl_config_load(transport->name, transport->options, transport->num_options,
 			 transport->config);
+	dapl_settings_offer();
 }
 
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)

@@ -19,6 +19,9 @@ struct dapl_provider {
 /* The entry of that name, or NULL. */
 struct dapl_provider *dapl_provider_find(const char *ia_name);
 
+/* Calls each for the name of every entry. */
+void dapl_provider_each(void (*each)(void *arg, const char *ia_name), void *arg);
+
 /* The list of open IAs. */
 void dapl_provider_opened(struct dapl_ia *ia);
 /* It gives up an async EVD that is not its own (IA-85). */

@@ -193,6 +193,8 @@ struct tp_device_init {
 	const struct tp_upcalls *up; /* valid until close returned */
 	struct dapl_loop *loop;	     /* ditto */
 	void *owner;		     /* the core's IA, handed back in upcalls */
+	const void *config; /* the IA's own values of the tunables, valid until close returned;
+			       NULL: those of the transport's structure hold */
 };
 
 struct tp_device {
@@ -697,7 +699,8 @@ struct dapl_transport {
 	const struct dapl_option
 		*options; /* its tunables (dapl/config.h), read before the first open */
 	uint32_t num_options;
-	void *config; /* the structure the options' offsets are relative to; NULL without options */
+	void *config; /* the structure the options' offsets are relative to, of nothing but their
+			 values; NULL without options */
 	const struct dapl_device_ops *device;
 	const struct dapl_pd_ops *pd;
 	const struct dapl_mr_ops *mr;

@@ -14,9 +14,9 @@
 
 static const struct soft_link_class *const class = &soft_link_tcp;
 
-static uint32_t handshake_ms(void)
+static uint32_t handshake_ms(const struct soft_dev *dev)
 {
-	return (uint32_t)soft_config.handshake_ms;
+	return (uint32_t)dev->config->handshake_ms;
 }
 
 static void take_names(struct soft_conn *conn)
@@ -76,7 +76,7 @@ static int recv_frame(struct soft_conn *conn, bool reply)
 		/* Half a frame must become a whole one in time; a program may take any time to
 		 * answer. */
 		if (!hs->in_have && conn->active)
-			soft_link_timeout(conn->link, handshake_ms());
+			soft_link_timeout(conn->link, handshake_ms(conn->dev));
 		hs->in_have += (size_t)n;
 	}
 }
@@ -132,7 +132,7 @@ static void build_request(struct soft_conn *conn, const void *data, uint32_t len
 {
 	struct soft_mpa_frame frame = {
 		.revision = conn->revision,
-		.crc = soft_config.crc,
+		.crc = conn->dev->config->crc,
 		.data = data,
 		.len = (uint16_t)len,
 	};
@@ -219,7 +219,7 @@ static void reply_accepted(struct soft_conn *conn, const struct soft_mpa_frame *
 	int rc;
 
 	conn->enhanced = reply->enhanced;
-	conn->crc = soft_config.crc || reply->crc;
+	conn->crc = conn->dev->config->crc || reply->crc;
 	conn->markers = reply->markers;
 	conn->peer_ird = reply->ird;
 	/* The responder's depth may not exceed what we said, but if it does we can follow. */
@@ -295,7 +295,7 @@ void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link)
 	struct soft_dev *dev = listener->dev;
 	struct soft_conn *conn;
 
-	if (dev->half_open >= (uint32_t)soft_config.half_open) {
+	if (dev->half_open >= (uint32_t)dev->config->half_open) {
 		dapl_trace(DAPL_TRC_ERROR,
 			   "%s: connection refused: %u are half open already (option half_open)",
 			   dev->name, dev->half_open);
@@ -317,7 +317,7 @@ void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link)
 	link->ready = soft_cm_ready;
 	link->expired = soft_cm_expired;
 	take_names(conn);
-	soft_link_timeout(link, handshake_ms());
+	soft_link_timeout(link, handshake_ms(dev));
 	if (soft_link_watch(link, EPOLLIN)) {
 		soft_conn_end(conn);
 		soft_conn_release(conn);
@@ -335,7 +335,7 @@ static void take_request(struct soft_conn *conn, const struct soft_mpa_frame *fr
 	conn->revision = frame->revision;
 	conn->enhanced = frame->enhanced;
 	conn->p2p = frame->p2p;
-	conn->crc = frame->crc || soft_config.crc;
+	conn->crc = frame->crc || conn->dev->config->crc;
 	conn->markers = frame->markers;
 	conn->peer_ird = frame->ird;
 	conn->peer_ord = frame->ord;
@@ -499,7 +499,7 @@ static int accept_on_loop(void *arg)
 	conn->tx.hold = true;
 	soft_conn_bind(conn);
 	conn->state = SOFT_CONN_ACCEPTING;
-	soft_link_timeout(conn->link, handshake_ms());
+	soft_link_timeout(conn->link, handshake_ms(conn->dev));
 	/* Even if the peer has gone the outcome comes by event. */
 	soft_link_watch(conn->link, EPOLLOUT);
 	return 0;
@@ -576,7 +576,7 @@ void soft_cm_expired(struct soft_link *link)
 
 	dapl_trace(DAPL_TRC_ERROR,
 		   "%s: connection %s: set-up not finished within %u ms (option handshake)",
-		   conn->dev->name, soft_conn_text(conn, text), handshake_ms());
+		   conn->dev->name, soft_conn_text(conn, text), handshake_ms(conn->dev));
 	soft_conn_hold(conn);
 	switch (conn->state) {
 	case SOFT_CONN_HALF_OPEN:
@@ -613,7 +613,7 @@ static int cm_connect(struct tp_qp *base, const struct tp_connect *param, void *
 	conn->active = true;
 	conn->qp = qp;
 	conn->base.owner = owner;
-	conn->revision = (uint8_t)soft_config.mpa_revision;
+	conn->revision = (uint8_t)conn->dev->config->mpa_revision;
 	/* Nobody listens on what TCP cannot express, nor on 0: port 0 gives the same answer. */
 	conn->remote_qual_wanted = param->conn_qual > UINT16_MAX ? 0 : param->conn_qual;
 	conn->remote_qual = param->conn_qual;

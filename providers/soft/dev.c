@@ -67,6 +67,7 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 					.up = init->up,
 					.loop = init->loop,
 					.owner = init->owner };
+	dev->config = init->config ? init->config : &soft_config;
 	snprintf(dev->name, sizeof(dev->name), "%s", init->ia_name);
 	pthread_mutex_init(&dev->lock, NULL);
 	soft_list_init(&dev->qps);
@@ -78,7 +79,7 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 	dev->pulse.expired = soft_progress_pulse;
 	dapl_trace(DAPL_TRC_NORMAL, "%s: address %s, CRC %s", dev->name,
 		   soft_addr_text(&dev->addr, 0, text),
-		   soft_config.crc ? "asked for" : "only if the peer asks");
+		   dev->config->crc ? "asked for" : "only if the peer asks");
 	*out = &dev->base;
 	return 0;
 }

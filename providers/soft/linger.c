@@ -90,9 +90,9 @@ static void linger_ready(struct soft_link *link, uint32_t events)
 		linger_free(linger, false);
 }
 
-static uint32_t period(void)
+static uint32_t period(const struct soft_link *link)
 {
-	return (uint32_t)soft_config.linger_ms;
+	return (uint32_t)link->dev->config->linger_ms;
 }
 
 /* Time is up. A slow peer that is still taking in what it was sent gets more of it, within reason.
@@ -106,7 +106,7 @@ static void linger_expired(struct soft_link *link)
 	if (moved && ++linger->periods < MAX_PERIODS) {
 		linger->sent_before = linger->sent;
 		linger->unsent_before = unsent;
-		soft_link_timeout(link, period());
+		soft_link_timeout(link, period(link));
 		return;
 	}
 	linger_free(linger, unsent || !linger->finished);
@@ -131,7 +131,7 @@ void soft_linger(struct soft_link *link, uint8_t *out, size_t len)
 	link->expired = linger_expired;
 	soft_list_add(&link->dev->lingers, &linger->node);
 	linger->unsent_before = link->class->unsent(link);
-	soft_link_timeout(link, period());
+	soft_link_timeout(link, period(link));
 	linger_ready(link, 0);
 }
 

@@ -52,9 +52,9 @@ static void set_int(int fd, int level, int name, int value)
 }
 
 /* A host that is silent without a word is noticed by the kernel when idle, by lost() when not. */
-static void set_options(int fd)
+static void set_options(const struct soft_dev *dev, int fd)
 {
-	int seconds = (int)(soft_config.peer_timeout_ms / 1000);
+	int seconds = (int)(dev->config->peer_timeout_ms / 1000);
 
 	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	if (seconds <= 0)
@@ -73,7 +73,7 @@ static struct soft_link *link_alloc(struct soft_dev *dev, int fd)
 	if (!link)
 		return NULL;
 	soft_link_init(link, &soft_link_tcp, dev, fd);
-	set_options(fd);
+	set_options(dev, fd);
 	return link;
 }
 

@@ -296,7 +296,7 @@ static void shrink(struct soft_conn *conn)
 void soft_progress_pulse(struct tp_timer *timer)
 {
 	struct soft_dev *dev = soft_container(timer, struct soft_dev, pulse);
-	uint32_t timeout = (uint32_t)soft_config.peer_timeout_ms;
+	uint32_t timeout = (uint32_t)dev->config->peer_timeout_ms;
 	struct soft_list *node;
 	struct soft_conn *conn;
 

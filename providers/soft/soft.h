@@ -40,7 +40,7 @@ struct soft_conn;
 struct soft_qp;
 struct soft_cq;
 
-/* ---- Tunables (module.c) ---- */
+/* ---- Tunables (module.c); a device's own are soft_dev.config ---- */
 
 struct soft_config {
 	int64_t crc;
@@ -107,6 +107,7 @@ struct soft_dev {
 	struct tp_device base;
 	struct sockaddr_storage addr;
 	char name[64]; /* of the IA */
+	const struct soft_config *config;
 	struct soft_stags stags;
 
 	pthread_mutex_t lock;

@@ -527,8 +527,8 @@ static void message_sent(struct soft_conn *conn, uint8_t source)
 
 static uint32_t choose_mulpdu(struct soft_conn *conn)
 {
-	uint32_t segment = soft_config.fpdu ? (uint32_t)soft_config.fpdu
-					    : conn->link->class->segment(conn->link);
+	uint32_t segment = conn->dev->config->fpdu ? (uint32_t)conn->dev->config->fpdu
+						   : conn->link->class->segment(conn->link);
 	uint32_t mulpdu = soft_mpa_mulpdu(segment, conn->tx.markers);
 
 	return conn->tx.markers && mulpdu > MARKED_MULPDU ? MARKED_MULPDU : mulpdu;

@@ -82,10 +82,11 @@ static void established(struct vrb_conn *conn, const struct news *news)
 /* Resolving failed; it is tried again where time was the reason. */
 static bool again(struct vrb_conn *conn, const struct news *news)
 {
+	const struct vrb_config *config = conn->subject.dev->config;
 	bool addr = news->type == RDMA_CM_EVENT_ADDR_ERROR;
 
 	if (news->status != -ETIMEDOUT ||
-	    conn->tries++ >= (addr ? vrb_config.arp_retry : vrb_config.route_retry))
+	    conn->tries++ >= (addr ? config->arp_retry : config->route_retry))
 		return false;
 	return !(addr ? vrb_conn_resolve_addr(conn) : vrb_conn_resolve_route(conn));
 }
@@ -369,7 +370,7 @@ static void pulse(struct tp_timer *timer)
 	dev->pulsing = dev->num_open;
 	if (dev->pulsing)
 		dapl_loop_timer(dev->base.loop, timer,
-				dapl_now() + (uint64_t)vrb_config.pulse_ms * 1000000);
+				dapl_now() + (uint64_t)dev->config->pulse_ms * 1000000);
 	pthread_mutex_unlock(&dev->lock);
 }
 

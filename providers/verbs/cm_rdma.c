@@ -197,7 +197,7 @@ int vrb_conn_resolve_addr(struct vrb_conn *conn)
 {
 	conn->state = VRB_CONN_ADDR;
 	return rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&conn->to,
-				 (int)vrb_config.arp_timeout_ms)
+				 (int)conn->subject.dev->config->arp_timeout_ms)
 		       ? -errno
 		       : 0;
 }
@@ -205,7 +205,9 @@ int vrb_conn_resolve_addr(struct vrb_conn *conn)
 int vrb_conn_resolve_route(struct vrb_conn *conn)
 {
 	conn->state = VRB_CONN_ROUTE;
-	return rdma_resolve_route(conn->id, (int)vrb_config.route_timeout_ms) ? -errno : 0;
+	return rdma_resolve_route(conn->id, (int)conn->subject.dev->config->route_timeout_ms)
+		       ? -errno
+		       : 0;
 }
 
 static uint8_t lesser(uint32_t a, uint32_t b)
@@ -218,8 +220,8 @@ static void fill_param(const struct vrb_conn *conn, struct rdma_conn_param *para
 	*param = (struct rdma_conn_param){
 		.responder_resources = conn->depth.in,
 		.initiator_depth = conn->depth.out,
-		.retry_count = (uint8_t)vrb_config.ack_retry,
-		.rnr_retry_count = (uint8_t)vrb_config.rnr_retry,
+		.retry_count = (uint8_t)conn->subject.dev->config->ack_retry,
+		.rnr_retry_count = (uint8_t)conn->subject.dev->config->rnr_retry,
 		.qp_num = conn->qp->ibqp->qp_num,
 	};
 }
@@ -264,7 +266,7 @@ void vrb_conn_open(struct vrb_conn *conn, const void *data, uint32_t len)
 	dev->num_open++;
 	if (!dev->pulsing)
 		dapl_loop_timer(dev->base.loop, &dev->pulse,
-				dapl_now() + (uint64_t)vrb_config.pulse_ms * 1000000);
+				dapl_now() + (uint64_t)dev->config->pulse_ms * 1000000);
 	dev->pulsing = true;
 	pthread_mutex_unlock(&dev->lock);
 	dev->base.up->conn_event(conn->base.owner, TP_CONN_ESTABLISHED, 0, len ? data : NULL, len);

@@ -27,9 +27,9 @@ static uint32_t positive(int value)
  * Some devices name limits that no machine has the memory for. One request more than the program
  * sees is kept for a marker.
  */
-static uint32_t queue_length(const struct ibv_device_attr *ib)
+static uint32_t queue_length(const struct vrb_dev *dev, const struct ibv_device_attr *ib)
 {
-	return ib->max_qp_wr > 1 ? least((uint32_t)ib->max_qp_wr - 1, (uint64_t)vrb_config.max_wr)
+	return ib->max_qp_wr > 1 ? least((uint32_t)ib->max_qp_wr - 1, (uint64_t)dev->config->max_wr)
 				 : 0;
 }
 
@@ -48,7 +48,7 @@ static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
 		.fw_major = major,
 		.fw_minor = minor,
 		.max_qp = positive(ib->max_qp),
-		.max_qp_wr = queue_length(ib),
+		.max_qp_wr = queue_length(dev, ib),
 		.max_sge = sge,
 		.max_sge_read = ib->max_sge_rd > 0 ? least(positive(ib->max_sge_rd), sge) : sge,
 		.max_sge_write = sge,
@@ -227,6 +227,7 @@ static void dev_init(struct vrb_dev *dev, const struct tp_device_init *init)
 					.up = init->up,
 					.loop = init->loop,
 					.owner = init->owner };
+	dev->config = init->config ? init->config : &vrb_config;
 	snprintf(dev->name, sizeof(dev->name), "%s", init->ia_name);
 	pthread_mutex_init(&dev->cm_lock, NULL);
 	pthread_cond_init(&dev->cm_left, NULL);

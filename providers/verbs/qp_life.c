@@ -101,7 +101,7 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 			 .max_recv_wr = at_least_one(qp->rq.max_wr),
 			 .max_send_sge = at_least_one(qp->sq.max_sge),
 			 .max_recv_sge = at_least_one(qp->rq.max_sge),
-			 .max_inline_data = (uint32_t)vrb_config.max_inline },
+			 .max_inline_data = (uint32_t)qp->dev->config->max_inline },
 		.qp_type = IBV_QPT_RC,
 	};
 	struct ibv_qp_init_attr attempt = init;
@@ -117,9 +117,9 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 		qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
 	}
 	if (qp->ibqp) {
-		qp->max_inline = attempt.cap.max_inline_data < vrb_config.max_inline
+		qp->max_inline = attempt.cap.max_inline_data < qp->dev->config->max_inline
 					 ? attempt.cap.max_inline_data
-					 : (uint32_t)vrb_config.max_inline;
+					 : (uint32_t)qp->dev->config->max_inline;
 		return 0;
 	}
 	err = errno ? errno : ENOMEM;
@@ -198,7 +198,7 @@ int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_dep
 	if (rc)
 		return rc;
 	attr.max_dest_rd_atomic = depth->in;
-	attr.min_rnr_timer = (uint8_t)vrb_config.rnr_timer;
+	attr.min_rnr_timer = (uint8_t)qp->dev->config->rnr_timer;
 	mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	rc = modify(qp, &attr, mask, "receive");
 	if (rc)
@@ -208,8 +208,8 @@ int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_dep
 		return rc;
 	attr.max_rd_atomic = depth->out;
 	mask |= IBV_QP_MAX_QP_RD_ATOMIC;
-	if (vrb_config.ack_timer && (mask & IBV_QP_TIMEOUT))
-		attr.timeout = (uint8_t)vrb_config.ack_timer;
+	if (qp->dev->config->ack_timer && (mask & IBV_QP_TIMEOUT))
+		attr.timeout = (uint8_t)qp->dev->config->ack_timer;
 	return modify(qp, &attr, mask, "send");
 }
 
@@ -239,7 +239,7 @@ void vrb_qp_collect(struct vrb_qp *qp)
 /* Whether the device gave everything back in time. */
 static bool await_flush(struct vrb_qp *qp)
 {
-	uint64_t deadline = dapl_now() + (uint64_t)vrb_config.flush_ms * 1000000;
+	uint64_t deadline = dapl_now() + (uint64_t)qp->dev->config->flush_ms * 1000000;
 
 	for (;;) {
 		vrb_qp_collect(qp);
@@ -252,7 +252,7 @@ static bool await_flush(struct vrb_qp *qp)
 		sched_yield();
 	}
 	dapl_err("%s: QP 0x%x: the device did not give back its work in %llu ms", qp->dev->name,
-		 qp->ibqp->qp_num, (unsigned long long)vrb_config.flush_ms);
+		 qp->ibqp->qp_num, (unsigned long long)qp->dev->config->flush_ms);
 	return false;
 }
 

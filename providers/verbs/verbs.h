@@ -48,6 +48,7 @@ struct vrb_qp;
 struct vrb_dev {
 	struct tp_device base;
 	char name[256]; /* of the IA */
+	const struct vrb_config *config;
 	char ibdev[VRB_NAME_LEN];
 	struct ibv_context *ctx;
 	uint8_t port;

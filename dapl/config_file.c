@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * libconfuse stops at the first name it was not told of, and takes no notice of the rest. So the
+ * file is read until no such name turns up any more, each time with the one found added. Then it is
+ * read for good. Which names mean anything is judged by others, after that.
+ */
+#include "dapl/config_file.h"
+
+#include <confuse.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/trace.h"
+
+enum {
+	MAX_NAMES = 128, /* that occur in sections of one name */
+	MAX_SECTIONS = 24,
+	NAME_LEN = 64,
+};
+
+/* The section that belongs to one IA has a title. */
+static const char titled_section[] = "ia";
+
+struct section {
+	char name[NAME_LEN];
+	uint32_t num_names;
+	char names[MAX_NAMES][NAME_LEN];
+	cfg_opt_t opts[MAX_NAMES + 1];
+};
+
+/* One reading of a file; libconfuse's callbacks take no argument of ours. */
+struct reading {
+	const char *path;
+	struct dapl_config_file *out;
+	bool for_good; /* values are taken, and what is wrong is reported */
+	bool again;    /* a name was added */
+	bool stopped;  /* at something else */
+	bool no_memory;
+	uint32_t num_sections;
+	struct section section[MAX_SECTIONS];
+	cfg_opt_t top[MAX_SECTIONS + 1];
+};
+
+static __thread struct reading *reading;
+
+static struct section *find_section(const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < reading->num_sections; i++)
+		if (!strcmp(reading->section[i].name, name))
+			return &reading->section[i];
+	return NULL;
+}
+
+static bool add_section(const char *name)
+{
+	struct section *section = &reading->section[reading->num_sections];
+
+	if (reading->num_sections == MAX_SECTIONS || strlen(name) >= NAME_LEN)
+		return false;
+	reading->num_sections++;
+	memcpy(section->name, name, strlen(name) + 1);
+	return true;
+}
+
+static bool add_name(struct section *section, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < section->num_names; i++)
+		if (!strcmp(section->names[i], name))
+			return false;
+	if (section->num_names == MAX_NAMES || strlen(name) >= NAME_LEN)
+		return false;
+	memcpy(section->names[section->num_names++], name, strlen(name) + 1);
+	return true;
+}
+
+/*
+ * Whether libconfuse complains of a name it was not told of, and the name could be added. Told by
+ * the arguments, since the text is translated: it names one thing, which is not known.
+ */
+static bool learn(cfg_t *cfg, const char *fmt, va_list ap)
+{
+	const char *arg = strchr(fmt, '%'), *name;
+	struct section *section;
+
+	if (!arg || strncmp(arg, "%s", 2) || strchr(arg + 1, '%'))
+		return false;
+	name = va_arg(ap, const char *);
+	if (!isalpha((unsigned char)*name) && *name != '_')
+		return false;
+	if (!strcmp(cfg_name(cfg), "root"))
+		return !find_section(name) && add_section(name);
+	section = find_section(cfg_name(cfg));
+	return section && add_name(section, name);
+}
+
+__attribute__((format(printf, 2, 0))) static void complaint(cfg_t *cfg, const char *fmt, va_list ap)
+{
+	char text[256];
+	va_list copy;
+
+	if (!reading->for_good) {
+		va_copy(copy, ap);
+		reading->again = learn(cfg, fmt, copy);
+		va_end(copy);
+		return;
+	}
+	if (reading->stopped)
+		return;
+	reading->stopped = true;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	dapl_err("%s:%d: %s; the rest is ignored", reading->path, cfg->line, text);
+}
+
+static void line_free(struct dapl_config_line *line)
+{
+	free(line->section);
+	free(line->title);
+	free(line->name);
+	free(line->value);
+}
+
+static bool keep(struct dapl_config_file *out, const struct dapl_config_line *from)
+{
+	struct dapl_config_line *more, *line;
+
+	more = realloc(out->lines, (out->num_lines + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	out->lines = more;
+	line = &more[out->num_lines];
+	line->section = strdup(from->section);
+	line->title = strdup(from->title);
+	line->name = strdup(from->name);
+	line->value = strdup(from->value);
+	line->line = from->line;
+	line->told = false;
+	if (line->section && line->title && line->name && line->value) {
+		out->num_lines++;
+		return true;
+	}
+	line_free(line);
+	return false;
+}
+
+/* libconfuse has read a value. */
+static int value_read(cfg_t *cfg, cfg_opt_t *opt)
+{
+	const char *title = cfg_title(cfg), *text = cfg_opt_getstr(opt);
+	struct dapl_config_line line = {
+		.section = (char *)cfg_name(cfg),
+		.title = (char *)(title ? title : ""),
+		.name = (char *)cfg_opt_name(opt),
+		.value = (char *)text,
+		.line = cfg->line,
+	};
+
+	if (reading->for_good && text && !keep(reading->out, &line))
+		reading->no_memory = true;
+	return 0;
+}
+
+/* libconfuse's tables of what is known by now. */
+static void make_opts(void)
+{
+	struct section *section;
+	cfg_flag_t flags;
+	uint32_t i, j;
+
+	for (i = 0; i < reading->num_sections; i++) {
+		section = &reading->section[i];
+		flags = strcmp(section->name, titled_section) ? CFGF_NODEFAULT
+							      : CFGF_MULTI | CFGF_TITLE;
+		for (j = 0; j < section->num_names; j++)
+			section->opts[j] =
+				(cfg_opt_t)CFG_STR(section->names[j], NULL, CFGF_NODEFAULT);
+		section->opts[j] = (cfg_opt_t)CFG_END();
+		reading->top[i] = (cfg_opt_t)CFG_SEC(section->name, section->opts, flags);
+	}
+	reading->top[i] = (cfg_opt_t)CFG_END();
+}
+
+static void set_callbacks(cfg_t *cfg)
+{
+	char path[2 * NAME_LEN + 1];
+	struct section *section;
+	uint32_t i, j;
+
+	cfg_set_error_function(cfg, complaint);
+	for (i = 0; i < reading->num_sections; i++) {
+		section = &reading->section[i];
+		for (j = 0; j < section->num_names; j++) {
+			snprintf(path, sizeof(path), "%s|%s", section->name, section->names[j]);
+			cfg_set_validate_func(cfg, path, value_read);
+		}
+	}
+}
+
+static void read_once(FILE *file)
+{
+	cfg_t *cfg;
+
+	reading->again = false;
+	make_opts();
+	cfg = cfg_init(reading->top, CFGF_NONE);
+	if (!cfg) {
+		reading->no_memory = true;
+		return;
+	}
+	set_callbacks(cfg);
+	rewind(file);
+	cfg_parse_fp(cfg, file);
+	cfg_free(cfg);
+}
+
+int dapl_config_file_read(FILE *file, const char *path, struct dapl_config_file *out)
+{
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	reading = calloc(1, sizeof(*reading));
+	if (!reading)
+		return -ENOMEM;
+	reading->path = path;
+	reading->out = out;
+	do
+		read_once(file);
+	while (reading->again && !reading->no_memory);
+	reading->for_good = true;
+	read_once(file);
+	err = reading->no_memory ? -ENOMEM : 0;
+	free(reading);
+	reading = NULL;
+	if (err)
+		dapl_config_file_free(out);
+	return err;
+}
+
+void dapl_config_file_free(struct dapl_config_file *file)
+{
+	uint32_t i;
+
+	for (i = 0; i < file->num_lines; i++)
+		line_free(&file->lines[i]);
+	free(file->lines);
+	memset(file, 0, sizeof(*file));
+}
