@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# The conformance suite on the kernel's soft-RoCE and soft-iWARP: conformance.sh [PROGRAM...]. UDAPL_VM_KINDS says
+# on which.
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=test/vm/lib.sh
+. "$here/lib.sh"
+
+programs() {
+	sed -n 's|^\ttest/conformance/\([a-z_]*\)\.t.*|\1|p' "$top_srcdir/test/conformance/Makemodule.am"
+}
+
+run_kind() { # KIND PROGRAM...
+	local kind=$1 program code start
+	shift
+	UDAPL_IA=$(adapter "$kind" A)
+	export UDAPL_IA
+	for program in "$@"; do
+		start=$SECONDS
+		vm-on "$kind" A timeout --kill-after=5 "${CONFORMANCE_LIMIT:-120}" "$stage/bin/$program.t" \
+			>"$stage/out.$kind" 2>&1
+		code=$?
+		report "$stage/out.$kind" "$kind $program" $code
+		printf '# %s %s took %d s\n' "$kind" "$program" $((SECONDS - start))
+	done
+}
+
+inside() {
+	local kind
+	stage_build "${@/%/.t}"
+	export UDAPL_EXCLUSIONS=$top_srcdir/test/conformance/exclusions
+	for kind in ${KINDS:-RXE SIW}; do
+		run_kind "$kind" "${@##*/}" &
+	done
+	wait
+}
+
+case ${1:-} in
+--inside)
+	shift
+	inside "${@/#/test/conformance/}" | collect
+	;;
+*)
+	[ $# -gt 0 ] || mapfile -t all < <(programs)
+	enter_guest "${VM_LIMIT:-550}" "${@:-${all[@]}}"
+	;;
+esac
