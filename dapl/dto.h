@@ -115,4 +115,15 @@ DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET
 					 const DAT_RMR_TRIPLET *remote_iov,
 					 DAT_COMPLETION_FLAGS flags);
 
+/* The macros of dat_ib_extensions.h of the same names, once their arguments are read. */
+DAT_RETURN dapl_ext_fetch_and_add(DAT_HANDLE ep, DAT_UINT64 add, const DAT_LMR_TRIPLET *local,
+				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+				  DAT_COMPLETION_FLAGS flags);
+DAT_RETURN dapl_ext_cmp_and_swap(DAT_HANDLE ep, DAT_UINT64 compare, DAT_UINT64 swap,
+				 const DAT_LMR_TRIPLET *local, DAT_DTO_COOKIE cookie,
+				 const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags);
+DAT_RETURN dapl_ext_write_immediate(DAT_HANDLE ep, DAT_COUNT num, const DAT_LMR_TRIPLET *local,
+				    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+				    DAT_UINT32 immediate, DAT_COMPLETION_FLAGS flags);
+
 #endif

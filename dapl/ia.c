@@ -10,6 +10,7 @@
 #include "dapl/cr.h"
 #include "dapl/lmr.h"
 #include "dapl/loop.h"
+#include "dapl/named.h"
 #include "dapl/provider.h"
 #include "dapl/rmr.h"
 #include "dapl/status.h"
@@ -159,6 +160,7 @@ static DAT_RETURN open_device(struct dapl_ia *ia)
 		return dapl_status(err == -EINVAL ? -EADDRNOTAVAIL : err, DAT_RESOURCE_DEVICE);
 	}
 	dapl_module_transport.device->query(ia->dev, ia->attr);
+	dapl_named_init(ia->named, &dapl_module_transport, ia->attr);
 	return DAT_SUCCESS;
 }
 
@@ -175,9 +177,10 @@ static DAT_RETURN ia_new(struct dapl_provider *provider, struct dapl_ia **out)
 	dapl_lock_init(&ia->bind_lock);
 	ia->provider = provider;
 	ia->attr = calloc(1, sizeof(*ia->attr));
+	ia->named = calloc(1, sizeof(*ia->named));
 	ia->config = dapl_config_for_ia(provider->info.ia_name);
 	rc = DAPL_NO_RESOURCE(MEMORY);
-	if (!ia->attr || !ia->config)
+	if (!ia->attr || !ia->named || !ia->config)
 		goto free_attr;
 	err = dapl_loop_create(&ia->loop);
 	rc = dapl_status(err, DAT_RESOURCE_DEVICE);
@@ -194,6 +197,7 @@ destroy_loop:
 	dapl_loop_destroy(ia->loop);
 free_attr:
 	free(ia->config);
+	free(ia->named);
 	free(ia->attr);
 	dapl_lock_fini(&ia->bind_lock);
 	pthread_mutex_destroy(&ia->lock);
@@ -207,6 +211,7 @@ static void ia_delete(struct dapl_ia *ia)
 	dapl_module_transport.device->close(ia->dev);
 	dapl_loop_destroy(ia->loop);
 	free(ia->config);
+	free(ia->named);
 	free(ia->attr);
 	dapl_lock_fini(&ia->bind_lock);
 	pthread_mutex_destroy(&ia->lock);

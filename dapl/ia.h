@@ -18,6 +18,7 @@ struct dapl_ia {
 	struct tp_device *dev;
 	struct dapl_loop *loop;
 	struct tp_device_attr *attr; /* as queried at open; constant */
+	struct dapl_named *named;    /* ditto */
 	void *config;		     /* the transport's tunables as they hold for this IA */
 
 	pthread_mutex_t lock; /* objects, counts, closing, async_evd */

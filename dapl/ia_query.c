@@ -3,8 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "dapl/evd.h"
 #include "dapl/ia.h"
+#include "dapl/named.h"
 #include "dapl/provider.h"
 #include "dapl/status.h"
 #include "dat/dats.h"
@@ -44,7 +47,8 @@ static void fill_ia(struct dapl_ia *ia, DAT_IA_ATTR *out)
 		.max_rdma_read_per_ep_in_guaranteed = DAT_TRUE,
 		.max_rdma_read_per_ep_out_guaranteed = DAT_TRUE,
 		.zb_supported = dev->zero_based ? DAT_TRUE : DAT_FALSE,
-		.extension_supported = DAT_EXTENSION_NONE,
+		.extension_supported = dev->ib_extension ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE,
+		.extension_version = dev->ib_extension ? DAT_IB_EXTENSION_VERSION : 0,
 	};
 	snprintf(out->adapter_name, sizeof(out->adapter_name), "%s", ia->provider->info.ia_name);
 	snprintf(out->vendor_name, sizeof(out->vendor_name), "%s", dev->vendor_name);
@@ -107,6 +111,10 @@ static void fill_provider(struct dapl_ia *ia, DAT_PROVIDER_ATTR *out)
 	out->rdma_read_lmr_rmr_context_exposure =
 		ia->attr->read_exposes_sink ? DAT_TRUE : DAT_FALSE;
 	out->rmr_scope_supported = rmr_scope(ia->attr);
+	if (ia->named->num) {
+		out->num_provider_specific_attr = ia->named->num;
+		out->provider_specific_attr = ia->named->attr;
+	}
 }
 
 DAT_RETURN dapl_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd,

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/named.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include <dat/dat_ib_extensions.h>
+
+/* What has no value does not apply and is left out (IBX-119). */
+static void add(struct dapl_named *named, const char *name, const char *value)
+{
+	assert(named->num < DAPL_MAX_NAMED);
+	if (value && *value)
+		named->attr[named->num++] = (DAT_NAMED_ATTR){ .name = name, .value = value };
+}
+
+/* Programs compare with "TRUE" (IBX-117). */
+static const char *truth(bool value)
+{
+	return value ? "TRUE" : "FALSE";
+}
+
+static void add_port(struct dapl_named *named, const struct tp_device_attr *dev)
+{
+	uint64_t guid = dev->node_guid;
+
+	if (guid)
+		snprintf(named->guid, sizeof(named->guid), "%04x:%04x:%04x:%04x",
+			 (unsigned)(guid >> 48), (unsigned)(guid >> 32 & 0xffff),
+			 (unsigned)(guid >> 16 & 0xffff), (unsigned)(guid & 0xffff));
+	if (dev->mtu)
+		snprintf(named->mtu, sizeof(named->mtu), "%u", dev->mtu);
+	if (dev->port_num)
+		snprintf(named->port, sizeof(named->port), "%u", dev->port_num);
+	add(named, "DAT_IB_DEVICE_NAME", dev->ib_device);
+	add(named, "DAT_IB_NODE_GUID", named->guid);
+	add(named, "DAT_IB_GID", dev->gid);
+	add(named, "DAT_IB_TRANSPORT_MTU", named->mtu);
+	add(named, "DAT_IB_PORT_STATUS", dev->port_status);
+	add(named, "DAT_IB_PORT_NUMBER", named->port);
+}
+
+void dapl_named_init(struct dapl_named *named, const struct dapl_transport *transport,
+		     const struct tp_device_attr *dev)
+{
+	*named = (struct dapl_named){ .num = 0 };
+	if (!dev->ib_extension)
+		return;
+	add(named, "DAT_IB_PROVIDER_NAME", transport->provider_name);
+	add_port(named, dev);
+	add(named, "DAT_IB_CONNECTIVITY_MODE", "DIRECT");
+	add(named, "DAT_IB_RDMA_READ", truth(dev->max_read_out > 0));
+	add(named, "DAT_EXTENSION_INTERFACE", "TRUE");
+	add(named, DAT_IB_ATTR_FETCH_AND_ADD, truth(dev->fetch_and_add));
+	add(named, DAT_IB_ATTR_CMP_AND_SWAP, truth(dev->cmp_and_swap));
+	add(named, DAT_IB_ATTR_IMMED_DATA, truth(dev->write_immediate));
+}

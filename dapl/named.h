@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The named attributes of an adapter with the InfiniBand extension (IBX-116). */
+#ifndef DAPL_NAMED_H
+#define DAPL_NAMED_H
+
+#include <dat/udat.h>
+
+#include "dapl/transport.h"
+
+#define DAPL_MAX_NAMED 16
+
+struct dapl_named {
+	DAT_NAMED_ATTR attr[DAPL_MAX_NAMED];
+	DAT_COUNT num;
+	char guid[20], mtu[12], port[12];
+};
+
+/* Fills it from what the transport says; keeps pointers to transport and dev. */
+void dapl_named_init(struct dapl_named *named, const struct dapl_transport *transport,
+		     const struct tp_device_attr *dev);
+
+#endif
