@@ -200,19 +200,26 @@ static int keep_token(struct cursor *c, char **copy)
 	return *copy ? 0 : -ENOMEM;
 }
 
-/* What a field means; user and is_default tell whether the entry is wanted (REG-19). */
-static int parse_field(struct cursor *c, struct dat_conf_entry *entry, int *user,
-		       DAT_BOOLEAN *is_default)
+static int parse_default(struct cursor *c, struct dat_conf_entry *entry)
+{
+	DAT_BOOLEAN is_default = DAT_FALSE;
+	int err = parse_choice(c, "default", "nondefault", &is_default);
+
+	entry->is_default = is_default == DAT_TRUE;
+	return err;
+}
+
+static int parse_field(struct cursor *c, struct dat_conf_entry *entry)
 {
 	switch (c->field) {
 	case DAT_CONF_IA_NAME:
 		return parse_ia_name(c, &entry->info);
 	case DAT_CONF_API_VERSION:
-		return parse_api_version(c, &entry->info, user);
+		return parse_api_version(c, &entry->info, &entry->user);
 	case DAT_CONF_THREAD_SAFETY:
 		return parse_choice(c, "threadsafe", "nonthreadsafe", &entry->info.is_thread_safe);
 	case DAT_CONF_DEFAULT:
-		return parse_choice(c, "default", "nondefault", is_default);
+		return parse_default(c, entry);
 	case DAT_CONF_LIB_PATH:
 		return c->token_length ? keep_token(c, &entry->lib_path) : bad(c, "empty");
 	case DAT_CONF_PROVIDER_VERSION:
@@ -231,24 +238,23 @@ static void entry_clear(struct dat_conf_entry *entry)
 	memset(entry, 0, sizeof(*entry));
 }
 
-/* 1: the line is an entry of the static registry; 0: it is none; -EINVAL: it is bad; -ENOMEM. */
+/* 1: the line is an entry; 0: it is none; -EINVAL: it is bad; -ENOMEM. */
 static int parse_line(struct cursor *c, struct dat_conf_entry *entry)
 {
-	DAT_BOOLEAN is_default = DAT_FALSE;
-	int user = 0, err = 0;
+	int err = 0;
 
 	if (at_end(c))
 		return 0;
 	while (!err && c->field < DAT_CONF_NUM_FIELDS) {
 		err = next_token(c);
 		if (!err)
-			err = parse_field(c, entry, &user, &is_default);
+			err = parse_field(c, entry);
 	}
 	if (!err && !at_end(c)) {
 		c->field++;
 		err = bad(c, "an entry has %d fields", DAT_CONF_NUM_FIELDS);
 	}
-	if (!err && user && is_default)
+	if (!err)
 		return 1;
 	entry_clear(entry);
 	return err;
@@ -286,34 +292,51 @@ static int note_duplicate(const struct dat_conf *conf, const struct dat_conf_ent
 	return 0;
 }
 
+static int add_diag(struct dat_conf *conf, const struct dat_conf_diag *diag)
+{
+	if (grow((void **)&conf->diags, conf->num_diags, sizeof(*diag)))
+		return -ENOMEM;
+	conf->diags[conf->num_diags++] = *diag;
+	return 0;
+}
+
+/* The entry's strings pass to the list. */
+static int add_entry(struct dat_conf *conf, const struct dat_conf_entry *entry)
+{
+	int wanted = entry->user && entry->is_default;
+	struct dat_conf_entry **list = wanted ? &conf->entries : &conf->passed_over;
+	size_t *num = wanted ? &conf->num_entries : &conf->num_passed_over;
+
+	if (grow((void **)list, *num, sizeof(*entry)))
+		return -ENOMEM;
+	(*list)[(*num)++] = *entry;
+	return 0;
+}
+
 static int take_line(struct dat_conf *conf, const char *line, size_t length, unsigned int number,
 		     char *token)
 {
 	struct dat_conf_entry entry = { .line = number };
 	struct dat_conf_diag diag = { .line = number };
 	struct cursor c = { .at = line, .end = line + length, .token = token, .diag = &diag };
-	int kind, noted = 0;
+	int kind, err = 0;
 
 	while (c.end > c.at && c.end[-1] == '\r')
 		c.end--;
 	kind = parse_line(&c, &entry);
 	if (kind == -ENOMEM)
 		return kind;
-	if (kind == -EINVAL || (kind > 0 && (noted = note_duplicate(conf, &entry, &diag)))) {
-		if (grow((void **)&conf->diags, conf->num_diags, sizeof(diag)))
-			goto free_entry;
-		conf->diags[conf->num_diags++] = diag;
-	}
-	if (kind > 0) {
-		if (grow((void **)&conf->entries, conf->num_entries, sizeof(entry)))
-			goto free_entry;
-		conf->entries[conf->num_entries++] = entry;
-	}
-	return 0;
-
-free_entry:
-	entry_clear(&entry);
-	return -ENOMEM;
+	if (kind == -EINVAL)
+		return add_diag(conf, &diag);
+	if (!kind)
+		return 0;
+	if (entry.user && entry.is_default && note_duplicate(conf, &entry, &diag))
+		err = add_diag(conf, &diag);
+	if (!err)
+		err = add_entry(conf, &entry);
+	if (err)
+		entry_clear(&entry);
+	return err;
 }
 
 int dat_conf_parse(const char *text, size_t length, struct dat_conf *conf)
@@ -343,7 +366,10 @@ void dat_conf_free(struct dat_conf *conf)
 
 	for (i = 0; i < conf->num_entries; i++)
 		entry_clear(&conf->entries[i]);
+	for (i = 0; i < conf->num_passed_over; i++)
+		entry_clear(&conf->passed_over[i]);
 	free(conf->entries);
+	free(conf->passed_over);
 	free(conf->diags);
 	memset(conf, 0, sizeof(*conf));
 }

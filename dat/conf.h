@@ -19,11 +19,12 @@ enum dat_conf_field {
 	DAT_CONF_NUM_FIELDS = DAT_CONF_PLATFORM_PARAMS,
 };
 
-/* An entry that belongs to the static registry: user level and default (REG-19). */
+/* An entry. It belongs to the static registry if it is user level and default (REG-19). */
 struct dat_conf_entry {
 	DAT_PROVIDER_INFO info;
 	char *lib_path, *ia_params;
 	unsigned int line;
+	int user, is_default;
 };
 
 /* What is wrong with a line; at most one each. An entry is dropped for it unless it is a duplicate.
@@ -37,6 +38,8 @@ struct dat_conf_diag {
 struct dat_conf {
 	struct dat_conf_entry *entries;
 	size_t num_entries;
+	struct dat_conf_entry *passed_over; /* legal, but of the kernel or nondefault */
+	size_t num_passed_over;
 	struct dat_conf_diag *diags;
 	size_t num_diags;
 };

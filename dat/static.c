@@ -1,90 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Finds and reads dat.conf, and reports what is wrong with it. */
 #include "dat/static.h"
+#include "dat/conf_file.h"
 #include "dat/trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* No dat.conf is that long; the bound keeps a device or an endless pipe from taking all memory. */
-#define FILE_MAX (1 << 20)
-
-/* How long a pipe given as the file may stay silent. */
-#define SILENCE_MS 5000
-
-static const char default_path[] = UDAPL_SYSCONFDIR "/dat.conf";
-static const char fallback_path[] = "/etc/dat.conf";
-
 static struct dat_static sr;
 static int sr_ready;
-
-/* One read that does not block for ever. Returns a count, 0 at the end, or -1 with errno. */
-static ssize_t read_some(int fd, char *buf, size_t size)
-{
-	struct pollfd wait = { .fd = fd, .events = POLLIN };
-	ssize_t n;
-
-	for (;;) {
-		n = read(fd, buf, size);
-		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
-			return n;
-		if (errno == EAGAIN && poll(&wait, 1, SILENCE_MS) == 0) {
-			errno = ETIMEDOUT;
-			return -1;
-		}
-	}
-}
-
-/* The whole file, NULL with errno. */
-static char *read_all(int fd, size_t *length)
-{
-	char *text = malloc(FILE_MAX + 1);
-	ssize_t n = 1;
-
-	*length = 0;
-	while (text && n > 0 && *length <= FILE_MAX) {
-		n = read_some(fd, text + *length, FILE_MAX + 1 - *length);
-		if (n > 0)
-			*length += (size_t)n;
-	}
-	if (text && *length > FILE_MAX) {
-		n = -1;
-		errno = EFBIG;
-	}
-	if (n < 0) {
-		free(text);
-		text = NULL;
-	}
-	return text;
-}
-
-static int open_conf(const char *path)
-{
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-}
-
-/* REG-8 and REG-9. The override is not for set-user-id programs: it names code to run. */
-static int find_conf(const char **path)
-{
-	const char *override = secure_getenv("DAT_OVERRIDE");
-	int fd, err;
-
-	*path = override ? override : default_path;
-	fd = open_conf(*path);
-	if (fd >= 0 || override || !strcmp(default_path, fallback_path))
-		return fd;
-	err = errno;
-	if (err != ENOENT)
-		dat_diag("%s: %s; trying %s", default_path, dat_errno_text(err), fallback_path);
-	fd = open_conf(fallback_path);
-	if (fd >= 0 || errno != ENOENT)
-		*path = fallback_path;
-	return fd;
-}
 
 static void report(const struct dat_conf *conf)
 {
@@ -132,11 +58,16 @@ static void read_conf(void)
 	const char *path;
 	char *text = NULL, *copy;
 	size_t length;
-	int fd = find_conf(&path), err = 0;
+	int passed_over, fd = dat_conf_open(&path, &passed_over), err = 0;
 
+	if (passed_over)
+		dat_diag("%s: %s; trying %s", dat_conf_default_path(), dat_errno_text(-passed_over),
+			 DAT_CONF_FALLBACK);
 	copy = strdup(path); /* the environment may change */
-	sr.path = copy ? copy : default_path;
-	if (fd < 0 || !(text = read_all(fd, &length)))
+	sr.path = copy ? copy : dat_conf_default_path();
+	if (fd < 0)
+		err = fd;
+	else if (!(text = dat_conf_read(fd, &length)))
 		err = -errno;
 	else
 		err = parse_and_adopt(text, length);
