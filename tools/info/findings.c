@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tools/info/findings.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void info_find(struct info_findings *findings, bool error, const char *file, unsigned int line,
+	       const char *fmt, ...)
+{
+	struct info_finding *finding;
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	findings->list =
+		info_realloc(findings->list, (findings->num + 1) * sizeof(*findings->list));
+	finding = &findings->list[findings->num];
+	*finding = (struct info_finding){ .file = info_printf("%s", file),
+					  .text = info_mask(info_printf("%s", text)),
+					  .line = line,
+					  .error = error,
+					  .order = findings->num++ };
+	if (error)
+		findings->errors++;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct info_finding *x = a, *y = b;
+
+	if (!strcmp(x->file, y->file) && x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void info_findings_sort(struct info_findings *findings)
+{
+	size_t first = 0, end;
+
+	while (first < findings->num) {
+		for (end = first + 1; end < findings->num; end++)
+			if (strcmp(findings->list[end].file, findings->list[first].file))
+				break;
+		qsort(findings->list + first, end - first, sizeof(*findings->list), by_line);
+		first = end;
+	}
+}
+
+void info_findings_print(const struct info_findings *findings)
+{
+	const struct info_finding *finding;
+	size_t i;
+
+	for (i = 0; i < findings->num; i++) {
+		finding = &findings->list[i];
+		printf("%s:", finding->file);
+		if (finding->line)
+			printf("%u:", finding->line);
+		printf(" %s: %s\n", finding->error ? "error" : "warning", finding->text);
+	}
+}
+
+void info_findings_json(const struct info_findings *findings, struct info_json *json)
+{
+	const struct info_finding *finding;
+	size_t i;
+
+	info_json_list(json, "findings");
+	for (i = 0; i < findings->num; i++) {
+		finding = &findings->list[i];
+		info_json_object(json, NULL);
+		info_json_string(json, "file", finding->file);
+		info_json_number(json, "line", finding->line);
+		info_json_string(json, "severity", finding->error ? "error" : "warning");
+		info_json_string(json, "text", finding->text);
+		info_json_end(json);
+	}
+	info_json_end(json);
+}
+
+void info_findings_free(struct info_findings *findings)
+{
+	size_t i;
+
+	for (i = 0; i < findings->num; i++) {
+		free(findings->list[i].file);
+		free(findings->list[i].text);
+	}
+	free(findings->list);
+}
