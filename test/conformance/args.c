@@ -83,6 +83,7 @@ static DAT_RETURN open_qlen(DAT_COUNT qlen)
 	return dat_ia_open(harness_ia_name(), qlen, &async, &made);
 }
 
+/* GEN-5, GEN-6, GEN-9, GEN-12 */
 static void ia_calls(void **state)
 {
 	struct world *w = *state;
@@ -133,6 +134,7 @@ static DAT_RETURN post_se(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 	return dat_evd_post_se(evd, &event);
 }
 
+/* EVD-4 */
 static void evd_calls(void **state)
 {
 	struct world *w = *state;

@@ -81,15 +81,17 @@ class Names:
         return set(found)
 
     def in_name(self, name):
-        """Of ep_12_13_cr_4_what_follows: EP-12, EP-13 and CR-4."""
-        area, found = None, set()
-        for word in name.upper().split("_"):
-            number = re.fullmatch(r"(T?\d+)[A-Z]?", word)
+        """Of ep_12_14_to_16_cr_4_what_follows: EP-12, EP-14, EP-15, EP-16 and CR-4."""
+        area, last, words, found = None, None, name.upper().split("_"), set()
+        for place, word in enumerate(words):
+            number = re.fullmatch(r"(T?)(\d+)[A-Z]?", word)
             if word in self.areas:
-                area = word
+                area, last = word, None
             elif number and area:
-                found.add("%s-%s" % (area, number.group(1)))
-            else:
+                first = last if place and words[place - 1] == "TO" and last else int(number.group(2))
+                last = int(number.group(2))
+                found |= {"%s-%s%d" % (area, number.group(1), n) for n in range(first, last + 1)}
+            elif word not in ("TO", "AND") or not last:
                 break
         return found
 

@@ -378,6 +378,7 @@ static void cno_28_a_timeout_does_not_swallow_a_trigger(void **state)
 
 /* ---- Release of all ---- */
 
+/* EVD-91 */
 static void cno_31_freeing_the_last_dispatcher_releases_all(void **state)
 {
 	struct ct_ia *ia = *state;

@@ -2,6 +2,7 @@
 /* Proxy agents of notification objects: CNO-16 to CNO-24, CNO-31, CNO-34. */
 #include "harness.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* What an agent saw, and what it shall do. Static: closing the adapter calls agents, too. */
@@ -170,6 +171,45 @@ static void cno_18_a_triggered_object_calls_its_agent_again(void **state)
 	}
 }
 
+static void *post_many(void *evd)
+{
+	for (uintptr_t i = 0; i < 4000; i++) {
+		DAT_EVENT event;
+
+		ct_post_se(evd, i);
+		dat_evd_dequeue(evd, &event);
+	}
+	return NULL;
+}
+
+/*
+ * An old agent may still be running when another takes its place; each association is called once
+ * at most all the same.
+ */
+static void cno_21_agents_change_under_traffic(void **state)
+{
+	struct ct_ia *ia = *state;
+	static struct seen seen, other;
+	DAT_CNO_HANDLE cno = cno_with(ia, &seen);
+	DAT_EVD_HANDLE evd = soft_evd(ia, cno);
+	int associated[2] = { 1, 0 };
+	pthread_t thread;
+
+	memset(&other, 0, sizeof(other));
+	assert_int_equal(pthread_create(&thread, NULL, post_many, evd), 0);
+	for (int i = 1; i < 2000; i++) {
+		expect_ok(dat_cno_modify_agent(cno, agent_of(i % 2 ? &other : &seen)));
+		associated[i % 2]++;
+	}
+	pthread_join(thread, NULL);
+	expect_ok(dat_cno_modify_agent(cno, DAT_OS_WAIT_PROXY_AGENT_NULL));
+	assert_in_range(atomic_load(&seen.calls), 0, associated[0]);
+	assert_in_range(atomic_load(&other.calls), 0, associated[1]);
+	ct_drain(evd);
+	expect_ok(ct_post_se(evd, 1));
+	assert_in_range(atomic_load(&seen.calls) + atomic_load(&other.calls), 0, 2000);
+}
+
 static void cno_19_the_agent_may_call_the_library(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -281,6 +321,7 @@ int main(void)
 		T(cno_20_calling_the_agent_consumes_nothing),
 		T(cno_16_modifying_invokes_nothing),
 		T(cno_18_a_triggered_object_calls_its_agent_again),
+		T(cno_21_agents_change_under_traffic),
 		T(cno_19_the_agent_may_call_the_library),
 		T(cno_19_completions_call_the_agent),
 		T(evd_57_no_agent_for_a_dispatcher_with_a_waiter),

@@ -5,8 +5,8 @@
 
 #include <arpa/inet.h>
 
-/* What both ends are after an outcome stays so, and nothing more is told (EV-T2, EP-149, EP-151).
- */
+/* What both ends are after an outcome stays so, and nothing more is told (EV-T2, EV-T1, EP-149,
+ * EP-151). */
 static void check_silence(struct cu_rig *rig)
 {
 	DAT_EP_STATE a = ct_ep_state(rig->a.ep), p = ct_ep_state(rig->p.ep);
@@ -40,6 +40,7 @@ static DAT_RETURN connect_to(struct cu_rig *rig, const void *addr, DAT_CONN_QUAL
 
 /* ---- The outcomes ------------------------------------------------------ */
 
+/* EP-78, EV-1, CR-15, EV-15 */
 static void ev_6_7_established(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -59,6 +60,7 @@ static void ev_6_7_established(void **state)
 	check_silence(rig);
 }
 
+/* DTO-78, EV-4 */
 static void ev_8_peer_rejected(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -151,6 +153,7 @@ static void ev_13_silent_service_point(void **state)
 	check_silence(rig);
 }
 
+/* TMO-6: the transport may give up first */
 static void ev_14_address_without_host(void **state)
 {
 	/* Of the blocks for documentation: no host has one. */
@@ -481,6 +484,7 @@ static void ep_77_explicit_read_depths_stay(void **state)
 	ct_end_close(&p);
 }
 
+/* DTO-23 */
 static void ep_79_receives_posted_before_connecting(void **state)
 {
 	struct cu_rig *rig = *state;

@@ -106,6 +106,7 @@ static void cr_2_abandoned_request_can_be_queried_and_rejected(void **state)
 	cu_quiet(rig->a.connect, 50);
 }
 
+/* EV-10 */
 static void cr_2_accept_of_an_abandoned_request(void **state)
 {
 	struct cu_rig *rig = *state;

@@ -32,7 +32,7 @@ static void is_no_handle(DAT_HANDLE handle)
 	expect(dat_get_handle_type(handle, &type), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 }
 
-/* CTX-1, CTX-3, CTX-4 and CTX-7 of a live object. */
+/* CTX-1, CTX-2, CTX-3, CTX-4 and CTX-7 of a live object. */
 static void has_a_context_and_a_type(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
 	DAT_HANDLE_TYPE type = DAT_HANDLE_TYPE_EXTENSION_BASE;

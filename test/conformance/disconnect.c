@@ -27,6 +27,7 @@ static void ep_94_abrupt_by_the_active_side(void **state)
 	check_both_disconnected(rig);
 }
 
+/* EP-98, EP-100: the peer sees the same */
 static void ep_94_abrupt_by_the_passive_side(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -35,6 +36,7 @@ static void ep_94_abrupt_by_the_passive_side(void **state)
 	check_both_disconnected(rig);
 }
 
+/* EP-98, EP-100: the peer sees the same */
 static void ep_95_graceful_with_nothing_to_do(void **state)
 {
 	struct cu_rig *rig = *state;

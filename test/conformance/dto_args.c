@@ -285,6 +285,7 @@ static void dto_13_cookies(void **state)
 
 /* ---- Endpoints that lack something ------------------------------------- */
 
+/* EP-130 */
 static void dto_18_no_completion_evd(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -296,6 +297,7 @@ static void dto_18_no_completion_evd(void **state)
 	expect_ok(dat_ep_free(ep));
 }
 
+/* EVD-15: a stream without an EVD has no events */
 static void dto_18_connected_without_request_evd(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -315,6 +317,7 @@ static void dto_18_connected_without_request_evd(void **state)
 	ct_end_close(&p);
 }
 
+/* EP-130 */
 static void dto_19_no_protection_zone(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -571,6 +574,7 @@ static int post_flags(void)
 	return 0;
 }
 
+/* GEN-31 */
 static void dto_27_illegal_flags(void **state)
 {
 	(void)state;

@@ -110,6 +110,7 @@ static void one_request(struct pair *pair, enum op op, unsigned int flags, bool 
 	cu_quiet(pair->a.request, 0);
 }
 
+/* DTO-28: SOLICITED_WAIT on a write or read means nothing. */
 static void requests(DAT_COMPLETION_FLAGS attribute)
 {
 	const bool unsignalled = attribute == DAT_COMPLETION_UNSIGNALLED_FLAG;
@@ -196,6 +197,7 @@ static void dto_25_receives_of_an_unsignalled_endpoint(void **state)
 	receives(DAT_COMPLETION_UNSIGNALLED_FLAG);
 }
 
+/* DTO-29: the sender has the default flags */
 static void dto_25_receives_of_a_solicited_endpoint(void **state)
 {
 	(void)state;

@@ -76,6 +76,7 @@ static void dto_66_write_is_visible_before_a_later_send(void **state)
 	}
 }
 
+/* DTO-64 */
 static void dto_67_68_the_later_write_wins_and_a_read_sees_it(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -261,6 +262,7 @@ static void dto_16_receive_slots(void **state)
 	FULL(cu_recv(&rig->p, 0, 64, 100));
 }
 
+/* DTO-1 */
 static void dto_16_request_slots(void **state)
 {
 	struct cu_rig *rig = *state;

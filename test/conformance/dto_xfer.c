@@ -51,6 +51,7 @@ static void one_send(struct cu_rig *rig, struct wide *w, size_t len, size_t shif
 	ALL(w->p->base + 3 * shift + len, 0xee, 16);
 }
 
+/* DTO-93 */
 static void dto_34_38_send_every_length(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -96,6 +97,47 @@ static void dto_45_48_rdma_every_length(void **state)
 	/* DTO-41 */
 	cu_quiet(rig->p.recv, 0);
 	cu_quiet(rig->p.request, 0);
+}
+
+/* The sum of the segments is what counts, not what the triplet says of the remote side. */
+static void dto_57_what_is_accessed_is_checked(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_mem *p = &rig->p.mem;
+	DAT_LMR_TRIPLET local = ct_segment(&rig->a.mem, 0, 64);
+	DAT_RMR_TRIPLET remote = ct_target(p, p->len - 64, 64);
+
+	cu_fill(rig->a.mem.base, 64, 7);
+	remote.segment_length = 0x10000;
+	expect_ok(dat_ep_post_rdma_write(rig->a.ep, 1, &local, cu_cookie(1), &remote,
+					 DAT_COMPLETION_DEFAULT_FLAG));
+	DONE(rig->a.request, rig->a.ep, 1, DAT_DTO_RDMA_WRITE, 64);
+	expect_ok(cu_read(&rig->a, 128, 64, 2, p, p->len - 64, DAT_COMPLETION_DEFAULT_FLAG));
+	DONE(rig->a.request, rig->a.ep, 2, DAT_DTO_RDMA_READ, 64);
+	FILLED(rig->a.mem.base + 128, 64, 7);
+}
+
+/* The program may spoil what is on its way, and nothing else: what arrives has the right length. */
+CU_PEER_MEMORY static void dto_8_buffers_that_change_under_way(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct wide w = widen(rig, SPAN);
+	DAT_LMR_TRIPLET from = ct_segment(w.a, 0, SPAN), to = ct_segment(w.p, 0, SPAN);
+
+	for (unsigned int round = 0; round < 8; round++) {
+		expect_ok(dat_ep_post_recv(rig->p.ep, 1, &to, cu_cookie(1),
+					   DAT_COMPLETION_DEFAULT_FLAG));
+		expect_ok(dat_ep_post_send(rig->a.ep, 1, &from, cu_cookie(2),
+					   DAT_COMPLETION_DEFAULT_FLAG));
+		for (size_t i = 0; i < SPAN; i += 512) {
+			((volatile uint8_t *)w.a->base)[i] ^= 0xff;
+			((volatile uint8_t *)w.p->base)[i] ^= 0xff;
+		}
+		DONE(rig->a.request, rig->a.ep, 2, DAT_DTO_SEND, SPAN);
+		DONE(rig->p.recv, rig->p.ep, 1, DAT_DTO_RECEIVE, SPAN);
+	}
+	STATE(rig->a.ep, CONNECTED);
+	one_send(rig, &w, 4096, 0);
 }
 
 /* ---- Segments ---------------------------------------------------------- */
@@ -488,6 +530,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		C(dto_34_38_send_every_length),
 		C(dto_45_48_rdma_every_length),
+		C(dto_57_what_is_accessed_is_checked),
+		C(dto_8_buffers_that_change_under_way),
 		N(dto_12_most_segments),
 		C(dto_15_overlapping_sources),
 		C(dto_36_91_empty_messages),

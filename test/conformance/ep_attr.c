@@ -91,6 +91,7 @@ static void ep_28_29_defaults_without_completion_evds(void **state)
 	expect_ok(dat_ep_free(ep));
 }
 
+/* EP-42 */
 static void ep_5_43_everything_may_be_null(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -471,6 +472,7 @@ static int completion_flags(void)
 	return 0;
 }
 
+/* GEN-31 */
 static void dto_24_completion_flags(void **state)
 {
 	(void)state;

@@ -32,6 +32,7 @@ static void ep_106_reset_keeps_attributes_and_handles(void **state)
 	cu_quiet(a->connect, 0);
 }
 
+/* DTO-79 */
 static void ep_107_reset_of_an_unconnected_endpoint_keeps_receives(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -73,6 +74,7 @@ static void ep_108_109_no_old_completion_after_reset(void **state)
 		expect_ok(cu_recv(a, 0, 64, i));
 }
 
+/* DTO-79 */
 static void ep_108_a_marker_finds_the_end_of_the_flush(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -240,6 +242,7 @@ static void ep_111_free_refused_in_reserved_passive_tentative(void **state)
 	expect_ok(dat_ep_free(rig->p.ep));
 }
 
+/* DTO-80 */
 static void ep_113_no_completion_after_free(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -258,6 +261,7 @@ static void ep_113_no_completion_after_free(void **state)
 	cu_quiet(a->connect, 0);
 }
 
+/* EP-116 */
 static void ep_115_every_call_refuses_a_freed_endpoint(void **state)
 {
 	struct cu_rig *rig = *state;

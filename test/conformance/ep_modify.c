@@ -81,6 +81,52 @@ static void ep_60_provider_attributes(void **state)
 	assert_int_equal(param.ep_attr.ep_provider_specific_count, count);
 }
 
+static bool delays_acks(const DAT_IA_ATTR *attr)
+{
+	for (DAT_COUNT i = 0; i < attr->num_vendor_attr; i++) {
+		if (strcmp(attr->vendor_attr[i].name, "delayed_ack_supported") == 0)
+			return strcmp(attr->vendor_attr[i].value, "true") == 0;
+	}
+	return false;
+}
+
+static const char *delayed_ack_of(DAT_EP_HANDLE ep)
+{
+	DAT_EP_PARAM param;
+
+	cu_query(ep, &param);
+	for (DAT_COUNT i = 0; i < param.ep_attr.ep_provider_specific_count; i++) {
+		if (strcmp(param.ep_attr.ep_provider_specific[i].name, "delayed_ack") == 0)
+			return param.ep_attr.ep_provider_specific[i].value;
+	}
+	fail_msg("no attribute delayed_ack");
+	return NULL;
+}
+
+static void vnd_14_to_16_18_delayed_ack(void **state)
+{
+	DAT_NAMED_ATTR yes = { .name = "delayed_ack", .value = "true" };
+	const DAT_EP_PARAM_MASK both = DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |
+				       DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR;
+	struct cu_rig *rig = *state;
+	DAT_EP_PARAM param;
+
+	if (!delays_acks(&rig->attr))
+		harness_skip("the adapter has no delayed acknowledgements");
+	assert_string_equal(delayed_ack_of(rig->p.ep), "false");
+	cu_query(rig->p.ep, &param);
+	param.ep_attr.ep_provider_specific_count = 1;
+	param.ep_attr.ep_provider_specific = &yes;
+	expect_ok(dat_ep_modify(rig->p.ep, both, &param));
+	assert_string_equal(delayed_ack_of(rig->p.ep), "true");
+	cu_establish(rig, &rig->a, &rig->p);
+	cu_fill(rig->a.mem.base, 4096, 1);
+	expect_ok(cu_recv(&rig->p, 0, 4096, 1));
+	expect_ok(ct_post_send(&rig->a, 0, 4096, 2, DAT_COMPLETION_DEFAULT_FLAG));
+	DONE(rig->a.request, rig->a.ep, 2, DAT_DTO_SEND, 4096);
+	FILLED(rig->p.mem.base, 4096, 1);
+}
+
 static void ep_61_bad_handles(void **state)
 {
 	struct cu_rig *rig = *state, *other = cu_rig_open();
@@ -247,6 +293,7 @@ static void ep_65_modify_arguments(void **state)
 
 /* ---- Status, receive counts, watermarks -------------------------------- */
 
+/* EP-105 */
 static void ep_102_103_status(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -314,6 +361,7 @@ int main(void)
 		T(ep_59_comm_in_unconnected),
 		T(ep_58_all_or_none),
 		T(ep_60_provider_attributes),
+		T(vnd_14_to_16_18_delayed_ack),
 		T(ep_61_bad_handles),
 		T(ep_62_handles_can_be_replaced_and_dropped),
 		T(ep_61_counts_and_evds_stay_together),

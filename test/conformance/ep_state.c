@@ -182,6 +182,7 @@ static void open_cell(struct cell *c, DAT_EP_STATE state)
 	ct_end_open(c->other, c->rig->ia, NULL);
 }
 
+/* EP-T1 */
 static void in_each_state(void (*row)(struct cell *))
 {
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
@@ -308,6 +309,7 @@ static void row_connect(struct cell *c)
 	}
 }
 
+/* EP-1: at most one connection */
 static void ep_129_67_connect(void **state)
 {
 	(void)state;
@@ -459,6 +461,7 @@ static void ep_129_reject(void **state)
 
 /* ---- Disconnect -------------------------------------------------------- */
 
+/* EP-91 */
 static void row_disconnect(struct cell *c, DAT_CLOSE_FLAGS flags)
 {
 	if (is_early(c)) {
@@ -554,6 +557,7 @@ static void row_free(struct cell *c)
 	cu_quiet(c->me->connect, 50);
 }
 
+/* EP-116 */
 static void ep_129_free(void **state)
 {
 	(void)state;
@@ -599,6 +603,7 @@ static void row_post_recv(struct cell *c)
 	FLUSHED(c->me->recv, c->me->ep, 5, DAT_DTO_RECEIVE);
 }
 
+/* DTO-37 */
 static void ep_129_post_recv(void **state)
 {
 	(void)state;

@@ -14,6 +14,7 @@ static const DAT_EVD_FLAGS streams[] = {
 
 /* ---- Creation ---- */
 
+/* EVD-16, EVD-20 */
 static void evd_18_a_new_dispatcher(void **state)
 {
 	struct ct_ia *ia = *state;

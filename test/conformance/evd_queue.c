@@ -28,6 +28,7 @@ static void evd_11_events_come_in_order_each_once(void **state)
 	}
 }
 
+/* EVT-32 */
 static void evd_69_the_event_is_copied_and_completed(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -299,6 +300,7 @@ static void evd_68_threads_dequeue_each_event_once(void **state)
 
 /* ---- Resizing ---- */
 
+/* EVD-76 */
 static void evd_75_resizing_keeps_events_and_order(void **state)
 {
 	static const DAT_COUNT sizes[] = { 9, 64, 10, 300, 5, 17 };

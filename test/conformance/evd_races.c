@@ -234,6 +234,7 @@ static void cno_9_no_readiness_is_lost(void **state)
 	finish(s, count);
 }
 
+/* EVD-44 */
 static void evd_41_enabling_under_traffic(void **state)
 {
 	struct ct_ia *ia = *state;

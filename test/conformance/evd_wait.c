@@ -146,6 +146,7 @@ static void evd_49_no_timeout_never_blocks(void **state)
 	assert_int_equal(DAT_TIMEOUT_EXPIRED, 0x000f0000);
 }
 
+/* EVD-58 */
 static void evd_51_timeouts_are_kept(void **state)
 {
 	static const DAT_TIMEOUT timeouts[] = { 1, 300, 999, 1000, 1500, 7900, 50000, 150000 };
@@ -235,6 +236,7 @@ static void evd_50_the_longest_waits(void **state)
 
 /* ---- One waiter ---- */
 
+/* EVD-19 */
 static void evd_54_55_a_waiter_is_alone(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -365,6 +367,7 @@ static void evd_56_an_unwaitable_dispatcher_refuses(void **state)
 	is_se(&event, evd, 1);
 }
 
+/* EVD-58 */
 static void evd_82_unwaitable_releases_without_an_event(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -401,6 +404,7 @@ static void evd_86_clearing_at_once_does_not_swallow_the_release(void **state)
 	assert_int_equal(ct_evd_param(evd).evd_state & 0xc, DAT_EVD_STATE_WAITABLE);
 }
 
+/* EVD-58 */
 static void evd_90_freeing_releases_with_abort(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -479,6 +483,7 @@ static void interrupt_each_kind(struct ct_ia *ia, DAT_TIMEOUT timeout)
 	assert_int_equal(atomic_load(&handled), sizeof(kinds) / sizeof(kinds[0]));
 }
 
+/* EVD-58, EVD-61 */
 static void evd_60_a_signal_interrupts_the_wait(void **state)
 {
 	handle_usr1(0);

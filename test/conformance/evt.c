@@ -93,6 +93,7 @@ static void completes(DAT_EVD_HANDLE evd, const struct expected *e)
 static const uint64_t cookies[] = { 0, 1, UINT64_C(0xffffffffffffffff),
 				    UINT64_C(0x8000000000000001) };
 
+/* EVT-6 */
 static void evt_7_10_11_send_and_receive(void **state)
 {
 	static const size_t lengths[] = { 0, 1, 63, 4096 };
@@ -112,6 +113,7 @@ static void evt_7_10_11_send_and_receive(void **state)
 	}
 }
 
+/* EVT-6 */
 static void evt_7_10_11_reads_and_writes(void **state)
 {
 	static const size_t lengths[] = { 0, 1, 63, 4096 };
@@ -157,6 +159,7 @@ static void evt_8_a_flushed_completion_names_its_work(void **state)
 
 /* ---- Connection requests ---- */
 
+/* EV-2 */
 static void evt_18_a_request_at_a_public_service_point(void **state)
 {
 	const DAT_CR_ARRIVAL_EVENT_DATA *data;
@@ -253,6 +256,7 @@ static void connection_event(struct ct_end *end, DAT_EVENT_NUMBER number, DAT_CO
 		assert_memory_equal(got->private_data, data, (size_t)size);
 }
 
+/* EV-4 */
 static void evt_21_24_an_accepted_connection(void **state)
 {
 	char data[40] = "what dat_cr_accept was given";
@@ -349,6 +353,7 @@ static void violate(struct pair *pair)
 		    event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+/* EP-154 */
 static void evt_25_31_the_target_hears_of_a_violation(void **state)
 {
 	struct ct_ia *ia = *state;

@@ -66,6 +66,7 @@ static void check_flushed(struct cu_rig *rig, unsigned int writes)
 	cu_quiet(rig->a.connect, CU_QUIET);
 }
 
+/* DTO-74 */
 static void fl_t1_local_disconnect(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -78,6 +79,7 @@ static void fl_t1_local_disconnect(void **state)
 	cu_conn_ended(rig->p.connect, rig->p.ep);
 }
 
+/* DTO-74 */
 static void fl_t1_peer_disconnects(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -419,6 +421,7 @@ static void fl_15_an_evd_that_overflows(void **state)
 	ct_end_close(&a);
 }
 
+/* DTO-81 */
 static void fl_6_the_flush_needs_no_further_call(void **state)
 {
 	struct cu_rig *rig = *state;

@@ -260,6 +260,7 @@ static void try(struct world *w, const struct call *call, const char *what, DAT_
 
 /* ---- Handles that never were ---- */
 
+/* GEN-6, EVD-5 */
 static void gen_20_null_handles(void **state)
 {
 	struct world *w = *state;
@@ -353,6 +354,7 @@ static void gen_21_wild_handles(void **state)
 	world_is_well(w);
 }
 
+/* EVD-5 */
 static void gen_21_small_numbers(void **state)
 {
 	static const uintptr_t numbers[] = { 3, 5, 8, 63, 64, 4095, 4096, 65536, 0x7fffffff };

@@ -5,6 +5,7 @@
 
 #include <dat2/dat_registry.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define NO_IA ((DAT_IA_HANDLE)(uintptr_t)0x5a5a)
@@ -76,6 +77,16 @@ static void reg_25_the_subtype_tells_what_did_not_match(void **state)
 	       DAT_MINOR_NOT_FOUND);
 	expect(openv(harness_ia_name(), 2, 0, DAT_TRUE), DAT_PROVIDER_NOT_FOUND,
 	       DAT_THREAD_SAFETY_NOT_FOUND);
+}
+
+/* One vendor's manual puts it before the name; here it is part of the name. */
+static void ia_12_a_prefix_is_part_of_the_name(void **state)
+{
+	char name[DAT_NAME_MAX_LENGTH];
+
+	(void)state;
+	snprintf(name, sizeof(name), "RO_AWARE_%s", harness_ia_name());
+	expect(openv(name, 2, 0, DAT_FALSE), DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 }
 
 static void reg_3_names_are_case_sensitive_and_whole(void **state)
@@ -380,6 +391,7 @@ static void *open_and_close(void *arg)
 	return NULL;
 }
 
+/* IA-11 */
 static void gen_25_threads_open_and_close_at_once(void **state)
 {
 	DAT_RETURN worst[OPENERS] = { DAT_SUCCESS };
@@ -431,6 +443,7 @@ int main(int argc, char **argv)
 		T(ia_2_dat_ia_open_asks_for_2_0_nonthreadsafe),
 		T(reg_25_the_subtype_tells_what_did_not_match),
 		T(reg_3_names_are_case_sensitive_and_whole),
+		T(ia_12_a_prefix_is_part_of_the_name),
 		T(reg_28_the_list_shows_the_adapter),
 		T(ia_3_null_makes_a_dispatcher),
 		T(ia_4_the_dispatcher_made_by_the_open),

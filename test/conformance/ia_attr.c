@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 
 #define POISON 0xa5
 
@@ -113,6 +114,7 @@ static void same_field(const struct field *f, const void *alone, const void *all
 		 (unsigned long long)f->bit);
 }
 
+/* GEN-11 */
 static void ia_t3_each_adapter_bit_alone_agrees_with_all(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -132,6 +134,7 @@ static void ia_t3_each_adapter_bit_alone_agrees_with_all(void **state)
 	assert_true(DAT_IA_FIELD_NONE == 0);
 }
 
+/* GEN-11 */
 static void ia_t3_each_provider_bit_alone_agrees_with_all(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -149,6 +152,7 @@ static void ia_t3_each_provider_bit_alone_agrees_with_all(void **state)
 	assert_true(DAT_PROVIDER_FIELD_ALL == UINT64_C(0x7fffffff));
 }
 
+/* IA-15 */
 static void ia_t3_undefined_bits_are_refused(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -165,6 +169,7 @@ static void ia_t3_undefined_bits_are_refused(void **state)
 		expect_arg(dat_ia_query(ia->ia, NULL, 0, NULL, UINT64_C(1) << bit, &prov), 5);
 }
 
+/* IA-13 */
 static void gen_13_a_structure_may_be_null_only_without_a_mask(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -221,6 +226,26 @@ static void ia_17_and_18_names(void **state)
 	is_text(ia->attr.vendor_name);
 	/* IA-52 */
 	is_text(ia->prov.provider_name);
+}
+
+static void ia_19_20_53_versions(void **state)
+{
+	struct ct_ia *ia = *state;
+	DAT_IA_ATTR attr;
+
+	/* Written, if only as 0. */
+	memset(&attr, 0xff, sizeof(attr));
+	expect_ok(dat_ia_query(ia->ia, NULL,
+			       DAT_IA_FIELD_IA_HARDWARE_MAJOR_VERSION |
+				       DAT_IA_FIELD_IA_HARDWARE_MINOR_VERSION |
+				       DAT_IA_FIELD_IA_FIRMWARE_MAJOR_VERSION |
+				       DAT_IA_FIELD_IA_FIRMWARE_MINOR_VERSION,
+			       &attr, 0, NULL));
+	assert_true(attr.hardware_version_major != UINT32_MAX);
+	assert_true(attr.hardware_version_minor != UINT32_MAX);
+	assert_true(attr.firmware_version_major != UINT32_MAX);
+	assert_true(attr.firmware_version_minor != UINT32_MAX);
+	assert_true(ia->prov.provider_version_major + ia->prov.provider_version_minor > 0);
 }
 
 static void ia_21_the_address_is_whole(void **state)
@@ -307,6 +332,7 @@ static void are_named(DAT_COUNT count, const DAT_NAMED_ATTR *attr, bool text_val
 	}
 }
 
+/* VND-1 */
 static void ia_49_50_79_named_attributes(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -316,6 +342,7 @@ static void ia_49_50_79_named_attributes(void **state)
 	are_named(ia->prov.num_provider_specific_attr, ia->prov.provider_specific_attr, true);
 }
 
+/* LMR-10 */
 static void ia_54_to_64_what_the_provider_says(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -385,6 +412,26 @@ static void ia_80_what_the_provider_lacks_is_zero(void **state)
 		assert_int_equal(p->ha_loadbalancing, DAT_HA_LB_NONE);
 }
 
+/* They are optional, also where the extension is there; what is there has its form. */
+static void ia_81_names_of_infiniband_providers(void **state)
+{
+	static const char *const yes_or_no[] = { "DAT_IB_FETCH_AND_ADD", "DAT_IB_CMP_AND_SWAP",
+						 "DAT_IB_IMMED_DATA", "DAT_IB_RDMA_READ" };
+	struct ct_ia *ia = *state;
+
+	for (DAT_COUNT i = 0; i < ia->prov.num_provider_specific_attr; i++) {
+		const DAT_NAMED_ATTR *attr = &ia->prov.provider_specific_attr[i];
+
+		for (size_t k = 0; k < COUNT(yes_or_no); k++) {
+			if (strcmp(attr->name, yes_or_no[k]) == 0)
+				assert_true(strcmp(attr->value, "TRUE") == 0 ||
+					    strcmp(attr->value, "FALSE") == 0);
+		}
+		if (strcmp(attr->name, "DAT_IB_TRANSPORT_MTU") == 0)
+			assert_true(atoi(attr->value) > 0);
+	}
+}
+
 /* ---- Vendor attributes ---- */
 
 static const char *vendor(const struct ct_ia *ia, const char *name)
@@ -406,6 +453,7 @@ static void vnd_2_delayed_ack_is_true_or_false(void **state)
 	assert_true(strcmp(value, "true") == 0 || strcmp(value, "false") == 0);
 }
 
+/* VND-3, VND-4 */
 static void vnd_7_the_interface_to_trace_levels_is_whole_or_absent(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -422,6 +470,7 @@ static void vnd_7_the_interface_to_trace_levels_is_whole_or_absent(void **state)
 typedef DAT_RETURN (*query_function)(DAT_COUNT *dat_level, DAT_COUNT *dapl_level);
 typedef DAT_RETURN (*modify_function)(DAT_COUNT dat_level, DAT_COUNT dapl_level);
 
+/* VND-5, VND-6, VND-8 */
 static void vnd_9_trace_levels_change_at_once(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -461,6 +510,7 @@ int main(void)
 		T(ia_14_query_reports_the_dispatcher),
 		T(ia_16_attributes_are_the_same_for_all_instances),
 		T(ia_17_and_18_names),
+		T(ia_19_20_53_versions),
 		T(ia_21_the_address_is_whole),
 		T(gen_14_the_address_stays_where_it_is),
 		T(ia_22_to_43_limits_are_usable),
@@ -470,6 +520,7 @@ int main(void)
 		T(ia_65_every_stream_may_share_with_every_other),
 		T(ia_66_to_78_optional_features),
 		T(ia_80_what_the_provider_lacks_is_zero),
+		T(ia_81_names_of_infiniband_providers),
 		T(vnd_2_delayed_ack_is_true_or_false),
 		T(vnd_7_the_interface_to_trace_levels_is_whole_or_absent),
 		T(vnd_9_trace_levels_change_at_once),

@@ -117,6 +117,7 @@ static void ia_84_an_abrupt_close_takes_everything(void **state)
 	expect_handle(dat_pz_free(a.pz), PZ);
 }
 
+/* EVD-89 */
 static void ia_85_a_dispatcher_passed_in_survives(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -162,6 +163,7 @@ static void ia_87_waiters_on_dispatchers_return_abort(void **state)
 	}
 }
 
+/* CNO-32 */
 static void ia_87_waiters_on_notification_objects_get_no_dispatcher(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -189,6 +191,7 @@ static void note_call(DAT_PVOID data, DAT_EVD_HANDLE evd)
 	atomic_fetch_add((atomic_int *)data, 1);
 }
 
+/* CNO-32 */
 static void ia_87_each_agent_runs_once_without_a_dispatcher(void **state)
 {
 	DAT_OS_WAIT_PROXY_AGENT agent = { .instance_data = &agent_calls,
@@ -338,6 +341,7 @@ static void ia_89_memory_does_not_grow(void **state)
 		fail_msg("%zu KiB before, %zu KiB after 100 rounds", before, after);
 }
 
+/* EVD-89 */
 static void ia_92_the_dispatcher_of_the_open_cannot_be_freed(void **state)
 {
 	struct ct_ia *ia = *state;

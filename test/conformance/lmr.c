@@ -79,6 +79,7 @@ static void query_agrees(const struct region *r)
 
 /* ---- Creation ---- */
 
+/* LMR-18 */
 static void lmr_1_3_11_a_virtual_region(void **state)
 {
 	struct region r = good(*state);
@@ -442,6 +443,7 @@ static void lmr_38_a_context_does_not_come_back_at_once(void **state)
 	}
 }
 
+/* LMR-15 */
 static void lmr_27_contexts_of_many_live_regions_differ(void **state)
 {
 	enum {
@@ -538,6 +540,7 @@ static void lmr_30_pz_3_threads_create_at_once(void **state)
 
 typedef DAT_RETURN (*sync_function)(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN);
 
+/* LMR-40 */
 static void lmr_39_41_synchronising(void **state)
 {
 	static const sync_function syncs[] = { dat_lmr_sync_rdma_read, dat_lmr_sync_rdma_write };

@@ -64,6 +64,8 @@ int main(void)
 def _():
     equal(NAMES.in_name("ep_1_2_cr_4_what_5_is"), {"EP-1", "EP-2", "CR-4"}, "clauses")
     equal(NAMES.in_name("ep_t1_3b_x"), {"EP-T1", "EP-3"}, "recipe and letter")
+    equal(NAMES.in_name("ep_1_to_3_cr_4_and_5_x"), {"EP-1", "EP-2", "EP-3", "CR-4", "CR-5"}, "ranges")
+    equal(NAMES.in_name("ep_1_to_the_end_3"), {"EP-1"}, "no range")
     equal(NAMES.in_name("the_ep_1"), set(), "not at the start")
     equal(NAMES.in_name("rfc_5040"), set(), "no area")
 

@@ -102,6 +102,7 @@ static void rejected(struct cu_rig *rig, DAT_COUNT in, DAT_COUNT out)
 	expect_ok(dat_ep_reset(rig->a.ep));
 }
 
+/* PD-1, PD-6 */
 static void pd_t1_sizes_arrive_exactly(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -119,6 +120,7 @@ static void pd_t1_sizes_arrive_exactly(void **state)
 	}
 }
 
+/* PD-2, PD-3 */
 static void pd_t1_bad_sizes_of_connect(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -134,6 +136,7 @@ static void pd_t1_bad_sizes_of_connect(void **state)
 	cu_quiet(rig->cr, 50);
 }
 
+/* PD-2, PD-3 */
 static void pd_t1_bad_sizes_of_accept_and_reject(void **state)
 {
 	struct cu_rig *rig = *state;

@@ -254,6 +254,7 @@ static void psp_13_free(void **state)
 	expect_ok(dat_evd_free(rig->cr));
 }
 
+/* SIM-9 */
 static void psp_12_free_while_requests_arrive(void **state)
 {
 	struct cu_rig *rig = *state;

@@ -28,6 +28,7 @@ static DAT_CR_HANDLE arrive(struct cu_rig *rig, DAT_CONN_QUAL qual, DAT_RSP_HAND
 	return data->cr_handle;
 }
 
+/* RSP-1 */
 static void rsp_t1_accept(void **state)
 {
 	struct cu_rig *rig = *state;

@@ -424,6 +424,7 @@ static void look_on(struct worker *w)
 	}
 }
 
+/* GEN-23 */
 static void gen_24_queries_during_traffic(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -542,6 +543,7 @@ static void make_and_free(struct worker *w)
 	}
 }
 
+/* GEN-23: with is_thread_safe every call is safe */
 static void gen_24_objects_on_many_threads(void **state)
 {
 	struct cu_rig *rig = *state;

@@ -370,6 +370,39 @@ static void vnd_17_named_attributes(void **state)
 		expect_ok(set_named(end.ep, "delayed_ack", "true"));
 }
 
+/* What programs avoid on AIX is here either announced and works, or announced as lacking and
+ * refused. */
+static void vnd_19_what_is_announced_works(void **state)
+{
+	struct ct_ia *ia = *state;
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	DAT_PZ_HANDLE pz = ct_pz(ia->ia);
+	DAT_LMR_TRIPLET none = { 0 };
+	struct ct_end end = { 0 };
+	DAT_RMR_HANDLE rmr;
+	DAT_SRQ_HANDLE srq;
+
+	ct_end_open(&end, ia->ia, NULL);
+	if (ia->attr.max_srqs > 0)
+		expect_ok(dat_srq_create(ia->ia, pz, &attr, &srq));
+	else
+		expect_unsupported(dat_srq_create(ia->ia, pz, &attr, &srq));
+	if (ia->prov.ep_recv_info_supported != 0)
+		expect_ok(dat_ep_recv_query(end.ep, NULL, NULL));
+	else
+		expect_unsupported(dat_ep_recv_query(end.ep, NULL, NULL));
+	if ((ia->prov.srq_watermarks_supported & 2) != 0)
+		expect_ok(dat_ep_set_watermark(end.ep, 5, DAT_WATERMARK_INFINITE));
+	else
+		expect_unsupported(dat_ep_set_watermark(end.ep, 5, DAT_WATERMARK_INFINITE));
+	if (ia->attr.max_rmrs > 0 && ia->prov.rmr_scope_supported != DAT_RMR_SCOPE_EP)
+		expect_ok(dat_rmr_create(pz, &rmr));
+	else
+		expect_unsupported(dat_rmr_create(pz, &rmr));
+	expect_ok(dat_lmr_sync_rdma_read(ia->ia, &none, 0));
+	expect_ok(dat_lmr_sync_rdma_write(ia->ia, &none, 0));
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, ct_setup, ct_teardown)
 
 int main(void)
@@ -394,6 +427,7 @@ int main(void)
 		T(gen_30_no_extension),
 		T(ha_4_an_adapter_is_related_to_itself),
 		T(vnd_17_named_attributes),
+		T(vnd_19_what_is_announced_works),
 	};
 
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));

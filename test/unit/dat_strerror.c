@@ -82,6 +82,7 @@ static void check(DAT_RETURN value, const char *type, const char *subtype)
 	assert_string_equal(minor, subtype);
 }
 
+/* REG-55 */
 static void reg_56_every_pair(void **state)
 {
 	size_t i, j;
@@ -97,6 +98,27 @@ static void reg_56_every_pair(void **state)
 			check(DAT_CLASS_WARNING | types[i].code | subtypes[j].code, types[i].name,
 			      minor);
 		}
+}
+
+static void gen_1_4_the_return_word(void **state)
+{
+	DAT_RETURN rc = RC(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+
+	(void)state;
+	assert_int_equal(sizeof(DAT_RETURN), 4);
+	assert_true((DAT_RETURN)-1 > 0);
+	assert_true(DAT_SUCCESS == 0);
+	assert_true(DAT_CLASS_ERROR == 0x80000000);
+	assert_true(DAT_CLASS_WARNING == 0x40000000);
+	assert_true(DAT_GET_TYPE(rc) == DAT_INVALID_STATE);
+	assert_true(DAT_GET_SUBTYPE(rc) == DAT_INVALID_STATE_IA_IN_USE);
+	assert_true(DAT_GET_TYPE(0xffffffff) == 0x3fff0000);
+	assert_true(DAT_GET_SUBTYPE(0xffffffff) == 0x0000ffff);
+	assert_true((rc & DAT_CLASS_ERROR) != 0);
+	assert_false(DAT_IS_WARNING(rc));
+	assert_true(DAT_NOT_IMPLEMENTED == 0x3fff0000);
+	assert_true(DAT_NAME_NOT_FOUND == DAT_PROVIDER_NOT_FOUND);
+	assert_true(DAT_PORT_IN_USE == 0x16 << 16 && DAT_COMM_NOT_SUPPORTED == 0x17 << 16);
 }
 
 static void reg_54_success(void **state)
@@ -147,9 +169,9 @@ static void reg_57_null_pointers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reg_56_every_pair),	 cmocka_unit_test(reg_54_success),
-		cmocka_unit_test(reg_53_static_strings), cmocka_unit_test(reg_57_unknown),
-		cmocka_unit_test(reg_57_null_pointers),
+		cmocka_unit_test(gen_1_4_the_return_word), cmocka_unit_test(reg_56_every_pair),
+		cmocka_unit_test(reg_54_success),	   cmocka_unit_test(reg_53_static_strings),
+		cmocka_unit_test(reg_57_unknown),	   cmocka_unit_test(reg_57_null_pointers),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -96,12 +96,28 @@ static void reg_9_fallback(void **state)
 	write_default(NULL);
 }
 
+/* What old documents and other systems know: neither is looked at. */
+static void reg_11_other_names_and_places(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	write_default("by-default u2.0 nonthreadsafe default l p.1.0 x y\n");
+	setenv("DAT_CONF",
+	       util_file("other.conf", "other u2.0 nonthreadsafe default l p.1.0 x y\n", 45), 1);
+	util_child(lists_one, (void *)(uintptr_t) "by-default", &o);
+	assert_string_equal(o.err, "");
+	unsetenv("DAT_CONF");
+	write_default(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reg_9_default_file),
 		cmocka_unit_test(reg_8_override_wins),
 		cmocka_unit_test(reg_9_fallback),
+		cmocka_unit_test(reg_11_other_names_and_places),
 	};
 
 	unsetenv("DAT_OVERRIDE");

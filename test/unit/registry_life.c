@@ -36,6 +36,8 @@ static void close_ia(DAT_IA_HANDLE ia)
 	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 }
 
+/* REG-41, REG-43, REG-47; REG-50: the module has no dapl_extensions; REG-51: its query tells
+ * nothing */
 static void reg_t3(void **state)
 {
 	DAT_IA_HANDLE a, b;

@@ -99,6 +99,23 @@ static int list_of_nothing(void *arg)
 	return 0;
 }
 
+/* What is listed may be gone, or never have been there. */
+static void reg_35_a_listed_entry_may_fail_to_open(void **state)
+{
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+	DAT_COUNT num = -1;
+
+	(void)state;
+	setup_list();
+	assert_int_equal(dat_registry_list_providers(4, &num, list), DAT_SUCCESS);
+	assert_string_equal(infos[1].ia_name, "ape");
+	assert_int_equal(util_open("ape", 2, 0, DAT_FALSE, &ia),
+			 RC(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
+	assert_int_equal(dat_registry_list_providers(0, &num, NULL),
+			 RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1));
+	assert_int_equal(num, 3);
+}
+
 static void reg_36_empty_registry(void **state)
 {
 	struct outcome o;
@@ -121,8 +138,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reg_36_empty_registry), /* before this process reads its own file
 							  */
-		cmocka_unit_test(reg_29_file_order),	 cmocka_unit_test(reg_31_null_arguments),
-		cmocka_unit_test(reg_32_size_query),	 cmocka_unit_test(reg_33_short_list),
+		cmocka_unit_test(reg_35_a_listed_entry_may_fail_to_open),
+		cmocka_unit_test(reg_29_file_order),
+		cmocka_unit_test(reg_31_null_arguments),
+		cmocka_unit_test(reg_32_size_query),
+		cmocka_unit_test(reg_33_short_list),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -41,6 +41,7 @@ static void opens(struct fake *provider, DAT_UINT32 major, DAT_UINT32 minor,
 	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 }
 
+/* REG-24 */
 static void reg_t2(void **state)
 {
 	struct fake x;
@@ -98,6 +99,7 @@ static void reg_25_furthest_criterion(void **state)
 	withdraw(&two);
 }
 
+/* REG-1 */
 static void reg_27_dynamic_first(void **state)
 {
 	struct fake same, larger;
@@ -113,6 +115,7 @@ static void reg_27_dynamic_first(void **state)
 	withdraw(&larger);
 }
 
+/* REG-2 */
 static void reg_39_add(void **state)
 {
 	struct fake x, y, z;
@@ -164,6 +167,7 @@ static void reg_38_info_is_copied(void **state)
 	withdraw(&x);
 }
 
+/* REG-41 */
 static void reg_42_remove(void **state)
 {
 	struct fake x, y;
