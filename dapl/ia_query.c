@@ -85,7 +85,7 @@ static void fill_provider(struct dapl_ia *ia, DAT_PROVIDER_ATTR *out)
 	out->provider_version_minor = transport->version_minor;
 	out->dapl_version_major = info->dapl_version_major;
 	out->dapl_version_minor = info->dapl_version_minor;
-	out->lmr_mem_types_supported = DAT_MEM_TYPE_LMR;
+	out->lmr_mem_types_supported = DAT_MEM_TYPE_LMR | DAT_MEM_TYPE_SHARED_VIRTUAL;
 	out->iov_ownership_on_return = DAT_IOV_CONSUMER;
 	out->dat_qos_supported = DAT_QOS_BEST_EFFORT;
 	out->completion_flags_supported =

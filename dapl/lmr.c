@@ -3,9 +3,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include <dat/dat_ib_extensions.h>
 
+#include "dapl/config.h"
 #include "dapl/ia.h"
 #include "dapl/rmr.h"
 #include "dapl/status.h"
@@ -19,10 +21,27 @@ static_assert(TP_ACCESS_REMOTE_READ == (int)DAT_MEM_PRIV_REMOTE_READ_FLAG &&
 #define REMOTE_CHANGE (TP_ACCESS_REMOTE_WRITE | TP_ACCESS_REMOTE_ATOMIC)
 #define ACCESS	      (TP_ACCESS_REMOTE_READ | TP_ACCESS_LOCAL_WRITE | REMOTE_CHANGE)
 
+/*
+ * Memory that other processes have too is registered like any other: what names it among them means
+ * nothing to the adapter and is only remembered (LMR-13 to LMR-17).
+ */
+static DAT_RETURN locate_shared(struct dapl_lmr *lmr)
+{
+	DAT_SHARED_MEMORY *shared = &lmr->region.for_shared_memory;
+
+	if (!shared->shared_memory_id)
+		return DAPL_BAD_ARG(3);
+	memcpy(lmr->cookie, shared->shared_memory_id, sizeof(lmr->cookie));
+	shared->shared_memory_id = &lmr->cookie;
+	lmr->addr = shared->virtual_address;
+	return DAT_SUCCESS;
+}
+
 /* Which memory is meant (LMR-9 to LMR-20). */
 static DAT_RETURN locate(struct dapl_lmr *lmr, struct dapl_ia *ia)
 {
 	struct dapl_lmr *source;
+	DAT_RETURN rc;
 
 	switch ((int)lmr->mem_type) {
 	case DAT_MEM_TYPE_VIRTUAL:
@@ -36,7 +55,10 @@ static DAT_RETURN locate(struct dapl_lmr *lmr, struct dapl_ia *ia)
 		lmr->length = source->length;
 		break;
 	case DAT_MEM_TYPE_SHARED_VIRTUAL:
-		return DAPL_NO_MODEL;
+		rc = locate_shared(lmr);
+		if (rc)
+			return rc;
+		break;
 	default:
 		return DAPL_BAD_ARG(2);
 	}
@@ -233,13 +255,47 @@ DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE lmr_handle)
 	return rc;
 }
 
-/* Memory is coherent on every transport of the project: nothing to do but check (LMR-40, LMR-41).
- */
-static DAT_RETURN sync_rdma(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments, DAT_VLEN num)
+/* ---- Coherence ---- */
+
+static bool holds(const struct dapl_lmr *lmr, const DAT_LMR_TRIPLET *segment)
 {
-	if (!dapl_ia_get(ia))
+	uint64_t start = lmr->va_type == DAT_VA_TYPE_ZB ? 0 : (uintptr_t)lmr->addr;
+	uint64_t offset = segment->virtual_address - start;
+
+	return segment->lmr_context == lmr->mr->lkey && offset < lmr->length &&
+	       segment->segment_length <= lmr->length - offset;
+}
+
+static bool is_registered(struct dapl_ia *ia, const DAT_LMR_TRIPLET *segment)
+{
+	struct dapl_object *obj;
+
+	pthread_mutex_lock(&ia->lock);
+	for (obj = ia->objects; obj; obj = obj->next)
+		if (dapl_object_is(obj, DAPL_TYPE_LMR) &&
+		    holds(dapl_container(obj, struct dapl_lmr, obj), segment))
+			break;
+	pthread_mutex_unlock(&ia->lock);
+	return obj;
+}
+
+/*
+ * Memory is coherent on every transport of the project: nothing to do but check (LMR-40, LMR-41),
+ * and what takes time is checked only if asked for.
+ */
+static DAT_RETURN sync_rdma(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments, DAT_VLEN num)
+{
+	struct dapl_ia *ia = dapl_ia_get(ia_handle);
+	DAT_VLEN i;
+
+	if (!ia)
 		return DAPL_BAD_HANDLE(IA);
-	return num && !segments ? DAPL_BAD_ARG(2) : DAT_SUCCESS;
+	if (num && !segments)
+		return DAPL_BAD_ARG(2);
+	for (i = 0; dapl_config.strict && i < num; i++)
+		if (segments[i].segment_length && !is_registered(ia, &segments[i]))
+			return DAPL_BAD_ARG(2);
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments, DAT_VLEN num)

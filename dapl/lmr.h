@@ -15,6 +15,7 @@ struct dapl_lmr {
 	DAT_VLEN length;
 	DAT_MEM_TYPE mem_type; /* as created, this and what follows */
 	DAT_REGION_DESCRIPTION region;
+	char cookie[DAT_LMR_COOKIE_SIZE]; /* of DAT_MEM_TYPE_SHARED_VIRTUAL */
 	DAT_MEM_PRIV_FLAGS privileges;
 	DAT_VA_TYPE va_type;
 };

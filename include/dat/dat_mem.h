@@ -181,7 +181,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_lmr_free(IN DAT_LMR_HANDLE lmr_handle);
  * reads; elsewhere it does nothing (LMR-39..LMR-41).
  *
  * @param ia_handle an open adapter.
- * @param local_segments ranges of any regions of it; may be NULL when num_segments is 0.
+ * @param local_segments ranges of any regions of it; may be NULL when num_segments is 0. They are
+ *        looked at only under DAPL_STRICT.
  * @param num_segments entries of local_segments; 0 is allowed.
  *
  * Events: none.
@@ -205,7 +206,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_lmr_sync_rdma_read(IN DAT_IA_HANDLE ia_handle,
  * elsewhere it does nothing (LMR-39..LMR-41).
  *
  * @param ia_handle an open adapter.
- * @param local_segments ranges of any regions of it; may be NULL when num_segments is 0.
+ * @param local_segments ranges of any regions of it; may be NULL when num_segments is 0. They are
+ *        looked at only under DAPL_STRICT.
  * @param num_segments entries of local_segments; 0 is allowed.
  *
  * Events: none.

@@ -265,22 +265,6 @@ static DAT_RETURN create_lmr(struct ct_ia *ia, DAT_MEM_TYPE type, DAT_REGION_DES
 			      va_type, &lmr, NULL, NULL, NULL, NULL);
 }
 
-static void lmr_9_no_shared_memory(void **state)
-{
-	static char id[DAT_LMR_COOKIE_SIZE] = "shared";
-	static char memory[4096];
-	struct ct_ia *ia = *state;
-	DAT_REGION_DESCRIPTION desc;
-
-	if ((ia->prov.lmr_mem_types_supported & DAT_MEM_TYPE_SHARED_VIRTUAL) != 0)
-		harness_skip("the adapter registers shared memory");
-	desc.for_shared_memory.virtual_address = memory;
-	desc.for_shared_memory.shared_memory_id = &id;
-	expect_type(create_lmr(ia, DAT_MEM_TYPE_SHARED_VIRTUAL, desc, DAT_MEM_PRIV_ALL_FLAG,
-			       DAT_VA_TYPE_VA),
-		    DAT_MODEL_NOT_SUPPORTED);
-}
-
 static void lmr_20_no_zero_based_addresses(void **state)
 {
 	static char memory[4096];
@@ -421,7 +405,6 @@ int main(void)
 		T(ha_12_requested_multipath_is_a_preference),
 		T(ep_74_47_no_other_quality_of_service),
 		T(psp_6_who_makes_endpoints),
-		T(lmr_9_no_shared_memory),
 		T(lmr_20_no_zero_based_addresses),
 		T(lmr_25_no_remote_atomics),
 		T(gen_30_no_extension),
