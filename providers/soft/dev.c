@@ -133,6 +133,10 @@ static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 		.max_rdma_size = SOFT_MAX_LENGTH,
 		.max_private_data = WIRE_MPA_PD_CONSUMER,
 		.max_conn_qual = UINT16_MAX,
+		.max_mw = 1 << 20,
+		.zero_based = true,
+		.mw_pd_scope = true,
+		.mw_qp_scope = true,
 	};
 }
 

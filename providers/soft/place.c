@@ -94,8 +94,8 @@ static int untagged_fault(struct soft_conn *conn, uint8_t code)
 static int sge_iov(struct soft_conn *conn, const struct tp_sge *sge, uint32_t num, uint32_t from,
 		   uint32_t len, struct iovec *iov, int max)
 {
-	uint64_t addr;
 	uint32_t n;
+	uint8_t *mem;
 	int used = 0;
 
 	for (; num && len && used < max; num--, sge++) {
@@ -103,12 +103,37 @@ static int sge_iov(struct soft_conn *conn, const struct tp_sge *sge, uint32_t nu
 			from -= sge->length;
 			continue;
 		}
-		addr = sge->addr + from;
 		n = sge->length - from < len ? sge->length - from : len;
-		if (soft_stag_check(&conn->dev->stags, sge->lkey, conn->qp->pd, addr, n,
-				    TP_ACCESS_LOCAL_WRITE))
+		if (soft_stag_check(&conn->dev->stags, sge->lkey, conn->qp, sge->addr + from, n,
+				    TP_ACCESS_LOCAL_WRITE, &mem))
 			return -1;
-		iov[used++] = (struct iovec){ .iov_base = (void *)(uintptr_t)addr, .iov_len = n };
+		iov[used++] = (struct iovec){ .iov_base = mem, .iov_len = n };
+		len -= n;
+		from = 0;
+	}
+	return used;
+}
+
+/* Ditto of the sink of a read, whose segments are known by their memory. */
+static int sink_iov(struct soft_conn *conn, const struct soft_sqe *sqe, uint32_t from, uint32_t len,
+		    struct iovec *iov, int max)
+{
+	const struct tp_sge *sge = sqe->sge;
+	uint32_t n;
+	uint8_t *mem;
+	int used = 0;
+
+	for (uint32_t i = 0; i < sqe->num_sge && len && used < max; i++, sge++) {
+		if (from >= sge->length) {
+			from -= sge->length;
+			continue;
+		}
+		mem = (uint8_t *)(uintptr_t)sge->addr + from;
+		n = sge->length - from < len ? sge->length - from : len;
+		if (!soft_stag_holds(&conn->dev->stags, sge->lkey, conn->qp, mem, n,
+				     TP_ACCESS_LOCAL_WRITE))
+			return -1;
+		iov[used++] = (struct iovec){ .iov_base = mem, .iov_len = n };
 		len -= n;
 		from = 0;
 	}
@@ -118,14 +143,16 @@ static int sge_iov(struct soft_conn *conn, const struct tp_sge *sge, uint32_t nu
 static int write_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct iovec *iov)
 {
 	struct soft_ddp *ddp = &conn->rx.ddp;
-	enum soft_stag_result result = soft_stag_check(&conn->dev->stags, ddp->stag, conn->qp->pd,
-						       ddp->to + pos, len, TP_ACCESS_REMOTE_WRITE);
+	enum soft_stag_result result;
+	uint8_t *mem;
 
+	result = soft_stag_check(&conn->dev->stags, ddp->stag, conn->qp, ddp->to + pos, len,
+				 TP_ACCESS_REMOTE_WRITE, &mem);
 	if (result) {
 		access_fault(conn, result, ddp, NULL);
 		return -1;
 	}
-	*iov = (struct iovec){ .iov_base = (void *)(uintptr_t)(ddp->to + pos), .iov_len = len };
+	*iov = (struct iovec){ .iov_base = mem, .iov_len = len };
 	return 1;
 }
 
@@ -140,8 +167,7 @@ int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct io
 	case SOFT_SINK_WRITE:
 		return write_iov(conn, pos, len, iov);
 	case SOFT_SINK_READ:
-		num = sge_iov(conn, rx->read->sge, rx->read->num_sge, rx->read_offset + pos, len,
-			      iov, max);
+		num = sink_iov(conn, rx->read, rx->read_offset + pos, len, iov, max);
 		if (num < 0)
 			sink_fault(conn, rx->read);
 		return num;
@@ -434,13 +460,14 @@ static bool done_read_request(struct soft_conn *conn)
 	enum soft_stag_result result = SOFT_STAG_OK;
 	struct soft_qp *qp = conn->qp;
 	struct soft_read_request read;
+	uint8_t *mem;
 	bool queued;
 
 	conn->rx.msn[WIRE_QN_READ]++;
 	soft_rdmap_get_read(conn->rx.control, &read);
 	if (read.size)
-		result = soft_stag_check(&conn->dev->stags, read.source_stag, qp->pd,
-					 read.source_to, read.size, TP_ACCESS_REMOTE_READ);
+		result = soft_stag_check(&conn->dev->stags, read.source_stag, qp, read.source_to,
+					 read.size, TP_ACCESS_REMOTE_READ, &mem);
 	if (result) {
 		access_fault(conn, result, &conn->rx.ddp, &read);
 		return false;

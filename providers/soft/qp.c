@@ -22,6 +22,8 @@ static int ring_init(struct soft_ring *ring, uint32_t num, uint32_t max_sge, siz
 {
 	memset(ring, 0, sizeof(*ring));
 	ring->max_sge = max_sge;
+	if (max_sge < SOFT_MIN_SGE)
+		max_sge = SOFT_MIN_SGE;
 	ring->stride = (uint32_t)(entry + max_sge * sizeof(struct tp_sge));
 	if (!num)
 		return 0;
@@ -126,6 +128,8 @@ static void flush_requests(struct soft_qp *qp)
 	soft_qp_send_done(qp);
 	while (ring_used(&qp->sq)) {
 		sqe = soft_sqe(qp, atomic_load_explicit(&qp->sq.head, memory_order_relaxed));
+		if (sqe->opcode == SOFT_OP_BIND)
+			soft_window_dropped(qp, sqe);
 		complete_request(qp, sqe->status);
 	}
 	qp->sq_next = atomic_load_explicit(&qp->sq.head, memory_order_relaxed);
@@ -134,6 +138,8 @@ static void flush_requests(struct soft_qp *qp)
 void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status)
 {
 	atomic_store(&qp->state, SOFT_QP_ERROR);
+	atomic_store(&qp->stream, 0);
+	atomic_store(&qp->bind_due, false);
 	flush_recvs(qp, recv_status);
 	flush_requests(qp);
 	atomic_store(&qp->rx_starved, false);
@@ -158,11 +164,25 @@ static void tx_work(struct soft_qp *qp)
 		soft_tx_run(qp->conn);
 }
 
+/* A binding is next on the request queue, and needs both locks. */
+static void bind_work(struct soft_qp *qp)
+{
+	pthread_mutex_lock(&qp->tx_lock);
+	if (qp->conn)
+		qp->conn->tx.rx_held = true;
+	tx_work(qp);
+	if (qp->conn)
+		qp->conn->tx.rx_held = false;
+	soft_qp_tx_unlock(qp);
+}
+
 /* Works for as long as others ask; the lock is not held. */
 static void rx_drain(struct soft_qp *qp)
 {
 	while (atomic_load(&qp->rx_again) && !pthread_mutex_trylock(&qp->rx_lock)) {
 		atomic_store(&qp->rx_again, false);
+		if (atomic_exchange(&qp->bind_due, false))
+			bind_work(qp);
 		rx_work(qp);
 		pthread_mutex_unlock(&qp->rx_lock);
 	}
@@ -213,19 +233,49 @@ void soft_qp_progress(struct soft_qp *qp, bool room)
 
 /* ---- Posting ---- */
 
-static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
+/* By the low bits of enum tp_opcode, which tell them apart. */
+static const bool careful[16] = {
+	[TP_RDMA_READ] = true,
+};
+
+static inline int reserve(struct soft_qp *qp, struct soft_sqe **sqe)
 {
-	struct soft_qp *qp = soft_qp(base);
 	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
-	struct soft_sqe *sqe;
 
 	if (atomic_load_explicit(&qp->state, memory_order_relaxed) == SOFT_QP_IDLE)
 		return -ENOTCONN;
 	if (ring_full(&qp->sq, tail))
 		return -ENOMEM;
+	*sqe = soft_sqe(qp, tail);
+	return 0;
+}
+
+static inline void submit(struct soft_qp *qp)
+{
+	atomic_store(&qp->sq.tail, atomic_load_explicit(&qp->sq.tail, memory_order_relaxed) + 1);
+	soft_qp_tx_kick(qp);
+}
+
+int soft_qp_reserve(struct soft_qp *qp, struct soft_sqe **sqe)
+{
+	return reserve(qp, sqe);
+}
+
+void soft_qp_submit(struct soft_qp *qp)
+{
+	submit(qp);
+}
+
+static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
+{
+	struct soft_qp *qp = soft_qp(base);
+	struct soft_sqe *sqe;
+	int rc = reserve(qp, &sqe);
+
+	if (rc)
+		return rc;
 	if (wr->num_sge > qp->sq.max_sge)
 		return -EINVAL;
-	sqe = soft_sqe(qp, tail);
 	sqe->wr_id = wr->wr_id;
 	sqe->remote_addr = wr->remote_addr;
 	sqe->rkey = wr->rkey;
@@ -235,8 +285,9 @@ static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 	sqe->status = TP_WC_FLUSHED;
 	sqe->started = sqe->done = false;
 	sqe->num_sge = (uint16_t)copy_sge(sqe->sge, wr->sge, wr->num_sge);
-	atomic_store(&qp->sq.tail, tail + 1);
-	soft_qp_tx_kick(qp);
+	if (careful[wr->opcode & 15])
+		sqe->flags |= SOFT_WR_CAREFUL;
+	submit(qp);
 	return 0;
 }
 
@@ -385,6 +436,17 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr, uint32_t
 	return 0;
 }
 
+static void drop_requests(struct soft_qp *qp)
+{
+	uint32_t head = atomic_load(&qp->sq.head), tail = atomic_load(&qp->sq.tail);
+
+	for (; head != tail; head++)
+		if (soft_sqe(qp, head)->opcode == SOFT_OP_BIND)
+			soft_window_dropped(qp, soft_sqe(qp, head));
+	atomic_store(&qp->sq.head, tail);
+	qp->sq_next = tail;
+}
+
 static int qp_reset(struct tp_qp *base)
 {
 	struct soft_qp *qp = soft_qp(base);
@@ -393,8 +455,7 @@ static int qp_reset(struct tp_qp *base)
 	pthread_mutex_lock(&qp->tx_lock);
 	if (atomic_load(&qp->state) == SOFT_QP_ERROR) {
 		atomic_store(&qp->rq.head, atomic_load(&qp->rq.tail));
-		atomic_store(&qp->sq.head, atomic_load(&qp->sq.tail));
-		qp->sq_next = atomic_load(&qp->sq.tail);
+		drop_requests(qp);
 		atomic_store(&qp->state, SOFT_QP_IDLE);
 	}
 	soft_qp_tx_unlock(qp);
@@ -410,6 +471,7 @@ static void qp_destroy(struct tp_qp *base)
 	pthread_mutex_lock(&dev->lock);
 	soft_list_del(&qp->node);
 	pthread_mutex_unlock(&dev->lock);
+	drop_requests(qp);
 	pthread_mutex_destroy(&qp->tx_lock);
 	pthread_mutex_destroy(&qp->rx_lock);
 	free(qp->sq.slots);

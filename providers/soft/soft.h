@@ -61,16 +61,28 @@ enum {
 	SOFT_MAX_WR = 16384,
 	SOFT_MAX_CQE = 1 << 20,
 	SOFT_MAX_LENGTH = 0x7fffffff,
+	SOFT_STAG_ROUNDS = 22, /* of the cipher that makes the keys */
 };
 
 /* ---- Registered memory (stag.c) ---- */
 
+enum {
+	SOFT_ACCESS_LOCAL_READ = 0x01, /* beside TP_ACCESS_*: local segments may name it */
+};
+
+/* What a key names. One of a memory region does not change while its key is in the table. */
+struct soft_region {
+	atomic_uint key;
+	uint32_t access;
+	const struct tp_pd *pd; /* &soft_window_pd: the region of a window, see window.c */
+	uint64_t start;		/* what its users call its first byte */
+	uint64_t length;
+	uint8_t *mem; /* that byte */
+};
+
 struct soft_mr {
 	struct tp_mr base;
-	uintptr_t addr;
-	uint64_t length;
-	uint32_t access;
-	uint32_t key;
+	struct soft_region region;
 };
 
 struct soft_stag_table;
@@ -80,6 +92,8 @@ struct soft_stags {
 	pthread_mutex_t lock;
 	struct soft_stag_table *retired; /* smaller tables that readers may still look at */
 	uint32_t live;
+	uint32_t drawn; /* keys so far */
+	uint16_t secret[SOFT_STAG_ROUNDS];
 };
 
 enum soft_stag_result {
@@ -93,13 +107,75 @@ enum soft_stag_result {
 
 int soft_stags_init(struct soft_stags *stags);
 void soft_stags_fini(struct soft_stags *stags);
-/* May pd do access to [addr, addr + len) by this key? Call and use of the memory under rx_lock or
- * tx_lock. */
+/*
+ * May qp do access to [addr, addr + len) by this key, and which memory is that? Call and use of the
+ * memory under one of the QP's locks.
+ */
 enum soft_stag_result soft_stag_check(struct soft_stags *stags, uint32_t key,
-				      const struct tp_pd *pd, uint64_t addr, uint64_t len,
-				      uint32_t access);
+				      const struct soft_qp *qp, uint64_t addr, uint64_t len,
+				      uint32_t access, uint8_t **mem);
+/* Ditto for memory that an earlier check has named: is it still the key's? */
+bool soft_stag_holds(struct soft_stags *stags, uint32_t key, const struct soft_qp *qp,
+		     const uint8_t *mem, uint64_t len, uint32_t access);
+/* A key nobody has or had for long; nobody can tell the next one. stags->lock held. */
+uint32_t soft_stag_draw(struct soft_stags *stags);
+/* The region of a key, or NULL. */
+struct soft_region *soft_stag_find(struct soft_stags *stags, uint32_t key);
+/* Enter a region under its key, and take it out. stags->lock held. -ENOMEM. */
+int soft_stag_publish(struct soft_stags *stags, struct soft_region *region);
+void soft_stag_unpublish(struct soft_stags *stags, struct soft_region *region);
 extern const struct dapl_pd_ops soft_pd_ops;
 extern const struct dapl_mr_ops soft_mr_ops;
+
+/* ---- Memory windows (window.c) ---- */
+
+/* The PD of every window's region: it is no QP's. */
+extern const struct tp_pd soft_window_pd;
+
+struct soft_mw {
+	struct tp_mw base;
+	struct soft_region region; /* its key: of the binding, 0 while unbound */
+
+	/* What it is bound to; changed under soft_stags.lock, seq being odd meanwhile. */
+	atomic_uint seq;
+	atomic_uint access, mr_key;
+	_Atomic uint64_t start, length, stream;
+	uint8_t *_Atomic mem;
+
+	/* Bindings that are posted and not done, and on which connection; under soft_stags.lock. */
+	uint32_t queued;
+	uint64_t queued_stream;
+};
+
+/* A posted binding; lies where other requests have their segments. */
+struct soft_bind {
+	struct soft_mw *mw; /* NULL: freed meanwhile */
+	uint64_t addr, length;
+	uint32_t mr_key; /* 0: unbind */
+	uint32_t access;
+	bool zero_based;
+};
+
+enum soft_bind_result {
+	SOFT_BIND_DONE,
+	SOFT_BIND_FAILED,
+	SOFT_BIND_LATER, /* the loop has to take others off the window first */
+};
+
+/* soft_stag_check and soft_stag_holds (by_mem) of a window's key. */
+enum soft_stag_result soft_window_check(struct soft_region *region, uint32_t key,
+					const struct soft_qp *qp, uint64_t addr, uint64_t len,
+					uint32_t access, bool by_mem, uint8_t **mem);
+struct soft_sqe;
+/* Does what a posted binding asks; both locks held, nothing of the QP uses the window. */
+enum soft_bind_result soft_window_bind(struct soft_qp *qp, struct soft_sqe *sqe);
+/* Unbinds the window a posted binding is about and waits until nobody uses it. On the loop. */
+void soft_window_clear(struct soft_qp *qp);
+/* The requests that a QP drops: bindings among them are forgotten. tx_lock held. */
+void soft_window_dropped(struct soft_qp *qp, struct soft_sqe *sqe);
+/* The peer invalidates a key: false if it may not. rx_lock held. */
+bool soft_window_invalidate(struct soft_qp *qp, uint32_t key);
+extern const struct dapl_mw_ops soft_mw_ops;
 
 /* ---- Device (dev.c) ---- */
 
@@ -112,7 +188,8 @@ struct soft_dev {
 
 	pthread_mutex_t lock;
 	struct soft_list qps;
-	atomic_bool looped; /* something of ours ran or runs on the loop */
+	atomic_uint_fast64_t streams; /* connections so far */
+	atomic_bool looped;	      /* something of ours ran or runs on the loop */
 
 	/* The loop's. */
 	struct soft_list left; /* connections left to their CQs' pollers */
@@ -131,6 +208,9 @@ static inline struct soft_dev *soft_dev(struct tp_device *dev)
 {
 	return soft_container(dev, struct soft_dev, base);
 }
+
+/* Waits until nobody who may have seen a key that is gone is at work. No lock held. */
+void soft_dev_quiesce(struct soft_dev *dev);
 
 /* Runs fn on the loop and returns what it returns. The loop is running. */
 int soft_dev_call(struct soft_dev *dev, int (*fn)(void *arg), void *arg);
@@ -226,6 +306,12 @@ struct soft_ring {
 	atomic_uint head; /* oldest without completion */
 };
 
+enum {
+	SOFT_OP_BIND = 0x80,	/* an opcode beside enum tp_opcode */
+	SOFT_WR_CAREFUL = 0x80, /* a flag: not to be started without a closer look */
+	SOFT_MIN_SGE = 3,	/* segments there is room for in any request */
+};
+
 /* A posted request. */
 struct soft_sqe {
 	uint64_t wr_id;
@@ -238,8 +324,15 @@ struct soft_sqe {
 	uint8_t flags;	/* TP_WR_* */
 	uint8_t status; /* what it completes with if it is not done */
 	bool started, done;
-	struct tp_sge sge[];
+	struct tp_sge sge[]; /* of one that is started addr is that of the memory */
 };
+
+_Static_assert(sizeof(struct soft_bind) <= SOFT_MIN_SGE * sizeof(struct tp_sge), "");
+
+static inline struct soft_bind *soft_sqe_bind(struct soft_sqe *sqe)
+{
+	return (struct soft_bind *)(void *)sqe->sge;
+}
 
 /* A posted receive. */
 struct soft_rqe {
@@ -257,6 +350,8 @@ struct soft_qp {
 	uint32_t max_read_in, max_read_out;
 	atomic_int state; /* enum soft_qp_state */
 	struct soft_conn *conn;
+	_Atomic uint64_t stream; /* of the device's connections so far; 0 while there is none */
+	atomic_bool bind_due;	 /* a binding waits for rx_lock */
 
 	pthread_mutex_t rx_lock;
 	atomic_bool rx_again;
@@ -287,6 +382,10 @@ static inline struct soft_rqe *soft_rqe(struct soft_qp *qp, uint32_t index)
 
 extern const struct dapl_qp_ops soft_qp_ops;
 
+/* Room for one more request, in a state that takes them: 0, -ENOTCONN, -ENOMEM. */
+int soft_qp_reserve(struct soft_qp *qp, struct soft_sqe **sqe);
+/* The request in that room is complete. */
+void soft_qp_submit(struct soft_qp *qp);
 /* Let the locks go, and do what others left behind meanwhile. */
 void soft_qp_rx_unlock(struct soft_qp *qp);
 void soft_qp_tx_unlock(struct soft_qp *qp);
@@ -365,6 +464,8 @@ struct soft_tx {
 	bool fresh;	       /* its memory was looked up in this stay in tx_lock */
 
 	uint32_t msn[WIRE_QN_COUNT];
+	bool rx_held;	     /* whoever runs this holds rx_lock too */
+	bool bind_wait;	     /* the loop is clearing the window of the next request */
 	uint32_t ord, reads; /* reads allowed and in flight */
 	uint32_t sq_sent;    /* index in the SQ of the next request to be all sent */
 	uint32_t read_next;  /* index in the SQ of the oldest read in flight */
@@ -542,7 +643,8 @@ struct soft_conn {
 	bool attached;
 	atomic_bool solo;	/* its CQs cannot watch it: always the loop's to drive */
 	atomic_bool rx_stalled; /* rx.stalled, for other threads */
-	atomic_bool arm_wanted, rx_wanted, first_seen, drained; /* work for the task */
+	/* Work for the task. */
+	atomic_bool arm_wanted, rx_wanted, first_seen, drained, clear_wanted;
 	bool draining; /* graceful disconnect under way; under tx_lock */
 	struct soft_list left_node;
 	struct soft_member member[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Registered memory. Keys are random, so that a peer cannot guess one, and index an open-addressing
+ * Registered memory. Keys cannot be guessed by a peer, and index an open-addressing
  * table whose readers take no lock. Deregistration unpublishes the key and then passes through both
  * locks of every QP: whoever saw the key before has left its memory alone after that.
  */
@@ -18,7 +18,7 @@ struct soft_stag_table {
 	struct soft_stag_table *next; /* retired ones */
 	uint32_t mask;
 	uint32_t used; /* slots that are not NULL; under soft_stags.lock */
-	struct soft_mr *_Atomic slot[];
+	struct soft_region *_Atomic slot[];
 };
 
 enum {
@@ -26,7 +26,49 @@ enum {
 };
 
 /* A slot whose key is gone; searches go on behind it. */
-static struct soft_mr tombstone;
+static struct soft_region tombstone;
+
+/* ---- Keys ---- */
+
+/*
+ * A key is the number of keys drawn so far, enciphered with Speck32/64 under a secret of the
+ * device: none comes twice before all have come once, so that a stale one is not valid again
+ * (LMR-38) and one that is promised is nobody else's, and whoever has seen some cannot tell the
+ * next.
+ */
+static inline uint32_t speck(const uint16_t *key, uint32_t block)
+{
+	uint16_t x = (uint16_t)(block >> 16), y = (uint16_t)block;
+
+	for (int i = 0; i < SOFT_STAG_ROUNDS; i++) {
+		x = (uint16_t)((uint16_t)((uint16_t)(x >> 7 | x << 9) + y) ^ key[i]);
+		y = (uint16_t)((uint16_t)(y << 2 | y >> 14) ^ x);
+	}
+	return (uint32_t)x << 16 | y;
+}
+
+static void expand_secret(uint16_t *key, const uint16_t secret[4])
+{
+	uint16_t l[3] = { secret[1], secret[2], secret[3] }, k = secret[0], x;
+
+	for (int i = 0; i < SOFT_STAG_ROUNDS; i++) {
+		key[i] = k;
+		x = l[i % 3];
+		x = (uint16_t)((uint16_t)((uint16_t)(x >> 7 | x << 9) + k) ^ i);
+		k = (uint16_t)((uint16_t)(k << 2 | k >> 14) ^ x);
+		l[i % 3] = x;
+	}
+}
+
+uint32_t soft_stag_draw(struct soft_stags *stags)
+{
+	uint32_t key;
+
+	do
+		key = speck(stags->secret, stags->drawn++);
+	while (!key || soft_stag_find(stags, key));
+	return key;
+}
 
 /* ---- The table ---- */
 
@@ -40,28 +82,36 @@ static struct soft_stag_table *table_alloc(uint32_t slots)
 	return table;
 }
 
-static inline struct soft_mr *find(struct soft_stags *stags, uint32_t key)
+static inline struct soft_region *find(struct soft_stags *stags, uint32_t key)
 {
 	struct soft_stag_table *table = atomic_load_explicit(&stags->table, memory_order_acquire);
-	struct soft_mr *mr;
+	struct soft_region *region;
 	uint32_t i = key;
 
-	while ((mr = atomic_load_explicit(&table->slot[i & table->mask], memory_order_acquire))) {
-		if (mr->key == key)
-			return mr;
+	while ((region = atomic_load_explicit(&table->slot[i & table->mask],
+					      memory_order_acquire))) {
+		if (atomic_load_explicit(&region->key, memory_order_relaxed) == key)
+			return region;
 		i++;
 	}
 	return NULL;
 }
 
-static void insert(struct soft_stag_table *table, struct soft_mr *mr)
+struct soft_region *soft_stag_find(struct soft_stags *stags, uint32_t key)
 {
-	uint32_t i = mr->key;
+	return find(stags, key);
+}
 
-	while (atomic_load_explicit(&table->slot[i & table->mask], memory_order_relaxed))
+static void insert(struct soft_stag_table *table, struct soft_region *region)
+{
+	uint32_t i = atomic_load_explicit(&region->key, memory_order_relaxed);
+	struct soft_region *old;
+
+	while ((old = atomic_load_explicit(&table->slot[i & table->mask], memory_order_relaxed)) &&
+	       old != &tombstone)
 		i++;
-	atomic_store_explicit(&table->slot[i & table->mask], mr, memory_order_release);
-	table->used++;
+	atomic_store_explicit(&table->slot[i & table->mask], region, memory_order_release);
+	table->used += !old;
 }
 
 /* Makes room for one more, at most half full; lock held. */
@@ -70,7 +120,7 @@ static int reserve(struct soft_stags *stags)
 	struct soft_stag_table *old = atomic_load_explicit(&stags->table, memory_order_relaxed),
 			       *table;
 	uint32_t slots = old->mask + 1;
-	struct soft_mr *mr;
+	struct soft_region *region;
 
 	if (old->used + 1 <= slots / 2)
 		return 0;
@@ -80,61 +130,63 @@ static int reserve(struct soft_stags *stags)
 	if (!table)
 		return -ENOMEM;
 	for (uint32_t i = 0; i <= old->mask; i++) {
-		mr = atomic_load_explicit(&old->slot[i], memory_order_relaxed);
-		if (mr && mr != &tombstone)
-			insert(table, mr);
+		region = atomic_load_explicit(&old->slot[i], memory_order_relaxed);
+		if (region && region != &tombstone)
+			insert(table, region);
 	}
-	/* A reader may be in the old one still; it is at most as large as the new one, so kept. */
+	/* A reader may be in the old one still. */
 	old->next = stags->retired;
 	stags->retired = old;
 	atomic_store_explicit(&stags->table, table, memory_order_release);
 	return 0;
 }
 
-/* A key nobody has; lock held. */
-static int new_key(struct soft_stags *stags, uint32_t *key)
+int soft_stag_publish(struct soft_stags *stags, struct soft_region *region)
 {
-	do {
-		if (getrandom(key, sizeof(*key), 0) != sizeof(*key))
-			return -errno;
-	} while (!*key || find(stags, *key));
+	int rc = reserve(stags);
+
+	if (rc)
+		return rc;
+	insert(atomic_load_explicit(&stags->table, memory_order_relaxed), region);
+	stags->live++;
 	return 0;
 }
 
-static int publish(struct soft_stags *stags, struct soft_mr *mr)
+/* Tombstones that nothing lies behind need not stay: keys that come and go fill no table. */
+static void sweep(struct soft_stag_table *table, uint32_t i)
 {
-	int rc;
-
-	pthread_mutex_lock(&stags->lock);
-	rc = reserve(stags);
-	if (!rc)
-		rc = new_key(stags, &mr->key);
-	if (!rc) {
-		insert(atomic_load_explicit(&stags->table, memory_order_relaxed), mr);
-		stags->live++;
+	if (atomic_load_explicit(&table->slot[(i + 1) & table->mask], memory_order_relaxed))
+		return;
+	while (atomic_load_explicit(&table->slot[i & table->mask], memory_order_relaxed) ==
+	       &tombstone) {
+		atomic_store_explicit(&table->slot[i & table->mask], NULL, memory_order_release);
+		table->used--;
+		i--;
 	}
-	pthread_mutex_unlock(&stags->lock);
-	return rc;
 }
 
-static void unpublish(struct soft_stags *stags, struct soft_mr *mr)
+void soft_stag_unpublish(struct soft_stags *stags, struct soft_region *region)
 {
-	struct soft_stag_table *table;
-	uint32_t i = mr->key;
+	struct soft_stag_table *table = atomic_load_explicit(&stags->table, memory_order_relaxed);
+	uint32_t i = atomic_load_explicit(&region->key, memory_order_relaxed);
 
-	pthread_mutex_lock(&stags->lock);
-	table = atomic_load_explicit(&stags->table, memory_order_relaxed);
-	while (atomic_load_explicit(&table->slot[i & table->mask], memory_order_relaxed) != mr)
+	while (atomic_load_explicit(&table->slot[i & table->mask], memory_order_relaxed) != region)
 		i++;
 	atomic_store_explicit(&table->slot[i & table->mask], &tombstone, memory_order_release);
+	sweep(table, i);
 	stags->live--;
-	pthread_mutex_unlock(&stags->lock);
 }
 
 int soft_stags_init(struct soft_stags *stags)
 {
-	struct soft_stag_table *table = table_alloc(FIRST_SLOTS);
+	struct soft_stag_table *table;
+	uint16_t secret[4];
 
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret) ||
+	    getrandom(&stags->drawn, sizeof(stags->drawn), 0) != sizeof(stags->drawn))
+		return -errno;
+	expand_secret(stags->secret, secret);
+	table = table_alloc(FIRST_SLOTS);
 	if (!table)
 		return -ENOMEM;
 	atomic_init(&stags->table, table);
@@ -144,14 +196,19 @@ int soft_stags_init(struct soft_stags *stags)
 	return 0;
 }
 
-void soft_stags_fini(struct soft_stags *stags)
+static void free_tables(struct soft_stag_table *table)
 {
-	struct soft_stag_table *table;
+	struct soft_stag_table *next;
 
-	while ((table = stags->retired)) {
-		stags->retired = table->next;
+	for (; table; table = next) {
+		next = table->next;
 		free(table);
 	}
+}
+
+void soft_stags_fini(struct soft_stags *stags)
+{
+	free_tables(stags->retired);
 	free(atomic_load_explicit(&stags->table, memory_order_relaxed));
 	pthread_mutex_destroy(&stags->lock);
 }
@@ -159,22 +216,43 @@ void soft_stags_fini(struct soft_stags *stags)
 /* ---- Access ---- */
 
 enum soft_stag_result soft_stag_check(struct soft_stags *stags, uint32_t key,
-				      const struct tp_pd *pd, uint64_t addr, uint64_t len,
-				      uint32_t access)
+				      const struct soft_qp *qp, uint64_t addr, uint64_t len,
+				      uint32_t access, uint8_t **mem)
 {
-	const struct soft_mr *mr = find(stags, key);
+	struct soft_region *region = find(stags, key);
 
-	if (!key || !mr)
+	if (!key || !region)
 		return SOFT_STAG_INVALID;
-	if (mr->base.pd != pd)
-		return SOFT_STAG_PD;
+	if (region->pd != qp->pd)
+		return region->pd == &soft_window_pd
+			       ? soft_window_check(region, key, qp, addr, len, access, false, mem)
+			       : SOFT_STAG_PD;
 	if (addr + len < addr)
 		return SOFT_STAG_WRAP;
-	if (addr < mr->addr || addr - mr->addr > mr->length || len > mr->length - (addr - mr->addr))
+	if (addr < region->start || addr - region->start > region->length ||
+	    len > region->length - (addr - region->start))
 		return SOFT_STAG_BOUNDS;
-	if ((mr->access & access) != access)
+	if ((region->access & access) != access)
 		return SOFT_STAG_ACCESS;
+	*mem = region->mem + (addr - region->start);
 	return SOFT_STAG_OK;
+}
+
+bool soft_stag_holds(struct soft_stags *stags, uint32_t key, const struct soft_qp *qp,
+		     const uint8_t *mem, uint64_t len, uint32_t access)
+{
+	struct soft_region *region = find(stags, key);
+	uint8_t *same;
+
+	if (!key || !region)
+		return false;
+	if (region->pd == &soft_window_pd)
+		return !soft_window_check(region, key, qp, (uintptr_t)mem, len, access, true,
+					  &same);
+	return region->pd == qp->pd && mem >= region->mem &&
+	       (uint64_t)(mem - region->mem) <= region->length &&
+	       len <= region->length - (uint64_t)(mem - region->mem) &&
+	       (region->access & access) == access;
 }
 
 /* ---- Registration ---- */
@@ -234,34 +312,40 @@ static int mr_reg(struct tp_pd *pd, const struct tp_mr_attr *attr, struct tp_mr 
 	if (!mr)
 		goto no_memory;
 	mr->base.pd = pd;
-	mr->addr = (uintptr_t)attr->addr;
-	mr->length = attr->length;
-	mr->access = attr->access;
-	rc = publish(&dev->stags, mr);
-	if (rc == -ENOMEM)
-		goto no_memory;
+	mr->region.pd = pd;
+	mr->region.start = attr->zero_based ? 0 : (uintptr_t)attr->addr;
+	mr->region.length = attr->length;
+	mr->region.mem = attr->addr;
+	mr->region.access = attr->access | SOFT_ACCESS_LOCAL_READ;
+	pthread_mutex_lock(&dev->stags.lock);
+	mr->base.lkey = soft_stag_draw(&dev->stags);
+	atomic_init(&mr->region.key, mr->base.lkey);
+	rc = soft_stag_publish(&dev->stags, &mr->region);
+	pthread_mutex_unlock(&dev->stags.lock);
 	if (rc)
-		goto free_mr;
-	mr->base.lkey = mr->key;
-	if (mr->access & (TP_ACCESS_REMOTE_READ | TP_ACCESS_REMOTE_WRITE | TP_ACCESS_REMOTE_ATOMIC))
-		mr->base.rkey = mr->key;
+		goto no_memory;
+	if (attr->access &
+	    (TP_ACCESS_REMOTE_READ | TP_ACCESS_REMOTE_WRITE | TP_ACCESS_REMOTE_ATOMIC))
+		mr->base.rkey = mr->base.lkey;
 	*out = &mr->base;
 	return 0;
 
 no_memory:
-	rc = -ENOMEM;
-free_mr:
-	dapl_err("%s: memory %p not registered: %s", dev->name, attr->addr, dapl_strerror(-rc));
+	dapl_err("%s: memory %p not registered: %s", dev->name, attr->addr, dapl_strerror(ENOMEM));
 	free(mr);
-	return rc;
+	return -ENOMEM;
 }
 
-/* Waits until nobody who may have seen an unpublished key is at work. */
-static void quiesce(struct soft_dev *dev)
+void soft_dev_quiesce(struct soft_dev *dev)
 {
+	struct soft_stag_table *retired;
 	struct soft_list *node;
 	struct soft_qp *qp;
 
+	pthread_mutex_lock(&dev->stags.lock);
+	retired = dev->stags.retired;
+	dev->stags.retired = NULL;
+	pthread_mutex_unlock(&dev->stags.lock);
 	pthread_mutex_lock(&dev->lock);
 	for (node = dev->qps.next; node != &dev->qps; node = node->next) {
 		qp = soft_container(node, struct soft_qp, node);
@@ -271,6 +355,7 @@ static void quiesce(struct soft_dev *dev)
 		soft_qp_tx_unlock(qp);
 	}
 	pthread_mutex_unlock(&dev->lock);
+	free_tables(retired);
 }
 
 static void mr_dereg(struct tp_mr *base)
@@ -278,8 +363,10 @@ static void mr_dereg(struct tp_mr *base)
 	struct soft_mr *mr = soft_container(base, struct soft_mr, base);
 	struct soft_dev *dev = soft_dev(base->pd->dev);
 
-	unpublish(&dev->stags, mr);
-	quiesce(dev);
+	pthread_mutex_lock(&dev->stags.lock);
+	soft_stag_unpublish(&dev->stags, &mr->region);
+	pthread_mutex_unlock(&dev->stags.lock);
+	soft_dev_quiesce(dev);
 	free(mr);
 }
 

@@ -134,12 +134,15 @@ static void fpdu_end(struct soft_tx *tx, struct fpdu *fpdu, enum soft_tx_source 
 
 static void local_fault(struct soft_conn *conn, struct soft_sqe *sqe, uint32_t status)
 {
+	const char *why = "an RDMA Read was posted, but the peer accepts none";
+
+	if (status == TP_WC_LOCAL_PROTECTION)
+		why = "a request's segment is not in memory registered for it";
+	else if (status == TP_WC_BIND_FAILED)
+		why = "a memory window was to be bound to memory that is not there for it";
 	sqe->status = (uint8_t)status;
 	soft_conn_refuse(conn, (struct soft_error){ WIRE_LAYER_RDMAP, WIRE_RDMAP_CATASTROPHIC, 0 },
-			 NULL,
-			 status == TP_WC_LOCAL_PROTECTION
-				 ? "a request's segment is not in memory registered for it"
-				 : "an RDMA Read was posted, but the peer accepts none");
+			 NULL, why);
 }
 
 static uint8_t protection_code(enum soft_stag_result result)
@@ -181,19 +184,57 @@ static void read_fault(struct soft_conn *conn, const struct soft_response *respo
 
 /* ---- Requests ---- */
 
-/* Whether all local bytes of a request are registered for it. */
-static bool request_valid(struct soft_conn *conn, const struct soft_sqe *sqe)
+static uint32_t local_access(const struct soft_sqe *sqe)
 {
-	uint32_t access = sqe->opcode == TP_RDMA_READ ? TP_ACCESS_LOCAL_WRITE : 0;
+	return sqe->opcode == TP_RDMA_READ ? TP_ACCESS_LOCAL_WRITE : SOFT_ACCESS_LOCAL_READ;
+}
+
+/* Names the memory of zero-based segments, which have just been checked. */
+static __attribute__((noinline)) void request_translate(struct soft_conn *conn,
+							struct soft_sqe *sqe)
+{
 	uint32_t left = sqe->length, n;
+	uint8_t *mem;
+
+	for (uint32_t i = 0; left; i++, left -= n) {
+		n = sqe->sge[i].length < left ? sqe->sge[i].length : left;
+		soft_stag_check(&conn->dev->stags, sqe->sge[i].lkey, conn->qp, sqe->sge[i].addr, n,
+				0, &mem);
+		sqe->sge[i].addr = (uintptr_t)mem;
+	}
+}
+
+/* Whether all local bytes of a request that starts are registered for it. */
+static bool request_valid(struct soft_conn *conn, struct soft_sqe *sqe)
+{
+	uint32_t access = local_access(sqe), left = sqe->length, n;
+	uint64_t moved = 0;
+	uint8_t *mem;
 
 	for (uint32_t i = 0; left && i < sqe->num_sge; i++, left -= n) {
 		n = sqe->sge[i].length < left ? sqe->sge[i].length : left;
-		if (soft_stag_check(&conn->dev->stags, sqe->sge[i].lkey, conn->qp->pd,
-				    sqe->sge[i].addr, n, access))
+		if (soft_stag_check(&conn->dev->stags, sqe->sge[i].lkey, conn->qp, sqe->sge[i].addr,
+				    n, access, &mem))
+			return false;
+		moved |= (uintptr_t)mem - sqe->sge[i].addr;
+	}
+	if (!left && moved)
+		request_translate(conn, sqe);
+	return !left;
+}
+
+/* Whether they still are. */
+static bool request_holds(struct soft_conn *conn, const struct soft_sqe *sqe)
+{
+	uint32_t access = local_access(sqe), left = sqe->length, n;
+
+	for (uint32_t i = 0; left; i++, left -= n) {
+		n = sqe->sge[i].length < left ? sqe->sge[i].length : left;
+		if (!soft_stag_holds(&conn->dev->stags, sqe->sge[i].lkey, conn->qp,
+				     (const uint8_t *)(uintptr_t)sqe->sge[i].addr, n, access))
 			return false;
 	}
-	return !left;
+	return true;
 }
 
 /*
@@ -204,7 +245,8 @@ static bool request_check(struct soft_conn *conn, struct soft_sqe *sqe, uint32_t
 {
 	struct soft_tx *tx = &conn->tx;
 
-	if (status == TP_WC_SUCCESS && (tx->fresh || request_valid(conn, sqe))) {
+	if (status == TP_WC_SUCCESS &&
+	    (tx->fresh || (sqe->started ? request_holds(conn, sqe) : request_valid(conn, sqe)))) {
 		tx->fresh = true;
 		return true;
 	}
@@ -297,6 +339,72 @@ static bool add_request(struct soft_conn *conn)
 	return true;
 }
 
+/* ---- Bindings ---- */
+
+/* Does one, with both locks held and nothing of an earlier request under way. */
+static void do_bind(struct soft_conn *conn, struct soft_sqe *sqe)
+{
+	struct soft_tx *tx = &conn->tx;
+
+	switch (soft_window_bind(conn->qp, sqe)) {
+	case SOFT_BIND_DONE:
+		sqe->done = true;
+		conn->qp->sq_next++;
+		tx->sq_sent++;
+		soft_qp_send_done(conn->qp);
+		break;
+	case SOFT_BIND_FAILED:
+		local_fault(conn, sqe, TP_WC_BIND_FAILED);
+		break;
+	case SOFT_BIND_LATER:
+		tx->bind_wait = true;
+		atomic_store(&conn->clear_wanted, true);
+		dapl_loop_post(conn->base.dev->loop, &conn->task);
+	}
+}
+
+/*
+ * The next request is a binding. It is done once all before it are sent and no read is in flight:
+ * RMR-10 lets what is behind it wait. Placement uses windows under rx_lock, so that is needed too;
+ * if somebody has it, he does this when he lets it go.
+ */
+static __attribute__((noinline)) bool bind_step(struct soft_conn *conn, struct soft_sqe *sqe)
+{
+	struct soft_tx *tx = &conn->tx;
+	struct soft_qp *qp = conn->qp;
+
+	if (!batch_empty(tx) || tx->reads || tx->bind_wait || soft_conn_dead(conn))
+		return false;
+	if (tx->rx_held) {
+		do_bind(conn, sqe);
+		return sqe->done;
+	}
+	atomic_store(&qp->bind_due, true);
+	atomic_store(&qp->rx_again, true);
+	if (pthread_mutex_trylock(&qp->rx_lock))
+		return false;
+	atomic_store(&qp->bind_due, false);
+	atomic_store(&qp->rx_again, false);
+	do_bind(conn, sqe);
+	pthread_mutex_unlock(&qp->rx_lock);
+	/* Others may have found rx_lock taken. */
+	if (atomic_load(&qp->rx_again)) {
+		atomic_store(&conn->rx_wanted, true);
+		dapl_loop_post(conn->base.dev->loop, &conn->task);
+	}
+	return sqe->done;
+}
+
+/* ---- Which request is next ---- */
+
+/* Whether one that may have to wait for reads can start. */
+static bool request_free(const struct soft_tx *tx, const struct soft_sqe *sqe)
+{
+	if ((sqe->flags & TP_WR_FENCE) && tx->reads)
+		return false;
+	return sqe->opcode != TP_RDMA_READ || tx->reads < tx->ord || !tx->ord;
+}
+
 /* Whether the next request may start. */
 static bool request_ready(struct soft_conn *conn)
 {
@@ -304,12 +412,16 @@ static bool request_ready(struct soft_conn *conn)
 	struct soft_tx *tx = &conn->tx;
 	struct soft_sqe *sqe;
 
-	if (tx->hold || qp->sq_next == atomic_load(&qp->sq.tail))
-		return false;
-	sqe = soft_sqe(qp, qp->sq_next);
-	if ((sqe->flags & TP_WR_FENCE) && tx->reads)
-		return false;
-	return sqe->opcode != TP_RDMA_READ || tx->reads < tx->ord || !tx->ord;
+	while (!tx->hold && qp->sq_next != atomic_load(&qp->sq.tail)) {
+		sqe = soft_sqe(qp, qp->sq_next);
+		if (!(sqe->flags & (TP_WR_FENCE | SOFT_WR_CAREFUL)))
+			return true;
+		if (sqe->opcode != SOFT_OP_BIND)
+			return request_free(tx, sqe);
+		if (!bind_step(conn, sqe))
+			return false;
+	}
+	return false;
 }
 
 static bool request_start(struct soft_conn *conn)
@@ -353,17 +465,18 @@ static bool add_response(struct soft_conn *conn)
 	struct soft_response *response = &tx->response[tx->response_next & tx->response_mask];
 	const struct soft_read_request *read = &response->read;
 	uint32_t left = read->size - response->offset, n;
-	uint64_t from = read->source_to + response->offset;
-	enum soft_stag_result result;
+	enum soft_stag_result result = SOFT_STAG_OK;
+	uint8_t *from = NULL;
 	struct fpdu fpdu;
 	bool last;
 
 	last = left <= tx->mulpdu - WIRE_DDP_TAGGED_SIZE;
 	n = last ? left : tx->mulpdu - WIRE_DDP_TAGGED_SIZE;
 	/* A read of nothing names nothing (RFC 5040 section 5.2.1). */
-	result = !n ? SOFT_STAG_OK
-		    : soft_stag_check(&conn->dev->stags, read->source_stag, conn->qp->pd, from, n,
-				      TP_ACCESS_REMOTE_READ);
+	if (n)
+		result = soft_stag_check(&conn->dev->stags, read->source_stag, conn->qp,
+					 read->source_to + response->offset, n,
+					 TP_ACCESS_REMOTE_READ, &from);
 	if (result) {
 		if (batch_empty(tx))
 			read_fault(conn, response, result);
@@ -374,8 +487,7 @@ static bool add_response(struct soft_conn *conn)
 			    read->sink_to + response->offset);
 	fpdu_header_done(tx, &fpdu, WIRE_DDP_TAGGED_SIZE);
 	if (n)
-		fpdu_payload(tx, &fpdu, (const uint8_t *)(uintptr_t)from, n, read->source_stag,
-			     n <= COPY_MAX);
+		fpdu_payload(tx, &fpdu, from, n, read->source_stag, n <= COPY_MAX);
 	fpdu_end(tx, &fpdu, SOFT_TX_RESPONSE, last);
 	response->offset += n;
 	if (last) {
@@ -583,8 +695,8 @@ static bool batch_valid(struct soft_conn *conn)
 
 	for (uint32_t i = tx->seg_first; i < tx->seg_num; i++) {
 		seg = &tx->seg[i];
-		if (seg->key && soft_stag_check(&conn->dev->stags, seg->key, conn->qp->pd,
-						(uintptr_t)seg->base, seg->len, 0))
+		if (seg->key &&
+		    !soft_stag_holds(&conn->dev->stags, seg->key, conn->qp, seg->base, seg->len, 0))
 			return false;
 	}
 	return true;
