@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Every sample does what its first comment says, on the adapter UDAPL_IA (soft-lo) at UDAPL_HOST (127.0.0.1).
+: "${top_srcdir:?}" "${top_builddir:?}"
+. "$top_srcdir/test/interop/debian.sh"
+# The samples listen on fixed ports: a network of our own keeps them apart.
+if [ -z "${UDAPL_IA:-}" ] && [ -z "${IN_PRIVATE_NETWORK:-}" ] && unshare --net true 2>/dev/null; then
+	rm -rf "$scratch"
+	IN_PRIVATE_NETWORK=1 exec unshare --net sh -c 'ip link set lo up && exec /bin/sh "$@"' sh "$0" "$@"
+fi
+samples=$top_builddir/samples
+if [ -z "${UDAPL_IA:-}" ]; then
+	UDAPL_IA=soft-lo
+	use_soft
+fi
+export UDAPL_IA
+host=${UDAPL_HOST:-127.0.0.1}
+
+# Both sides of a sample: NAME SERVER-COMMAND -- CLIENT-COMMAND. The clients' output stays in $scratch/client.
+both() {
+	name=$1
+	shift
+	server_args=
+	while [ "$1" != -- ]; do
+		server_args="$server_args $1"
+		shift
+	done
+	shift
+	: >"$scratch/server"
+	# shellcheck disable=SC2086
+	timeout 60 $server_args >>"$scratch/server" 2>&1 &
+	server=$!
+	children="$children $server"
+	wait_line 'listening on port' "$scratch/server" $server
+	timeout 60 "$@" >"$scratch/client" 2>&1
+	client=$?
+	wait $server
+	served=$?
+	[ $client -eq 0 ] && [ $served -eq 0 ]
+	result $? "$name: both sides succeed (client $client, server $served)" "$scratch/client" "$scratch/server"
+}
+
+says() { # NAME FILE PATTERN
+	grep -q -- "$3" "$scratch/$2"
+	result $? "$1" "$scratch/$2"
+}
+
+fails() { # NAME PATTERN COMMAND...
+	name=$1 pattern=$2
+	shift 2
+	timeout 60 "$@" >"$scratch/client" 2>&1
+	status=$?
+	[ $status -ne 0 ] && [ $status -ne 124 ] && grep -q -- "$pattern" "$scratch/client"
+	result $? "$name" "$scratch/client"
+}
+
+both hello "$samples/hello" -- "$samples/hello" "$host"
+says "hello: the greeting arrives" server '^hello, world$'
+
+both sum "$samples/sum" -P "$UDAPL_IA" -- "$samples/sum" -P "$UDAPL_IA" "$host" 4294967000 295
+says "sum: the answer is right" client '^4294967295$'
+
+for options in "" "-c" "-p" "-b 100000 -B 25" "-v -b 1 -B 1"; do
+	# shellcheck disable=SC2086
+	both "dtest $options" "$samples/dtest" -P "$UDAPL_IA" -s $options -- \
+		"$samples/dtest" -P "$UDAPL_IA" -h "$host" $options
+	says "dtest $options: reads and writes are reported" client '^RDMA read '
+done
+
+skip() { # NAME REASON
+	count=$((count + 1))
+	echo "ok $count - $1 # SKIP $2"
+}
+
+both dtestx "$samples/dtestx" -P "$UDAPL_IA" -s -- "$samples/dtestx" -P "$UDAPL_IA" -h "$host"
+says "dtestx: the server passed too" server PASSED
+if timeout 60 "$samples/dtestx" -P "$UDAPL_IA" -q >"$scratch/client" 2>&1; then
+	says "dtestx -q: the adapter is asked without being opened" client DAT_EXTENSION_INTERFACE
+	both "dtestx -p" "$samples/dtestx" -P "$UDAPL_IA" -s -- \
+		"$samples/dtestx" -P "$UDAPL_IA" -h "$host" -p
+	says "dtestx -p: prints counters" client RECV
+else
+	grep -q NOT_IMPLEMENTED "$scratch/client"
+	result $? "dtestx -q: an adapter without the extension says so" "$scratch/client"
+	skip "dtestx -p" "the adapter is without the extension"
+fi
+fails "dtestx -u: says that there are no datagrams" "not supported" "$samples/dtestx" -u
+
+both dtestcm "$samples/dtestcm" -P "$UDAPL_IA" -s -c 200 -- \
+	"$samples/dtestcm" -P "$UDAPL_IA" -h "$host" -c 200
+says "dtestcm: a rate is reported" client 'CPS [1-9]'
+both "dtestcm -m -w" "$samples/dtestcm" -P "$UDAPL_IA" -s -m -w -c 100 -b 10 -- \
+	"$samples/dtestcm" -P "$UDAPL_IA" -h "$host" -m -w -c 100 -b 10
+
+timeout 60 "$samples/dtestsrq" -P "$UDAPL_IA" -h "$host" -p 1 >"$scratch/client" 2>&1
+grep -q 'no shared receive queues' "$scratch/client" && has_srq=0 || has_srq=1
+for options in "" "-c 10 -B 8" "-c 3 -B 100 -t 5 -b 4096" "-S 0 -c 4 -B 10"; do
+	if [ $has_srq -eq 0 ] && [ "${options#-S 0}" = "$options" ]; then
+		skip "dtestsrq $options" "the adapter has no shared receive queues"
+		continue
+	fi
+	# shellcheck disable=SC2086
+	both "dtestsrq $options" "$samples/dtestsrq" -P "$UDAPL_IA" -s $options -- \
+		"$samples/dtestsrq" -P "$UDAPL_IA" -h "$host" $options
+done
+
+fails "an unknown adapter is named" nowhere "$samples/dtest" -P nowhere -h "$host"
+fails "an unknown host is named" no.such.host.invalid "$samples/dtest" -P "$UDAPL_IA" -h no.such.host.invalid
+for sample in sum dtest dtestx dtestcm dtestsrq; do
+	fails "$sample: a wrong option gives the usage" "usage: $sample" "$samples/$sample" -Z
+done
+fails "dtest: a size of 0 gives the usage" "usage:" "$samples/dtest" -b 0
+fails "dtestsrq: too many connections give the usage" "usage:" "$samples/dtestsrq" -c 101
+
+echo "1..$count"
+exit $((failures != 0))
