@@ -3,33 +3,7 @@
  * The table of EP-129 (EP-T1): one test per row, each call in every state that one host can reach:
  * return type, subtype, new state and events.
  */
-#include "conn_util.h"
-#include "peer.h"
-
-/* One endpoint brought into a state, each time in an IA of its own. */
-struct cell {
-	struct cu_rig *rig;
-	struct ct_end *me, *other;
-	DAT_EP_STATE state;
-	DAT_CR_HANDLE cr; /* of the endpoint: P and T */
-	DAT_RSP_HANDLE rsp;
-	struct peer *peer; /* CP */
-};
-
-static const struct {
-	DAT_EP_STATE state;
-	const char *name;
-} states[] = {
-	{ DAT_EP_STATE_UNCONNECTED, "U" },
-	{ DAT_EP_STATE_RESERVED, "R" },
-	{ DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, "P" },
-	{ DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, "T" },
-	{ DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, "A" },
-	{ DAT_EP_STATE_COMPLETION_PENDING, "CP" },
-	{ DAT_EP_STATE_CONNECTED, "C" },
-	{ DAT_EP_STATE_DISCONNECT_PENDING, "DP" },
-	{ DAT_EP_STATE_DISCONNECTED, "D" },
-};
+#include "ep_cell.h"
 
 /* A call that the state refuses: type, subtype, and the state stays. */
 #define REFUSED(c, call)                                                       \
@@ -50,152 +24,19 @@ static bool is_early(const struct cell *c) /* U, R, P, T */
 	       in(c, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
 }
 
-/* ---- Reaching the states ----------------------------------------------- */
-
-static void reserve(struct cell *c, DAT_CONN_QUAL *qual)
-{
-	*qual = cu_free_qual(c->rig);
-	expect_ok(dat_rsp_create(c->rig->ia, *qual, c->me->ep, c->rig->cr, &c->rsp));
-}
-
-static void reach_passive(struct cell *c)
-{
-	DAT_CONN_QUAL qual;
-
-	reserve(c, &qual);
-	expect_ok(cu_connect(c->other, qual, DAT_TIMEOUT_INFINITE));
-	c->cr = cu_take_cr(c->rig->cr);
-}
-
-/* Gives the endpoint that the provider made what the endpoint made before had (PSP-7). */
-static void reach_tentative(struct cell *c)
-{
-	DAT_CR_PARAM cr;
-	DAT_PSP_HANDLE psp;
-	DAT_CONN_QUAL qual;
-	DAT_EP_PARAM param;
-
-	expect_ok(dat_ep_query(c->me->ep, DAT_EP_FIELD_ALL, &param));
-	expect_ok(dat_ep_free(c->me->ep));
-	expect_ok(dat_psp_create_any(c->rig->ia, &qual, c->rig->cr, DAT_PSP_PROVIDER_FLAG, &psp));
-	expect_ok(cu_connect(c->other, qual, DAT_TIMEOUT_INFINITE));
-	c->cr = cu_take_cr(c->rig->cr);
-	expect_ok(dat_cr_query(c->cr, DAT_CR_FIELD_ALL, &cr));
-	c->me->ep = cr.local_ep_handle;
-	assert_non_null(c->me->ep);
-	expect_ok(dat_ep_modify(
-		c->me->ep,
-		DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
-			DAT_EP_FIELD_REQUEST_EVD_HANDLE | DAT_EP_FIELD_CONNECT_EVD_HANDLE |
-			DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS |
-			DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV,
-		&param));
-}
-
-/* The active side is a process that is stopped before the accept: the connection cannot complete. A
- * transport that completes it alone has no CP that could be looked at. */
-static bool reach_completion(struct cell *c)
-{
-	DAT_CR_HANDLE cr;
-	DAT_EVENT event;
-
-	c->peer = peer_start("active");
-	peer_put_word(c->peer->fd, c->rig->qual);
-	cr = cu_take_cr(c->rig->cr);
-	assert_int_equal(peer_get_word(c->peer->fd), 1);
-	peer_stop(c->peer);
-	expect_ok(dat_cr_accept(cr, c->me->ep, 0, NULL));
-	return !cu_next(c->me->connect, 100, &event);
-}
-
-static void active(int fd)
-{
-	struct cu_rig *rig = cu_rig_open();
-	DAT_CONN_QUAL qual = peer_get_word(fd);
-	DAT_EVENT event;
-
-	ct_end_open(&rig->a, rig->ia, NULL);
-	expect_ok(cu_connect(&rig->a, qual, DAT_TIMEOUT_INFINITE));
-	peer_put_word(fd, 1);
-	cu_next(rig->a.connect, 60000, &event);
-	cu_rig_close(rig);
-}
-
-/* A message that nobody receives and that no transport can buffer keeps the disconnect waiting. */
-static void reach_disconnecting(struct cell *c)
-{
-	struct ct_mem *big = cu_extra_mem(c->rig, c->me->pz, CU_BIG, DAT_MEM_PRIV_LOCAL_READ_FLAG);
-	DAT_LMR_TRIPLET seg = ct_segment(big, 0, CU_BIG);
-
-	cu_establish(c->rig, c->me, c->other);
-	expect_ok(dat_ep_post_send(c->me->ep, 1, &seg, cu_cookie(0xb16),
-				   DAT_COMPLETION_DEFAULT_FLAG));
-	expect_ok(dat_ep_disconnect(c->me->ep, DAT_CLOSE_GRACEFUL_FLAG));
-}
-
-static bool reach(struct cell *c)
-{
-	DAT_CONN_QUAL qual;
-
-	switch (c->state) {
-	case DAT_EP_STATE_RESERVED:
-		reserve(c, &qual);
-		break;
-	case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
-		reach_passive(c);
-		break;
-	case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
-		reach_tentative(c);
-		break;
-	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
-		cu_request(c->rig, c->me);
-		break;
-	case DAT_EP_STATE_COMPLETION_PENDING:
-		if (!reach_completion(c))
-			return false;
-		break;
-	case DAT_EP_STATE_CONNECTED:
-		cu_establish(c->rig, c->me, c->other);
-		break;
-	case DAT_EP_STATE_DISCONNECT_PENDING:
-		reach_disconnecting(c);
-		break;
-	case DAT_EP_STATE_DISCONNECTED:
-		cu_establish(c->rig, c->me, c->other);
-		cu_end_connection(c->me, c->other);
-		break;
-	default:
-		break;
-	}
-	cu_check_state(c->me->ep, c->state, __FILE__, __LINE__);
-	return true;
-}
-
-static void open_cell(struct cell *c, DAT_EP_STATE state)
-{
-	memset(c, 0, sizeof(*c));
-	c->rig = cu_rig_open();
-	c->me = &c->rig->a;
-	c->other = &c->rig->p;
-	c->state = state;
-	ct_end_open(c->me, c->rig->ia, NULL);
-	ct_end_open(c->other, c->rig->ia, NULL);
-}
-
 /* EP-T1 */
 static void in_each_state(void (*row)(struct cell *))
 {
-	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+	for (const struct cell_state *s = cell_states; s->name != NULL; s++) {
 		struct cell c;
 
-		print_message("# state %s\n", states[i].name);
-		open_cell(&c, states[i].state);
-		if (reach(&c))
+		print_message("# state %s\n", s->name);
+		cell_open(&c, s->state);
+		if (cell_reach(&c))
 			row(&c);
 		else
 			print_message("# skipped: the transport accepts without its peer\n");
-		peer_end_all();
-		cu_rig_close(c.rig);
+		cell_close(&c);
 	}
 }
 
@@ -515,13 +356,13 @@ static void ep_90_disconnect_with_bad_flags(void **state)
 
 	(void)state;
 	/* GEN-7: only where nothing else is wrong with the call. */
-	open_cell(&c, DAT_EP_STATE_CONNECTED);
-	reach(&c);
+	cell_open(&c, DAT_EP_STATE_CONNECTED);
+	assert_true(cell_reach(&c));
 	row_disconnect_flags(&c);
 	cu_end_connection(c.me, c.other);
 	c.state = DAT_EP_STATE_DISCONNECTED;
 	row_disconnect_flags(&c);
-	cu_rig_close(c.rig);
+	cell_close(&c);
 }
 
 /* ---- Reset, free, close ------------------------------------------------ */
@@ -700,7 +541,7 @@ static void ep_129_rmr_bind(void **state)
 
 int main(int argc, char **argv)
 {
-	static const struct peer_role roles[] = { { "active", active }, { NULL, NULL } };
+	static const struct peer_role roles[] = { CELL_PEER, { NULL, NULL } };
 	static const struct CMUnitTest tests[] = {
 		T(ep_129_query_and_context_calls),
 		T(ep_59_129_modify),
