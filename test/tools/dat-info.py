@@ -35,7 +35,7 @@ def _():
 
 @case("--help and --version")
 def _():
-    call(0, DAT_INFO, "--help").says("^Usage: dat-info", "--check", "--generate", "--json")
+    call(0, DAT_INFO, "--help").says("^Usage: dat-info", "--check", "--generate", "--settings")
     call(0, DAT_INFO, "--version").says(r"^dat-info \d")
 
 
@@ -326,6 +326,115 @@ def _():
         call(1, DAT_INFO, "-v", "-f", conf, env={"DAT_TRACE_LEVEL": "0"}).says(
             'cannot be opened: "nonet7" is no network device'
         )
+
+
+# ---- dapl.conf ----
+
+TUNABLES = """\
+soft {
+	crcc = no
+	linger = 12345678
+	fpdu = 4096
+}
+sofd {
+	x = 1
+}
+other {
+	y = 2
+}
+ia "soft-lo" { crc = no }
+ia "nobody" { crc = no }
+"""
+VARIABLES = {
+    "DAPL_SOFT_HELD": "100000",
+    "DAPL_SOFT_HELDD": "1",
+    "DAPL_SOFT_LINGER": "soon",
+}
+
+
+@case("--settings: every tunable with its value and where it comes from")
+def _():
+    with Scratch() as s:
+        conf = s.write("dat.conf", bad("first", "crash") + entry("soft-lo") + entry("gone", "nonet7"))
+        dapl = s.write("dapl.conf", TUNABLES)
+        env = {**VARIABLES, "DAPL_CONF": dapl}
+        result = call(0, DAT_INFO, "--settings", "-f", conf, env=env).says(
+            "^SECTION +NAME +VALUE +UNIT +ORIGIN +VARIABLE$",
+            "^dapl +strict +no +default +DAPL_STRICT$",
+            "^soft +crc +yes +default +DAPL_SOFT_CRC$",
+            "^soft +fpdu +4096 +bytes +%s:4 +DAPL_SOFT_FPDU$" % dapl,
+            "^soft +held +100000 +bytes +environment +DAPL_SOFT_HELD$",
+            "^soft +linger +2000 +ms +default ",
+            '^ia "soft-lo" +crc +no +%s:12 ' % dapl,
+        )
+        equal(len(set(result.out.splitlines())), len(result.out.splitlines()), "different lines")
+        result.complains(
+            "^%s:2: error: section soft: unknown name crcc, near: crc$" % dapl,
+            "^environment: error: DAPL_SOFT_HELDD: unknown variable, near: DAPL_SOFT_HELD$",
+        )
+        equal(len(set(result.err.splitlines())), len(result.err.splitlines()), "complaints")
+        call(0, DAT_INFO, "--settings", "-v", "-f", conf, env=env).says(
+            r"^soft.fpdu = 4096 bytes \(%s:4\)$" % dapl,
+            "^    Size of an FPDU",
+            r"^    default 0, range 0..65535; variable DAPL_SOFT_FPDU$",
+        )
+        found = call(0, DAT_INFO, "--settings", "-j", "-f", conf, env=env).json()
+        fpdu = [r for r in found["settings"] if r["name"] == "fpdu"]
+        equal(fpdu[0]["origin"], dapl + ":4", "origin")
+        check(len(found["findings"]) >= 4, "findings: %s", found["findings"])
+
+
+@case("--settings: where no library tells any")
+def _():
+    with Scratch() as s:
+        conf = s.write("dat.conf", bad("first", "chatty"))
+        call(0, DAT_INFO, "--settings", "-f", conf).says("tells of settings")
+        equal(call(0, DAT_INFO, "--settings", "-j", "-f", conf).json()["settings"], [], "settings")
+
+
+@case("--check: dapl.conf and the environment, each complaint once")
+def _():
+    with Scratch() as s:
+        conf = s.write("dat.conf", entry("soft-lo") + entry("again"))
+        dapl = s.write("dapl.conf", TUNABLES)
+        result = call(1, DAT_INFO, "--check", "-f", conf, env={**VARIABLES, "DAPL_CONF": dapl})
+        equal(
+            [line.replace(dapl, "D").replace(conf, "C") for line in result.out.splitlines()],
+            [
+                "D:2: error: section soft: unknown name crcc, near: crc",
+                "D:3: error: section soft: linger is 12345678, but 1 to 600000 ms are possible;"
+                " 2000 stays",
+                "D:7: error: unknown section sofd, near: soft",
+                "D:10: warning: y: no library of C that could be loaded takes section other",
+                'D:13: warning: crc: no entry of C has the name "nobody"',
+                'environment: error: DAPL_SOFT_LINGER: "soon" is not a number; 2000 stays',
+                "environment: error: DAPL_SOFT_HELDD: unknown variable, near: DAPL_SOFT_HELD",
+                "5 errors, 2 warnings",
+            ],
+            "report",
+        )
+
+
+@case("--check: a dapl.conf that is malformed, missing or unreadable")
+def _():
+    with Scratch() as s:
+        conf = s.write("dat.conf", entry("soft-lo"))
+        for text in ("soft {\n\tcrc = \n", "soft }", "= =", "soft { crc"):
+            dapl = s.write("dapl.conf", text)
+            call(1, DAT_INFO, "--check", "-f", conf, env={"DAPL_CONF": dapl}).says(
+                r"^%s:\d+: error: .*the rest is ignored" % dapl, "^1 error, 0 warnings$"
+            )
+        none = s.path("none")
+        call(1, DAT_INFO, "--check", "-f", conf, env={"DAPL_CONF": none}).says(
+            "^%s: error: No such file or directory$" % none
+        )
+        call(1, DAT_INFO, "--check", "-f", conf, env={"DAPL_CONF": s.folder}).says(
+            "^%s: error: " % s.folder
+        )
+        # Also where no module reads it.
+        conf = s.write("dat.conf", bad("first", "chatty"))
+        dapl = s.write("dapl.conf", "soft {\n\n}}\n")
+        call(1, DAT_INFO, "--check", "-f", conf, env={"DAPL_CONF": dapl}).says("^%s:3: error" % dapl)
 
 
 # ---- A dat.conf for this host ----

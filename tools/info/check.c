@@ -7,6 +7,7 @@
 #include "tools/info/info.h"
 #include "tools/info/probe.h"
 #include "tools/info/registry.h"
+#include "tools/info/tunables.h"
 
 /* ---- dat.conf ---- */
 
@@ -71,7 +72,8 @@ static void check_reach(const struct info_registry *registry, const struct info_
 }
 
 static void check_open(const struct info_options *options, const struct info_registry *registry,
-		       const struct info_entry *entry, struct info_findings *findings)
+		       const struct info_entry *entry, struct info_findings *findings,
+		       struct info_tunables *tunables)
 {
 	bool error;
 	struct info_probe probe;
@@ -85,11 +87,13 @@ static void check_open(const struct info_options *options, const struct info_reg
 			  probe.opened ? "opened, but then: " : "cannot be opened: ",
 			  probe.cause ? probe.cause : probe.reason, probe.cause ? " (" : "",
 			  probe.cause ? probe.reason : "", probe.cause ? ")" : "");
+	info_tunables_take(tunables, &probe);
 	info_probe_free(&probe);
 }
 
-static bool check_registry(const struct info_options *options, struct info_findings *findings)
+static bool check_files(const struct info_options *options, struct info_findings *findings)
 {
+	struct info_tunables tunables = { .list = NULL };
 	struct info_registry registry;
 	size_t i;
 
@@ -99,10 +103,13 @@ static bool check_registry(const struct info_options *options, struct info_findi
 	for (i = 0; i < registry.num_entries; i++) {
 		check_reach(&registry, &registry.entries[i], findings);
 		if (registry.entries[i].used)
-			check_open(options, &registry, &registry.entries[i], findings);
+			check_open(options, &registry, &registry.entries[i], findings, &tunables);
 	}
 	if (!registry.conf.num_entries)
 		info_find(findings, false, registry.path, 0, "has no entry that programs take");
+	info_tunables_judge(&tunables, &registry);
+	info_findings_append(findings, &tunables.findings);
+	info_tunables_free(&tunables);
 	info_registry_free(&registry);
 	return true;
 }
@@ -123,7 +130,7 @@ static void report(const struct info_options *options, const struct info_finding
 		info_json_end(&json);
 		return;
 	}
-	info_findings_print(findings);
+	info_findings_print(findings, stdout);
 	printf("%zu error%s, %zu warning%s\n", findings->errors, findings->errors == 1 ? "" : "s",
 	       warnings, warnings == 1 ? "" : "s");
 }
@@ -131,7 +138,7 @@ static void report(const struct info_options *options, const struct info_finding
 int info_check(const struct info_options *options)
 {
 	struct info_findings findings = { .list = NULL };
-	bool readable = check_registry(options, &findings);
+	bool readable = check_files(options, &findings);
 	int status;
 
 	info_findings_sort(&findings);

@@ -27,39 +27,50 @@ void info_find(struct info_findings *findings, bool error, const char *file, uns
 		findings->errors++;
 }
 
-static int by_line(const void *a, const void *b)
+void info_findings_append(struct info_findings *to, const struct info_findings *from)
+{
+	size_t i;
+
+	for (i = 0; i < from->num; i++)
+		info_find(to, from->list[i].error, from->list[i].file, from->list[i].line, "%s",
+			  from->list[i].text);
+}
+
+static int by_place(const void *a, const void *b)
 {
 	const struct info_finding *x = a, *y = b;
 
-	if (!strcmp(x->file, y->file) && x->line != y->line)
+	if (x->file_order != y->file_order)
+		return x->file_order < y->file_order ? -1 : 1;
+	if (x->line != y->line)
 		return x->line < y->line ? -1 : 1;
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
 void info_findings_sort(struct info_findings *findings)
 {
-	size_t first = 0, end;
+	size_t i, first;
 
-	while (first < findings->num) {
-		for (end = first + 1; end < findings->num; end++)
-			if (strcmp(findings->list[end].file, findings->list[first].file))
-				break;
-		qsort(findings->list + first, end - first, sizeof(*findings->list), by_line);
-		first = end;
+	for (i = 0; i < findings->num; i++) {
+		for (first = 0; strcmp(findings->list[first].file, findings->list[i].file);)
+			first++;
+		findings->list[i].file_order = findings->list[first].order;
 	}
+	if (findings->num)
+		qsort(findings->list, findings->num, sizeof(*findings->list), by_place);
 }
 
-void info_findings_print(const struct info_findings *findings)
+void info_findings_print(const struct info_findings *findings, FILE *out)
 {
 	const struct info_finding *finding;
 	size_t i;
 
 	for (i = 0; i < findings->num; i++) {
 		finding = &findings->list[i];
-		printf("%s:", finding->file);
+		fprintf(out, "%s:", finding->file);
 		if (finding->line)
-			printf("%u:", finding->line);
-		printf(" %s: %s\n", finding->error ? "error" : "warning", finding->text);
+			fprintf(out, "%u:", finding->line);
+		fprintf(out, " %s: %s\n", finding->error ? "error" : "warning", finding->text);
 	}
 }
 

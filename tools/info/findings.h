@@ -12,7 +12,7 @@ struct info_finding {
 	char *file, *text;
 	unsigned int line; /* 0: of the file as a whole, or of no line */
 	bool error;	   /* else a warning */
-	size_t order;
+	size_t order, file_order;
 };
 
 struct info_findings {
@@ -24,7 +24,9 @@ void info_find(struct info_findings *findings, bool error, const char *file, uns
 	       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* By file, in the order in which they came, and line. */
 void info_findings_sort(struct info_findings *findings);
-void info_findings_print(const struct info_findings *findings);
+void info_findings_print(const struct info_findings *findings, FILE *out);
+/* Adds copies of those of another list. */
+void info_findings_append(struct info_findings *to, const struct info_findings *from);
 void info_findings_json(const struct info_findings *findings, struct info_json *json);
 void info_findings_free(struct info_findings *findings);
 

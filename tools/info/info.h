@@ -39,5 +39,6 @@ struct info_options {
 int info_list(const struct info_options *options);
 int info_check(const struct info_options *options);
 int info_generate(const struct info_options *options);
+int info_settings(const struct info_options *options);
 
 #endif

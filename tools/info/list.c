@@ -7,6 +7,7 @@
 #include "tools/info/out.h"
 #include "tools/info/probe.h"
 #include "tools/info/registry.h"
+#include "tools/info/tunables.h"
 
 /* ---- Which entries ---- */
 
@@ -264,7 +265,8 @@ static void json_probe(const struct info_probe *probe, struct info_json *json)
 
 /* True: it is open, or is none that programs open. */
 static bool show_opened(const struct info_options *options, const struct info_registry *registry,
-			const struct info_entry *entry, struct info_json *json)
+			const struct info_entry *entry, struct info_tunables *tunables,
+			struct info_json *json)
 {
 	struct info_probe probe;
 	bool fine;
@@ -283,6 +285,7 @@ static bool show_opened(const struct info_options *options, const struct info_re
 	} else {
 		print_entry(registry, entry, &probe);
 	}
+	info_tunables_take(tunables, &probe);
 	fine = probe.outcome == INFO_OPENED && !probe.reason;
 	info_probe_free(&probe);
 	return fine;
@@ -290,6 +293,7 @@ static bool show_opened(const struct info_options *options, const struct info_re
 
 static int list_json(const struct info_options *options, const struct info_registry *registry)
 {
+	struct info_tunables tunables = { .list = NULL };
 	struct info_json json;
 	int not_open = 0;
 	size_t i;
@@ -304,18 +308,22 @@ static int list_json(const struct info_options *options, const struct info_regis
 		info_json_object(&json, NULL);
 		if (!options->verbose)
 			json_entry(registry, &registry->entries[i], &json);
-		else if (!show_opened(options, registry, &registry->entries[i], &json))
+		else if (!show_opened(options, registry, &registry->entries[i], &tunables, &json))
 			not_open++;
 		info_json_end(&json);
 	}
 	info_json_end(&json);
 	json_bad_lines(registry, &json);
+	info_findings_sort(&tunables.findings);
+	info_findings_json(&tunables.findings, &json);
 	info_json_end(&json);
+	info_tunables_free(&tunables);
 	return not_open;
 }
 
 static int list_opened(const struct info_options *options, const struct info_registry *registry)
 {
+	struct info_tunables tunables = { .list = NULL };
 	int not_open = 0, shown = 0;
 	size_t i;
 
@@ -324,11 +332,15 @@ static int list_opened(const struct info_options *options, const struct info_reg
 			continue;
 		if (shown++)
 			putchar('\n');
-		if (!show_opened(options, registry, &registry->entries[i], NULL))
+		if (!show_opened(options, registry, &registry->entries[i], &tunables, NULL))
 			not_open++;
 	}
 	if (!shown)
 		printf("%s has no entries\n", registry->path);
+	fflush(stdout);
+	info_findings_sort(&tunables.findings);
+	info_findings_print(&tunables.findings, stderr);
+	info_tunables_free(&tunables);
 	return not_open;
 }
 

@@ -26,6 +26,7 @@ static const char usage_text[] =
 	"                                  attributes, or why it cannot be opened\n"
 	"       dat-info --check           tell what is wrong with dat.conf and dapl.conf\n"
 	"       dat-info --generate        write a dat.conf for this host\n"
+	"       dat-info --settings [-v]   the tunables in force, and where they come from\n"
 	"\n"
 	"  -f, --file FILE      this dat.conf, not the one that programs read\n"
 	"  -j, --json           write JSON\n"
@@ -46,6 +47,7 @@ static const struct option long_options[] = {
 	{ "help", no_argument, NULL, 'h' },
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "generate", no_argument, NULL, OPT_GENERATE },
+	{ "settings", no_argument, NULL, OPT_SETTINGS },
 	{ "sysfs", required_argument, NULL, OPT_SYSFS },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -106,6 +108,9 @@ static void take_option(struct info_options *options, int option)
 	case OPT_GENERATE:
 		set_mode(options, INFO_GENERATE);
 		break;
+	case OPT_SETTINGS:
+		set_mode(options, INFO_SETTINGS);
+		break;
 	case OPT_SYSFS:
 		options->sysfs = optarg;
 		break;
@@ -138,6 +143,8 @@ static int run(const struct info_options *options)
 		return info_check(options);
 	case INFO_GENERATE:
 		return info_generate(options);
+	case INFO_SETTINGS:
+		return info_settings(options);
 	default:
 		return info_list(options);
 	}

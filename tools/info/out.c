@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SCREEN_WIDTH 79
+
 /* ---- Memory ---- */
 
 static void *checked(void *memory)
@@ -128,6 +130,22 @@ void info_table_free(struct info_table *table)
 	for (i = 0; i < table->num_cells; i++)
 		free(table->cells[i]);
 	free(table->cells);
+}
+
+void info_wrap(const char *text, int indent, FILE *out)
+{
+	int column = 0, length;
+
+	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+		length = (int)strcspn(text, " ");
+		if (column && column + 1 + length > SCREEN_WIDTH) {
+			fputc('\n', out);
+			column = 0;
+		}
+		column += fprintf(out, "%*s%.*s", column ? 1 : indent, "", length, text);
+		text += length;
+	}
+	fputc('\n', out);
 }
 
 /* ---- JSON ---- */

@@ -28,6 +28,9 @@ void info_table_add(struct info_table *table, const char *fmt, ...)
 void info_table_print(const struct info_table *table, const char *indent, FILE *out);
 void info_table_free(struct info_table *table);
 
+/* Prints words on lines of a screen's width. */
+void info_wrap(const char *text, int indent, FILE *out);
+
 /* Writes JSON as it is told; the caller opens and closes in pairs. key: NULL inside a list. */
 struct info_json {
 	FILE *out;

@@ -15,8 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dat/dats.h"
 #include "tools/info/attrs.h"
 #include "tools/info/out.h"
+#include "tools/info/tunables.h"
 
 /* More than this of either stream is not kept. */
 #define STREAM_MAX (1 << 20)
@@ -79,6 +81,21 @@ static void query(FILE *out, DAT_IA_HANDLE ia)
 	fflush(out);
 }
 
+/* What the module takes from dapl.conf and the environment; none of others than ours. */
+static void tell_settings(FILE *out)
+{
+	char *text = NULL, *line, *rest;
+	size_t size;
+	FILE *settings = open_memstream(&text, &size);
+
+	tell(out, "stage", "asking for its settings");
+	dats_control_run("settings", settings);
+	fclose(settings);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		fprintf(out, "setting%c%c%s%c%c", 0, 0, line, 0, 0);
+	free(text);
+}
+
 static void open_and_query(FILE *out, const struct dat_conf_entry *conf)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
@@ -94,10 +111,12 @@ static void open_and_query(FILE *out, const struct dat_conf_entry *conf)
 			  conf->info.is_thread_safe);
 	if (rc != DAT_SUCCESS) {
 		tell_code(out, rc);
+		tell_settings(out);
 		return;
 	}
 	tell(out, "opened", "");
 	query(out, ia);
+	tell_settings(out);
 	tell(out, "stage", "closing it");
 	rc = dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 	if (rc != DAT_SUCCESS)
@@ -234,18 +253,24 @@ static char *message(const struct info_registry *registry, char *line)
 	return info_printf("%s%s%s", line, registry->path, conf + strlen(CONF_PATH));
 }
 
+static void append(char ***list, size_t *num, char *text)
+{
+	*list = info_realloc(*list, (*num + 1) * sizeof(**list));
+	(*list)[(*num)++] = text;
+}
+
 static void take_messages(const struct info_registry *registry, struct info_probe *probe,
 			  char *text)
 {
-	char *line, *rest = NULL;
-	size_t num;
+	char *line, *rest = NULL, *said;
 
 	for (line = text ? strtok_r(text, "\n", &rest) : NULL; line;
 	     line = strtok_r(NULL, "\n", &rest)) {
-		num = probe->num_messages++;
-		probe->messages = info_realloc(probe->messages,
-					       probe->num_messages * sizeof(*probe->messages));
-		probe->messages[num] = message(registry, line);
+		said = message(registry, line);
+		if (info_tunables_message(said))
+			append(&probe->remarks, &probe->num_remarks, said);
+		else
+			append(&probe->messages, &probe->num_messages, said);
 	}
 }
 
@@ -443,6 +468,9 @@ void info_probe_free(struct info_probe *probe)
 
 	for (i = 0; i < probe->num_messages; i++)
 		free(probe->messages[i]);
+	for (i = 0; i < probe->num_remarks; i++)
+		free(probe->remarks[i]);
+	free(probe->remarks);
 	free(probe->messages);
 	free(probe->reason);
 	free(probe->attrs);

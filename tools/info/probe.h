@@ -16,7 +16,8 @@ enum info_outcome {
 	INFO_UNTRIED, /* no process could be made */
 };
 
-/* One attribute. group: "ia", "transport", "vendor", "provider" or "specific". */
+/* One attribute. group: "ia", "transport", "vendor", "provider", "specific", or "setting",
+ * whose text is a line of the control command "settings". */
 struct info_attr {
 	const char *group, *name;
 	const char *text; /* for people */
@@ -30,6 +31,8 @@ struct info_probe {
 	const char *cause; /* the message nearest to it, without place and names; NULL: none */
 	char **messages;   /* what the libraries said */
 	size_t num_messages;
+	char **remarks; /* those that are about dapl.conf or the environment */
+	size_t num_remarks;
 	const char *loaded; /* the file that the library came from; NULL: not known */
 	struct info_attr *attrs;
 	size_t num_attrs;
