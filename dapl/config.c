@@ -28,6 +28,14 @@ const struct dapl_option dapl_core_options[] = {
 	  .value_max = 1,
 	  .of_process = true,
 	  .offset = offsetof(struct dapl_config, strict) },
+	{ .name = "related",
+	  .env = "DAPL_RELATED",
+	  .type = DAPL_OPTION_TEXT,
+	  .unit = "",
+	  .help = "Adapters that can back each other up, as dat_registry_providers_related tells: "
+		  "groups separated by semicolons, each of names separated by blanks or commas.",
+	  .of_process = true,
+	  .offset = offsetof(struct dapl_config, related) },
 };
 const uint32_t dapl_num_core_options = sizeof(dapl_core_options) / sizeof(dapl_core_options[0]);
 

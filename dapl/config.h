@@ -33,7 +33,8 @@ struct dapl_option {
 
 /* The core's own tunables, section "dapl". */
 struct dapl_config {
-	int64_t strict; /* GEN-31 */
+	int64_t strict;	     /* GEN-31 */
+	const char *related; /* HA-1: groups of adapters, see dapl/ha.h */
 };
 
 extern const struct dapl_option dapl_core_options[];

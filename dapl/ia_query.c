@@ -5,7 +5,9 @@
 
 #include <dat/dat_ib_extensions.h>
 
+#include "dapl/config.h"
 #include "dapl/evd.h"
+#include "dapl/ha.h"
 #include "dapl/ia.h"
 #include "dapl/named.h"
 #include "dapl/provider.h"
@@ -142,6 +144,25 @@ DAT_RETURN dapl_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd,
 		fill_ia(ia, ia_attr);
 	if (provider_mask)
 		fill_provider(ia, provider_attr);
+	return DAT_SUCCESS;
+}
+
+/* HA-2; relationship is a matter of configuration alone. */
+DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE ia_handle, const DAT_NAME_PTR name, DAT_BOOLEAN *answer)
+{
+	struct dapl_ia *ia = dapl_ia_get(ia_handle);
+	const char *own;
+
+	if (!ia)
+		return DAPL_BAD_HANDLE(IA);
+	if (!name)
+		return DAPL_BAD_ARG(2);
+	if (!answer)
+		return DAPL_BAD_ARG(3);
+	own = ia->provider->info.ia_name;
+	*answer = !strcmp(name, own) || dapl_ha_together(dapl_config.related, own, name)
+			  ? DAT_TRUE
+			  : DAT_FALSE;
 	return DAT_SUCCESS;
 }
 

@@ -85,11 +85,3 @@ DAT_RETURN dapl_srq_set_lw(DAT_SRQ_HANDLE srq, DAT_COUNT low_watermark)
 	(void)low_watermark;
 	return DAPL_BAD_HANDLE(SRQ);
 }
-
-/* HA-6 */
-DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer)
-{
-	(void)name;
-	(void)answer;
-	return no_model_on_ia(ia);
-}
