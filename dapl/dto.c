@@ -37,33 +37,78 @@ same_status(TP_WC_BIND_FAILED, DAT_RMR_OPERATION_FAILED);
 
 /* ---- Slots ---- */
 
-bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, struct dapl_ep *ep,
-		     _Atomic uint32_t *head)
+static void init_slot(struct dapl_slot *slot, struct dapl_ep *ep, bool recv)
+{
+	slot->wr.wr_id = (uintptr_t)slot;
+	slot->wr.sge = &slot->wr.one;
+	slot->wr.num_sge = 1;
+	slot->wr.flags = TP_WR_SIGNALED;
+	slot->done.ep_handle = ep;
+	slot->done.status = DAT_DTO_SUCCESS;
+	slot->done.operation = recv ? DAT_DTO_RECEIVE : DAT_DTO_SEND;
+}
+
+/* A ring whose first slot gets the place after tail. */
+static bool new_ring(struct dapl_slots *slots, uint32_t limit, uint32_t tail, struct dapl_ep *ep,
+		     bool recv)
 {
 	uint32_t size = 1, i;
+	struct dapl_slot *slot;
 
-	while (size < limit)
+	while (size <= limit)
 		size *= 2;
-	*slots = (struct dapl_slots){ .mask = size - 1, .limit = limit };
-	if (!limit)
-		return true;
-	slots->slot = aligned_alloc(alignof(struct dapl_slot), size * sizeof(*slots->slot));
-	if (!slots->slot)
+	slot = aligned_alloc(alignof(struct dapl_slot), size * sizeof(*slot));
+	if (!slot)
 		return false;
-	memset(slots->slot, 0, size * sizeof(*slots->slot));
+	memset(slot, 0, size * sizeof(*slot));
 	for (i = 0; i < size; i++) {
-		slots->slot[i].ep = ep;
-		slots->slot[i].head = head;
-		slots->slot[i].wr.wr_id = (uintptr_t)&slots->slot[i];
+		init_slot(&slot[i], ep, recv);
+		slot[i].next = &slot[(i + 1) & (size - 1)];
+		slot[i].head = &slots->head;
+		slot[i].seq = tail + 1 + i - size;
 	}
+	slots->slot = slots->next = slots->stop = slot;
+	slots->size = size;
+	slots->limit = limit;
 	return true;
 }
 
-static inline struct dapl_slot *slot_at(struct dapl_slots *slots, uint32_t tail)
+bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, struct dapl_ep *ep)
 {
-	struct dapl_slot *slot = &slots->slot[tail & slots->mask];
+	memset(slots, 0, sizeof(*slots));
+	return !limit || new_ring(slots, limit, 0, ep, slots == &ep->recv);
+}
 
-	slot->seq = tail + 1;
+bool dapl_slots_extend(struct dapl_slots *slots, uint32_t limit, struct dapl_ep *ep)
+{
+	uint32_t tail = atomic_load_explicit(&slots->head, memory_order_acquire);
+
+	return new_ring(slots, limit, tail + dapl_slots_used(slots), ep, slots == &ep->recv);
+}
+
+void dapl_slots_empty(struct dapl_slots *slots, uint32_t num)
+{
+	if (slots->slot)
+		atomic_store_explicit(&slots->head, slots->next->seq + slots->size - 1 - num,
+				      memory_order_release);
+	slots->stop = slots->next;
+}
+
+void dapl_slots_speak(struct dapl_slots *slots)
+{
+	uint32_t i;
+
+	for (i = 0; slots->slot && i < slots->size; i++)
+		slots->slot[i].silent = 0;
+}
+
+/* Next moves on; EP lock held. */
+static inline struct dapl_slot *take_slot(struct dapl_slots *slots)
+{
+	struct dapl_slot *slot = slots->next;
+
+	slots->next = slot->next;
+	slot->seq += slots->size;
 	return slot;
 }
 
@@ -118,87 +163,145 @@ static DAT_RETURN why_not(const struct dapl_ep *ep, const struct dapl_slots *slo
 
 static const uint8_t wr_flags[16] = { WR_FLAGS_4(0), WR_FLAGS_4(4), WR_FLAGS_4(8), WR_FLAGS_4(12) };
 
-/* The transport refused; EP lock held. */
-static DAT_RETURN post_failed(struct dapl_slots *slots, int err)
+/* The transport refused what was to be in slot, the last one taken; EP lock held. */
+static DAT_RETURN post_failed(struct dapl_slots *slots, struct dapl_slot *slot, int err)
 {
-	slots->tail--;
+	slots->next = slot;
+	slot->seq -= slots->size;
 	/* -ENOTCONN: the connection is only just being given up or reset (DTO-22). */
 	return err == -ENOTCONN ? DAPL_BAD_STATE(EP_UNCONNECTED)
 				: dapl_status(err, DAT_RESOURCE_TEP);
 }
 
-static inline __attribute__((always_inline)) DAT_RETURN post_request(struct dapl_request rq)
+/*
+ * Next has met stop: DAT_SUCCESS, with stop as far ahead as there is room, or why nothing can be
+ * posted. EP lock held.
+ */
+static __attribute__((noinline)) DAT_RETURN make_room(struct dapl_ep *ep, struct dapl_slots *slots,
+						      enum dapl_ep_cause cause)
 {
-	struct dapl_slots *slots = &rq.ep->request;
-	DAT_RETURN rc = DAT_SUCCESS;
-	struct dapl_slot *slot;
-	uint32_t tail, used;
-	int err;
+	uint32_t used = dapl_slots_used(slots), index;
 
-	dapl_lock(&rq.ep->lock);
-	tail = slots->tail;
-	used = tail - atomic_load_explicit(&slots->head, memory_order_acquire);
-	if (unlikely(used >= slots->room) &&
-	    (used >= slots->limit ||
-	     dapl_ep_step(dapl_ep_state(rq.ep), DAPL_EP_POST_REQUEST).verdict == DAPL_EP_REFUSE)) {
-		rc = why_not(rq.ep, slots, DAPL_EP_POST_REQUEST);
-		goto unlock;
-	}
-	slot = slot_at(slots, tail);
-	slots->tail = tail + 1;
-	slot->cookie = rq.cookie;
-	slot->operation = (uint8_t)rq.operation;
-	slot->silent = (uint8_t)rq.flags & rq.ep->request_unsignalled;
-	slot->wr.sge = (const struct tp_sge *)rq.iov;
-	slot->wr.num_sge = rq.num;
-	slot->wr.opcode = rq.opcode;
-	slot->wr.flags = wr_flags[rq.flags & 15];
-	slot->wr.remote_addr = rq.remote_addr;
-	if (rq.opcode == TP_CMP_AND_SWAP || rq.opcode == TP_FETCH_AND_ADD) {
-		slot->wr.atomic.compare_add = rq.compare_add;
-		slot->wr.atomic.swap = rq.swap;
-		slot->wr.atomic.rkey = rq.rkey;
-	} else {
-		slot->wr.rkey = rq.rkey;
-	}
-	if (rq.opcode == TP_RDMA_WRITE_IMM || rq.opcode == TP_SEND_INVALIDATE)
-		slot->wr.immediate = rq.immediate;
-	slot->wr.length = rq.length;
-	err = rq.ep->qp->ops->post_send(rq.ep->qp, &slot->wr);
-	if (unlikely(err))
-		rc = post_failed(slots, err);
-unlock:
-	dapl_unlock(&rq.ep->lock);
-	return rc;
-}
-
-/* ---- Requests of rarer kinds ---- */
-
-DAT_RETURN dapl_request_post(const struct dapl_request *rq)
-{
-	return post_request(*rq);
+	if (!ep->pz || used >= slots->limit ||
+	    dapl_ep_step(dapl_ep_state(ep), cause).verdict == DAPL_EP_REFUSE)
+		return why_not(ep, slots, cause);
+	index = (uint32_t)(slots->next - slots->slot) + slots->limit - used;
+	slots->stop = &slots->slot[index & (slots->size - 1)];
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_request_take(struct dapl_ep *ep, struct dapl_slot **slot)
 {
 	struct dapl_slots *slots = &ep->request;
+	DAT_RETURN rc = DAT_SUCCESS;
 
-	if (!ep->pz || dapl_slots_used(slots) >= slots->limit ||
-	    dapl_ep_step(dapl_ep_state(ep), DAPL_EP_POST_REQUEST).verdict == DAPL_EP_REFUSE)
-		return why_not(ep, slots, DAPL_EP_POST_REQUEST);
-	*slot = slot_at(slots, slots->tail);
-	slots->tail++;
-	return DAT_SUCCESS;
+	if (slots->next == slots->stop)
+		rc = make_room(ep, slots, DAPL_EP_POST_REQUEST);
+	if (!rc)
+		*slot = take_slot(slots);
+	return rc;
 }
 
-DAT_RETURN dapl_request_refused(struct dapl_ep *ep, int err)
+DAT_RETURN dapl_request_refused(struct dapl_ep *ep, struct dapl_slot *slot, int err)
 {
-	return post_failed(&ep->request, err);
+	return post_failed(&ep->request, slot, err);
 }
 
 uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags)
 {
 	return wr_flags[flags & 15];
+}
+
+static void fill_wr(struct tp_wr *wr, const struct dapl_request *rq)
+{
+	wr->sge = (const struct tp_sge *)rq->iov;
+	wr->num_sge = rq->num;
+	wr->opcode = rq->opcode;
+	wr->flags = wr_flags[rq->flags & 15];
+	wr->remote_addr = rq->remote_addr;
+	if (rq->opcode == TP_CMP_AND_SWAP || rq->opcode == TP_FETCH_AND_ADD) {
+		wr->atomic.compare_add = rq->compare_add;
+		wr->atomic.swap = rq->swap;
+		wr->atomic.rkey = rq->rkey;
+	} else {
+		wr->rkey = rq->rkey;
+	}
+	if (rq->opcode == TP_RDMA_WRITE_IMM || rq->opcode == TP_SEND_INVALIDATE)
+		wr->immediate = rq->immediate;
+	wr->length = rq->length;
+}
+
+DAT_RETURN dapl_request_post(const struct dapl_request *rq)
+{
+	struct dapl_slot *slot;
+	DAT_RETURN rc;
+	int err;
+
+	dapl_lock(&rq->ep->lock);
+	rc = dapl_request_take(rq->ep, &slot);
+	if (unlikely(rc))
+		goto unlock;
+	slot->done.user_cookie.as_64 = rq->cookie;
+	slot->done.operation = (DAT_DTOS)rq->operation;
+	slot->silent = (uint8_t)rq->flags & rq->ep->request_unsignalled;
+	slot->wr.wr_id = (uintptr_t)slot;
+	fill_wr(&slot->wr, rq);
+	err = rq->ep->qp->ops->post_send(rq->ep->qp, &slot->wr);
+	if (unlikely(err))
+		rc = post_failed(&rq->ep->request, slot, err);
+	slot->wr.sge = &slot->wr.one;
+	slot->wr.num_sge = 1;
+	slot->wr.flags = TP_WR_SIGNALED;
+unlock:
+	dapl_unlock(&rq->ep->lock);
+	return rc;
+}
+
+/* ---- The short way ---- */
+
+/* The transport did not take the last request by the short way; the EP lock is held. Frees it. */
+static __attribute__((noinline)) DAT_RETURN unpost(struct dapl_lock *lock, int result)
+{
+	struct dapl_ep *ep = dapl_container(lock, struct dapl_ep, lock);
+	struct dapl_slots *slots = &ep->request;
+	uint32_t index = (uint32_t)(slots->next - slots->slot) - 1;
+	struct dapl_slot *slot = &slots->slot[index & (slots->size - 1)];
+	int err = ep->qp->ops->unpost(ep->qp, &slot->wr, result);
+	DAT_RETURN rc = err ? post_failed(slots, slot, err) : DAT_SUCCESS;
+
+	dapl_unlock(&ep->lock);
+	return rc;
+}
+
+static __attribute__((noinline)) DAT_RETURN wake(struct dapl_lock *lock)
+{
+	dapl_unlock_slow(lock);
+	return DAT_SUCCESS;
+}
+
+/*
+ * The short way of most requests: one segment with something in it, no flags, so that there is
+ * little to write. It takes the lock and the room that are there; where they are not, the long way
+ * is the one to wait, or to say what is wrong. All that is rare is a call in tail position, for
+ * which no register has to be saved.
+ */
+static inline __attribute__((always_inline)) DAT_RETURN
+post_easy(struct dapl_ep *ep, struct dapl_slot *slot, const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie)
+{
+	struct dapl_lock *lock = &ep->lock;
+	int result;
+
+	DAPL_FORGET_ORIGIN(lock);
+	take_slot(&ep->request);
+	slot->done.user_cookie.as_64 = cookie;
+	memcpy(&slot->wr.one, iov, sizeof(slot->wr.one));
+	result = ep->qp->post(ep->qp, &slot->wr);
+	if (unlikely(result))
+		return unpost(lock, result);
+	DAPL_FORGET_ORIGIN(result);
+	if (unlikely(!dapl_tryunlock(lock)))
+		return wake(lock);
+	return (DAT_RETURN)result;
 }
 
 /* ---- Requests whose arguments need a closer look ---- */
@@ -249,19 +352,19 @@ static __attribute__((noinline)) DAT_RETURN careful_send(struct dapl_ep *ep, DAT
 		return DAPL_BAD_ARG(3); /* DTO-35 */
 	if (dapl_config.strict && !dapl_request_flags_legal(ep, flags))
 		return DAPL_BAD_ARG(5);
-	return post_request((struct dapl_request){ .ep = ep,
-						   .iov = iov,
-						   .num = (uint32_t)num,
-						   .length = (uint32_t)total,
-						   .cookie = cookie.as_64,
-						   .flags = flags,
-						   .opcode = TP_SEND,
-						   .operation = DAT_DTO_SEND });
+	return dapl_request_post(&(struct dapl_request){ .ep = ep,
+							 .iov = iov,
+							 .num = (uint32_t)num,
+							 .length = (uint32_t)total,
+							 .cookie = cookie.as_64,
+							 .flags = flags,
+							 .opcode = TP_SEND,
+							 .operation = DAT_DTO_SEND });
 }
 
-static __attribute__((noinline)) DAT_RETURN
-careful_rdma(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-	     const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags, bool read)
+static DAT_RETURN careful_rdma(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
+			       DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+			       DAT_COMPLETION_FLAGS flags, bool read)
 {
 	static const DAT_RMR_TRIPLET nowhere; /* DTO-56 */
 	const struct dapl_ep_cold *cold = ep->cold;
@@ -290,84 +393,105 @@ careful_rdma(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_
 		return DAPL_BAD_ARG(6);
 	if (read && !cold->attr.max_rdma_read_out)
 		return DAPL_NO_RESOURCE(CREDITS); /* DTO-50 */
-	return post_request((struct dapl_request){ .ep = ep,
-						   .iov = iov,
-						   .num = (uint32_t)num,
-						   .length = (uint32_t)total,
-						   .remote_addr = remote->virtual_address,
-						   .rkey = remote->rmr_context,
-						   .cookie = cookie.as_64,
-						   .flags = flags,
-						   .opcode = read ? TP_RDMA_READ : TP_RDMA_WRITE,
-						   .operation = read ? DAT_DTO_RDMA_READ
-								     : DAT_DTO_RDMA_WRITE });
+	return dapl_request_post(&(struct dapl_request){
+		.ep = ep,
+		.iov = iov,
+		.num = (uint32_t)num,
+		.length = (uint32_t)total,
+		.remote_addr = remote->virtual_address,
+		.rkey = remote->rmr_context,
+		.cookie = cookie.as_64,
+		.flags = flags,
+		.opcode = read ? TP_RDMA_READ : TP_RDMA_WRITE,
+		.operation = read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE });
+}
+
+static __attribute__((noinline)) DAT_RETURN
+careful_write(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	      const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+	return careful_rdma(ep, num, iov, cookie, remote, flags, false);
+}
+
+/* There seemed to be no room; the lock is held and given back. */
+static __attribute__((noinline)) DAT_RETURN crowded_send(struct dapl_ep *ep, DAT_COUNT num,
+							 const DAT_LMR_TRIPLET *iov,
+							 DAT_DTO_COOKIE cookie,
+							 DAT_COMPLETION_FLAGS flags)
+{
+	dapl_unlock(&ep->lock);
+	return careful_send(ep, num, iov, cookie, flags);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+crowded_write(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	      const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+	dapl_unlock(&ep->lock);
+	return careful_rdma(ep, num, iov, cookie, remote, flags, false);
 }
 
 /* ---- The calls ---- */
+
+/* One segment and no flags. */
+static inline bool is_plain(DAT_COUNT num, DAT_COMPLETION_FLAGS flags)
+{
+	return likely(num == 1) && likely(!flags);
+}
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_ep *ep = ep_handle;
-	uint64_t total;
+	struct dapl_slot *slot;
 
-	if (unlikely(!dapl_object_is(&ep->obj, DAPL_TYPE_EP)))
+	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	if (unlikely((uint32_t)num_segments - 1 >= ep->max_send_sge || !local_iov))
+	if (unlikely(!is_plain(num_segments, flags) || !local_iov ||
+		     local_iov->segment_length - (uint64_t)1 >= ep->easy_message ||
+		     !dapl_trylock(&ep->lock)))
 		return careful_send(ep, num_segments, local_iov, user_cookie, flags);
-	total = total_length(local_iov, num_segments);
-	if (unlikely(total >= ep->beyond_message))
-		return careful_send(ep, num_segments, local_iov, user_cookie, flags);
-	return post_request((struct dapl_request){ .ep = ep,
-						   .iov = local_iov,
-						   .num = (uint32_t)num_segments,
-						   .length = (uint32_t)total,
-						   .cookie = user_cookie.as_64,
-						   .flags = flags,
-						   .opcode = TP_SEND,
-						   .operation = DAT_DTO_SEND });
+	slot = ep->request.next;
+	if (unlikely(slot == ep->request.stop))
+		return crowded_send(ep, num_segments, local_iov, user_cookie, flags);
+	slot->done.operation = DAT_DTO_SEND;
+	slot->wr.opcode = TP_SEND;
+	return post_easy(ep, slot, local_iov, user_cookie.as_64);
 }
 
-static inline __attribute__((always_inline)) DAT_RETURN
-post_rdma(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-	  const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags, bool read)
-{
-	uint64_t total;
-
-	if (unlikely(!dapl_object_is(&ep->obj, DAPL_TYPE_EP)))
-		return DAPL_BAD_HANDLE(EP);
-	if (unlikely((uint32_t)num - 1 >= (read ? ep->max_read_sge : ep->max_write_sge) || !iov ||
-		     !remote))
-		return careful_rdma(ep, num, iov, cookie, remote, flags, read);
-	total = total_length(iov, num);
-	if (unlikely(total >= ep->beyond_rdma))
-		return careful_rdma(ep, num, iov, cookie, remote, flags, read);
-	return post_request((struct dapl_request){ .ep = ep,
-						   .iov = iov,
-						   .num = (uint32_t)num,
-						   .length = (uint32_t)total,
-						   .remote_addr = remote->virtual_address,
-						   .rkey = remote->rmr_context,
-						   .cookie = cookie.as_64,
-						   .flags = flags,
-						   .opcode = read ? TP_RDMA_READ : TP_RDMA_WRITE,
-						   .operation = read ? DAT_DTO_RDMA_READ
-								     : DAT_DTO_RDMA_WRITE });
-}
-
-DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT num_segments,
+DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				  const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
 {
-	return post_rdma(ep, num_segments, local_iov, user_cookie, remote_iov, flags, true);
+	struct dapl_ep *ep = ep_handle;
+
+	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
+		return DAPL_BAD_HANDLE(EP);
+	return careful_rdma(ep, num_segments, local_iov, user_cookie, remote_iov, flags, true);
 }
 
-DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT num_segments,
+DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				   DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				   const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
 {
-	return post_rdma(ep, num_segments, local_iov, user_cookie, remote_iov, flags, false);
+	struct dapl_ep *ep = ep_handle;
+	struct dapl_slot *slot;
+
+	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
+		return DAPL_BAD_HANDLE(EP);
+	if (unlikely(!is_plain(num_segments, flags) || !local_iov || !remote_iov ||
+		     local_iov->segment_length - (uint64_t)1 >= ep->easy_rdma ||
+		     !dapl_trylock(&ep->lock)))
+		return careful_write(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
+	slot = ep->request.next;
+	if (unlikely(slot == ep->request.stop))
+		return crowded_write(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
+	slot->done.operation = DAT_DTO_RDMA_WRITE;
+	slot->wr.opcode = TP_RDMA_WRITE;
+	slot->wr.remote_addr = remote_iov->virtual_address;
+	slot->wr.rkey = remote_iov->rmr_context;
+	return post_easy(ep, slot, local_iov, user_cookie.as_64);
 }
 
 /* ---- Receives ---- */
@@ -395,33 +519,26 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	struct dapl_ep *ep = ep_handle;
 	struct dapl_slot *slot;
 	DAT_RETURN rc = DAT_SUCCESS;
-	uint32_t tail;
 	int err;
 
-	if (unlikely(!dapl_object_is(&ep->obj, DAPL_TYPE_EP)))
+	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	if (unlikely((uint32_t)num_segments - 1 >= ep->max_recv_sge || !local_iov || !ep->pz ||
-		     dapl_config.strict)) {
+	if (unlikely(!is_plain(num_segments, flags) || !local_iov || !ep->max_recv_sge)) {
 		rc = check_recv(ep, num_segments, local_iov, flags);
 		if (rc)
 			return rc;
 	}
 	dapl_lock(&ep->lock);
-	tail = ep->recv.tail;
-	if (unlikely(dapl_slots_used(&ep->recv) >= ep->recv.limit ||
-		     dapl_ep_state(ep) == DAPL_EP_GONE)) {
-		rc = why_not(ep, &ep->recv, DAPL_EP_POST_RECV);
+	if (unlikely(ep->recv.next == ep->recv.stop) &&
+	    (rc = make_room(ep, &ep->recv, DAPL_EP_POST_RECV)) != DAT_SUCCESS)
 		goto unlock;
-	}
-	slot = slot_at(&ep->recv, tail);
-	ep->recv.tail = tail + 1;
-	slot->cookie = user_cookie.as_64;
-	slot->operation = DAT_DTO_RECEIVE;
+	slot = take_slot(&ep->recv);
+	slot->done.user_cookie.as_64 = user_cookie.as_64;
 	slot->silent = (uint8_t)flags & ep->recv_unsignalled;
 	err = ep->qp->ops->post_recv(ep->qp, (uintptr_t)slot, (const struct tp_sge *)local_iov,
 				     (uint32_t)num_segments);
 	if (unlikely(err))
-		rc = post_failed(&ep->recv, err);
+		rc = post_failed(&ep->recv, slot, err);
 unlock:
 	dapl_unlock(&ep->lock);
 	return rc;

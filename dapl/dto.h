@@ -9,13 +9,34 @@
 
 #define DAPL_IB_DTO_EVENT ((DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT)
 
-/* An empty state with room for limit DTOs of ep, counted by *head; false: no memory. */
-bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, struct dapl_ep *ep,
-		     _Atomic uint32_t *head);
-/* DTOs that occupy a slot. */
+/* An empty ring of ep with room for limit DTOs, in its own place for good; false: no memory. */
+bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, struct dapl_ep *ep);
+/* Room for limit, more than before. What is posted stays where it is, in the old slots, which are
+ * the caller's to free when all is over. EP lock held. */
+bool dapl_slots_extend(struct dapl_slots *slots, uint32_t limit, struct dapl_ep *ep);
+/* Gives back all slots but those of the last num posts. EP lock held. */
+void dapl_slots_empty(struct dapl_slots *slots, uint32_t num);
+/* What was said of silence about earlier requests is forgotten; none is outstanding. */
+void dapl_slots_speak(struct dapl_slots *slots);
+
+/* DTOs that occupy a slot. EP lock held. */
 static inline uint32_t dapl_slots_used(const struct dapl_slots *slots)
 {
-	return slots->tail - atomic_load_explicit(&slots->head, memory_order_acquire);
+	if (!slots->slot)
+		return 0;
+	return slots->next->seq + slots->size - 1 -
+	       atomic_load_explicit(&slots->head, memory_order_acquire);
+}
+
+static inline struct dapl_slot *dapl_slot_of(uint64_t wr_id)
+{
+	return (struct dapl_slot *)(uintptr_t)wr_id;
+}
+
+/* Its place and those before it are free again: it completed (DTO-17). */
+static inline void dapl_slot_free(const struct dapl_slot *slot)
+{
+	atomic_store_explicit(slot->head, slot->seq, memory_order_release);
 }
 
 /* Operations of a slot beyond those that most completions have; besides, those of DAT_IB_DTOS. */
@@ -29,28 +50,35 @@ static inline uint32_t dapl_slots_used(const struct dapl_slots *slots)
 __attribute__((cold)) DAT_EVENT_NUMBER dapl_dto_fill_other(struct tp_wc wc, DAT_EVENT_DATA *data);
 
 /*
- * The event data of a completion, and the event's number; gives the slot back, with those of the
+ * The event data of a success that tp_cq.take told of; gives the slot back, with those of the
  * suppressed requests before it. The lock of the EVD it came from is held.
  */
+static inline void dapl_dto_success(const struct dapl_slot *slot,
+				    DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	*dto = slot->done;
+	dto->transfered_length = slot->wr.length;
+	dapl_slot_free(slot);
+}
+
+/* Ditto, of any completion, and the event's number. */
 static inline __attribute__((always_inline)) DAT_EVENT_NUMBER dapl_dto_fill(const struct tp_wc *wc,
 									    DAT_EVENT_DATA *data)
 {
-	const struct dapl_slot *slot = (const struct dapl_slot *)(uintptr_t)wc->wr_id;
+	const struct dapl_slot *slot = dapl_slot_of(wc->wr_id);
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &data->dto_completion_event_data;
+	uint32_t length = slot->wr.length;
 
-	dto->transfered_length = slot->wr.length;
-	if (slot->operation >= DAT_DTO_RECEIVE) {
-		if (__builtin_expect(slot->operation > DAT_DTO_RECEIVE || (wc->flags & DAPL_WC_ODD),
-				     0))
+	if (slot->done.operation >= DAT_DTO_RECEIVE) {
+		if (__builtin_expect(
+			    slot->done.operation > DAT_DTO_RECEIVE || (wc->flags & DAPL_WC_ODD), 0))
 			return dapl_dto_fill_other(*wc, data);
-		dto->transfered_length = wc->byte_len;
+		length = wc->byte_len;
 	}
-	dto->ep_handle = slot->ep;
-	dto->user_cookie.as_64 = slot->cookie;
+	*dto = slot->done;
+	dto->transfered_length = length;
 	dto->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
-	dto->operation = (DAT_DTOS)slot->operation;
-	dto->rmr_context = 0;
-	atomic_store_explicit(slot->head, slot->seq, memory_order_release);
+	dapl_slot_free(slot);
 	return DAT_DTO_COMPLETION_EVENT;
 }
 
@@ -84,7 +112,7 @@ DAT_RETURN dapl_request_post(const struct dapl_request *rq);
  * lock held, as for the second, which gives it back when the transport refused.
  */
 DAT_RETURN dapl_request_take(struct dapl_ep *ep, struct dapl_slot **slot);
-DAT_RETURN dapl_request_refused(struct dapl_ep *ep, int err);
+DAT_RETURN dapl_request_refused(struct dapl_ep *ep, struct dapl_slot *slot, int err);
 /* The transport's flags for the consumer's. */
 uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags);
 /* DTO-27, strict mode only: the flags a request of an EP may carry. */

@@ -34,23 +34,23 @@ static DAT_EVENT_NUMBER receive(const struct tp_wc *wc, struct dapl_ep *ep,
 
 DAT_EVENT_NUMBER dapl_dto_fill_other(struct tp_wc wc, DAT_EVENT_DATA *data)
 {
-	struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wc.wr_id;
+	struct dapl_slot *slot = dapl_slot_of(wc.wr_id);
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &data->dto_completion_event_data;
 	DAT_EVENT_NUMBER number;
 
-	if (slot->operation == DAPL_OP_BIND)
+	if (slot->done.operation == DAPL_OP_BIND)
 		return dapl_rmr_bound(&wc, slot, &data->rmr_completion_event_data);
-	*dto = (DAT_DTO_COMPLETION_EVENT_DATA){ .user_cookie.as_64 = slot->cookie,
+	*dto = (DAT_DTO_COMPLETION_EVENT_DATA){ .user_cookie.as_64 = slot->done.user_cookie.as_64,
 						.status = (DAT_DTO_COMPLETION_STATUS)wc.status };
-	if (slot->operation == DAT_DTO_RECEIVE) {
-		number = receive(&wc, slot->ep, dto);
+	if (slot->done.operation == DAT_DTO_RECEIVE) {
+		number = receive(&wc, slot->done.ep_handle, dto);
 	} else {
-		dto->ep_handle = slot->ep;
-		dto->operation = (DAT_DTOS)slot->operation;
+		dto->ep_handle = slot->done.ep_handle;
+		dto->operation = (DAT_DTOS)slot->done.operation;
 		dto->transfered_length = slot->wr.length;
 		number = DAPL_IB_DTO_EVENT;
 	}
-	atomic_store_explicit(slot->head, slot->seq, memory_order_release);
+	dapl_slot_free(slot);
 	return number;
 }
 
@@ -70,7 +70,7 @@ static bool is_receive(DAT_DTOS operation)
 void dapl_dto_event(const struct tp_wc *wc, struct dapl_event *event)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->data.dto_completion_event_data;
-	bool silent = ((const struct dapl_slot *)(uintptr_t)wc->wr_id)->silent;
+	bool silent = dapl_slot_of(wc->wr_id)->silent;
 	const struct dapl_ep *ep;
 
 	event->number = dapl_dto_fill(wc, &event->data);

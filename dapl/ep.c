@@ -120,6 +120,7 @@ static uint32_t or_else(uint32_t value, uint32_t instead)
 void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 {
 	const struct tp_device_attr *dev = ep->cold->dev_attr;
+	bool easy;
 
 	ep->cold->attr = *attr;
 	ep->recv_mode = dapl_ep_mode((uint32_t)attr->recv_completion_flags, true);
@@ -134,8 +135,12 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 	ep->max_read_sge =
 		attr->max_rdma_read_out ? at_most(ep->max_read_sge, dev->max_sge_read) : 0;
 	ep->max_write_sge = at_most(ep->max_write_sge, dev->max_sge_write);
-	ep->beyond_message = dapl_config.strict ? 0 : (uint64_t)dev->max_msg_size + 1;
-	ep->beyond_rdma = dapl_config.strict ? 0 : (uint64_t)dev->max_rdma_size + 1;
+	easy = !dapl_config.strict && !ep->request_unsignalled;
+	ep->easy_message = easy && ep->max_send_sge ? dev->max_msg_size : 0;
+	ep->easy_rdma = easy && ep->max_write_sge ? dev->max_rdma_size : 0;
+	dapl_slots_speak(&ep->request);
+	ep->request.stop = ep->request.next;
+	ep->recv.stop = ep->recv.next;
 }
 
 static struct dapl_ep_cold *cold_new(struct dapl_ia *ia, struct dapl_ep *ep)
@@ -181,8 +186,8 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 	ep->cold = cold_new(ia, ep);
 	if (!ep->cold)
 		goto no_memory;
-	if (!dapl_slots_init(&ep->recv, (uint32_t)attr->max_recv_dtos, ep, &ep->recv.head) ||
-	    !dapl_slots_init(&ep->request, (uint32_t)attr->max_request_dtos, ep, &ep->request.head))
+	if (!dapl_slots_init(&ep->recv, (uint32_t)attr->max_recv_dtos, ep) ||
+	    !dapl_slots_init(&ep->request, (uint32_t)attr->max_request_dtos, ep))
 		goto no_memory;
 	ep->pz = parts->pz;
 	ep->recv_evd = parts->recv_evd;
@@ -346,12 +351,6 @@ void dapl_ep_keep_completions(struct dapl_ep *ep)
 		dapl_evd_keep_or_lose(ep->request_evd);
 }
 
-/* Gives back all slots but those of what was posted after the transport's queue was emptied. */
-static void empty(struct dapl_slots *slots, uint32_t posted_since)
-{
-	atomic_store_explicit(&slots->head, slots->tail - posted_since, memory_order_release);
-}
-
 /* cm_lock held */
 static DAT_RETURN reset(struct dapl_ep *ep)
 {
@@ -374,8 +373,8 @@ static DAT_RETURN reset(struct dapl_ep *ep)
 	dapl_ep_keep_completions(ep);
 	dapl_lock(&ep->lock);
 	ep->qp->ops->pending(ep->qp, &recv, &request);
-	empty(&ep->recv, recv);
-	empty(&ep->request, request);
+	dapl_slots_empty(&ep->recv, recv);
+	dapl_slots_empty(&ep->request, request);
 	ep->cold->addr_known = false;
 	free(ep->cold->private_data);
 	ep->cold->private_data = NULL;

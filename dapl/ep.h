@@ -13,32 +13,33 @@
 #include "dapl/transport.h"
 
 /*
- * One outstanding DTO. Its address is the work request id. What never changes is set once: a post
- * fills in the rest, and the transport gets the work request as it lies here.
+ * One outstanding DTO. Its address is the work request id. What hardly changes is set once: a post
+ * fills in the rest, and the transport gets the work request as it lies here. Between posts wr is
+ * set for a signalled request of one segment.
  */
 struct dapl_slot {
-	struct tp_wr wr; /* requests only */
-	struct dapl_ep *ep;
+	struct tp_wr wr;		    /* of a receive only the length */
+	DAT_DTO_COMPLETION_EVENT_DATA done; /* a success as it is told, but for the length */
+	struct dapl_slot *next;
 	_Atomic uint32_t *head; /* of its direction */
-	DAT_UINT64 cookie;
-	uint32_t seq;		/* place in the order of posting, + 1 */
-	uint8_t operation;	/* DAT_DTOS */
+	uint32_t seq;		/* place in the order of posting, + 1; of its last use */
 	uint8_t silent;		/* UNSIGNALLED was given and counts (DTO-25) */
 	struct dapl_bind *bind; /* of a bind */
 } __attribute__((aligned(64)));
 
 /*
- * The outstanding DTOs of one direction, in posting order, sized at creation. The poster moves tail
- * under the EP lock; whoever takes a completion moves head behind its slot, which also reclaims the
- * suppressed ones before it (DTO-17, DTO-31).
+ * The outstanding DTOs of one direction: a ring in posting order, sized at creation. The poster
+ * moves next under the EP lock; whoever takes a completion moves head behind its slot, which also
+ * reclaims the suppressed ones before it (DTO-17, DTO-31). What a post has to check beforehand is
+ * checked when next meets stop only, which moves it on; whatever makes the answer another one puts
+ * it back.
  */
 struct dapl_slots {
-	struct dapl_slot *slot;
-	uint32_t mask; /* the number of slots, a power of two, less 1 */
-	uint32_t limit;
-	uint32_t room; /* requests: limit while connected, else 0 */
-	uint32_t tail;
+	struct dapl_slot *next, *stop;
+	uint32_t size; /* the number of slots, a power of two over limit */
 	_Atomic uint32_t head;
+	struct dapl_slot *slot;
+	uint32_t limit;
 };
 
 struct dapl_ep {
@@ -49,8 +50,9 @@ struct dapl_ep {
 	uint8_t request_mode;
 	uint8_t recv_unsignalled, request_unsignalled; /* the flag where posts may carry it, or 0 */
 	uint32_t max_send_sge, max_recv_sge, max_write_sge;
-	uint32_t max_read_sge;		      /* 0 also if no read may be outstanding */
-	uint64_t beyond_message, beyond_rdma; /* one more than may be sent; 0 in strict mode */
+	uint32_t max_read_sge; /* 0 also if no read may be outstanding */
+	/* What one segment may carry without a closer look; 0 if it is to be had always. */
+	uint64_t easy_message, easy_rdma;
 	struct tp_qp *qp;
 	struct dapl_slots recv, request;
 	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
@@ -89,7 +91,8 @@ static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)
 /* EP lock held. */
 static inline void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state)
 {
-	ep->request.room = state == DAT_EP_STATE_CONNECTED ? ep->request.limit : 0;
+	ep->request.stop = ep->request.next;
+	ep->recv.stop = ep->recv.next;
 	atomic_store_explicit(&ep->state, state, memory_order_release);
 }
 

@@ -290,23 +290,21 @@ static void follow_evds(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 static DAT_RETURN resize_slots(struct dapl_ep *ep, struct dapl_slots *slots, uint32_t limit)
 {
 	struct dapl_retired *retired;
-	struct dapl_slots bigger;
 
-	if (!limit || (slots->slot && limit <= slots->mask + 1)) {
+	if (!limit || (slots->slot && limit < slots->size)) {
 		slots->limit = limit;
 		return DAT_SUCCESS;
 	}
 	retired = malloc(sizeof(*retired));
-	if (!retired || !dapl_slots_init(&bigger, limit, ep, &slots->head)) {
+	if (!retired)
+		return DAPL_NO_RESOURCE(MEMORY);
+	retired->slot = slots->slot;
+	if (!dapl_slots_extend(slots, limit, ep)) {
 		free(retired);
 		return DAPL_NO_RESOURCE(MEMORY);
 	}
-	retired->slot = slots->slot;
 	retired->next = ep->cold->retired;
 	ep->cold->retired = retired;
-	slots->slot = bigger.slot;
-	slots->mask = bigger.mask;
-	slots->limit = limit;
 	return DAT_SUCCESS;
 }
 

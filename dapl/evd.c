@@ -24,12 +24,21 @@ struct dapl_evd *dapl_evd_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, u
 
 /* ---- Arrival ---- */
 
+void dapl_evd_aim(struct dapl_evd *evd)
+{
+	static struct tp_cq nothing = { .take = dapl_plain_take };
+	bool closer = evd->waiter || evd->overflowed || evd->ring.count || !evd->cq;
+
+	evd->source = closer ? &nothing : evd->cq;
+}
+
 /* One arrival; lock held. A waiter owns the arrivals of its time, a CNO does not hear of them
  * (EVD-57). */
 static bool add(struct dapl_evd *evd, const struct dapl_event *event)
 {
 	if (!dapl_ring_push(&evd->ring, event))
 		return false;
+	dapl_evd_aim(evd);
 	if (evd->waiter && !event->silent && evd->ring.count >= evd->threshold)
 		evd->satisfied = true;
 	return true;
@@ -103,6 +112,7 @@ void dapl_evd_overflow(struct dapl_evd *evd)
 	dapl_lock(&evd->lock);
 	first = !evd->overflowed;
 	evd->overflowed = true;
+	dapl_evd_aim(evd);
 	dapl_unlock(&evd->lock);
 	if (!first)
 		return;
@@ -212,6 +222,8 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 		return DAPL_NO_RESOURCE(MEMORY);
 	dapl_lock_init(&evd->lock);
 	evd->wakefd = -1;
+	evd->head.number = DAT_DTO_COMPLETION_EVENT;
+	evd->head.evd = evd;
 	evd->qlen = (uint32_t)qlen;
 	evd->flags = flags;
 	evd->cno = cno;
@@ -228,6 +240,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 		if (err)
 			goto free_ring;
 	}
+	dapl_evd_aim(evd);
 	if (!dapl_ia_add(ia, &evd->obj, DAPL_TYPE_EVD, ia->attr->max_cq)) {
 		rc = DAPL_NO_RESOURCE(TEVD);
 		goto destroy_cq;
@@ -309,6 +322,7 @@ static void evd_delete(struct dapl_evd *evd)
 	evd->cno = NULL;
 	cq = evd->cq;
 	evd->cq = NULL; /* the loop may still be about to look */
+	dapl_evd_aim(evd);
 	dapl_unlock(&evd->lock);
 
 	if (cq)

@@ -27,8 +27,15 @@ enum dapl_evd_end {
 struct dapl_evd {
 	struct dapl_object obj;
 	struct dapl_lock lock; /* everything below */
+	/* What the events of completions begin with, for good. */
+	struct {
+		DAT_EVENT_NUMBER number;
+		DAT_EVD_HANDLE evd;
+	} head;
 	struct dapl_ring ring;
 	struct tp_cq *cq; /* NULL without DTO and bind streams */
+	/* What dequeue takes from: cq, or what never has anything while it is to look closer. */
+	struct tp_cq *source;
 	struct dapl_cno *cno;
 	uint32_t qlen;
 	uint32_t flags; /* DAT_EVD_FLAGS of creation */
@@ -82,6 +89,8 @@ void dapl_evd_cq_event(void *evd);
 bool dapl_evd_drain(struct dapl_evd *evd);
 /* Has the transport's completions heard by whoever is to hear them when no thread waits. */
 void dapl_evd_listen(struct dapl_evd *evd);
+/* Sets source; after every change of what it depends on. */
+void dapl_evd_aim(struct dapl_evd *evd);
 /* Gets a sleeping waiter to look again. */
 void dapl_evd_wake(struct dapl_evd *evd);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Taking events out of an EVD: dequeue and wait. */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -13,6 +14,12 @@
 #include "dapl/loop.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
+
+static_assert(offsetof(DAT_EVENT, event_number) == offsetof(struct dapl_evd, head.number) -
+							   offsetof(struct dapl_evd, head) &&
+		      offsetof(DAT_EVENT, evd_handle) ==
+			      offsetof(struct dapl_evd, head.evd) - offsetof(struct dapl_evd, head),
+	      "what an event begins with");
 
 static inline void finish(struct dapl_evd *evd, DAT_EVENT_NUMBER number, DAT_EVENT *event)
 {
@@ -33,43 +40,67 @@ static bool take(struct dapl_evd *evd, DAT_EVENT *event)
 	if (dapl_ring_pop(&evd->ring, &kept)) {
 		event->event_data = kept.data;
 		finish(evd, kept.number, event);
+		dapl_evd_aim(evd);
 		return true;
 	}
 	if (!evd->cq || evd->cq->ops->poll(evd->cq, &wc) <= 0)
 		return false;
 	finish(evd, dapl_dto_fill(&wc, &event->event_data), event);
+	dapl_evd_aim(evd);
 	return true;
 }
 
-/* Dequeue but for the common case; lock held. */
-static __attribute__((noinline)) DAT_RETURN dequeue_other(struct dapl_evd *evd, DAT_EVENT *event)
+/* Dequeue but for the common case; lock held. Gives it back. */
+static __attribute__((noinline)) DAT_RETURN dequeue_other(struct dapl_lock *lock, DAT_EVENT *event)
 {
+	struct dapl_evd *evd = dapl_container(lock, struct dapl_evd, lock);
+	DAT_RETURN rc;
+
 	if (evd->waiter)
-		return DAPL_BAD_STATE(EVD_WAITER);
-	return take(evd, event) ? DAT_SUCCESS : DAPL_QUEUE_EMPTY;
+		rc = DAPL_BAD_STATE(EVD_WAITER);
+	else
+		rc = take(evd, event) ? DAT_SUCCESS : DAPL_QUEUE_EMPTY;
+	dapl_unlock(&evd->lock);
+	return rc;
 }
 
+static __attribute__((noinline)) DAT_RETURN dequeued(struct dapl_lock *lock)
+{
+	dapl_unlock_slow(lock);
+	return DAT_SUCCESS;
+}
+
+static __attribute__((noinline)) DAT_RETURN dequeue_contended(struct dapl_evd *evd,
+							      DAT_EVENT *event)
+{
+	dapl_lock(&evd->lock);
+	return dequeue_other(&evd->lock, event);
+}
+
+/* The short way: nothing is kept, and what the transport has is a success. */
 DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	struct dapl_evd *evd = evd_handle;
-	struct tp_wc wc;
-	DAT_RETURN rc;
+	struct dapl_lock *lock = &evd->lock;
+	struct tp_wr *wr;
 
-	if (__builtin_expect(!dapl_object_is(&evd->obj, DAPL_TYPE_EVD), 0))
+	if (__builtin_expect(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD), 0))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	if (__builtin_expect(!event, 0))
 		return DAPL_BAD_ARG(2);
-	dapl_lock(&evd->lock);
-	if (__builtin_expect(evd->waiter || evd->ring.count || !evd->cq, 0)) {
-		rc = dequeue_other(evd, event);
-	} else if (evd->cq->ops->poll(evd->cq, &wc) > 0) {
-		finish(evd, dapl_dto_fill(&wc, &event->event_data), event);
-		rc = DAT_SUCCESS;
-	} else {
-		rc = DAPL_QUEUE_EMPTY;
-	}
-	dapl_unlock(&evd->lock);
-	return rc;
+	if (__builtin_expect(!dapl_trylock(lock), 0))
+		return dequeue_contended(evd, event);
+	DAPL_FORGET_ORIGIN(lock);
+	wr = evd->source->take(evd->source);
+	if (__builtin_expect(!wr, 0))
+		return dequeue_other(lock, event);
+	memcpy(event, &dapl_container(lock, struct dapl_evd, lock)->head, sizeof(evd->head));
+	dapl_dto_success(dapl_container(wr, struct dapl_slot, wr),
+			 &event->event_data.dto_completion_event_data);
+	memset(event->event_extension_data, 0, sizeof(event->event_extension_data));
+	if (__builtin_expect(!dapl_tryunlock(lock), 0))
+		return dequeued(lock);
+	return DAT_SUCCESS;
 }
 
 /* ---- Waiting ---- */
@@ -198,6 +229,7 @@ static DAT_RETURN wait_one(struct dapl_evd *evd, DAT_TIMEOUT timeout, uint64_t d
 	if (rc)
 		return rc;
 	evd->waiter = true;
+	dapl_evd_aim(evd);
 	evd->satisfied = false;
 	evd->end = DAPL_END_NONE;
 	evd->threshold = (uint32_t)threshold;
@@ -213,6 +245,7 @@ static DAT_RETURN wait_one(struct dapl_evd *evd, DAT_TIMEOUT timeout, uint64_t d
 			rc = wait_locked(evd, deadline);
 	}
 	evd->waiter = false;
+	dapl_evd_aim(evd);
 	dapl_evd_listen(evd);
 	return rc;
 }

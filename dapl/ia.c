@@ -114,11 +114,35 @@ static void async_event(void *device_owner, enum tp_async_event event, void *obj
 	}
 }
 
+static void hold_qp(void *owner)
+{
+	dapl_lock(&((struct dapl_ep *)owner)->lock);
+}
+
+static void free_qp(void *owner)
+{
+	dapl_unlock(&((struct dapl_ep *)owner)->lock);
+}
+
+static void hold_cq(void *owner)
+{
+	dapl_lock(&((struct dapl_evd *)owner)->lock);
+}
+
+static void free_cq(void *owner)
+{
+	dapl_unlock(&((struct dapl_evd *)owner)->lock);
+}
+
 static const struct tp_upcalls upcalls = {
 	.conn_request = dapl_sp_request,
 	.conn_event = dapl_ep_conn_event,
 	.cq_event = dapl_evd_cq_event,
 	.async = async_event,
+	.hold_qp = hold_qp,
+	.free_qp = free_qp,
+	.hold_cq = hold_cq,
+	.free_cq = free_cq,
 };
 
 /* ---- Open ---- */

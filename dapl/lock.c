@@ -30,26 +30,25 @@ void dapl_futex_wake(uint32_t *word, int num)
 
 void dapl_lock_slow(struct dapl_lock *lock)
 {
-	uint32_t free;
+	const uint32_t both = DAPL_LOCK_HELD | DAPL_LOCK_WANTED;
 	int i;
 
 	for (i = 0; i < SPINS; i++) {
-		free = DAPL_LOCK_FREE;
-		if (atomic_load_explicit(&lock->state, memory_order_relaxed) == DAPL_LOCK_FREE &&
-		    atomic_compare_exchange_strong_explicit(&lock->state, &free, DAPL_LOCK_HELD,
-							    memory_order_acquire,
-							    memory_order_relaxed))
+		if (!(atomic_load_explicit(&lock->state, memory_order_relaxed) & DAPL_LOCK_HELD) &&
+		    !(atomic_fetch_or_explicit(&lock->state, DAPL_LOCK_HELD, memory_order_acquire) &
+		      DAPL_LOCK_HELD))
 			return;
 		__asm__ volatile("" ::: "memory");
 	}
-	while (atomic_exchange_explicit(&lock->state, DAPL_LOCK_WANTED, memory_order_acquire) !=
-	       DAPL_LOCK_FREE)
-		syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, DAPL_LOCK_WANTED, NULL, NULL,
-			0);
+	/* Who slept cannot tell whether others still do: it stays wanted. */
+	while (atomic_fetch_or_explicit(&lock->state, both, memory_order_acquire) & DAPL_LOCK_HELD)
+		syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, both, NULL, NULL, 0);
 }
 
+/* It is free by now, and may have been taken again: only the mark goes. */
 void dapl_unlock_slow(struct dapl_lock *lock)
 {
+	atomic_fetch_and_explicit(&lock->state, ~(uint32_t)DAPL_LOCK_WANTED, memory_order_relaxed);
 	syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 

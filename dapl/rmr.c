@@ -124,10 +124,11 @@ void dapl_rmr_settle_all(struct dapl_ia *ia)
 DAT_EVENT_NUMBER dapl_rmr_bound(const struct tp_wc *wc, struct dapl_slot *slot,
 				DAT_RMR_BIND_COMPLETION_EVENT_DATA *data)
 {
-	struct dapl_ia *ia = slot->ep->obj.ia;
+	struct dapl_ep *ep = slot->done.ep_handle;
+	struct dapl_ia *ia = ep->obj.ia;
 	struct dapl_bind *bind = slot->bind;
 
-	data->user_cookie.as_64 = slot->cookie;
+	data->user_cookie.as_64 = slot->done.user_cookie.as_64;
 	data->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
 	if (wc->status && wc->status != TP_WC_FLUSHED)
 		data->status = DAT_RMR_OPERATION_FAILED; /* EVT-17 */
@@ -135,7 +136,7 @@ DAT_EVENT_NUMBER dapl_rmr_bound(const struct tp_wc *wc, struct dapl_slot *slot,
 	data->rmr_handle = bind->handle;
 	bind->status = wc->status;
 	bind->done = true;
-	atomic_store_explicit(slot->head, slot->seq, memory_order_release);
+	dapl_slot_free(slot);
 	if (bind->rmr)
 		settle(bind->rmr);
 	dapl_unlock(&ia->bind_lock);
@@ -192,7 +193,7 @@ static void settle_table(struct dapl_bind_table *table)
 	struct dapl_bind *bind;
 	uint32_t i;
 
-	for (i = 0; i <= table->mask; i++) {
+	for (i = 0; i < table->size; i++) {
 		bind = &table->bind[i];
 		if (!bind->rmr)
 			continue;
@@ -365,19 +366,18 @@ static struct dapl_bind *record(struct dapl_ep *ep)
 	struct dapl_bind_table *table = ep->cold->binds;
 	const struct dapl_slots *slots = &ep->request;
 
-	if (!table || table->mask < slots->mask) {
-		table = calloc(1,
-			       sizeof(*table) + ((size_t)slots->mask + 1) * sizeof(*table->bind));
+	if (!table || table->size < slots->size) {
+		table = calloc(1, sizeof(*table) + (size_t)slots->size * sizeof(*table->bind));
 		if (!table) {
 			dapl_err("EP %p: no memory for the records of %u binds: %s", (void *)ep,
-				 slots->mask + 1, dapl_strerror(ENOMEM));
+				 slots->size, dapl_strerror(ENOMEM));
 			return NULL;
 		}
-		table->mask = slots->mask;
+		table->size = slots->size;
 		table->older = ep->cold->binds;
 		ep->cold->binds = table;
 	}
-	return &table->bind[slots->tail & table->mask];
+	return &table->bind[slots->next - slots->slot];
 }
 
 /* RMR-21; bind_lock held. */
@@ -439,12 +439,12 @@ static void remember(const struct wish *wish, struct dapl_slot *slot, struct dap
 				    .to = wish->to,
 				    .ep = wish->ep,
 				    .seq = slot->seq,
-				    .room = wish->ep->request.mask + 1 };
+				    .room = wish->ep->request.size };
 	if (rmr->scope == DAT_RMR_SCOPE_EP)
 		bind->to.ep = wish->ep;
 	slot->bind = bind;
-	slot->cookie = wish->cookie;
-	slot->operation = DAPL_OP_BIND;
+	slot->done.user_cookie.as_64 = wish->cookie;
+	slot->done.operation = (DAT_DTOS)DAPL_OP_BIND;
 	slot->silent = (uint8_t)wish->flags & wish->ep->request_unsignalled;
 }
 
@@ -465,7 +465,7 @@ static DAT_RETURN post(const struct wish *wish, struct dapl_bind *bind, DAT_RMR_
 	err = tell_transport(wish, slot, &bind->to.context);
 	if (err) {
 		bind->rmr = NULL;
-		rc = dapl_request_refused(wish->ep, err);
+		rc = dapl_request_refused(wish->ep, slot, err);
 		return err == -EINVAL ? dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE) : rc;
 	}
 	if (bind->to.lmr)

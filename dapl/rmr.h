@@ -54,7 +54,7 @@ struct dapl_rmr {
 /* The records of the binds of one EP, one for each slot. */
 struct dapl_bind_table {
 	struct dapl_bind_table *older; /* replaced when the queue grew */
-	uint32_t mask;
+	uint32_t size;
 	struct dapl_bind bind[];
 };
 

@@ -37,7 +37,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define DAPL_TRANSPORT_VERSION 2
+#define DAPL_TRANSPORT_VERSION 3
 
 struct dapl_loop;
 struct dapl_option;
@@ -110,7 +110,13 @@ struct tp_wr {
 			uint32_t rkey;
 		} atomic;
 	};
-	uint32_t length; /* bytes to move, <= sum of the segments; 8 of an atomic */
+	union {
+		struct tp_sge one; /* the segment of tp_qp's post; sge points to it */
+		struct {
+			uint64_t one_addr;
+			uint32_t length; /* bytes to move, <= sum of the segments; 8 of an atomic */
+		};
+	};
 };
 
 /* Completion status. The values are those of DAT_DTO_COMPLETION_STATUS; dapl/dto.c asserts it. */
@@ -328,6 +334,13 @@ struct tp_cq {
 	struct tp_device *dev;
 	const struct dapl_cq_ops *ops;
 	void *owner; /* core */
+	/*
+	 * The short way to the oldest completion, if it is the success of a Send, RDMA Write or
+	 * RDMA Read, or of a receive of a QP's own without more to say: the tp_wr that its wr_id is
+	 * the address of, with the length of a receive filled in. NULL: poll tells. The transport
+	 * may change it under the lock it is called with. EVD lock held.
+	 */
+	struct tp_wr *(*take)(struct tp_cq *cq);
 };
 
 struct dapl_cq_ops {
@@ -425,6 +438,14 @@ struct tp_qp {
 	struct tp_device *dev;
 	const struct dapl_qp_ops *ops;
 	void *owner; /* core: the EP */
+	/*
+	 * The short way for a Send or RDMA Write of one segment, which is not empty and is wr->one,
+	 * with a completion and without other flags. wr_id is the address of wr, which stays as it
+	 * is until its completion was polled; wr_id itself is the transport's to change. Anything
+	 * but 0 goes to unpost. The transport may change the pointer under the lock it is called
+	 * with. Connected or error state only. EP lock held; never blocks.
+	 */
+	int (*post)(struct tp_qp *qp, struct tp_wr *wr);
 };
 
 /*
@@ -460,6 +481,11 @@ struct dapl_qp_ops {
 	 * (DTO-83). -ENOMEM: no room, -ENOTCONN: idle. EP lock held; never blocks.
 	 */
 	int (*post_send)(struct tp_qp *qp, const struct tp_wr *wr);
+	/*
+	 * What post_send would have returned for a wr that the QP's post answered with result; 0:
+	 * it is posted all the same. EP lock held since.
+	 */
+	int (*unpost)(struct tp_qp *qp, struct tp_wr *wr, int result);
 	/* Posts one receive, any state. EP lock held; never blocks. */
 	int (*post_recv)(struct tp_qp *qp, uint64_t wr_id, const struct tp_sge *sge,
 			 uint32_t num_sge);
@@ -631,6 +657,16 @@ struct tp_upcalls {
 	void (*cq_event)(void *cq_owner);
 	/* Loop only, no lock held. */
 	void (*async)(void *device_owner, enum tp_async_event event, void *object);
+	/*
+	 * The lock with which the core posts to the QP of that owner, or calls for its CQ (EVD
+	 * lock): so the transport needs none of its own there. Any thread that holds neither it
+	 * nor one that comes behind it: the QP's comes before the CQ's, and both before all of the
+	 * transport's.
+	 */
+	void (*hold_qp)(void *qp_owner);
+	void (*free_qp)(void *qp_owner);
+	void (*hold_cq)(void *cq_owner);
+	void (*free_cq)(void *cq_owner);
 };
 
 /* ---- The loop: services of the core for a transport
@@ -721,6 +757,10 @@ extern const struct dapl_mw_ops dapl_lacking_mw_ops;
 extern const struct dapl_srq_ops dapl_lacking_srq_ops;
 int dapl_lacking_sample(struct tp_device *dev, enum tp_counters group, uint64_t *value,
 			uint32_t num);
+/* A QP without a short way has this one, and ops->unpost; a CQ this take. */
+int dapl_plain_post(struct tp_qp *qp, struct tp_wr *wr);
+int dapl_plain_unpost(struct tp_qp *qp, struct tp_wr *wr, int result);
+struct tp_wr *dapl_plain_take(struct tp_cq *cq);
 int dapl_lacking_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard);
 int dapl_lacking_handoff(struct tp_conn *conn, uint64_t conn_qual);
 

@@ -290,7 +290,9 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	cq->ring = calloc(cq->size, sizeof(*cq->ring));
 	if (!cq->ring)
 		goto free_cq;
-	cq->base = (struct tp_cq){ .dev = base, .ops = &soft_cq_ops, .owner = owner };
+	cq->base = (struct tp_cq){
+		.dev = base, .ops = &soft_cq_ops, .owner = owner, .take = dapl_plain_take
+	};
 	cq->dev = soft_dev(base);
 	cq->overflow.run = overflow_run;
 	soft_list_init(&cq->members);

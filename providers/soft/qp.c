@@ -338,7 +338,9 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 		goto free_qp;
 	if (ring_init(&qp->rq, attr->max_recv_wr, attr->max_recv_sge, sizeof(struct soft_rqe)))
 		goto free_sq;
-	qp->base = (struct tp_qp){ .dev = base, .ops = &soft_qp_ops, .owner = owner };
+	qp->base = (struct tp_qp){
+		.dev = base, .ops = &soft_qp_ops, .owner = owner, .post = dapl_plain_post
+	};
 	qp->dev = dev;
 	qp->pd = attr->pd;
 	qp->send_cq = cq_or_null(attr->send_cq);
@@ -485,6 +487,7 @@ const struct dapl_qp_ops soft_qp_ops = {
 	.reset = qp_reset,
 	.destroy = qp_destroy,
 	.post_send = qp_post_send,
+	.unpost = dapl_plain_unpost,
 	.post_recv = qp_post_recv,
 	.limit_recv = dapl_lacking_limit_recv,
 	.pending = qp_pending,

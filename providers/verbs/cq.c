@@ -445,7 +445,9 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 
 	if (!cq)
 		goto fail;
-	cq->base = (struct tp_cq){ .dev = base, .ops = &vrb_cq_ops, .owner = owner };
+	cq->base = (struct tp_cq){
+		.dev = base, .ops = &vrb_cq_ops, .owner = owner, .take = dapl_plain_take
+	};
 	cq->dev = dev;
 	cq->cqe = cqe;
 	rc = open_channel(cq);

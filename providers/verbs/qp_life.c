@@ -423,7 +423,9 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 		dapl_err("%s: queue pair not made: %s", dev->name, dapl_strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	qp->base = (struct tp_qp){ .dev = base, .ops = &vrb_qp_ops, .owner = owner };
+	qp->base = (struct tp_qp){
+		.dev = base, .ops = &vrb_qp_ops, .owner = owner, .post = dapl_plain_post
+	};
 	qp->dev = dev;
 	qp->task.run = look;
 	rc = equip(qp, attr, attr->max_recv_sge);
@@ -533,6 +535,7 @@ const struct dapl_qp_ops vrb_qp_ops = {
 	.reset = qp_reset,
 	.destroy = qp_destroy,
 	.post_send = vrb_qp_post_send,
+	.unpost = dapl_plain_unpost,
 	.post_recv = vrb_qp_post_recv,
 	.limit_recv = dapl_lacking_limit_recv,
 	.pending = qp_pending,

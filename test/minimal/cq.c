@@ -32,7 +32,9 @@ static int cq_create(struct tp_device *dev, uint32_t cqe, void *owner, struct tp
 		free(cq);
 		return -ENOMEM;
 	}
-	cq->base = (struct tp_cq){ .dev = dev, .ops = &mini_cq_ops, .owner = owner };
+	cq->base = (struct tp_cq){
+		.dev = dev, .ops = &mini_cq_ops, .owner = owner, .take = dapl_plain_take
+	};
 	cq->size = cqe;
 	cq->overflow.run = tell_overflow;
 	pthread_mutex_init(&cq->lock, NULL);
