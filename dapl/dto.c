@@ -180,12 +180,14 @@ static DAT_RETURN post_failed(struct dapl_slots *slots, struct dapl_slot *slot, 
 static __attribute__((noinline)) DAT_RETURN make_room(struct dapl_ep *ep, struct dapl_slots *slots,
 						      enum dapl_ep_cause cause)
 {
-	uint32_t used = dapl_slots_used(slots), index;
+	uint32_t used = dapl_slots_used(slots), bound = slots->limit, index;
 
 	if (!ep->pz || used >= slots->limit ||
 	    dapl_ep_step(dapl_ep_state(ep), cause).verdict == DAPL_EP_REFUSE)
 		return why_not(ep, slots, cause);
-	index = (uint32_t)(slots->next - slots->slot) + slots->limit - used;
+	if (slots == &ep->recv && ep->watch < bound) /* from there on one by one */
+		bound = ep->watch > used ? ep->watch : used + 1;
+	index = (uint32_t)(slots->next - slots->slot) + bound - used;
 	slots->stop = &slots->slot[index & (slots->size - 1)];
 	return DAT_SUCCESS;
 }
@@ -501,6 +503,8 @@ static __attribute__((noinline)) DAT_RETURN check_recv(const struct dapl_ep *ep,
 						       const DAT_LMR_TRIPLET *iov,
 						       DAT_COMPLETION_FLAGS flags)
 {
+	if (ep->srq)
+		return DAPL_BAD_STATE(SRQ_IN_USE); /* DTO-43 */
 	if (!ep->pz || !ep->recv.limit)
 		return DAPL_BAD_STATE(EP_NOTREADY);
 	if ((uint32_t)num > ep->max_recv_sge)
@@ -512,14 +516,46 @@ static __attribute__((noinline)) DAT_RETURN check_recv(const struct dapl_ep *ep,
 	return DAT_SUCCESS;
 }
 
+/* EP lock held */
+static inline __attribute__((always_inline)) DAT_RETURN
+queue_recv(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	   DAT_COMPLETION_FLAGS flags)
+{
+	struct dapl_slot *slot = take_slot(&ep->recv);
+	int err;
+
+	slot->done.user_cookie.as_64 = cookie.as_64;
+	slot->silent = (uint8_t)flags & ep->recv_unsignalled;
+	err = ep->qp->ops->post_recv(ep->qp, (uintptr_t)slot, (const struct tp_sge *)iov,
+				     (uint32_t)num);
+	return unlikely(err) ? post_failed(&ep->recv, slot, err) : DAT_SUCCESS;
+}
+
+/*
+ * There seems to be no room, or there are so many receives that a watermark may be passed; the EP
+ * lock is held and given back.
+ */
+static __attribute__((noinline)) DAT_RETURN crowded_recv(struct dapl_ep *ep, DAT_COUNT num,
+							 const DAT_LMR_TRIPLET *iov,
+							 DAT_DTO_COOKIE cookie,
+							 DAT_COMPLETION_FLAGS flags)
+{
+	DAT_RETURN rc = make_room(ep, &ep->recv, DAPL_EP_POST_RECV);
+
+	if (!rc)
+		rc = queue_recv(ep, num, iov, cookie, flags);
+	dapl_unlock(&ep->lock);
+	if (!rc)
+		dapl_ep_check_marks(ep);
+	return rc;
+}
+
 DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_ep *ep = ep_handle;
-	struct dapl_slot *slot;
-	DAT_RETURN rc = DAT_SUCCESS;
-	int err;
+	DAT_RETURN rc;
 
 	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
@@ -529,17 +565,9 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			return rc;
 	}
 	dapl_lock(&ep->lock);
-	if (unlikely(ep->recv.next == ep->recv.stop) &&
-	    (rc = make_room(ep, &ep->recv, DAPL_EP_POST_RECV)) != DAT_SUCCESS)
-		goto unlock;
-	slot = take_slot(&ep->recv);
-	slot->done.user_cookie.as_64 = user_cookie.as_64;
-	slot->silent = (uint8_t)flags & ep->recv_unsignalled;
-	err = ep->qp->ops->post_recv(ep->qp, (uintptr_t)slot, (const struct tp_sge *)local_iov,
-				     (uint32_t)num_segments);
-	if (unlikely(err))
-		rc = post_failed(&ep->recv, slot, err);
-unlock:
+	if (unlikely(ep->recv.next == ep->recv.stop))
+		return crowded_recv(ep, num_segments, local_iov, user_cookie, flags);
+	rc = queue_recv(ep, num_segments, local_iov, user_cookie, flags);
 	dapl_unlock(&ep->lock);
 	return rc;
 }

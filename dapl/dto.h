@@ -40,7 +40,8 @@ static inline void dapl_slot_free(const struct dapl_slot *slot)
 }
 
 /* Operations of a slot beyond those that most completions have; besides, those of DAT_IB_DTOS. */
-#define DAPL_OP_BIND DAT_DTO_BIND_MW
+#define DAPL_OP_BIND	    DAT_DTO_BIND_MW
+#define DAPL_OP_SRQ_RECEIVE 0x80
 
 /* What makes a successful receive more than one. */
 #define DAPL_WC_ODD (TP_WC_IMMEDIATE | TP_WC_WRITTEN | TP_WC_INVALIDATED)

@@ -2,6 +2,7 @@
 /* Completions as events, but for the plain ones that dto.h makes inline. */
 #include "dapl/dto.h"
 #include "dapl/rmr.h"
+#include "dapl/srq.h"
 
 /* ---- Receives ---- */
 
@@ -42,6 +43,11 @@ DAT_EVENT_NUMBER dapl_dto_fill_other(struct tp_wc wc, DAT_EVENT_DATA *data)
 		return dapl_rmr_bound(&wc, slot, &data->rmr_completion_event_data);
 	*dto = (DAT_DTO_COMPLETION_EVENT_DATA){ .user_cookie.as_64 = slot->done.user_cookie.as_64,
 						.status = (DAT_DTO_COMPLETION_STATUS)wc.status };
+	if (slot->done.operation == (DAT_DTOS)DAPL_OP_SRQ_RECEIVE) {
+		number = receive(&wc, wc.qp_owner, dto);
+		dapl_srq_return(slot);
+		return number;
+	}
 	if (slot->done.operation == DAT_DTO_RECEIVE) {
 		number = receive(&wc, slot->done.ep_handle, dto);
 	} else {
@@ -70,9 +76,12 @@ static bool is_receive(DAT_DTOS operation)
 void dapl_dto_event(const struct tp_wc *wc, struct dapl_event *event)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->data.dto_completion_event_data;
-	bool silent = dapl_slot_of(wc->wr_id)->silent;
+	const struct dapl_slot *slot = dapl_slot_of(wc->wr_id);
+	bool silent = slot->silent;
 	const struct dapl_ep *ep;
 
+	event->srq =
+		slot->done.operation == (DAT_DTOS)DAPL_OP_SRQ_RECEIVE ? dapl_srq_hold(slot) : NULL;
 	event->number = dapl_dto_fill(wc, &event->data);
 	if (wc->status)
 		silent = false; /* DTO-26 */

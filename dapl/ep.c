@@ -12,6 +12,7 @@
 #include "dapl/ia.h"
 #include "dapl/loop.h"
 #include "dapl/rmr.h"
+#include "dapl/srq.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -67,10 +68,14 @@ static void use_parts(struct dapl_ep *ep)
 	}
 	if (ep->connect_evd)
 		dapl_object_use(&ep->connect_evd->obj);
+	if (ep->srq)
+		dapl_object_use(&ep->srq->obj);
 }
 
 static void unuse_parts(struct dapl_ep *ep)
 {
+	if (ep->srq)
+		dapl_object_unuse(&ep->srq->obj);
 	if (ep->connect_evd)
 		dapl_object_unuse(&ep->connect_evd->obj);
 	if (ep->request_evd) {
@@ -104,11 +109,12 @@ void dapl_ep_qp_attr(const struct dapl_ep_parts *parts, const DAT_EP_ATTR *attr,
 		.send_cq = cq_of(parts->request_evd),
 		.recv_cq = cq_of(parts->recv_evd),
 		.max_send_wr = (uint32_t)attr->max_request_dtos,
-		.max_recv_wr = (uint32_t)attr->max_recv_dtos,
+		.max_recv_wr = parts->srq ? 0 : (uint32_t)attr->max_recv_dtos,
 		.max_send_sge = send_sge,
-		.max_recv_sge = (uint32_t)attr->max_recv_iov,
+		.max_recv_sge = parts->srq ? 0 : (uint32_t)attr->max_recv_iov,
 		.max_read_in = (uint32_t)attr->max_rdma_read_in,
 		.max_read_out = (uint32_t)attr->max_rdma_read_out,
+		.srq = parts->srq ? parts->srq->srq : NULL,
 	};
 }
 
@@ -127,7 +133,7 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 	ep->request_mode = dapl_ep_mode((uint32_t)attr->request_completion_flags, false);
 	ep->recv_unsignalled = ep->recv_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
 	ep->request_unsignalled = ep->request_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
-	ep->max_recv_sge = (uint32_t)attr->max_recv_iov;
+	ep->max_recv_sge = ep->srq ? 0 : (uint32_t)attr->max_recv_iov;
 	ep->max_send_sge = (uint32_t)attr->max_request_iov;
 	/* DTO-12: 0 means the same as max_request_iov. */
 	ep->max_read_sge = or_else((uint32_t)attr->max_rdma_read_iov, ep->max_send_sge);
@@ -154,6 +160,9 @@ static struct dapl_ep_cold *cold_new(struct dapl_ia *ia, struct dapl_ep *ep)
 	cold->dev_attr = ia->attr;
 	cold->comm = (DAT_COMM){ .domain = ia->attr->addr.ss_family, .type = SOCK_STREAM };
 	cold->timer.expired = dapl_ep_timed_out;
+	cold->breaker.run = dapl_ep_break;
+	cold->soft_mark = DAT_WATERMARK_INFINITE;
+	cold->hard_mark = DAT_WATERMARK_INFINITE;
 	return cold;
 }
 
@@ -186,13 +195,15 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 	ep->cold = cold_new(ia, ep);
 	if (!ep->cold)
 		goto no_memory;
-	if (!dapl_slots_init(&ep->recv, (uint32_t)attr->max_recv_dtos, ep) ||
+	if (!dapl_slots_init(&ep->recv, parts->srq ? 0 : (uint32_t)attr->max_recv_dtos, ep) ||
 	    !dapl_slots_init(&ep->request, (uint32_t)attr->max_request_dtos, ep))
 		goto no_memory;
 	ep->pz = parts->pz;
 	ep->recv_evd = parts->recv_evd;
 	ep->request_evd = parts->request_evd;
 	ep->connect_evd = parts->connect_evd;
+	ep->srq = parts->srq;
+	ep->watch = UINT32_MAX;
 	dapl_ep_take_attr(ep, attr);
 	atomic_store_explicit(&ep->state, state, memory_order_relaxed);
 	dapl_ep_qp_attr(parts, attr, &qp_attr);
@@ -201,6 +212,11 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 	if (err)
 		goto free_slots;
 	use_parts(ep);
+	if (attr->srq_soft_hw > 0) {
+		rc = dapl_ep_set_marks(ep, attr->srq_soft_hw, DAT_WATERMARK_INFINITE);
+		if (rc)
+			goto destroy_qp;
+	}
 	if (!dapl_ia_add(ia, &ep->obj, DAPL_TYPE_EP, ia->attr->max_qp)) {
 		rc = DAPL_NO_RESOURCE(TEP);
 		goto destroy_qp;
@@ -224,10 +240,9 @@ free_slots:
 	return rc;
 }
 
-/* The handles of dat_ep_create as objects; the first that is not one is named in the failure. */
-static DAT_RETURN find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
-			     DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
-			     struct dapl_ep_parts *parts)
+DAT_RETURN dapl_ep_find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			      DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			      struct dapl_ep_parts *parts)
 {
 	*parts = (struct dapl_ep_parts){ .pz = pz ? dapl_pz_arg(pz, ia) : NULL };
 	if (pz && !parts->pz)
@@ -254,7 +269,7 @@ DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HAN
 
 	if (!ia)
 		return DAPL_BAD_HANDLE(IA);
-	rc = find_parts(ia, pz, recv_evd, request_evd, connect_evd, &parts);
+	rc = dapl_ep_find_parts(ia, pz, recv_evd, request_evd, connect_evd, &parts);
 	if (rc)
 		return rc;
 	if (ep_attr)
@@ -301,6 +316,7 @@ DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP
 	param->recv_evd_handle = ep->recv_evd;
 	param->request_evd_handle = ep->request_evd;
 	param->connect_evd_handle = ep->connect_evd;
+	param->srq_handle = ep->srq;
 	param->ep_attr = cold->attr;
 	dapl_unlock(&ep->lock);
 	return DAT_SUCCESS;
@@ -321,23 +337,6 @@ DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *state, DAT_
 		*recv_idle = recv ? DAT_FALSE : DAT_TRUE;
 	if (request_idle)
 		*request_idle = request ? DAT_FALSE : DAT_TRUE;
-	return DAT_SUCCESS;
-}
-
-DAT_RETURN dapl_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated,
-			      DAT_COUNT *bufs_alloc_span)
-{
-	struct dapl_ep *ep = dapl_ep_get(ep_handle);
-	uint32_t recv, request;
-
-	if (!ep)
-		return DAPL_BAD_HANDLE(EP);
-	/* Without SRQ receives complete in order: the span is the count (EP-118). */
-	ep->qp->ops->pending(ep->qp, &recv, &request);
-	if (nbufs_allocated)
-		*nbufs_allocated = (DAT_COUNT)recv;
-	if (bufs_alloc_span)
-		*bufs_alloc_span = (DAT_COUNT)recv;
 	return DAT_SUCCESS;
 }
 

@@ -55,8 +55,10 @@ struct dapl_ep {
 	uint64_t easy_message, easy_rdma;
 	struct tp_qp *qp;
 	struct dapl_slots recv, request;
+	uint32_t watch; /* so many receives make dat_ep_post_recv look at the watermarks */
 	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
 	struct dapl_pz *pz;
+	struct dapl_srq *srq; /* NULL: receives are posted to the EP */
 	struct tp_conn *conn; /* from connect or accept to reset or free */
 	struct dapl_ep_cold *cold;
 };
@@ -78,6 +80,9 @@ struct dapl_ep_cold {
 	struct dapl_retired *retired;
 	const struct tp_device_attr *dev_attr;
 	struct dapl_ep *ep;
+	DAT_COUNT soft_mark, hard_mark; /* without SRQ; the transport counts with one */
+	bool soft_armed;
+	struct tp_task breaker;		   /* the hard mark was passed while posting */
 	struct dapl_bind_table *binds;	   /* NULL until the first bind */
 	struct dapl_rmr *rmrs, **last_rmr; /* of scope EP, bound through this one */
 	void *private_data;		   /* of the last connection event; malloc'ed, EVT-22 */
@@ -105,8 +110,13 @@ static inline uint8_t dapl_ep_state(const struct dapl_ep *ep)
 struct dapl_ep_parts {
 	struct dapl_pz *pz;
 	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
+	struct dapl_srq *srq;
 };
 
+/* The handles of dat_ep_create as objects; the first that is not one is named in the failure. */
+DAT_RETURN dapl_ep_find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			      DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			      struct dapl_ep_parts *parts);
 /* state: U, or T for an EP made for a CR. attr is checked by the caller. */
 DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out);
@@ -130,6 +140,18 @@ DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_par
 uint8_t dapl_ep_mode(uint32_t flags, bool recv);
 /* An EVD gets (or loses) a stream of that mode (EVD-17). */
 void dapl_ep_count_stream(struct dapl_evd *evd, uint8_t mode, int by);
+
+/* ep_srq.c */
+/* Whether the watermarks of every EP of the adapter work: without an SRQ the core counts. */
+bool dapl_ep_has_watermarks(const struct tp_device_attr *dev);
+/* Sets and arms both; looks at the count later. No lock but cm_lock held. */
+DAT_RETURN dapl_ep_set_marks(struct dapl_ep *ep, DAT_COUNT soft, DAT_COUNT hard);
+/* The soft one of an attribute, where 0 means none as well; looks at the count. */
+DAT_RETURN dapl_ep_set_soft(struct dapl_ep *ep, DAT_COUNT soft);
+/* Compares the count with them, as far as they are set; no lock held. */
+void dapl_ep_check_marks(struct dapl_ep *ep);
+/* On the loop: the hard mark was passed. */
+void dapl_ep_break(struct tp_task *task);
 
 /* ep_conn.c */
 /*
@@ -155,6 +177,10 @@ void dapl_ep_learn_addr(struct dapl_ep *ep);
 DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
 			  DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
 			  const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
+DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+				   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+				   DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
+DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard);
 DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param);
 DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param);
 DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_CONN_QUAL qual,

@@ -7,6 +7,7 @@
 #include "dapl/dto.h"
 #include "dapl/ep.h"
 #include "dapl/ia.h"
+#include "dapl/srq.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -121,16 +122,25 @@ static bool queue_fits(DAT_COUNT dtos, const struct dapl_evd *evd, uint32_t limi
 	return in_range(dtos, limit) && !dtos == !evd;
 }
 
+/* With an SRQ there is no queue, only a number that is reported (SRQ-32). */
+static bool recv_fits(const struct tp_device_attr *dev, const struct dapl_ep_parts *parts,
+		      const DAT_EP_ATTR *attr)
+{
+	if (parts->srq)
+		return in_range(attr->max_recv_dtos, dev->max_qp_wr);
+	return queue_fits(attr->max_recv_dtos, parts->recv_evd, dev->max_qp_wr) &&
+	       in_range(attr->max_recv_iov, dev->max_sge) &&
+	       (!parts->recv_evd || attr->max_recv_iov);
+}
+
 static bool numbers_ok(const struct tp_device_attr *dev, const struct dapl_ep_parts *parts,
 		       const DAT_EP_ATTR *attr)
 {
-	bool recv = parts->recv_evd, request = parts->request_evd;
+	bool request = parts->request_evd;
 
 	return attr->max_message_size <= dev->max_msg_size &&
-	       attr->max_rdma_size <= dev->max_rdma_size &&
-	       queue_fits(attr->max_recv_dtos, parts->recv_evd, dev->max_qp_wr) &&
+	       attr->max_rdma_size <= dev->max_rdma_size && recv_fits(dev, parts, attr) &&
 	       queue_fits(attr->max_request_dtos, parts->request_evd, dev->max_qp_wr) &&
-	       in_range(attr->max_recv_iov, dev->max_sge) && (!recv || attr->max_recv_iov) &&
 	       in_range(attr->max_request_iov, dev->max_sge) &&
 	       (request || !attr->max_request_iov) &&
 	       in_range(attr->max_rdma_read_in, dev->max_read_in) &&
@@ -167,7 +177,7 @@ DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_par
 		return bad_arg;
 	if (attr->qos != DAT_QOS_BEST_EFFORT)
 		return DAPL_NO_MODEL; /* EP-47 */
-	if (attr->srq_soft_hw > 0)
+	if (attr->srq_soft_hw > 0 && !dapl_ep_has_watermarks(ia->attr))
 		return DAPL_NO_MODEL; /* SRQ-44 */
 	return DAT_SUCCESS;
 }
@@ -212,7 +222,8 @@ static DAT_RETURN new_parts(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 {
 	const struct dapl_ia *ia = ep->obj.ia;
 
-	*parts = (struct dapl_ep_parts){ ep->pz, ep->recv_evd, ep->request_evd, ep->connect_evd };
+	*parts = (struct dapl_ep_parts){ ep->pz, ep->recv_evd, ep->request_evd, ep->connect_evd,
+					 ep->srq };
 	if (mask & F(PZ_HANDLE)) {
 		parts->pz = param->pz_handle ? dapl_pz_arg(param->pz_handle, ia) : NULL;
 		if (param->pz_handle && !parts->pz)
@@ -228,6 +239,10 @@ static DAT_RETURN new_parts(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 	EVD(REQUEST_EVD_HANDLE, request_evd, request_evd_handle, DAT_EVD_DTO_FLAG)
 	EVD(CONNECT_EVD_HANDLE, connect_evd, connect_evd_handle, DAT_EVD_CONNECTION_FLAG)
 #undef EVD
+	/* SRQ-34 holds on, and the completions of an SRQ need a place. */
+	if (ep->srq && (!parts->recv_evd ||
+			(parts->pz && parts->pz != ep->srq->pz && !ia->attr->srq_pd_differs)))
+		return DAPL_BAD_ARG(3);
 	return DAT_SUCCESS;
 }
 
@@ -340,6 +355,11 @@ static void commit(struct dapl_ep *ep, const struct dapl_ep_parts *parts, const 
 		dapl_ep_count_stream(ep->request_evd, ep->request_mode, 1);
 }
 
+static uint32_t recv_limit(const struct dapl_ep *ep, const DAT_EP_ATTR *attr)
+{
+	return ep->srq ? 0 : (uint32_t)attr->max_recv_dtos;
+}
+
 /* EP lock held */
 static DAT_RETURN apply(struct dapl_ep *ep, const struct dapl_ep_parts *parts,
 			const DAT_EP_ATTR *attr)
@@ -348,7 +368,7 @@ static DAT_RETURN apply(struct dapl_ep *ep, const struct dapl_ep_parts *parts,
 	DAT_RETURN rc;
 	int err;
 
-	rc = resize_slots(ep, &ep->recv, (uint32_t)attr->max_recv_dtos);
+	rc = resize_slots(ep, &ep->recv, recv_limit(ep, attr));
 	if (!rc)
 		rc = resize_slots(ep, &ep->request, (uint32_t)attr->max_request_dtos);
 	if (!rc) {
@@ -357,7 +377,7 @@ static DAT_RETURN apply(struct dapl_ep *ep, const struct dapl_ep_parts *parts,
 		rc = dapl_status(err, DAT_RESOURCE_TEP);
 	}
 	if (rc) {
-		ep->recv.limit = (uint32_t)ep->cold->attr.max_recv_dtos;
+		ep->recv.limit = recv_limit(ep, &ep->cold->attr);
 		ep->request.limit = (uint32_t)ep->cold->attr.max_request_dtos;
 		return rc;
 	}
@@ -393,7 +413,6 @@ static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_E
 	}
 	if (mask & F(COMM))
 		ep->cold->comm = param->comm;
-	ep->cold->attr.srq_soft_hw = attr.srq_soft_hw;
 	return DAT_SUCCESS;
 }
 
@@ -414,5 +433,7 @@ DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask,
 	dapl_lock(&ep->lock);
 	rc = modify(ep, mask, param);
 	dapl_unlock(&ep->lock);
+	if (!rc && (mask & F(EP_ATTR_SRQ_SOFT_HW)))
+		rc = dapl_ep_set_soft(ep, param->ep_attr.srq_soft_hw);
 	return rc;
 }

@@ -135,6 +135,8 @@ void dapl_ep_conn_event(void *conn_owner, enum tp_conn_event event, int err, con
 		return;
 	explain(ep, step.event, err);
 	dapl_ep_event(ep, step.event, data, len);
+	if (event == TP_CONN_ESTABLISHED)
+		dapl_ep_check_marks(ep);
 }
 
 void dapl_ep_timed_out(struct tp_timer *timer)
@@ -156,6 +158,7 @@ void dapl_ep_timed_out(struct tp_timer *timer)
 void dapl_ep_drop_conn(struct dapl_ep *ep)
 {
 	dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);
+	dapl_loop_cancel(ep->obj.ia->loop, &ep->cold->breaker);
 	if (!ep->conn)
 		return;
 	cm_of(ep)->release(ep->conn);

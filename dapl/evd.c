@@ -8,6 +8,7 @@
 #include "dapl/dto.h"
 #include "dapl/ia.h"
 #include "dapl/loop.h"
+#include "dapl/srq.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -146,6 +147,8 @@ static void keep(struct dapl_evd *evd, bool or_lose)
 	while (or_lose && evd->ring.count == evd->ring.size &&
 	       evd->cq->ops->poll(evd->cq, &wc) > 0) {
 		dapl_dto_event(&wc, &event);
+		if (event.srq)
+			dapl_srq_let_go(event.srq);
 		lost = true;
 	}
 	dapl_unlock(&evd->lock);
@@ -299,9 +302,12 @@ static void discard_events(struct dapl_evd *evd)
 {
 	struct dapl_event event;
 
-	while (dapl_ring_pop(&evd->ring, &event))
+	while (dapl_ring_pop(&evd->ring, &event)) {
 		if (event.number == DAT_CONNECTION_REQUEST_EVENT)
 			dapl_cr_discard(event.data.cr_arrival_event_data.cr_handle);
+		if (event.srq)
+			dapl_srq_let_go(event.srq);
+	}
 }
 
 /* Retired already: nobody new comes in. */

@@ -12,6 +12,7 @@
 #include "dapl/evd.h"
 #include "dapl/ia.h"
 #include "dapl/loop.h"
+#include "dapl/srq.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -39,6 +40,8 @@ static bool take(struct dapl_evd *evd, DAT_EVENT *event)
 
 	if (dapl_ring_pop(&evd->ring, &kept)) {
 		event->event_data = kept.data;
+		if (kept.srq)
+			dapl_srq_let_go(kept.srq);
 		finish(evd, kept.number, event);
 		dapl_evd_aim(evd);
 		return true;

@@ -13,6 +13,7 @@
 #include "dapl/named.h"
 #include "dapl/provider.h"
 #include "dapl/rmr.h"
+#include "dapl/srq.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -101,6 +102,7 @@ static void async_event(void *device_owner, enum tp_async_event event, void *obj
 		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, object, DAT_SRQ_LOW_WATERMARK_EVENT);
 		break;
 	case TP_ASYNC_SRQ_ERROR:
+		dapl_srq_failed(object);
 		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, object, DAT_SRQ_TRANSFER_TO_ERROR);
 		break;
 	case TP_ASYNC_DEVICE_FATAL:
@@ -354,6 +356,9 @@ static void close_one(struct dapl_object *obj, enum dapl_type type)
 	case DAPL_TYPE_CR:
 		dapl_cr_discard(obj);
 		break;
+	case DAPL_TYPE_SRQ:
+		dapl_srq_destroy((struct dapl_srq *)obj);
+		break;
 	case DAPL_TYPE_RMR:
 		dapl_rmr_destroy((struct dapl_rmr *)obj);
 		break;
@@ -394,8 +399,8 @@ static void close_all(struct dapl_ia *ia)
 {
 	static const enum dapl_type order[] = { DAPL_TYPE_RSP, DAPL_TYPE_PSP, DAPL_TYPE_CSP,
 						DAPL_TYPE_CR,  DAPL_TYPE_RMR, DAPL_TYPE_EP,
-						DAPL_TYPE_LMR, DAPL_TYPE_PZ,  DAPL_TYPE_EVD,
-						DAPL_TYPE_CNO };
+						DAPL_TYPE_SRQ, DAPL_TYPE_LMR, DAPL_TYPE_PZ,
+						DAPL_TYPE_EVD, DAPL_TYPE_CNO };
 	struct dapl_object *obj;
 	size_t i;
 

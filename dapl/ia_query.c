@@ -6,6 +6,7 @@
 #include <dat/dat_ib_extensions.h>
 
 #include "dapl/config.h"
+#include "dapl/ep.h"
 #include "dapl/evd.h"
 #include "dapl/ha.h"
 #include "dapl/ia.h"
@@ -41,6 +42,9 @@ static void fill_ia(struct dapl_ia *ia, DAT_IA_ATTR *out)
 		.max_message_size = dev->max_msg_size,
 		.max_rdma_size = dev->max_rdma_size,
 		.max_rmrs = saturate(dev->max_mw),
+		.max_srqs = saturate(dev->max_srq),
+		.max_ep_per_srq = dev->max_srq ? saturate(dev->max_qp) : 0,
+		.max_recv_per_srq = saturate(dev->max_srq_wr),
 		.max_rmr_target_address = UINT64_C(0x7fffffffffff),
 		.max_iov_segments_per_rdma_read = saturate(dev->max_sge_read),
 		.max_iov_segments_per_rdma_write = saturate(dev->max_sge_write),
@@ -71,6 +75,20 @@ static DAT_RMR_SCOPE rmr_scope(const struct tp_device_attr *dev)
 	if (dev->mw_pd_scope && dev->mw_qp_scope)
 		return DAT_RMR_SCOPE_ANY;
 	return dev->mw_pd_scope ? DAT_RMR_SCOPE_PZ : DAT_RMR_SCOPE_EP;
+}
+
+/* The encoding of SRQ-3. */
+static void fill_srq(const struct tp_device_attr *dev, DAT_PROVIDER_ATTR *out)
+{
+	out->srq_supported = dev->max_srq ? DAT_TRUE : DAT_FALSE;
+	if (dev->max_srq && dev->srq_limit)
+		out->srq_watermarks_supported |= 1;
+	if (dapl_ep_has_watermarks(dev))
+		out->srq_watermarks_supported |= 6;
+	if (!dev->max_srq)
+		return;
+	out->srq_ep_pz_difference_supported = dev->srq_pd_differs ? DAT_TRUE : DAT_FALSE;
+	out->srq_info_supported = dev->srq_count ? 3 : 2;
 }
 
 static void fill_provider(struct dapl_ia *ia, DAT_PROVIDER_ATTR *out)
@@ -105,6 +123,7 @@ static void fill_provider(struct dapl_ia *ia, DAT_PROVIDER_ATTR *out)
 	/* The member is const in the public structure and filled in all the same (IA-65). */
 	memcpy((char *)out + offsetof(DAT_PROVIDER_ATTR, evd_stream_merging_supported), merging,
 	       sizeof(merging));
+	fill_srq(ia->attr, out);
 	out->ep_recv_info_supported = 3;
 	out->lmr_sync_req = DAT_FALSE;
 	out->dto_async_return_guaranteed = DAT_TRUE;

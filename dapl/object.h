@@ -9,6 +9,7 @@
  *   ep->cm_lock     serialises a consumer's connection calls on one EP; never taken on the loop
  *   ia->lock        the IA's list of objects, counts and close state
  *   ep->lock        state, queues of slots, the transport's posting calls
+ *   srq->lock       posting to the SRQ
  *   evd->lock       the event ring, the waiter, the transport CQ's calls
  *   ia->bind_lock   what RMRs are bound to; the transport's binding call
  *   cno->lock       triggered state, agent

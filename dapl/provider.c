@@ -16,10 +16,10 @@
 #include "dapl/ia.h"
 #include "dapl/lmr.h"
 #include "dapl/rmr.h"
+#include "dapl/srq.h"
 #include "dapl/settings.h"
 #include "dapl/trace.h"
 #include "dapl/transport.h"
-#include "dapl/unsupported.h"
 #include "dat/dats.h"
 
 #define MODULE_EXPORT __attribute__((visibility("default")))

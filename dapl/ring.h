@@ -8,11 +8,14 @@
 
 #include <dat/udat.h>
 
+struct dapl_srq_count;
+
 /* An event as it waits: a DAT_EVENT without the handle of its EVD and the extension data. */
 struct dapl_event {
 	DAT_EVENT_NUMBER number;
 	bool silent; /* does not unblock a waiter nor trigger a CNO (EVD-14) */
 	DAT_EVENT_DATA data;
+	struct dapl_srq_count *srq; /* to be let go when the event goes; NULL: none */
 };
 
 struct dapl_ring {

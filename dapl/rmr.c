@@ -411,8 +411,8 @@ static int tell_transport(const struct wish *wish, const struct dapl_slot *slot,
 		.zero_based = wish->to.va_type == DAT_VA_TYPE_ZB,
 	};
 
-	return mw_of(wish->rmr)->bind(wish->ep->qp, slot->wr.wr_id, dapl_request_flags(wish->flags),
-				      &bind, rkey);
+	return mw_of(wish->rmr)->bind(wish->ep->qp, (uintptr_t)slot,
+				      dapl_request_flags(wish->flags), &bind, rkey);
 }
 
 /* EP lock and bind_lock held; the handles may have died meanwhile. */
