@@ -3,11 +3,13 @@
 
 #include <netdb.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
 #include "control.h"
 #include "perf.h"
+#include "results.h"
 #include "trans.h"
 
 /* What one test works with. */
@@ -20,6 +22,7 @@ struct work {
 	DAT_PZ_HANDLE pz;
 	struct dt_control control;
 	struct dt_reply reply;
+	struct dt_result result;
 };
 
 /* ---- talking to the server ---- */
@@ -102,8 +105,10 @@ static int run_trans(struct work *work)
 	if (atomic_load(&trans.connected) && exchange_results(work))
 		ret = -1;
 	dt_trans_close(&trans);
-	if (!ret)
+	if (!ret) {
 		dt_trans_print(&trans);
+		dt_trans_result(&trans, &work->result);
+	}
 	dt_trans_destroy(&trans);
 	return ret;
 }
@@ -122,8 +127,10 @@ static int run_perf(struct work *work)
 			ret = -1;
 	}
 	dt_perf_close(&perf, !ret);
-	if (!ret)
+	if (!ret) {
 		dt_perf_print(&perf);
+		dt_perf_result(&perf, &work->result);
+	}
 	dt_perf_destroy(&perf);
 	return ret;
 }
@@ -165,6 +172,33 @@ static int with_control(struct work *work)
 	return ret;
 }
 
+static void name_result(const struct dt_params *params, uint32_t eps, char *name, size_t size)
+{
+	const struct dt_op *op = &params->ops[0];
+
+	if (params->test == DT_TEST_PERF)
+		snprintf(name, size, "%s %u x %u, %s, pipeline %u", dt_xfer_name(op->xfer),
+			 op->seg_size, op->num_segs, params->poll ? "polling" : "blocking",
+			 params->pipeline);
+	else if (params->test == DT_TEST_TRANS)
+		snprintf(name, size, "transactions of %u operations, %u threads, %u endpoints each",
+			 params->num_ops, params->threads, eps);
+	else
+		snprintf(name, size, "quit");
+}
+
+static void keep_result(struct work *work, int failed)
+{
+	struct dt_result *result = &work->result;
+
+	result->test = work->params->test;
+	result->ok = !failed;
+	name_result(work->params, work->eps, result->name, sizeof(result->name));
+	if (failed)
+		memcpy(result->error, work->actor->text, sizeof(result->error));
+	dt_results_add(result);
+}
+
 /* One test with one number of endpoints, over a control connection of its own. */
 static int run_one(struct dt_actor *actor, const struct dt_ia *ia, const struct dt_params *params,
 		   const struct sockaddr_storage *address, uint32_t eps)
@@ -179,6 +213,7 @@ static int run_one(struct dt_actor *actor, const struct dt_ia *ia, const struct 
 	if (ret != DAT_SUCCESS)
 		return dt_fail_dat(actor, ret, "dat_pz_create");
 	result = with_control(&work);
+	keep_result(&work, result || actor->failed);
 	ret = dat_pz_free(work.pz);
 	if (ret != DAT_SUCCESS)
 		result = dt_fail_dat(actor, ret, "dat_pz_free");
@@ -193,6 +228,45 @@ static int run_all(struct dt_actor *actor, const struct dt_ia *ia, const struct 
 	for (uint32_t eps = range->first; eps <= range->last; eps += range->step)
 		if (run_one(actor, ia, params, address, eps))
 			return -1;
+	return 0;
+}
+
+/* Once, or for every size of the sweep. */
+static int run_sweep(struct dt_actor *actor, const struct dt_ia *ia, const struct dt_params *params,
+		     const struct sockaddr_storage *address)
+{
+	struct dt_params one = *params;
+	uint64_t size;
+
+	if (!params->sweep.last)
+		return run_all(actor, ia, params, address);
+	for (size = params->sweep.first; size <= params->sweep.last; size *= 2) {
+		one.ops[0].seg_size = (uint32_t)size;
+		if (run_all(actor, ia, &one, address))
+			return -1;
+	}
+	return 0;
+}
+
+/* Once, or until the time is up; then says what it came to. */
+static int run_for(struct dt_actor *actor, const struct dt_ia *ia, const struct dt_params *params,
+		   const struct sockaddr_storage *address)
+{
+	uint64_t started = dt_now_ns(), end = dt_deadline_s(params->duration_s);
+	uint32_t rounds = 0;
+	double seconds;
+
+	if (!params->duration_s)
+		return run_sweep(actor, ia, params, address);
+	do {
+		if (run_sweep(actor, ia, params, address))
+			return -1;
+		rounds++;
+	} while (!dt_expired(end));
+	seconds = (double)(dt_now_ns() - started) / 1e9;
+	dt_say("Soak: %u rounds in %.1f sec, %llu bytes moved, none wrong%s", rounds, seconds,
+	       (unsigned long long)dt_results_bytes(),
+	       params->validate ? "" : " as far as lengths tell (-V looks at every byte)");
 	return 0;
 }
 
@@ -217,7 +291,7 @@ static int open_and_run(struct dt_actor *actor, const struct dt_params *params,
 		return -1;
 	if (params->debug)
 		dt_ia_print(&ia);
-	ret = fit_address(actor, &ia, params, address) || run_all(actor, &ia, params, address);
+	ret = fit_address(actor, &ia, params, address) || run_for(actor, &ia, params, address);
 	dt_ia_report_async(actor, &ia);
 	return dt_ia_close(actor, &ia) || ret ? -1 : 0;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results.h"
+
 /* Kept well above what any adapter needs: receives of one EP are posted by the thousand. */
 #define SET_QLEN 64
 
@@ -222,6 +224,7 @@ static int run_kind(struct dt_limit_run *run, const struct dt_limit_kind *kind)
 		ret = kind->probe(run);
 	} else {
 		ret = exhaust(run, kind);
+		run->most = run->num_objects;
 		dt_say("%s: %s: %u", run->actor.who, kind->plural, run->num_objects);
 	}
 	dt_debug(1, "%s: Limit Testing Completed - %s", run->actor.who,
@@ -232,6 +235,17 @@ static int run_kind(struct dt_limit_run *run, const struct dt_limit_kind *kind)
 	destroy_sets(run);
 	dt_debug(1, "%s: testing and cleanup complete.", run->actor.who);
 	return ret;
+}
+
+static void keep_result(const struct dt_limit_run *run, enum dt_limit limit)
+{
+	struct dt_result result = { .test = DT_TEST_LIMIT,
+				    .ok = !run->actor.failed,
+				    .count = run->most };
+
+	snprintf(result.name, sizeof(result.name), "%s", dt_limit_name(limit));
+	memcpy(result.error, run->actor.text, sizeof(result.error));
+	dt_results_add(&result);
 }
 
 static int run_limit(const struct dt_params *params, enum dt_limit limit)
@@ -246,6 +260,7 @@ static int run_limit(const struct dt_params *params, enum dt_limit limit)
 	if (run_kind(&run, kind))
 		dt_say("error occurs, can not continue with limit test");
 	dt_say("%s", stars);
+	keep_result(&run, limit);
 	return run.actor.failed ? -1 : 0;
 }
 

@@ -29,6 +29,7 @@ struct dt_limit_run {
 	DAT_HANDLE *helpers; /* one beside each where the kind needs it, as an RSP its EP */
 	uint32_t num_objects;
 	uint32_t room;
+	uint64_t most; /* what the test came to: objects, receives or bytes */
 	DAT_CONN_QUAL next_port;
 };
 

@@ -170,6 +170,7 @@ static int probe_rpost(struct dt_limit_run *run)
 		dt_say("%s: dat_ep_post_recv fails: %s", run->actor.who,
 		       dt_strerror(ret, error, sizeof(error)));
 	}
+	run->most = least;
 	dt_say("%s: recv buffers posted per EP: %u", run->actor.who, least);
 	dt_say("\t\t (total posted: %u)", total);
 	return 0;
@@ -210,7 +211,7 @@ static int probe_size_lmr(struct dt_limit_run *run)
 		ret = try_size(&run->sets[0], size);
 		if (ret != DAT_SUCCESS)
 			break;
-		largest = size;
+		run->most = largest = size;
 	}
 	if (ret == DAT_SUCCESS) {
 		dt_say("%s: LMR of 0x%llx bytes OK - stopping now.", run->actor.who,

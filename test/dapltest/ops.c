@@ -211,8 +211,9 @@ static void append_sync_ops(struct dt_params *params)
 		*op = (struct dt_op){
 			.by_server = i != 1, .xfer = DT_XFER_SR, .seg_size = 4096, .num_segs = 1
 		};
-		printf("NOTE: Adding OP \"%s SR\" - for validation\n",
-		       op->by_server ? "server" : "client");
+		if (params->format == DT_FORMAT_TEXT)
+			printf("NOTE: Adding OP \"%s SR\" - for validation\n",
+			       op->by_server ? "server" : "client");
 	}
 }
 
@@ -246,8 +247,8 @@ int dt_perf_op_parse(struct dt_params *params, int argc, char **argv)
 		fprintf(stderr, "Operation Missing Transfer Type\n");
 		return -1;
 	}
-	if (xfer_parse(argv[0], &op->xfer) || op->xfer == DT_XFER_SR) {
-		fprintf(stderr, "OP type must be <RR/RW>\n");
+	if (xfer_parse(argv[0], &op->xfer)) {
+		fprintf(stderr, "OP type must be <RR/RW/SR>\n");
 		return -1;
 	}
 	used = sizes_parse(op, argc - 1, argv + 1);

@@ -13,6 +13,13 @@ enum {
 	OPT_TIMEOUT = 256,
 	OPT_HELP,
 	OPT_VERSION,
+	OPT_JSON,
+	OPT_TAP,
+	OPT_SWEEP,
+	OPT_DURATION,
+	OPT_REGRESS,
+	OPT_QUICK,
+	OPT_REPORT,
 };
 
 /* No letter takes an argument in one test and none in another: one string serves them all. */
@@ -22,6 +29,13 @@ static const struct option long_options[] = {
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "tap", no_argument, NULL, OPT_TAP },
+	{ "sweep", required_argument, NULL, OPT_SWEEP },
+	{ "duration", required_argument, NULL, OPT_DURATION },
+	{ "regress", required_argument, NULL, OPT_REGRESS },
+	{ "quick", no_argument, NULL, OPT_QUICK },
+	{ "report", required_argument, NULL, OPT_REPORT },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -36,6 +50,8 @@ static const struct {
 	[DT_TEST_TRANS] = { "sitwQVPr", "Invalid Transaction Test Parameter" },
 	[DT_TEST_PERF] = { "simp", "Invalid Performance Test Parameter" },
 	[DT_TEST_LIMIT] = { "mw", "Invalid Limit Test Parameter" },
+	[DT_TEST_REGRESS] = { "s", "Invalid Regression Parameter" },
+	[DT_TEST_REPORT] = { "s", "Invalid Report Parameter" },
 };
 
 static int test_parse(const char *text, enum dt_test *test)
@@ -133,6 +149,61 @@ static int mode_parse(struct dt_params *params, const char *text)
 	return 0;
 }
 
+/* FIRST..LAST, both with k, m or g if need be. */
+static int sweep_parse(struct dt_range *sweep, const char *text)
+{
+	const char *dots = strstr(text, "..");
+	char first[32];
+	uint64_t low, high;
+
+	if (dots && (size_t)(dots - text) < sizeof(first)) {
+		snprintf(first, sizeof(first), "%.*s", (int)(dots - text), text);
+		if (!dt_number_parse(first, 1, DT_MAX_SEG_SIZE, &low) &&
+		    !dt_number_parse(dots + 2, low, DT_MAX_SEG_SIZE, &high)) {
+			*sweep = (struct dt_range){ (uint32_t)low, (uint32_t)high, 0 };
+			return 0;
+		}
+	}
+	fprintf(stderr, "Syntax Error --sweep option: %s is not FIRST..LAST, sizes from 1 to %u\n",
+		text, DT_MAX_SEG_SIZE);
+	return -1;
+}
+
+static int path_parse(char *path, size_t size, const char *text)
+{
+	if (*text && strlen(text) < size) {
+		strcpy(path, text);
+		return 0;
+	}
+	fprintf(stderr, "Syntax Error --report option: not a file name\n");
+	return -1;
+}
+
+static int long_option(struct dt_params *params, int letter, const char *text)
+{
+	switch (letter) {
+	case OPT_JSON:
+		params->format = DT_FORMAT_JSON;
+		return 0;
+	case OPT_TAP:
+		params->format = DT_FORMAT_TAP;
+		return 0;
+	case OPT_SWEEP:
+		return sweep_parse(&params->sweep, text);
+	case OPT_DURATION:
+		return count_parse(&params->duration_s, text, INT32_MAX, "--duration");
+	case OPT_QUICK:
+		params->quick = true;
+		return 0;
+	case OPT_REGRESS:
+		return name_parse(params->server, text, 's');
+	case OPT_REPORT:
+		return path_parse(params->report, sizeof(params->report), text);
+	default:
+		return count_parse(&params->timeout_s, text, DT_MAX_TIMEOUT, "--timeout");
+	}
+}
+
 static int pipeline_parse(struct dt_params *params, const char *text)
 {
 	if (!strcmp(text, "0")) {
@@ -155,7 +226,7 @@ static int common_option(struct dt_params *params, int letter, const char *text)
 	case 'R':
 		return qos_parse(text, &params->qos);
 	default:
-		return count_parse(&params->timeout_s, text, DT_MAX_TIMEOUT, "--timeout");
+		return long_option(params, letter, text);
 	}
 }
 
@@ -197,13 +268,21 @@ static int complain(enum dt_test test, int letter)
 	return -1;
 }
 
+static const char *argument_of(int opt)
+{
+	for (const struct option *o = long_options; o->name; o++)
+		if (o->val == opt)
+			return o->name;
+	return "an option";
+}
+
 static int option(struct dt_params *params, int letter, const char *text)
 {
 	if (letter == ':') {
 		if (optopt < OPT_TIMEOUT)
 			fprintf(stderr, "dapltest: option requires an argument -- %c\n", optopt);
 		else
-			fprintf(stderr, "dapltest: --timeout requires an argument\n");
+			fprintf(stderr, "dapltest: %s requires an argument\n", argument_of(optopt));
 		return -1;
 	}
 	if (letter == '?' && (!optopt || optopt >= OPT_TIMEOUT)) {
@@ -229,6 +308,10 @@ static enum dt_parsed find_test(struct dt_params *params, int argc, char **argv)
 	while ((letter = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		if (letter == 'T' && test_parse(optarg, &params->test))
 			return DT_PARSED_ERROR;
+		if (letter == OPT_REGRESS)
+			params->test = DT_TEST_REGRESS;
+		if (letter == OPT_REPORT)
+			params->test = DT_TEST_REPORT;
 		if (letter == OPT_HELP) {
 			dt_usage(params->test, false);
 			return DT_PARSED_DONE;
@@ -287,6 +370,11 @@ static int check(const struct dt_params *params)
 	}
 	if (client && !params->port) {
 		fprintf(stderr, "Syntax Error -n<port number> option: 0 is for the server\n");
+		return -1;
+	}
+	if ((params->sweep.last && params->test != DT_TEST_PERF) ||
+	    (params->duration_s && params->test != DT_TEST_PERF && params->test != DT_TEST_TRANS)) {
+		fprintf(stderr, "--sweep is for -T P, --duration for -T T and -T P\n");
 		return -1;
 	}
 	if ((uint64_t)params->threads * params->eps.last > DT_MAX_EPS) {

@@ -28,6 +28,14 @@ enum dt_test {
 	DT_TEST_TRANS,
 	DT_TEST_PERF,
 	DT_TEST_LIMIT,
+	DT_TEST_REGRESS, /* all the forms that users run, one after the other */
+	DT_TEST_REPORT,	 /* every operation in every size, as a page with plots */
+};
+
+enum dt_format {
+	DT_FORMAT_TEXT,
+	DT_FORMAT_JSON,
+	DT_FORMAT_TAP,
 };
 
 enum dt_xfer {
@@ -87,6 +95,13 @@ struct dt_params {
 	uint32_t width;
 	uint32_t maximum; /* 0: until the constructor fails */
 	bool limits[DT_LIMIT_COUNT];
+
+	enum dt_format format;
+	struct dt_range
+		sweep;	     /* performance test: of doublings of the segment size; last 0: none */
+	uint32_t duration_s; /* again and again for so long; 0: once */
+	bool quick;	     /* regression: a hundredth of the iterations */
+	char report[4096];   /* where to write the report; empty: nowhere */
 };
 
 enum dt_parsed {

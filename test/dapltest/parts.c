@@ -8,9 +8,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "histogram.h"
 #include "params.h"
 #include "pool.h"
 #include "wire.h"
+
+/* Every value falls into a bucket whose top is at most 1/32 above it. */
+static void histograms(void **state)
+{
+	static const uint64_t values[] = {
+		0,    1,     31,      32,	33,	    63,
+		64,   65,    1000,    123456,	999999999,  1ull << 40,
+		5000, 70000, 3333333, 1u << 31, 0x7fffffff, 12345678901
+	};
+	struct dt_histogram *h;
+	uint64_t top;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		h = calloc(1, sizeof(*h));
+		assert_non_null(h);
+		assert_int_equal(dt_histogram_percentile(h, 50), 0);
+		dt_histogram_add(h, values[i]);
+		top = dt_histogram_percentile(h, 100);
+		assert_true(top >= values[i] && top - values[i] <= values[i] / 32);
+		free(h);
+	}
+	h = calloc(1, sizeof(*h));
+	assert_non_null(h);
+	for (uint64_t ns = 1; ns <= 1000; ns++)
+		dt_histogram_add(h, ns);
+	assert_in_range(dt_histogram_percentile(h, 50), 500, 515);
+	assert_in_range(dt_histogram_percentile(h, 99), 990, 1023);
+	assert_in_range(dt_histogram_percentile(h, 99.9), 999, 1023);
+	free(h);
+}
 
 static void numbers(void **state)
 {
@@ -250,7 +282,8 @@ static void random_messages(void **state)
 		assert_non_null(message);
 		for (uint32_t i = 0; i < size; i++)
 			message[i] = (unsigned char)(random() % 4 ? 0 : random());
-		memcpy(message, "dapt\0\1\0\1\0\0", 10);
+		memcpy(message, "dapt\0\0\0\1\0\0", 10);
+		message[5] = DT_WIRE_VERSION;
 		message[10] = (unsigned char)(size >> 8);
 		message[11] = (unsigned char)size;
 		assert_int_equal(dt_message_check(&actor, message, size), DT_MSG_COMMAND);
@@ -321,6 +354,7 @@ static void patterns_show_every_byte(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(histograms),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(commands),

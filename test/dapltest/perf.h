@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The performance test: one RDMA operation, repeated and timed; the server's program sleeps. */
+/*
+ * The performance test: one operation, repeated and timed. During RDMA the server's program sleeps;
+ * a message (SR) it sends back, and what is timed is the way there and back.
+ */
 #ifndef DAPLTEST_PERF_H
 #define DAPLTEST_PERF_H
 
 #include "control.h"
+#include "histogram.h"
 #include "link.h"
 #include "params.h"
 #include "pool.h"
 #include "reap.h"
+#include "results.h"
 
 /* Times of one kind of call or interval. */
 struct dt_times {
@@ -32,12 +37,15 @@ struct dt_perf {
 	struct dt_link link;
 	struct dt_evds evds;
 	struct dt_pool pool;
+	struct dt_pool in; /* SR only */
 	DAT_RMR_TRIPLET remote;
-	struct dt_reaper reaper;
+	struct dt_reaper reaper; /* of the request EVD */
+	struct dt_reaper recv_reaper;
 	uint32_t pipeline;
 	uint64_t *posted_ns; /* when each operation in flight was posted */
 
 	struct dt_times latency;
+	struct dt_histogram histogram; /* of the latency */
 	struct dt_call_times posts;
 	struct dt_call_times reaps;
 	uint64_t elapsed_ns;
@@ -54,7 +62,10 @@ int dt_perf_connect(struct dt_perf *perf, const struct sockaddr_storage *address
 
 /* Runs the client's side; the control connection is told now and then that it still runs. */
 int dt_perf_run(struct dt_perf *perf, struct dt_control *control);
+/* The server's side of an SR: sends back what it receives. */
+int dt_perf_echo(struct dt_perf *perf);
 void dt_perf_close(struct dt_perf *perf, bool graceful);
 void dt_perf_print(const struct dt_perf *perf);
+void dt_perf_result(const struct dt_perf *perf, struct dt_result *result);
 
 #endif

@@ -2,10 +2,15 @@
 #include "report.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
 
 static int debug_level;
+static bool silent;
 
 void dt_actor_init(struct dt_actor *actor, const char *fmt, ...)
 {
@@ -19,6 +24,7 @@ void dt_actor_init(struct dt_actor *actor, const char *fmt, ...)
 
 static int record(struct dt_actor *actor, const char *text)
 {
+	dt_progress_end();
 	fprintf(stderr, "%s: %s\n", actor->who, text);
 	if (!actor->failed) {
 		actor->failed = true;
@@ -83,6 +89,8 @@ void dt_say(const char *fmt, ...)
 {
 	va_list ap;
 
+	if (silent)
+		return;
 	flockfile(stdout);
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
@@ -90,6 +98,42 @@ void dt_say(const char *fmt, ...)
 	putchar('\n');
 	fflush(stdout);
 	funlockfile(stdout);
+}
+
+void dt_set_silent(bool be_silent)
+{
+	silent = be_silent;
+}
+
+#define PROGRESS_NS 500000000u
+
+static _Atomic uint64_t progress_due;
+static _Atomic bool progress_shown;
+
+void dt_progress(const char *what, uint64_t done, uint64_t total)
+{
+	static _Atomic int terminal = -1;
+	uint64_t due = atomic_load_explicit(&progress_due, memory_order_relaxed), now;
+	int is_terminal = atomic_load_explicit(&terminal, memory_order_relaxed);
+
+	if (is_terminal < 0) {
+		is_terminal = isatty(STDERR_FILENO);
+		atomic_store_explicit(&terminal, is_terminal, memory_order_relaxed);
+	}
+	if (!is_terminal)
+		return;
+	now = dt_now_ns();
+	if (now < due || !atomic_compare_exchange_strong(&progress_due, &due, now + PROGRESS_NS))
+		return;
+	fprintf(stderr, "\r%s: %llu of %llu (%.0f %%)\033[K", what, (unsigned long long)done,
+		(unsigned long long)total, 100.0 * (double)done / (double)total);
+	atomic_store(&progress_shown, true);
+}
+
+void dt_progress_end(void)
+{
+	if (atomic_exchange(&progress_shown, false))
+		fprintf(stderr, "\r\033[K");
 }
 
 void dt_set_debug(int level)
@@ -106,7 +150,7 @@ void dt_debug(int level, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (debug_level < level)
+	if (debug_level < level || silent)
 		return;
 	flockfile(stdout);
 	va_start(ap, fmt);

@@ -6,6 +6,7 @@
 #include <dat/udat.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define DT_ERROR_TEXT 256
 
@@ -36,6 +37,16 @@ void dt_warn_dat(const struct dt_actor *actor, DAT_RETURN ret, const char *call)
 
 /* One complete line each on standard output, flushed: scripts wait for some of them. */
 void dt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Results go to a machine: dt_say and dt_debug keep silent. */
+void dt_set_silent(bool silent);
+
+/*
+ * How far a long test is, rewritten on standard error twice a second if that is a terminal. Any
+ * thread, cheap when nothing is due; dt_progress_end() clears the line.
+ */
+void dt_progress(const char *what, uint64_t done, uint64_t total);
+void dt_progress_end(void);
 
 void dt_set_debug(int level);
 int dt_debug_level(void);

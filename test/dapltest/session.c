@@ -239,6 +239,8 @@ static int run_perf(struct work *work)
 	target = dt_pool_remote(&perf.pool);
 	if (connect_test(work, dt_perf_link, &perf, 1, false, &target))
 		dt_link_disconnect(&session->actor, &perf.link, false);
+	else if (dt_perf_echo(&perf))
+		dt_link_disconnect(&session->actor, &perf.link, false);
 	ret = exchange_results(work);
 	dt_perf_close(&perf, !session->actor.failed);
 	dt_perf_destroy(&perf);

@@ -551,3 +551,17 @@ void dt_trans_print(const struct dt_trans *trans)
 	print_bytes("Total RDMA Read", sum.read, seconds);
 	print_bytes("Total RDMA Write", sum.written, seconds);
 }
+
+void dt_trans_result(const struct dt_trans *trans, struct dt_result *result)
+{
+	struct dt_trans_stats sum = sum_up(trans);
+
+	result->threads = trans->params->threads;
+	result->eps = trans->eps_per_thread;
+	result->count = sum.wqes;
+	result->seconds = (double)(sum.ended_ns - sum.started_ns) / 1e9;
+	result->sent = sum.sent;
+	result->received = sum.received;
+	result->read = sum.read;
+	result->written = sum.written;
+}

@@ -11,6 +11,7 @@
 #include "params.h"
 #include "pool.h"
 #include "reap.h"
+#include "results.h"
 #include "wire.h"
 
 /* What this side does in an operation. */
@@ -112,6 +113,7 @@ void dt_trans_break(struct dt_trans *trans);
 void dt_trans_close(struct dt_trans *trans);
 
 void dt_trans_print(const struct dt_trans *trans);
+void dt_trans_result(const struct dt_trans *trans, struct dt_result *result);
 
 /* From trans_run.c. */
 void dt_trans_first_fill(struct dt_trans_thread *thread);

@@ -441,6 +441,8 @@ static int iterate(struct dt_trans_thread *thread)
 		if (atomic_load_explicit(trans->stop, memory_order_relaxed))
 			return -1;
 		dt_debug(4, "%s: iteration: %u", thread->actor.who, iteration);
+		if (!trans->am_server && !thread->index)
+			dt_progress("iterations", iteration, trans->params->iterations);
 		for (uint32_t op = 0; op < trans->params->num_ops; op++)
 			if (do_op(thread, op, iteration))
 				return -1;
@@ -457,6 +459,8 @@ int dt_trans_iterate(struct dt_trans_thread *thread)
 	thread->stats.started_ns = dt_now_ns();
 	if (iterate(thread))
 		return -1;
+	if (!thread->trans->am_server && !thread->index)
+		dt_progress_end();
 	thread->stats.ended_ns = dt_now_ns();
 	dt_debug(1, "%s: End Successfully", thread->actor.who);
 	return 0;

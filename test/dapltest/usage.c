@@ -17,6 +17,10 @@ static const char general_text[] =
 	"USAGE:         -n server_port_number {default 62000}\n"
 	"USAGE:\n"
 	"USAGE:         --timeout seconds for every single wait {default 60}\n"
+	"USAGE:         --json, --tap: results for a machine instead of text\n"
+	"USAGE:\n"
+	"USAGE:         --regress server [--quick]: every form that users run, one by one\n"
+	"USAGE:         --report file -s server [--quick]: all operations and sizes as a page\n"
 	"USAGE:\n"
 	"NOTE:\tRun as server taking defaults (dapltest -T S)\n"
 	"NOTE:         dapltest\n"
@@ -52,6 +56,7 @@ static const char trans_text[] =
 	"USAGE:              [-P ] : DTO Completion Polling: (false)\n"
 	"USAGE:              [-Q ] : Funnel completions into a CNO: (false)\n"
 	"USAGE:              [-r ] : Use RSPs: (false)\n"
+	"USAGE:              [--duration <seconds>]    : again and again for so long\n"
 	"USAGE:              [--timeout <seconds>]     : (60)\n";
 
 static const char trans_tail[] = "USAGE:           <OP [OP...]\n"
@@ -69,22 +74,26 @@ static const char trans_tail[] = "USAGE:           <OP [OP...]\n"
 				 "NOTE: At least one server SR and one client SR OP are required\n"
 				 "NOTE: and use of -V results in the use of three extra OPs\n";
 
-static const char perf_text[] = "USAGE: ---- PERFORMANCE TEST ----\n"
-				"USAGE:     dapltest -T P\n"
-				"USAGE:              -s <server Name>\n"
-				"USAGE:              [-n <server port number>]\n"
-				"USAGE:              [-m b|p]\n"
-				"USAGE:              [-D <device Name>]\n"
-				"USAGE:              [-d] : debug (zero)\n"
-				"USAGE:              [-i <num iterations>]     : (1000)\n"
-				"USAGE:              [-p <pipeline>]\n"
-				"USAGE:              [--timeout <seconds>]     : (60)\n";
+static const char perf_text[] =
+	"USAGE: ---- PERFORMANCE TEST ----\n"
+	"USAGE:     dapltest -T P\n"
+	"USAGE:              -s <server Name>\n"
+	"USAGE:              [-n <server port number>]\n"
+	"USAGE:              [-m b|p]\n"
+	"USAGE:              [-D <device Name>]\n"
+	"USAGE:              [-d] : debug (zero)\n"
+	"USAGE:              [-i <num iterations>]     : (1000)\n"
+	"USAGE:              [-p <pipeline>]\n"
+	"USAGE:              [--sweep <first>..<last>] : doublings of seg_size\n"
+	"USAGE:              [--duration <seconds>]    : again and again for so long\n"
+	"USAGE:              [--timeout <seconds>]     : (60)\n";
 
 static const char perf_tail[] = "USAGE:           <OP>\n"
 				"USAGE:\n"
 				"USAGE: Each OP consists of:\n"
 				"USAGE:     <transfer_type> : \"RR\" (RDMA READ)\n"
 				"USAGE:                     : \"RW\" (RDMA WRITE)\n"
+				"USAGE:                     : \"SR\" (SEND/RECV, there and back)\n"
 				"USAGE:     [seg_size [num_segs] ]      : (4096, 1)\n";
 
 static const char quit_text[] = "USAGE: ---- QUIT TEST ----\n"
@@ -139,6 +148,8 @@ void dt_usage(enum dt_test test, bool to_stderr)
 		[DT_TEST_TRANS] = { trans_text, qos_text, trans_tail },
 		[DT_TEST_PERF] = { perf_text, qos_text, perf_tail },
 		[DT_TEST_LIMIT] = { limit_text, qos_text, limit_tail },
+		[DT_TEST_REGRESS] = { general_text, "", "" },
+		[DT_TEST_REPORT] = { general_text, "", "" },
 	};
 
 	fprintf(to_stderr ? stderr : stdout, "%s%s%s", texts[test].head, texts[test].qos,

@@ -12,7 +12,7 @@
 #include "report.h"
 
 /* Changed whenever a message changes; the two sides compare it first of all. */
-#define DT_WIRE_VERSION 1
+#define DT_WIRE_VERSION 2
 #define DT_MESSAGE_SIZE 4096
 #define DT_HEADER_SIZE	12
 
