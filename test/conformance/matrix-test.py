@@ -106,6 +106,10 @@ def _():
         ("title EP-1", "skip", "no such tool"),
         ("", "fail", "Bail out! late"),
     ], "points")
+    equal(matrix.read_log("1..2\nok 1 - adat: from standard error\nPASS: x 1 - a\nFAIL: x 2 - bdat: more\n"
+                          "not ok 2 - b\n"), [("adat: from standard error", "pass", ""),
+                                             ("bdat: more", "fail", "")], "torn lines")
+    equal(matrix.read_log("1..1\ndat: tornok 1 - a\nPASS: x 1 - a\n"), [("a", "pass", "")], "the echo")
     equal(matrix.read_log("1..0 # SKIP no guest\n"), [("", "skip", "no guest")], "nothing to run")
 
 

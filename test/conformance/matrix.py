@@ -23,34 +23,40 @@ HERE = os.path.join(TOP, "test/conformance")
 PAGE = os.path.join(TOP, "doc/conformance.md")
 ENOUGH = 95.0  # per cent of the clauses that must be tested on soft
 KINDS = (("soft", "soft"), ("rxe", "ofa, soft-RoCE"), ("siw", "ofa, soft-iWARP"))
-POINT = re.compile(r"^(not )?ok \d+(?: - (.*?))?(?: # (SKIP|TODO)\s*(.*))?$")
+POINT = re.compile(r"^(not )?ok (\d+)(?: - (.*?))?(?: # (SKIP|TODO)\s*(.*))?$")
+ECHO = re.compile(r"^(PASS|FAIL|SKIP|ERROR|XFAIL|XPASS): \S+ (\d+)(?: - (.*?))?(?: # (SKIP|TODO)\s*(.*))?$")
 
 
 def read_log(text):
     """
     Points of a TAP log: title, "pass", "fail" or "skip", reason. cmocka puts the name of a skipped test where
     the reason belongs and the reason on a line before; a plan of nothing is one skipped point without a title.
+    Standard error may have torn a line apart: the driver's echo of it is as good.
     """
-    points, said = [], ""
+    points, said = {}, ""
     for line in text.splitlines():
         match = POINT.match(line)
+        echo = ECHO.match(line)
         nothing = re.match(r"1\.\.0 # (?:SKIP|skip)\s*(.*)", line)
         if nothing:
-            points.append(("", "skip", nothing.group(1)))
+            points[0] = ("", "skip", nothing.group(1))
         elif line.startswith("Bail out!"):
-            points.append(("", "fail", line))
+            points[-1] = ("", "fail", line)
         elif match:
-            bad, title, word, rest = match.groups()
-            if word == "SKIP" and not title:
-                points.append((rest, "skip", said))
-            elif word == "SKIP":
-                points.append((title, "skip", rest))
-            else:
-                points.append((title or "", "fail" if bad else "pass", ""))
+            points.setdefault(int(match.group(2)), _point(match.group(1), *match.group(3, 4, 5), said))
             said = ""
+        elif echo:
+            bad = echo.group(1) in ("FAIL", "ERROR", "XPASS")
+            points.setdefault(int(echo.group(2)), _point(bad, *echo.group(3, 4, 5), said))
         elif not re.match(r"(PASS|SKIP|FAIL|ERROR): |1\.\.\d|# (ok|not ok) - ", line):
             said = re.sub(r"^[# ]+", "", line) or said
-    return points
+    return [points[number] for number in sorted(points, key=lambda n: (n < 0, n))]
+
+
+def _point(bad, title, word, rest, said):
+    if word == "SKIP":
+        return (title, "skip", rest) if title else (rest, "skip", said)
+    return (title or "", "fail" if bad else "pass", "")
 
 
 def build_logs(build):
