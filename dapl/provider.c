@@ -14,6 +14,7 @@
 #include "dapl/evd.h"
 #include "dapl/ext.h"
 #include "dapl/ia.h"
+#include "dapl/inspect.h"
 #include "dapl/lmr.h"
 #include "dapl/rmr.h"
 #include "dapl/srq.h"
@@ -135,6 +136,16 @@ void dapl_provider_each(void (*each)(void *arg, const char *ia_name), void *arg)
 	pthread_mutex_lock(&lock);
 	for (provider = providers; provider; provider = provider->next)
 		each(arg, provider->info.ia_name);
+	pthread_mutex_unlock(&lock);
+}
+
+void dapl_provider_each_ia(void (*each)(void *arg, struct dapl_ia *ia), void *arg)
+{
+	struct dapl_ia *ia;
+
+	pthread_mutex_lock(&lock);
+	for (ia = open_ias; ia; ia = ia->next_open)
+		each(arg, ia);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -272,6 +283,7 @@ static void set_up(void)
 	dapl_config_load(transport->name, transport->options, transport->num_options,
 			 transport->config);
 	dapl_settings_offer();
+	dapl_inspect_offer();
 }
 
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)

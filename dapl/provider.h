@@ -22,6 +22,9 @@ struct dapl_provider *dapl_provider_find(const char *ia_name);
 /* Calls each for the name of every entry. */
 void dapl_provider_each(void (*each)(void *arg, const char *ia_name), void *arg);
 
+/* Calls each for every open IA; none can be closed meanwhile. */
+void dapl_provider_each_ia(void (*each)(void *arg, struct dapl_ia *ia), void *arg);
+
 /* The list of open IAs. */
 void dapl_provider_opened(struct dapl_ia *ia);
 /* It gives up an async EVD that is not its own (IA-85). */
