@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """dat-info: the list, what adapters say, the check, a dat.conf for this host."""
 import os
+import re
 import sys
 import time
 
@@ -37,6 +38,17 @@ def _():
 def _():
     call(0, DAT_INFO, "--help").says("^Usage: dat-info", "--check", "--generate", "--settings")
     call(0, DAT_INFO, "--version").says(r"^dat-info \d")
+
+
+@case("the manual page has every option of --help, and no other")
+def _():
+    page = open(os.path.join(os.environ["top_srcdir"], "tools/dat-info.1"), encoding="utf-8").read()
+    text = page.replace("\\-", "-").split(".SH OPTIONS")[1].split(".SH EXIT")[0]
+    shown = set(re.findall("--[a-z]+", call(0, DAT_INFO, "--help").out))
+    heads = set()
+    for line in re.findall(r"^\.TP\n(.*)$", text, re.MULTILINE):
+        heads |= set(re.findall("--[a-z]+", line))
+    equal(heads, shown, "options")
 
 
 @case("a full disk is told")

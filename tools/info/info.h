@@ -31,6 +31,7 @@ struct info_options {
 	unsigned int timeout; /* seconds for each adapter */
 	pid_t pid;
 	uint64_t interval_ms; /* of watch */
+	unsigned int rounds;  /* of watch; 0: until the program ends */
 	char **names;	      /* of adapters; none: all */
 	int num_names;
 };
@@ -40,5 +41,6 @@ int info_list(const struct info_options *options);
 int info_check(const struct info_options *options);
 int info_generate(const struct info_options *options);
 int info_settings(const struct info_options *options);
+int info_process(const struct info_options *options);
 
 #endif

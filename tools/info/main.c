@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@ enum {
 	OPT_SETTINGS,
 	OPT_PID,
 	OPT_WATCH,
+	OPT_INTERVAL,
+	OPT_COUNT,
 	OPT_SYSFS,
 	OPT_VERSION,
 };
@@ -27,11 +30,16 @@ static const char usage_text[] =
 	"       dat-info --check           tell what is wrong with dat.conf and dapl.conf\n"
 	"       dat-info --generate        write a dat.conf for this host\n"
 	"       dat-info --settings [-v]   the tunables in force, and where they come from\n"
+	"       dat-info --pid PID         what a running program has open; --watch: again and "
+	"again\n"
 	"\n"
+	"  -v, --verbose        tell all there is to tell\n"
 	"  -f, --file FILE      this dat.conf, not the one that programs read\n"
 	"  -j, --json           write JSON\n"
 	"  -t, --timeout N      give each adapter N seconds, 1 to 3600 (10)\n"
 	"      --sysfs DIR      look for devices in DIR (/sys)\n"
+	"      --interval N     watch every N seconds, 1 to 3600 (2)\n"
+	"      --count N        watch N times and end\n"
 	"  -h, --help           this text\n"
 	"      --version        the version\n"
 	"\n"
@@ -47,6 +55,10 @@ static const struct option long_options[] = {
 	{ "help", no_argument, NULL, 'h' },
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "generate", no_argument, NULL, OPT_GENERATE },
+	{ "pid", required_argument, NULL, OPT_PID },
+	{ "watch", no_argument, NULL, OPT_WATCH },
+	{ "interval", required_argument, NULL, OPT_INTERVAL },
+	{ "count", required_argument, NULL, OPT_COUNT },
 	{ "settings", no_argument, NULL, OPT_SETTINGS },
 	{ "sysfs", required_argument, NULL, OPT_SYSFS },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -111,6 +123,19 @@ static void take_option(struct info_options *options, int option)
 	case OPT_SETTINGS:
 		set_mode(options, INFO_SETTINGS);
 		break;
+	case OPT_PID:
+		set_mode(options, INFO_PROCESS);
+		options->pid = (pid_t)number("--pid", optarg, 1, INT_MAX);
+		break;
+	case OPT_WATCH:
+		options->watch = true;
+		break;
+	case OPT_INTERVAL:
+		options->interval_ms = 1000 * (uint64_t)number("--interval", optarg, 1, 3600);
+		break;
+	case OPT_COUNT:
+		options->rounds = (unsigned int)number("--count", optarg, 1, INT_MAX);
+		break;
 	case OPT_SYSFS:
 		options->sysfs = optarg;
 		break;
@@ -130,6 +155,10 @@ static void take_options(struct info_options *options, int argc, char **argv)
 		take_option(options, option);
 	options->names = argv + optind;
 	options->num_names = argc - optind;
+	if (options->watch && options->mode != INFO_PROCESS) {
+		fputs("dat-info: --watch needs --pid\n", stderr);
+		usage();
+	}
 	if (options->num_names && options->mode != INFO_LIST) {
 		fprintf(stderr, "dat-info: names are for the list only: %s\n", options->names[0]);
 		usage();
@@ -145,6 +174,8 @@ static int run(const struct info_options *options)
 		return info_generate(options);
 	case INFO_SETTINGS:
 		return info_settings(options);
+	case INFO_PROCESS:
+		return info_process(options);
 	default:
 		return info_list(options);
 	}
