@@ -15,8 +15,8 @@
 #include "listener.h"
 #include "session.h"
 
-#define SERVER_QLEN  128
-#define MAX_SESSIONS 64
+#define SERVER_QLEN  256
+#define MAX_SESSIONS 1024
 
 struct server {
 	struct dt_actor actor;
