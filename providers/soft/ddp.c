@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* RFC 5040 section 4.1, figure 4. */
+/* RFC 5040 section 4.1, figure 4; RFC 7306 section 4.1, figure 2. */
 struct message {
 	bool known, tagged;
 	uint8_t qn;
@@ -18,6 +18,10 @@ static const struct message messages[WIRE_RDMAP_OPCODE + 1] = {
 	[WIRE_OP_SEND_SE] = { .known = true, .qn = WIRE_QN_SEND },
 	[WIRE_OP_SEND_SE_INVALIDATE] = { .known = true, .qn = WIRE_QN_SEND },
 	[WIRE_OP_TERMINATE] = { .known = true, .qn = WIRE_QN_TERMINATE },
+	[WIRE_OP_IMMEDIATE] = { .known = true, .qn = WIRE_QN_SEND },
+	[WIRE_OP_IMMEDIATE_SE] = { .known = true, .qn = WIRE_QN_SEND },
+	[WIRE_OP_ATOMIC_REQUEST] = { .known = true, .qn = WIRE_QN_READ },
+	[WIRE_OP_ATOMIC_RESPONSE] = { .known = true, .qn = WIRE_QN_ATOMIC },
 };
 
 static bool refuse(struct soft_error *error, uint8_t layer, uint8_t etype, uint8_t code)
@@ -41,7 +45,7 @@ static void decode_fields(const uint8_t *buf, struct soft_ddp *ddp)
 		ddp->qn = be32toh(untagged.qn);
 		ddp->msn = be32toh(untagged.msn);
 		ddp->mo = be32toh(untagged.mo);
-		ddp->stag = 0;
+		ddp->stag = be32toh(untagged.invalidate_stag);
 		ddp->to = 0;
 	}
 }
@@ -65,7 +69,9 @@ bool soft_ddp_decode(const uint8_t *buf, uint16_t ulpdu, struct soft_ddp *ddp,
 					    WIRE_TAGGED_VERSION)
 				   : refuse(error, WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED,
 					    WIRE_UNTAGGED_VERSION);
-	if (version != WIRE_RDMAP_V1 && version != WIRE_RDMAP_V0)
+	/* The messages of RFC 7306 have no version 0. */
+	if (version != WIRE_RDMAP_V1 &&
+	    (version != WIRE_RDMAP_V0 || ddp->opcode > WIRE_OP_TERMINATE))
 		return refuse(error, WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_VERSION);
 	if (!ddp->tagged && ddp->qn >= WIRE_QN_COUNT)
 		return refuse(error, WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, WIRE_UNTAGGED_QN);
@@ -102,4 +108,11 @@ size_t soft_ddp_put_untagged(uint8_t *buf, uint8_t opcode, bool last, uint32_t q
 
 	memcpy(buf, &header, sizeof(header));
 	return sizeof(header);
+}
+
+void soft_ddp_put_invalidate(uint8_t *buf, uint32_t stag)
+{
+	uint32_t wire = htobe32(stag);
+
+	memcpy(buf + offsetof(struct wire_ddp_untagged, invalidate_stag), &wire, sizeof(wire));
 }

@@ -15,7 +15,7 @@ struct soft_ddp {
 	uint8_t opcode;
 	uint8_t header; /* bytes of it */
 	uint16_t ulpdu; /* bytes of header and payload */
-	uint32_t stag;	/* tagged */
+	uint32_t stag;	/* tagged; of an untagged one the tag to be invalidated */
 	uint64_t to;
 	uint32_t qn, msn, mo;		     /* untagged */
 	uint8_t raw[WIRE_DDP_UNTAGGED_SIZE]; /* as it came, for Terminate */
@@ -44,5 +44,7 @@ bool soft_ddp_decode(const uint8_t *buf, uint16_t ulpdu, struct soft_ddp *ddp,
 size_t soft_ddp_put_tagged(uint8_t *buf, uint8_t opcode, bool last, uint32_t stag, uint64_t to);
 size_t soft_ddp_put_untagged(uint8_t *buf, uint8_t opcode, bool last, uint32_t qn, uint32_t msn,
 			     uint32_t mo);
+/* Puts the tag to be invalidated into an untagged one. */
+void soft_ddp_put_invalidate(uint8_t *buf, uint32_t stag);
 
 #endif

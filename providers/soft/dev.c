@@ -137,6 +137,12 @@ static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 		.zero_based = true,
 		.mw_pd_scope = true,
 		.mw_qp_scope = true,
+		.send_invalidate = true,
+		.read_to_rkey = true,
+		.ib_extension = true,
+		.fetch_and_add = true,
+		.cmp_and_swap = true,
+		.write_immediate = true,
 	};
 }
 

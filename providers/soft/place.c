@@ -14,7 +14,22 @@
 
 /* ---- Faults ---- */
 
-/* The peer's access to our memory is wrong. */
+/* A fault of the peer, at which it and the program are told. */
+static struct soft_fault peer_fault(const struct soft_ddp *ddp, uint8_t layer, uint8_t etype,
+				    uint8_t code)
+{
+	return (struct soft_fault){
+		.event = TP_CONN_BROKEN,
+		.err = layer == WIRE_LAYER_RDMAP && etype == WIRE_RDMAP_PROTECTION ? -EACCES
+										   : -EPROTO,
+		.async = true,
+		.terminate = true,
+		.recv_status = TP_WC_FLUSHED,
+		.term = { .error = { layer, etype, code }, .has_ddp = true, .ddp = *ddp },
+	};
+}
+
+/* The peer's access to our memory is wrong; read: by such a request. */
 static void access_fault(struct soft_conn *conn, enum soft_stag_result result,
 			 const struct soft_ddp *ddp, const struct soft_read_request *read)
 {
@@ -32,19 +47,13 @@ static void access_fault(struct soft_conn *conn, enum soft_stag_result result,
 		[SOFT_STAG_ACCESS] = WIRE_PROT_ACCESS, [SOFT_STAG_PD] = WIRE_PROT_STREAM,
 		[SOFT_STAG_WRAP] = WIRE_PROT_WRAP,
 	};
-	struct soft_fault fault = {
-		.event = TP_CONN_BROKEN,
-		.err = -EACCES,
-		.async = true,
-		.terminate = true,
-		.recv_status = TP_WC_FLUSHED,
-		.term = { .has_ddp = true, .ddp = *ddp },
-	};
+	struct soft_fault fault;
 
-	fault.term.error = tagged[result];
+	fault = peer_fault(ddp, WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, source[result]);
+	fault.err = -EACCES;
+	if (ddp->tagged)
+		fault.term.error = tagged[result];
 	if (read) {
-		fault.term.error = (struct soft_error){ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION,
-							source[result] };
 		fault.term.has_read = true;
 		fault.term.read = *read;
 	}
@@ -76,7 +85,8 @@ static bool sink_fault(struct soft_conn *conn, struct soft_sqe *sqe)
 {
 	sqe->status = TP_WC_LOCAL_PROTECTION;
 	soft_conn_refuse(conn, (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_CATASTROPHIC, 0 },
-			 NULL, "an RDMA Read's sink is not in memory registered for it");
+			 NULL,
+			 "the sink of a read or an atomic is not in memory registered for it");
 	return false;
 }
 
@@ -104,8 +114,8 @@ static int sge_iov(struct soft_conn *conn, const struct tp_sge *sge, uint32_t nu
 			continue;
 		}
 		n = sge->length - from < len ? sge->length - from : len;
-		if (soft_stag_check(&conn->dev->stags, sge->lkey, conn->qp, sge->addr + from, n,
-				    TP_ACCESS_LOCAL_WRITE, &mem))
+		if (soft_stag_check(conn->qp, sge->lkey, sge->addr + from, n, TP_ACCESS_LOCAL_WRITE,
+				    &mem))
 			return -1;
 		iov[used++] = (struct iovec){ .iov_base = mem, .iov_len = n };
 		len -= n;
@@ -130,8 +140,7 @@ static int sink_iov(struct soft_conn *conn, const struct soft_sqe *sqe, uint32_t
 		}
 		mem = (uint8_t *)(uintptr_t)sge->addr + from;
 		n = sge->length - from < len ? sge->length - from : len;
-		if (!soft_stag_holds(&conn->dev->stags, sge->lkey, conn->qp, mem, n,
-				     TP_ACCESS_LOCAL_WRITE))
+		if (!soft_stag_holds(conn->qp, sge->lkey, mem, n, soft_sqe_access(sqe)))
 			return -1;
 		iov[used++] = (struct iovec){ .iov_base = mem, .iov_len = n };
 		len -= n;
@@ -146,8 +155,8 @@ static int write_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct 
 	enum soft_stag_result result;
 	uint8_t *mem;
 
-	result = soft_stag_check(&conn->dev->stags, ddp->stag, conn->qp, ddp->to + pos, len,
-				 TP_ACCESS_REMOTE_WRITE, &mem);
+	result = soft_stag_check(conn->qp, ddp->stag, ddp->to + pos, len, TP_ACCESS_REMOTE_WRITE,
+				 &mem);
 	if (result) {
 		access_fault(conn, result, ddp, NULL);
 		return -1;
@@ -262,36 +271,52 @@ static int begin_write(struct soft_conn *conn)
 	return conn->rx.left && write_iov(conn, 0, conn->rx.left, &iov) < 0 ? -1 : 1;
 }
 
-/* The response must be the rest of the oldest read, in order. */
+/* Whether a response is the rest of the read, in order; sqe NULL: one of our own for nothing. */
+static bool answers(const struct soft_conn *conn, const struct soft_sqe *sqe)
+{
+	const struct soft_rx *rx = &conn->rx;
+	const struct soft_ddp *ddp = &rx->ddp;
+	uint32_t left;
+
+	if (!sqe)
+		return ddp->last && !rx->left;
+	left = sqe->length - rx->read_offset;
+	return !soft_sqe_is_atomic(sqe) &&
+	       (!rx->left || (ddp->stag == soft_tx_sink_tag(&conn->tx, sqe->msn) &&
+			      ddp->to == rx->read_offset)) &&
+	       rx->left <= left && ddp->last == (rx->left == left);
+}
+
+/* The request of the oldest flight, NULL if it is none; false: nothing is awaited. */
+static bool oldest_flight(struct soft_conn *conn, struct soft_sqe **sqe)
+{
+	const struct soft_flight *flight;
+	struct soft_qp *qp = conn->qp;
+
+	pthread_mutex_lock(&qp->tx_lock);
+	flight = soft_tx_oldest_flight(conn);
+	*sqe = flight && flight->kind == SOFT_FLIGHT_REQUEST ? soft_sqe(qp, flight->index) : NULL;
+	soft_qp_tx_unlock(qp);
+	return flight;
+}
+
+static int response_fault(struct soft_conn *conn, struct soft_sqe *sqe, struct soft_error error)
+{
+	if (sqe)
+		sqe->status = TP_WC_BAD_RESPONSE;
+	soft_conn_refuse(conn, error, &conn->rx.ddp, "a response that answers no request");
+	return -1;
+}
+
 static int begin_read_response(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
-	struct soft_qp *qp = conn->qp;
-	struct soft_ddp *ddp = &rx->ddp;
 	struct soft_sqe *sqe;
-	bool rtr, fits;
 
-	pthread_mutex_lock(&qp->tx_lock);
-	rtr = conn->tx.rtr_read;
-	sqe = soft_tx_oldest_read(conn);
-	soft_qp_tx_unlock(qp);
-	if (rtr)
-		fits = ddp->last && !rx->left;
-	else
-		fits = sqe &&
-		       (!rx->left || (ddp->stag == soft_tx_sink_tag(&conn->tx, sqe->msn) &&
-				      ddp->to == rx->read_offset)) &&
-		       rx->left <= sqe->length - rx->read_offset &&
-		       ddp->last == (rx->left == sqe->length - rx->read_offset);
-	if (!fits) {
-		if (sqe)
-			sqe->status = TP_WC_BAD_RESPONSE;
-		soft_conn_refuse(conn,
-				 (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED,
-						      WIRE_TAGGED_STAG },
-				 ddp, "a read response that answers no read");
-		return -1;
-	}
+	if (!oldest_flight(conn, &sqe) || !answers(conn, sqe))
+		return response_fault(conn, sqe,
+				      (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED,
+							   WIRE_TAGGED_STAG });
 	rx->sink = SOFT_SINK_READ;
 	rx->read = sqe;
 	return 1;
@@ -340,6 +365,8 @@ static int begin_held(struct soft_conn *conn)
 	rx->filling->next = NULL;
 	rx->filling->ddp = rx->ddp;
 	rx->filling->len = rx->left;
+	rx->filling->written = rx->written;
+	rx->filling->wrote = rx->wrote;
 	rx->held_bytes += size;
 	rx->sink = SOFT_SINK_HELD;
 	return 1;
@@ -350,13 +377,6 @@ static int begin_send(struct soft_conn *conn)
 	struct soft_rx *rx = &conn->rx;
 	struct soft_ddp *ddp = &rx->ddp;
 
-	if (ddp->opcode == WIRE_OP_SEND_INVALIDATE || ddp->opcode == WIRE_OP_SEND_SE_INVALIDATE) {
-		soft_conn_refuse(conn,
-				 (struct soft_error){ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION,
-						      WIRE_PROT_INVALIDATE },
-				 ddp, NULL);
-		return -1;
-	}
 	if (!in_sequence(conn))
 		return -1;
 	if (rx->held || !soft_qp_recv_ready(conn->qp))
@@ -369,18 +389,41 @@ static int begin_send(struct soft_conn *conn)
 	return 1;
 }
 
-static int begin_control(struct soft_conn *conn)
+/* A message of one segment that has this many bytes. */
+static int begin_fixed(struct soft_conn *conn, uint32_t size)
 {
 	struct soft_rx *rx = &conn->rx;
 
 	if (!in_sequence(conn))
 		return -1;
-	if (!rx->ddp.last || rx->left > SOFT_RX_CONTROL ||
-	    (rx->ddp.opcode == WIRE_OP_READ_REQUEST &&
-	     rx->left != sizeof(struct wire_read_request)))
+	if (rx->left > size || !rx->ddp.last)
 		return untagged_fault(conn, WIRE_UNTAGGED_TOO_LONG);
+	if (rx->left < size && rx->ddp.opcode != WIRE_OP_TERMINATE) {
+		soft_conn_refuse(conn,
+				 (struct soft_error){ WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION,
+						      WIRE_OPER_STREAM },
+				 &rx->ddp, "a message shorter than its kind");
+		return -1;
+	}
 	rx->sink = SOFT_SINK_CONTROL;
 	return 1;
+}
+
+static int begin_immediate(struct soft_conn *conn)
+{
+	int rc = begin_fixed(conn, WIRE_IMMEDIATE_SIZE);
+
+	if (rc > 0 && (conn->rx.held || !soft_qp_recv_ready(conn->qp)))
+		return begin_held(conn);
+	return rc;
+}
+
+/* What is answered waits for the Sends before it to be received (RFC 5040 section 5.5). */
+static int begin_request(struct soft_conn *conn, uint32_t size)
+{
+	int rc = begin_fixed(conn, size);
+
+	return rc > 0 && conn->rx.held ? begin_held(conn) : rc;
 }
 
 int soft_place_begin(struct soft_conn *conn)
@@ -397,8 +440,16 @@ int soft_place_begin(struct soft_conn *conn)
 	case WIRE_OP_READ_RESPONSE:
 		return begin_read_response(conn);
 	case WIRE_OP_READ_REQUEST:
+		return begin_request(conn, sizeof(struct wire_read_request));
+	case WIRE_OP_ATOMIC_REQUEST:
+		return begin_request(conn, sizeof(struct wire_atomic_request));
+	case WIRE_OP_ATOMIC_RESPONSE:
+		return begin_fixed(conn, sizeof(struct wire_atomic_response));
 	case WIRE_OP_TERMINATE:
-		return begin_control(conn);
+		return begin_fixed(conn, SOFT_RX_CONTROL);
+	case WIRE_OP_IMMEDIATE:
+	case WIRE_OP_IMMEDIATE_SE:
+		return begin_immediate(conn);
 	default:
 		return begin_send(conn);
 	}
@@ -406,15 +457,11 @@ int soft_place_begin(struct soft_conn *conn)
 
 /* ---- Deliveries ---- */
 
-static bool done_read_response(struct soft_conn *conn)
+/* A read or atomic of ours is over. */
+static bool flight_done(struct soft_conn *conn)
 {
-	struct soft_rx *rx = &conn->rx;
 	struct soft_qp *qp = conn->qp;
 
-	rx->read_offset += rx->pos;
-	if (!rx->ddp.last)
-		return true;
-	rx->read_offset = 0;
 	pthread_mutex_lock(&qp->tx_lock);
 	soft_tx_read_done(conn);
 	soft_qp_tx_unlock(qp);
@@ -424,22 +471,101 @@ static bool done_read_response(struct soft_conn *conn)
 	return true;
 }
 
-static void deliver(struct soft_conn *conn, const struct soft_ddp *ddp, uint32_t len)
+static bool done_read_response(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	rx->read_offset += rx->pos;
+	if (!rx->ddp.last)
+		return true;
+	rx->read_offset = 0;
+	return flight_done(conn);
+}
+
+static bool done_atomic_response(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct soft_sqe *sqe;
+	struct iovec iov;
+	uint64_t value;
+	uint32_t id;
+
+	rx->msn[WIRE_QN_ATOMIC]++;
+	soft_rdmap_get_value(rx->control, &id, &value);
+	if (!oldest_flight(conn, &sqe) || !sqe || !soft_sqe_is_atomic(sqe) ||
+	    id != soft_tx_sink_tag(&conn->tx, sqe->msn)) {
+		response_fault(conn, sqe,
+			       (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED,
+						    WIRE_UNTAGGED_NO_BUFFER });
+		return false;
+	}
+	if (sink_iov(conn, sqe, 0, sizeof(value), &iov, 1) < 0)
+		return sink_fault(conn, sqe);
+	memcpy(iov.iov_base, &value, sizeof(value));
+	return flight_done(conn);
+}
+
+/* What a Send asks to be invalidated is so before its Receive completes (DTO-58, DTO-61). */
+static bool invalidate(struct soft_conn *conn, const struct soft_ddp *ddp, struct tp_wc *wc)
+{
+	struct soft_fault fault;
+
+	if (!soft_window_invalidate(conn->qp, ddp->stag)) {
+		fault = peer_fault(ddp, WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION,
+				   WIRE_PROT_INVALIDATE);
+		fault.recv_status = TP_WC_LOCAL_PROTECTION;
+		soft_conn_fail(conn, &fault);
+		return false;
+	}
+	wc->flags |= TP_WC_INVALIDATED;
+	wc->data = ddp->stag;
+	return true;
+}
+
+static bool deliver(struct soft_conn *conn, const struct soft_ddp *ddp, uint32_t len)
 {
 	struct tp_wc wc = { .status = TP_WC_SUCCESS,
 			    .flags = TP_WC_RECV,
 			    .byte_len = ddp->mo + len };
 
-	conn->rx.recv_partial = !ddp->last;
 	if (!ddp->last)
-		return;
-	if (ddp->opcode == WIRE_OP_SEND_SE)
+		return true;
+	if (ddp->opcode != WIRE_OP_SEND) {
+		if (ddp->opcode != WIRE_OP_SEND_INVALIDATE)
+			wc.flags |= TP_WC_SOLICITED;
+		if (ddp->opcode != WIRE_OP_SEND_SE && !invalidate(conn, ddp, &wc))
+			return false;
+	}
+	soft_qp_recv_done(conn->qp, &wc);
+	return true;
+}
+
+/* wrote: an RDMA Write of written bytes came right before it. */
+static void deliver_immediate(struct soft_conn *conn, const struct soft_ddp *ddp,
+			      const uint8_t *data, bool wrote, uint32_t written)
+{
+	struct tp_wc wc = { .status = TP_WC_SUCCESS, .flags = TP_WC_RECV | TP_WC_IMMEDIATE };
+
+	memcpy(&wc.data, data, sizeof(wc.data));
+	if (wrote) {
+		wc.flags |= TP_WC_WRITTEN;
+		wc.byte_len = written;
+	}
+	if (ddp->opcode == WIRE_OP_IMMEDIATE_SE)
 		wc.flags |= TP_WC_SOLICITED;
 	soft_qp_recv_done(conn->qp, &wc);
 }
 
+static void write_arrived(struct soft_rx *rx)
+{
+	rx->written = (rx->writing ? rx->written : 0) + rx->pos;
+	rx->writing = !rx->ddp.last;
+	rx->wrote = rx->ddp.last;
+}
+
 static void send_arrived(struct soft_rx *rx)
 {
+	rx->wrote = false;
 	rx->send_mo += rx->pos;
 	if (!rx->ddp.last)
 		return;
@@ -452,47 +578,112 @@ static void done_held(struct soft_rx *rx)
 	*rx->held_end = rx->filling;
 	rx->held_end = &rx->filling->next;
 	rx->filling = NULL;
-	send_arrived(rx);
+	if (rx->ddp.qn == WIRE_QN_SEND)
+		send_arrived(rx);
+	else
+		rx->msn[rx->ddp.qn]++;
 }
 
-static bool done_read_request(struct soft_conn *conn)
+/* More is asked for than was agreed. */
+static bool too_many(struct soft_conn *conn, const struct soft_ddp *ddp)
+{
+	struct soft_fault fault =
+		peer_fault(ddp, WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, WIRE_UNTAGGED_NO_BUFFER);
+
+	soft_conn_fail(conn, &fault);
+	return false;
+}
+
+static bool read_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, const uint8_t *data)
 {
 	enum soft_stag_result result = SOFT_STAG_OK;
 	struct soft_qp *qp = conn->qp;
+	struct soft_response *response;
 	struct soft_read_request read;
 	uint8_t *mem;
-	bool queued;
 
-	conn->rx.msn[WIRE_QN_READ]++;
-	soft_rdmap_get_read(conn->rx.control, &read);
+	soft_rdmap_get_read(data, &read);
 	if (read.size)
-		result = soft_stag_check(&conn->dev->stags, read.source_stag, qp, read.source_to,
-					 read.size, TP_ACCESS_REMOTE_READ, &mem);
+		result = soft_stag_check(qp, read.source_stag, read.source_to, read.size,
+					 TP_ACCESS_REMOTE_READ, &mem);
 	if (result) {
-		access_fault(conn, result, &conn->rx.ddp, &read);
+		access_fault(conn, result, ddp, &read);
 		return false;
 	}
 	pthread_mutex_lock(&qp->tx_lock);
-	queued = soft_tx_respond(conn, &read, &conn->rx.ddp);
+	response = soft_tx_respond(conn, ddp);
+	if (response)
+		response->read = read;
 	soft_qp_tx_unlock(qp);
-	if (!queued) {
-		struct soft_fault fault = {
-			.event = TP_CONN_BROKEN,
-			.err = -EPROTO,
-			.async = true,
-			.terminate = true,
-			.recv_status = TP_WC_FLUSHED,
-			.term = { .error = { WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED,
-					     WIRE_UNTAGGED_NO_BUFFER },
-				  .has_ddp = true,
-				  .ddp = conn->rx.ddp },
-		};
-
-		soft_conn_fail(conn, &fault);
-		return false;
-	}
+	if (!response)
+		return too_many(conn, ddp);
 	soft_qp_tx_kick(qp);
 	return true;
+}
+
+/* Whether an atomic may be done; the memory it is done in. */
+static bool atomic_valid(struct soft_conn *conn, const struct soft_ddp *ddp,
+			 const struct soft_atomic *atomic, uint8_t **mem)
+{
+	enum soft_stag_result result;
+	struct soft_fault fault;
+	uint8_t code = WIRE_OPER_OPCODE;
+
+	result = soft_stag_check(conn->qp, atomic->stag, atomic->to, sizeof(uint64_t),
+				 TP_ACCESS_REMOTE_ATOMIC, mem);
+	if (soft_atomic_known(atomic)) {
+		if (result) {
+			access_fault(conn, result, ddp, NULL);
+			return false;
+		}
+		if ((uintptr_t)*mem % sizeof(uint64_t) == 0)
+			return true;
+		code = WIRE_OPER_STREAM; /* RFC 7306 section 8.2 */
+	}
+	fault = peer_fault(ddp, WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, code);
+	soft_conn_fail(conn, &fault);
+	return false;
+}
+
+/* In one step for all who see the memory (IBX-43). */
+static uint64_t do_atomic(const struct soft_atomic *atomic, uint64_t *mem)
+{
+	uint64_t old = __atomic_load_n(mem, __ATOMIC_RELAXED);
+
+	while (!__atomic_compare_exchange_n(mem, &old, soft_atomic_result(atomic, old), true,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		;
+	return old;
+}
+
+/* Done as soon as it is here, once its answer has a place; the answer follows those before it. */
+static bool atomic_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, const uint8_t *data)
+{
+	struct soft_qp *qp = conn->qp;
+	struct soft_response *response;
+	struct soft_atomic atomic;
+	uint8_t *mem;
+
+	soft_rdmap_get_atomic(data, &atomic);
+	if (!atomic_valid(conn, ddp, &atomic, &mem))
+		return false;
+	pthread_mutex_lock(&qp->tx_lock);
+	response = soft_tx_respond(conn, ddp);
+	if (response) {
+		response->id = atomic.id;
+		response->value = do_atomic(&atomic, (uint64_t *)(void *)mem);
+	}
+	soft_qp_tx_unlock(qp);
+	if (!response)
+		return too_many(conn, ddp);
+	soft_qp_tx_kick(qp);
+	return true;
+}
+
+static bool request_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, const uint8_t *data)
+{
+	return ddp->opcode == WIRE_OP_READ_REQUEST ? read_arrived(conn, ddp, data)
+						   : atomic_arrived(conn, ddp, data);
 }
 
 /* Whether a request under way is the one a Terminate names; without a header it is the oldest one.
@@ -504,10 +695,10 @@ static bool named(const struct soft_sqe *sqe, const struct soft_terminate *term)
 	if (!term->has_ddp)
 		return true;
 	if (ddp->tagged)
-		return sqe->opcode == TP_RDMA_WRITE && sqe->rkey == ddp->stag &&
+		return sqe->opcode <= TP_RDMA_WRITE_IMM && sqe->rkey == ddp->stag &&
 		       ddp->to - sqe->remote_addr <= sqe->length;
-	return ddp->msn == sqe->msn &&
-	       sqe->opcode == (ddp->qn == WIRE_QN_READ ? TP_RDMA_READ : TP_SEND);
+	return ddp->msn == sqe->msn && sqe->opcode != TP_RDMA_WRITE &&
+	       (ddp->qn == WIRE_QN_READ) == !!(sqe->flags & SOFT_WR_CAREFUL);
 }
 
 /* The request that the peer's Terminate is about gets the status that goes with it (DTO-84). */
@@ -547,31 +738,52 @@ static bool done_terminate(struct soft_conn *conn)
 	return false;
 }
 
+static bool done_control(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	switch (rx->ddp.opcode) {
+	case WIRE_OP_IMMEDIATE:
+	case WIRE_OP_IMMEDIATE_SE:
+		deliver_immediate(conn, &rx->ddp, rx->control, rx->wrote, rx->written);
+		send_arrived(rx);
+		return true;
+	case WIRE_OP_ATOMIC_RESPONSE:
+		return done_atomic_response(conn);
+	case WIRE_OP_TERMINATE:
+		return done_terminate(conn);
+	default:
+		rx->msn[WIRE_QN_READ]++;
+		return request_arrived(conn, &rx->ddp, rx->control);
+	}
+}
+
 bool soft_place_done(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
 
 	switch (rx->sink) {
 	case SOFT_SINK_WRITE:
+		write_arrived(rx);
 		return true;
 	case SOFT_SINK_READ:
 		return done_read_response(conn);
 	case SOFT_SINK_RECV:
-		deliver(conn, &rx->ddp, rx->pos);
+		if (!deliver(conn, &rx->ddp, rx->pos))
+			return false;
 		send_arrived(rx);
 		return true;
 	case SOFT_SINK_HELD:
 		done_held(rx);
 		return true;
 	default:
-		return rx->ddp.opcode == WIRE_OP_READ_REQUEST ? done_read_request(conn)
-							      : done_terminate(conn);
+		return done_control(conn);
 	}
 }
 
 /* ---- Messages that came before their Receive ---- */
 
-static bool replay(struct soft_conn *conn, const struct soft_held *held)
+static bool replay_send(struct soft_conn *conn, const struct soft_held *held)
 {
 	struct soft_rqe *rqe;
 	struct soft_qp *qp = conn->qp;
@@ -589,8 +801,22 @@ static bool replay(struct soft_conn *conn, const struct soft_held *held)
 		memcpy(iov[i].iov_base, src, iov[i].iov_len);
 		src += iov[i].iov_len;
 	}
-	deliver(conn, &held->ddp, held->len);
-	return true;
+	return deliver(conn, &held->ddp, held->len);
+}
+
+static bool replay(struct soft_conn *conn, const struct soft_held *held)
+{
+	switch (held->ddp.opcode) {
+	case WIRE_OP_IMMEDIATE:
+	case WIRE_OP_IMMEDIATE_SE:
+		deliver_immediate(conn, &held->ddp, held->data, held->wrote, held->written);
+		return true;
+	case WIRE_OP_READ_REQUEST:
+	case WIRE_OP_ATOMIC_REQUEST:
+		return request_arrived(conn, &held->ddp, held->data);
+	default:
+		return replay_send(conn, held);
+	}
 }
 
 bool soft_place_held(struct soft_conn *conn)
@@ -598,7 +824,8 @@ bool soft_place_held(struct soft_conn *conn)
 	struct soft_rx *rx = &conn->rx;
 	struct soft_held *held;
 
-	while ((held = rx->held) && soft_qp_recv_ready(conn->qp)) {
+	while ((held = rx->held) &&
+	       (held->ddp.qn != WIRE_QN_SEND || soft_qp_recv_ready(conn->qp))) {
 		if (!replay(conn, held))
 			return false;
 		rx->held = held->next;

@@ -9,15 +9,6 @@
 
 /* ---- Rings ---- */
 
-static uint32_t ring_size(uint32_t num)
-{
-	uint32_t size = 1;
-
-	while (size < num)
-		size *= 2;
-	return size;
-}
-
 static int ring_init(struct soft_ring *ring, uint32_t num, uint32_t max_sge, size_t entry)
 {
 	memset(ring, 0, sizeof(*ring));
@@ -27,7 +18,7 @@ static int ring_init(struct soft_ring *ring, uint32_t num, uint32_t max_sge, siz
 	ring->stride = (uint32_t)(entry + max_sge * sizeof(struct tp_sge));
 	if (!num)
 		return 0;
-	ring->mask = ring_size(num) - 1;
+	ring->mask = soft_ring_size(num) - 1;
 	ring->slots = malloc(((size_t)ring->mask + 1) * ring->stride);
 	return ring->slots ? 0 : -ENOMEM;
 }
@@ -233,10 +224,23 @@ void soft_qp_progress(struct soft_qp *qp, bool room)
 
 /* ---- Posting ---- */
 
-/* By the low bits of enum tp_opcode, which tell them apart. */
-static const bool careful[16] = {
-	[TP_RDMA_READ] = true,
+enum {
+	/* What is not simply data to be sent, one bit each. */
+	SPECIAL_OPS = 1 << TP_RDMA_READ | 1 << TP_CMP_AND_SWAP | 1 << TP_FETCH_AND_ADD,
 };
+
+static __attribute__((noinline)) void special(struct soft_sqe *sqe, const struct tp_wr *wr)
+{
+	sqe->flags |= SOFT_WR_CAREFUL;
+	if (wr->opcode == TP_READ_TO_RKEY)
+		sqe->opcode = SOFT_OP_READ_TO_RKEY;
+	if (!soft_sqe_is_atomic(sqe))
+		return;
+	sqe->rkey = wr->atomic.rkey;
+	sqe->length = sizeof(uint64_t);
+	*soft_sqe_operands(sqe) = (struct soft_operands){ .compare_add = wr->atomic.compare_add,
+							  .swap = wr->atomic.swap };
+}
 
 static inline int reserve(struct soft_qp *qp, struct soft_sqe **sqe)
 {
@@ -279,14 +283,15 @@ static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 	sqe->wr_id = wr->wr_id;
 	sqe->remote_addr = wr->remote_addr;
 	sqe->rkey = wr->rkey;
+	sqe->data = wr->immediate;
 	sqe->length = wr->length;
 	sqe->opcode = (uint8_t)wr->opcode;
 	sqe->flags = (uint8_t)wr->flags;
 	sqe->status = TP_WC_FLUSHED;
 	sqe->started = sqe->done = false;
 	sqe->num_sge = (uint16_t)copy_sge(sqe->sge, wr->sge, wr->num_sge);
-	if (careful[wr->opcode & 15])
-		sqe->flags |= SOFT_WR_CAREFUL;
+	if (wr->opcode > TP_SEND_INVALIDATE || (SPECIAL_OPS >> wr->opcode & 1))
+		special(sqe, wr);
 	submit(qp);
 	return 0;
 }

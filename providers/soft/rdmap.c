@@ -30,6 +30,65 @@ void soft_rdmap_get_read(const uint8_t *buf, struct soft_read_request *read)
 	read->source_to = be64toh(wire.source_to);
 }
 
+void soft_rdmap_put_atomic(uint8_t *buf, const struct soft_atomic *atomic)
+{
+	struct wire_atomic_request wire = {
+		.code = htobe32(atomic->code),
+		.id = htobe32(atomic->id),
+		.stag = htobe32(atomic->stag),
+		.to = htobe64(atomic->to),
+		.data = htobe64(atomic->data),
+		.mask = htobe64(atomic->mask),
+		.compare = htobe64(atomic->compare),
+		.compare_mask = htobe64(atomic->compare_mask),
+	};
+
+	memcpy(buf, &wire, sizeof(wire));
+}
+
+void soft_rdmap_get_atomic(const uint8_t *buf, struct soft_atomic *atomic)
+{
+	struct wire_atomic_request wire;
+
+	memcpy(&wire, buf, sizeof(wire));
+	atomic->code = be32toh(wire.code) & WIRE_ATOMIC_CODE;
+	atomic->id = be32toh(wire.id);
+	atomic->stag = be32toh(wire.stag);
+	atomic->to = be64toh(wire.to);
+	atomic->data = be64toh(wire.data);
+	atomic->mask = be64toh(wire.mask);
+	atomic->compare = be64toh(wire.compare);
+	atomic->compare_mask = be64toh(wire.compare_mask);
+}
+
+void soft_rdmap_put_value(uint8_t *buf, uint32_t id, uint64_t value)
+{
+	struct wire_atomic_response wire = { .id = htobe32(id), .value = htobe64(value) };
+
+	memcpy(buf, &wire, sizeof(wire));
+}
+
+void soft_rdmap_get_value(const uint8_t *buf, uint32_t *id, uint64_t *value)
+{
+	struct wire_atomic_response wire;
+
+	memcpy(&wire, buf, sizeof(wire));
+	*id = be32toh(wire.id);
+	*value = be64toh(wire.value);
+}
+
+uint64_t soft_atomic_result(const struct soft_atomic *atomic, uint64_t old)
+{
+	uint64_t top = atomic->mask;
+
+	if (atomic->code == WIRE_ATOMIC_CMP_SWAP)
+		return (atomic->compare ^ old) & atomic->compare_mask
+			       ? old
+			       : (old & ~atomic->mask) | (atomic->data & atomic->mask);
+	/* The mask has the top bit of every field; what is carried out of one is lost. */
+	return ((old & ~top) + (atomic->data & ~top)) ^ ((old ^ atomic->data) & top);
+}
+
 size_t soft_rdmap_put_terminate(uint8_t *buf, const struct soft_terminate *term)
 {
 	struct wire_terminate head = {

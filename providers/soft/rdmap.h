@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* RDMAP: read requests, Terminate, and what a Terminate means for the request it names. Pure. */
+/* RDMAP: read requests, atomics, Terminate, and what a Terminate means for the request it names.
+ * Pure. */
 #ifndef SOFT_RDMAP_H
 #define SOFT_RDMAP_H
 
@@ -19,6 +20,29 @@ struct soft_read_request {
 
 void soft_rdmap_put_read(uint8_t *buf, const struct soft_read_request *read);
 void soft_rdmap_get_read(const uint8_t *buf, struct soft_read_request *read);
+
+/* An atomic operation (RFC 7306 section 5.1); integers of the host. */
+struct soft_atomic {
+	uint8_t code; /* WIRE_ATOMIC_* */
+	uint32_t id, stag;
+	uint64_t to;
+	uint64_t data, mask;
+	uint64_t compare, compare_mask;
+};
+
+void soft_rdmap_put_atomic(uint8_t *buf, const struct soft_atomic *atomic);
+void soft_rdmap_get_atomic(const uint8_t *buf, struct soft_atomic *atomic);
+void soft_rdmap_put_value(uint8_t *buf, uint32_t id, uint64_t value);
+void soft_rdmap_get_value(const uint8_t *buf, uint32_t *id, uint64_t *value);
+
+/* Whether it is an operation there is. */
+static inline bool soft_atomic_known(const struct soft_atomic *atomic)
+{
+	return atomic->code == WIRE_ATOMIC_FETCH_ADD || atomic->code == WIRE_ATOMIC_CMP_SWAP;
+}
+
+/* What the operation leaves where it finds old. */
+uint64_t soft_atomic_result(const struct soft_atomic *atomic, uint64_t old);
 
 /* A Terminate message. */
 struct soft_terminate {

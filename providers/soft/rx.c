@@ -239,6 +239,7 @@ static bool cut_receive(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
 	const uint8_t *ddp = stage(rx) + WIRE_MPA_LENGTH;
+	uint8_t opcode;
 
 	if (rx->held || !soft_qp_recv_ready(conn->qp))
 		return false;
@@ -246,8 +247,8 @@ static bool cut_receive(struct soft_conn *conn)
 		return rx->sink == SOFT_SINK_RECV;
 	if (staged(rx) < WIRE_MPA_LENGTH + 2 || (ddp[0] & WIRE_DDP_TAGGED))
 		return false;
-	return (ddp[1] & WIRE_RDMAP_OPCODE) == WIRE_OP_SEND ||
-	       (ddp[1] & WIRE_RDMAP_OPCODE) == WIRE_OP_SEND_SE;
+	opcode = ddp[1] & WIRE_RDMAP_OPCODE;
+	return opcode >= WIRE_OP_SEND && opcode <= WIRE_OP_SEND_SE_INVALIDATE;
 }
 
 /*

@@ -111,12 +111,11 @@ void soft_stags_fini(struct soft_stags *stags);
  * May qp do access to [addr, addr + len) by this key, and which memory is that? Call and use of the
  * memory under one of the QP's locks.
  */
-enum soft_stag_result soft_stag_check(struct soft_stags *stags, uint32_t key,
-				      const struct soft_qp *qp, uint64_t addr, uint64_t len,
-				      uint32_t access, uint8_t **mem);
+enum soft_stag_result soft_stag_check(const struct soft_qp *qp, uint32_t key, uint64_t addr,
+				      uint64_t len, uint32_t access, uint8_t **mem);
 /* Ditto for memory that an earlier check has named: is it still the key's? */
-bool soft_stag_holds(struct soft_stags *stags, uint32_t key, const struct soft_qp *qp,
-		     const uint8_t *mem, uint64_t len, uint32_t access);
+bool soft_stag_holds(const struct soft_qp *qp, uint32_t key, const uint8_t *mem, uint64_t len,
+		     uint32_t access);
 /* A key nobody has or had for long; nobody can tell the next one. stags->lock held. */
 uint32_t soft_stag_draw(struct soft_stags *stags);
 /* The region of a key, or NULL. */
@@ -307,10 +306,22 @@ struct soft_ring {
 };
 
 enum {
-	SOFT_OP_BIND = 0x80,	/* an opcode beside enum tp_opcode */
-	SOFT_WR_CAREFUL = 0x80, /* a flag: not to be started without a closer look */
-	SOFT_MIN_SGE = 3,	/* segments there is room for in any request */
+	/* Opcodes beside enum tp_opcode. */
+	SOFT_OP_BIND = 0x80,
+	SOFT_OP_READ_TO_RKEY = 0x81, /* TP_READ_TO_RKEY in eight bits */
+	/* A flag beside TP_WR_*: a read, an atomic or a binding. */
+	SOFT_WR_CAREFUL = 0x80,
+	SOFT_MIN_SGE = 3, /* segments there is room for in any request */
 };
+
+static inline uint32_t soft_ring_size(uint32_t num)
+{
+	uint32_t size = 1;
+
+	while (size < num)
+		size *= 2;
+	return size;
+}
 
 /* A posted request. */
 struct soft_sqe {
@@ -318,9 +329,10 @@ struct soft_sqe {
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint32_t length;
-	uint32_t msn; /* of a Send or Read Request, once started */
+	uint32_t msn;  /* of an untagged message, once started */
+	uint32_t data; /* immediate, or tag to be invalidated */
 	uint16_t num_sge;
-	uint8_t opcode; /* enum tp_opcode */
+	uint8_t opcode; /* enum tp_opcode, SOFT_OP_* */
 	uint8_t flags;	/* TP_WR_* */
 	uint8_t status; /* what it completes with if it is not done */
 	bool started, done;
@@ -340,6 +352,29 @@ struct soft_rqe {
 	uint32_t num_sge;
 	struct tp_sge sge[];
 };
+
+/* The operands of an atomic; lie behind its one segment. */
+struct soft_operands {
+	uint64_t compare_add, swap;
+};
+
+static inline struct soft_operands *soft_sqe_operands(struct soft_sqe *sqe)
+{
+	return (struct soft_operands *)(void *)&sqe->sge[1];
+}
+
+static inline bool soft_sqe_is_atomic(const struct soft_sqe *sqe)
+{
+	return sqe->opcode == TP_CMP_AND_SWAP || sqe->opcode == TP_FETCH_AND_ADD;
+}
+
+/* The right that its own segments need. */
+static inline uint32_t soft_sqe_access(const struct soft_sqe *sqe)
+{
+	if (!(sqe->flags & SOFT_WR_CAREFUL))
+		return SOFT_ACCESS_LOCAL_READ;
+	return sqe->opcode == SOFT_OP_READ_TO_RKEY ? TP_ACCESS_REMOTE_WRITE : TP_ACCESS_LOCAL_WRITE;
+}
 
 struct soft_qp {
 	struct tp_qp base;
@@ -403,7 +438,7 @@ bool soft_qp_recv_ready(struct soft_qp *qp);
 /* Enters error: completes everything. recv_status is the oldest Receive's. Both locks held. */
 void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status);
 
-/* ---- The outgoing side of a connection (tx.c) ---- */
+/* ---- The outgoing side of a connection (tx.c, epilogue.c) ---- */
 
 enum {
 	SOFT_TX_SEGS = 72,
@@ -432,11 +467,24 @@ struct soft_tx_mark {
 	bool last; /* and of its message */
 };
 
-/* A read request of the peer being answered. */
+/* A read request of the peer being answered, or an atomic that has been done. */
 struct soft_response {
 	struct soft_read_request read;
 	struct soft_ddp ddp; /* the request's header, for Terminate */
 	uint32_t offset;
+	uint32_t id; /* of an atomic */
+	uint64_t value;
+};
+
+/* A read or atomic of ours that is not answered yet. */
+enum soft_flight_kind {
+	SOFT_FLIGHT_REQUEST,
+	SOFT_FLIGHT_RTR, /* the ready-to-receive read */
+};
+
+struct soft_flight {
+	uint32_t index; /* in the SQ */
+	uint32_t kind;	/* enum soft_flight_kind */
 };
 
 struct soft_tx {
@@ -462,15 +510,16 @@ struct soft_tx {
 	uint32_t offset;       /* in it */
 	uint32_t sge, sge_off; /* in its segments */
 	bool fresh;	       /* its memory was looked up in this stay in tx_lock */
+	bool immediate;	       /* its data are built, the immediate is next */
 
 	uint32_t msn[WIRE_QN_COUNT];
-	bool rx_held;	     /* whoever runs this holds rx_lock too */
-	bool bind_wait;	     /* the loop is clearing the window of the next request */
-	uint32_t ord, reads; /* reads allowed and in flight */
-	uint32_t sq_sent;    /* index in the SQ of the next request to be all sent */
-	uint32_t read_next;  /* index in the SQ of the oldest read in flight */
-	uint32_t read_tag;   /* what sink tags are counted from */
-	bool rtr_read;	     /* the oldest read in flight is the ready-to-receive one */
+	bool rx_held;		    /* whoever runs this holds rx_lock too */
+	bool bind_wait;		    /* the loop is clearing the window of the next request */
+	uint32_t ord, reads;	    /* reads and atomics allowed and in flight */
+	uint32_t sq_sent;	    /* index in the SQ of the next request to be all sent */
+	uint32_t read_tag;	    /* what sink tags and request identifiers are counted from */
+	struct soft_flight *flight; /* ring of those in flight */
+	uint32_t flight_mask, flight_head;
 
 	struct soft_response *response; /* ring */
 	uint32_t response_mask, ird;
@@ -479,15 +528,22 @@ struct soft_tx {
 
 int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord);
 void soft_tx_fini(struct soft_conn *conn);
+/* Whether nothing is built that is not all sent. */
+static inline bool soft_tx_idle(const struct soft_tx *tx)
+{
+	return tx->sent == tx->built;
+}
+
+/* Whether the memory the rest of the batch lies in is still registered. tx_lock held. */
+bool soft_tx_valid(struct soft_conn *conn);
 /* Sends what can be sent; tx_lock held, connection live. */
 void soft_tx_run(struct soft_conn *conn);
-/* A read request came: queues the answer. false: more than allowed. tx_lock held. */
-bool soft_tx_respond(struct soft_conn *conn, const struct soft_read_request *read,
-		     const struct soft_ddp *ddp);
-/* The oldest read in flight, NULL if there is none or it is the ready-to-receive one. tx_lock held.
- */
-struct soft_sqe *soft_tx_oldest_read(struct soft_conn *conn);
-/* The tag by which its response names it. */
+/* A place for the answer to a read request or atomic that came, zeroed; NULL: more than allowed.
+ * tx_lock held. */
+struct soft_response *soft_tx_respond(struct soft_conn *conn, const struct soft_ddp *ddp);
+/* The oldest read or atomic in flight, or NULL. tx_lock held. */
+const struct soft_flight *soft_tx_oldest_flight(const struct soft_conn *conn);
+/* The tag by which the response names a request. */
 static inline uint32_t soft_tx_sink_tag(const struct soft_tx *tx, uint32_t msn)
 {
 	return tx->read_tag + msn;
@@ -518,11 +574,13 @@ enum soft_rx_sink {
 	SOFT_SINK_CONTROL,
 };
 
-/* A segment of a Send that came before its Receive. */
+/* A segment of a Send that came before its Receive, or what came behind one and must wait. */
 struct soft_held {
 	struct soft_held *next;
 	struct soft_ddp ddp;
 	uint32_t len;
+	uint32_t written; /* as in struct soft_rx */
+	bool wrote;
 	uint8_t data[];
 };
 
@@ -534,17 +592,19 @@ struct soft_rx {
 	bool stalled; /* not reading: a Send waits for its Receive and there is no room to keep it
 		       */
 	uint32_t msn[WIRE_QN_COUNT];
-	uint32_t send_mo;  /* bytes that arrived of the Send under way */
-	bool recv_partial; /* the oldest Receive holds the beginning of a message */
+	uint32_t send_mo; /* bytes that arrived of the Send under way */
+	uint32_t written; /* bytes of the last RDMA Write so far */
+	bool writing;	  /* more of it is to come */
+	bool wrote;	  /* it was the last message but for answers: an immediate belongs to it */
 
 	/* The FPDU under way, from header to CRC. */
 	bool busy;
 	uint8_t sink; /* enum soft_rx_sink */
 	struct soft_ddp ddp;
-	uint32_t pos, left; /* of the payload: placed, and not */
-	uint32_t tail;	    /* so many bytes at the end go through the stage */
-	struct soft_sqe *read;
-	uint32_t read_offset; /* bytes of the oldest read that are complete */
+	uint32_t pos, left;    /* of the payload: placed, and not */
+	uint32_t tail;	       /* so many bytes at the end go through the stage */
+	struct soft_sqe *read; /* NULL: one of our own for nothing */
+	uint32_t read_offset;  /* bytes of the oldest read that are complete */
 	struct soft_held *filling;
 	uint8_t control[SOFT_RX_CONTROL];
 

@@ -215,11 +215,10 @@ void soft_stags_fini(struct soft_stags *stags)
 
 /* ---- Access ---- */
 
-enum soft_stag_result soft_stag_check(struct soft_stags *stags, uint32_t key,
-				      const struct soft_qp *qp, uint64_t addr, uint64_t len,
-				      uint32_t access, uint8_t **mem)
+enum soft_stag_result soft_stag_check(const struct soft_qp *qp, uint32_t key, uint64_t addr,
+				      uint64_t len, uint32_t access, uint8_t **mem)
 {
-	struct soft_region *region = find(stags, key);
+	struct soft_region *region = find(&qp->dev->stags, key);
 
 	if (!key || !region)
 		return SOFT_STAG_INVALID;
@@ -238,10 +237,10 @@ enum soft_stag_result soft_stag_check(struct soft_stags *stags, uint32_t key,
 	return SOFT_STAG_OK;
 }
 
-bool soft_stag_holds(struct soft_stags *stags, uint32_t key, const struct soft_qp *qp,
-		     const uint8_t *mem, uint64_t len, uint32_t access)
+bool soft_stag_holds(const struct soft_qp *qp, uint32_t key, const uint8_t *mem, uint64_t len,
+		     uint32_t access)
 {
-	struct soft_region *region = find(stags, key);
+	struct soft_region *region = find(&qp->dev->stags, key);
 	uint8_t *same;
 
 	if (!key || !region)

@@ -11,124 +11,15 @@
 #include <sys/uio.h>
 
 #include "dapl/trace.h"
-#include "providers/soft/crc32c.h"
+#include "providers/soft/fpdu.h"
 #include "providers/soft/soft.h"
 
 enum {
-	COPY_MAX = 256,		 /* payload up to this is copied next to its header */
-	BATCH_BYTES = 256 << 10, /* a batch that large gets no further FPDU */
-	RUN_BYTES = 2 << 20,	 /* so much goes out before others get their turn */
-	FRAME_ROOM = WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + sizeof(struct wire_read_request) +
-		     WIRE_MPA_TRAILER_MAX + COPY_MAX,
+	RUN_BYTES = 2 << 20,	  /* so much goes out before others get their turn */
 	MARKED_MULPDU = 8192,	  /* with markers every byte is copied: keep it small */
 	FIRST_ADJUST = 128 << 10, /* so much is sent before the segment size is looked at again */
 	ADJUST_BYTES = 64 << 20,
 };
-
-/* ---- The batch ---- */
-
-static bool batch_empty(const struct soft_tx *tx)
-{
-	return tx->sent == tx->built;
-}
-
-static void batch_reset(struct soft_tx *tx)
-{
-	tx->seg_first = tx->seg_num = tx->mark_first = tx->mark_num = 0;
-	tx->built = tx->sent = 0;
-	tx->scratch_used = 0;
-	tx->marker_start = tx->marker_stream;
-}
-
-static bool batch_full(const struct soft_tx *tx)
-{
-	return tx->mark_num == SOFT_TX_MARKS || tx->seg_num + SOFT_MAX_SGE + 3 > SOFT_TX_SEGS ||
-	       tx->scratch_used + FRAME_ROOM > SOFT_TX_SCRATCH || tx->built >= BATCH_BYTES ||
-	       (tx->markers && tx->mark_num);
-}
-
-static void add_seg(struct soft_tx *tx, const uint8_t *base, uint32_t len, uint32_t key)
-{
-	struct soft_tx_seg *last = tx->seg_num ? &tx->seg[tx->seg_num - 1] : NULL;
-
-	tx->built += len;
-	if (last && !key && !last->key && last->base + last->len == base)
-		last->len += len;
-	else
-		tx->seg[tx->seg_num++] =
-			(struct soft_tx_seg){ .base = base, .len = len, .key = key };
-}
-
-/* Room for len bytes of our own at the end of the batch. */
-static uint8_t *add_own(struct soft_tx *tx, uint32_t len)
-{
-	uint8_t *place = tx->scratch + tx->scratch_used;
-
-	tx->scratch_used += len;
-	add_seg(tx, place, len, 0);
-	return place;
-}
-
-/* ---- One FPDU ---- */
-
-struct fpdu {
-	uint32_t ulpdu;
-	uint32_t sum;
-	uint8_t *header; /* the DDP header's place */
-};
-
-static struct fpdu fpdu_begin(struct soft_tx *tx, uint32_t header, uint32_t payload)
-{
-	struct fpdu fpdu = { .ulpdu = header + payload };
-	uint16_t length = htobe16((uint16_t)fpdu.ulpdu);
-	uint8_t *place = add_own(tx, WIRE_MPA_LENGTH + header);
-
-	memcpy(place, &length, sizeof(length));
-	fpdu.header = place + WIRE_MPA_LENGTH;
-	return fpdu;
-}
-
-/* The header has been written: it enters the sum. */
-static void fpdu_header_done(const struct soft_tx *tx, struct fpdu *fpdu, uint32_t header)
-{
-	if (tx->crc && !tx->markers)
-		fpdu->sum =
-			soft_crc32c(0, fpdu->header - WIRE_MPA_LENGTH, WIRE_MPA_LENGTH + header);
-}
-
-static void fpdu_payload(struct soft_tx *tx, struct fpdu *fpdu, const uint8_t *base, uint32_t len,
-			 uint32_t key, bool copy)
-{
-	uint8_t *place;
-
-	if (copy) {
-		place = add_own(tx, len);
-		memcpy(place, base, len);
-		base = place;
-	} else {
-		add_seg(tx, base, len, key);
-	}
-	if (tx->crc && !tx->markers)
-		fpdu->sum = soft_crc32c(fpdu->sum, base, len);
-}
-
-static void fpdu_end(struct soft_tx *tx, struct fpdu *fpdu, enum soft_tx_source source, bool last)
-{
-	uint32_t pad = soft_mpa_pad(fpdu->ulpdu), sum = 0;
-	uint8_t *place = add_own(tx, pad + (tx->markers ? 0 : WIRE_MPA_CRC_SIZE));
-
-	memset(place, 0, pad);
-	if (!tx->markers) {
-		if (tx->crc)
-			sum = htole32(soft_crc32c(fpdu->sum, place, pad));
-		memcpy(place + pad, &sum, sizeof(sum));
-	}
-	tx->mark[tx->mark_num++] = (struct soft_tx_mark){
-		.end = tx->built,
-		.source = (uint8_t)source,
-		.last = last,
-	};
-}
 
 /* ---- Faults ---- */
 
@@ -184,11 +75,6 @@ static void read_fault(struct soft_conn *conn, const struct soft_response *respo
 
 /* ---- Requests ---- */
 
-static uint32_t local_access(const struct soft_sqe *sqe)
-{
-	return sqe->opcode == TP_RDMA_READ ? TP_ACCESS_LOCAL_WRITE : SOFT_ACCESS_LOCAL_READ;
-}
-
 /* Names the memory of zero-based segments, which have just been checked. */
 static __attribute__((noinline)) void request_translate(struct soft_conn *conn,
 							struct soft_sqe *sqe)
@@ -198,39 +84,39 @@ static __attribute__((noinline)) void request_translate(struct soft_conn *conn,
 
 	for (uint32_t i = 0; left; i++, left -= n) {
 		n = sqe->sge[i].length < left ? sqe->sge[i].length : left;
-		soft_stag_check(&conn->dev->stags, sqe->sge[i].lkey, conn->qp, sqe->sge[i].addr, n,
-				0, &mem);
+		soft_stag_check(conn->qp, sqe->sge[i].lkey, sqe->sge[i].addr, n, 0, &mem);
 		sqe->sge[i].addr = (uintptr_t)mem;
 	}
 }
 
 /* Whether all local bytes of a request that starts are registered for it. */
-static bool request_valid(struct soft_conn *conn, struct soft_sqe *sqe)
+static inline bool request_valid(struct soft_conn *conn, struct soft_sqe *sqe)
 {
-	uint32_t access = local_access(sqe), left = sqe->length, n;
+	uint32_t access = soft_sqe_access(sqe), left = sqe->length, n;
+	struct tp_sge *sge = sqe->sge, *end = sge + sqe->num_sge;
 	uint64_t moved = 0;
 	uint8_t *mem;
 
-	for (uint32_t i = 0; left && i < sqe->num_sge; i++, left -= n) {
-		n = sqe->sge[i].length < left ? sqe->sge[i].length : left;
-		if (soft_stag_check(&conn->dev->stags, sqe->sge[i].lkey, conn->qp, sqe->sge[i].addr,
-				    n, access, &mem))
+	for (; left && sge < end; sge++, left -= n) {
+		n = sge->length < left ? sge->length : left;
+		if (soft_stag_check(conn->qp, sge->lkey, sge->addr, n, access, &mem))
 			return false;
-		moved |= (uintptr_t)mem - sqe->sge[i].addr;
+		moved |= (uintptr_t)mem - sge->addr;
 	}
 	if (!left && moved)
 		request_translate(conn, sqe);
 	return !left;
 }
 
-/* Whether they still are. */
-static bool request_holds(struct soft_conn *conn, const struct soft_sqe *sqe)
+/* Whether those of one that has started still are. */
+static __attribute__((noinline)) bool request_holds(struct soft_conn *conn,
+						    const struct soft_sqe *sqe)
 {
-	uint32_t access = local_access(sqe), left = sqe->length, n;
+	uint32_t access = soft_sqe_access(sqe), left = sqe->length, n;
 
 	for (uint32_t i = 0; left; i++, left -= n) {
 		n = sqe->sge[i].length < left ? sqe->sge[i].length : left;
-		if (!soft_stag_holds(&conn->dev->stags, sqe->sge[i].lkey, conn->qp,
+		if (!soft_stag_holds(conn->qp, sqe->sge[i].lkey,
 				     (const uint8_t *)(uintptr_t)sqe->sge[i].addr, n, access))
 			return false;
 	}
@@ -238,20 +124,14 @@ static bool request_holds(struct soft_conn *conn, const struct soft_sqe *sqe)
 }
 
 /*
- * Looks the request's memory up, once per stay in tx_lock: while that is held no key goes away.
- * false on a fault, which is left for when the batch is empty: what is in it was posted before.
+ * The memory of a request is looked up once per stay in tx_lock: while that is held no key goes
+ * away. A fault is left for when the batch is empty: what is in it was posted before.
  */
-static bool request_check(struct soft_conn *conn, struct soft_sqe *sqe, uint32_t status)
+static __attribute__((noinline)) bool request_fault(struct soft_conn *conn, struct soft_sqe *sqe,
+						    uint32_t status)
 {
-	struct soft_tx *tx = &conn->tx;
-
-	if (status == TP_WC_SUCCESS &&
-	    (tx->fresh || (sqe->started ? request_holds(conn, sqe) : request_valid(conn, sqe)))) {
-		tx->fresh = true;
-		return true;
-	}
-	if (batch_empty(tx))
-		local_fault(conn, sqe, status == TP_WC_SUCCESS ? TP_WC_LOCAL_PROTECTION : status);
+	if (soft_tx_idle(&conn->tx))
+		local_fault(conn, sqe, status);
 	return false;
 }
 
@@ -283,25 +163,116 @@ static void request_all_built(struct soft_conn *conn)
 	conn->tx.source = SOFT_TX_NONE;
 }
 
-static void add_read(struct soft_conn *conn, struct soft_sqe *sqe)
+/* The request that has been built goes into the list of those that await an answer. */
+static void add_flight(struct soft_tx *tx, enum soft_flight_kind kind, uint32_t index)
 {
-	struct soft_tx *tx = &conn->tx;
+	tx->flight[(tx->flight_head + tx->reads++) & tx->flight_mask] =
+		(struct soft_flight){ .index = index, .kind = kind };
+}
+
+static void put_read(const struct soft_tx *tx, uint8_t *buf, const struct soft_sqe *sqe)
+{
 	struct soft_read_request read = {
 		.sink_stag = soft_tx_sink_tag(tx, sqe->msn),
 		.size = sqe->length,
 		.source_stag = sqe->rkey,
 		.source_to = sqe->remote_addr,
 	};
-	uint32_t header = WIRE_DDP_UNTAGGED_SIZE + sizeof(struct wire_read_request);
-	struct fpdu fpdu = fpdu_begin(tx, header, 0);
 
-	soft_ddp_put_untagged(fpdu.header, WIRE_OP_READ_REQUEST, true, WIRE_QN_READ, sqe->msn, 0);
-	soft_rdmap_put_read(fpdu.header + WIRE_DDP_UNTAGGED_SIZE, &read);
+	soft_rdmap_put_read(buf, &read);
+}
+
+static void put_atomic(const struct soft_tx *tx, uint8_t *buf, struct soft_sqe *sqe)
+{
+	const struct soft_operands *operands = soft_sqe_operands(sqe);
+	struct soft_atomic atomic = {
+		.id = soft_tx_sink_tag(tx, sqe->msn),
+		.stag = sqe->rkey,
+		.to = sqe->remote_addr,
+		.compare_mask = UINT64_MAX,
+	};
+
+	if (sqe->opcode == TP_FETCH_AND_ADD) {
+		atomic.code = WIRE_ATOMIC_FETCH_ADD;
+		atomic.data = operands->compare_add;
+	} else {
+		atomic.code = WIRE_ATOMIC_CMP_SWAP;
+		atomic.data = operands->swap;
+		atomic.mask = UINT64_MAX;
+		atomic.compare = operands->compare_add;
+	}
+	soft_rdmap_put_atomic(buf, &atomic);
+}
+
+/* A read or an atomic. */
+static void add_fetch(struct soft_conn *conn, struct soft_sqe *sqe)
+{
+	bool atomic = soft_sqe_is_atomic(sqe);
+	struct soft_tx *tx = &conn->tx;
+	uint32_t header = WIRE_DDP_UNTAGGED_SIZE;
+	struct fpdu fpdu;
+
+	header += atomic ? sizeof(struct wire_atomic_request) : sizeof(struct wire_read_request);
+	fpdu = fpdu_begin(tx, header, 0);
+	soft_ddp_put_untagged(fpdu.header, atomic ? WIRE_OP_ATOMIC_REQUEST : WIRE_OP_READ_REQUEST,
+			      true, WIRE_QN_READ, sqe->msn, 0);
+	if (atomic)
+		put_atomic(tx, fpdu.header + WIRE_DDP_UNTAGGED_SIZE, sqe);
+	else
+		put_read(tx, fpdu.header + WIRE_DDP_UNTAGGED_SIZE, sqe);
 	fpdu_header_done(tx, &fpdu, header);
 	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, true);
-	if (tx->reads++ == (tx->rtr_read ? 1 : 0))
-		tx->read_next = conn->qp->sq_next;
+	add_flight(tx, SOFT_FLIGHT_REQUEST, conn->qp->sq_next);
 	request_all_built(conn);
+}
+
+/* What follows an RDMA Write that carries an immediate (RFC 7306 section 6). */
+static void add_immediate(struct soft_conn *conn, const struct soft_sqe *sqe)
+{
+	uint32_t header = WIRE_DDP_UNTAGGED_SIZE + WIRE_IMMEDIATE_SIZE;
+	struct soft_tx *tx = &conn->tx;
+	struct fpdu fpdu = fpdu_begin(tx, header, 0);
+	uint8_t *data = fpdu.header + WIRE_DDP_UNTAGGED_SIZE;
+
+	soft_ddp_put_untagged(fpdu.header,
+			      sqe->flags & TP_WR_SOLICITED ? WIRE_OP_IMMEDIATE_SE
+							   : WIRE_OP_IMMEDIATE,
+			      true, WIRE_QN_SEND, sqe->msn, 0);
+	/* Four of the eight bytes, as they lie here (IBX-50). */
+	memset(data, 0, WIRE_IMMEDIATE_SIZE);
+	memcpy(data, &sqe->data, sizeof(sqe->data));
+	fpdu_header_done(tx, &fpdu, header);
+	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, true);
+	tx->immediate = false;
+	request_all_built(conn);
+}
+
+static __attribute__((noinline)) void put_send_invalidate(uint8_t *buf, const struct soft_sqe *sqe,
+							  bool last, uint32_t mo)
+{
+	soft_ddp_put_untagged(buf,
+			      sqe->flags & TP_WR_SOLICITED ? WIRE_OP_SEND_SE_INVALIDATE
+							   : WIRE_OP_SEND_INVALIDATE,
+			      last, WIRE_QN_SEND, sqe->msn, mo);
+	soft_ddp_put_invalidate(buf, sqe->data);
+}
+
+static inline bool is_write(const struct soft_sqe *sqe)
+{
+	return sqe->opcode <= TP_RDMA_WRITE_IMM;
+}
+
+/* The header of a data segment of a request. */
+static void put_header(uint8_t *buf, const struct soft_sqe *sqe, bool last, uint32_t offset)
+{
+	if (is_write(sqe))
+		soft_ddp_put_tagged(buf, WIRE_OP_WRITE, last, sqe->rkey, sqe->remote_addr + offset);
+	else if (sqe->opcode == TP_SEND)
+		soft_ddp_put_untagged(buf,
+				      sqe->flags & TP_WR_SOLICITED ? WIRE_OP_SEND_SE : WIRE_OP_SEND,
+				      last, WIRE_QN_SEND, sqe->msn, offset);
+	else
+		put_send_invalidate(buf, sqe, last, offset);
 }
 
 /* Adds the next FPDU of the request under way; false on a fault. */
@@ -313,28 +284,28 @@ static bool add_request(struct soft_conn *conn)
 	struct fpdu fpdu;
 	bool last;
 
-	if (!request_check(conn, sqe, TP_WC_SUCCESS))
-		return false;
-	if (sqe->opcode == TP_RDMA_READ) {
-		add_read(conn, sqe);
+	if (tx->immediate) {
+		add_immediate(conn, sqe);
 		return true;
 	}
-	header = sqe->opcode == TP_SEND ? WIRE_DDP_UNTAGGED_SIZE : WIRE_DDP_TAGGED_SIZE;
+	if (!tx->fresh && !request_holds(conn, sqe))
+		return request_fault(conn, sqe, TP_WC_LOCAL_PROTECTION);
+	tx->fresh = true;
+	if (sqe->flags & SOFT_WR_CAREFUL) {
+		add_fetch(conn, sqe);
+		return true;
+	}
+	header = is_write(sqe) ? WIRE_DDP_TAGGED_SIZE : WIRE_DDP_UNTAGGED_SIZE;
 	last = left <= tx->mulpdu - header;
 	n = last ? left : tx->mulpdu - header;
 	fpdu = fpdu_begin(tx, header, n);
-	if (sqe->opcode == TP_SEND)
-		soft_ddp_put_untagged(fpdu.header,
-				      sqe->flags & TP_WR_SOLICITED ? WIRE_OP_SEND_SE : WIRE_OP_SEND,
-				      last, WIRE_QN_SEND, sqe->msn, tx->offset);
-	else
-		soft_ddp_put_tagged(fpdu.header, WIRE_OP_WRITE, last, sqe->rkey,
-				    sqe->remote_addr + tx->offset);
+	put_header(fpdu.header, sqe, last, tx->offset);
 	fpdu_header_done(tx, &fpdu, header);
 	request_payload(tx, &fpdu, sqe, n);
-	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, last);
 	tx->offset += n;
-	if (last)
+	tx->immediate = last && sqe->opcode == TP_RDMA_WRITE_IMM;
+	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, last && !tx->immediate);
+	if (last && !tx->immediate)
 		request_all_built(conn);
 	return true;
 }
@@ -373,7 +344,7 @@ static __attribute__((noinline)) bool bind_step(struct soft_conn *conn, struct s
 	struct soft_tx *tx = &conn->tx;
 	struct soft_qp *qp = conn->qp;
 
-	if (!batch_empty(tx) || tx->reads || tx->bind_wait || soft_conn_dead(conn))
+	if (!soft_tx_idle(tx) || tx->reads || tx->bind_wait || soft_conn_dead(conn))
 		return false;
 	if (tx->rx_held) {
 		do_bind(conn, sqe);
@@ -402,7 +373,7 @@ static bool request_free(const struct soft_tx *tx, const struct soft_sqe *sqe)
 {
 	if ((sqe->flags & TP_WR_FENCE) && tx->reads)
 		return false;
-	return sqe->opcode != TP_RDMA_READ || tx->reads < tx->ord || !tx->ord;
+	return !(sqe->flags & SOFT_WR_CAREFUL) || tx->reads < tx->ord || !tx->ord;
 }
 
 /* Whether the next request may start. */
@@ -429,33 +400,52 @@ static bool request_start(struct soft_conn *conn)
 	struct soft_sqe *sqe = soft_sqe(conn->qp, conn->qp->sq_next);
 	struct soft_tx *tx = &conn->tx;
 
-	tx->fresh = false;
-	if (!request_check(conn, sqe,
-			   sqe->opcode == TP_RDMA_READ && !tx->ord ? TP_WC_REMOTE_RESPONDER
-								   : TP_WC_SUCCESS))
-		return false;
+	if ((sqe->flags & SOFT_WR_CAREFUL) && !tx->ord)
+		return request_fault(conn, sqe, TP_WC_REMOTE_RESPONDER);
+	if (!request_valid(conn, sqe))
+		return request_fault(conn, sqe, TP_WC_LOCAL_PROTECTION);
+	tx->fresh = true;
 	tx->source = SOFT_TX_REQUEST;
 	tx->offset = tx->sge = tx->sge_off = 0;
 	sqe->started = true;
-	if (sqe->opcode == TP_SEND)
-		sqe->msn = tx->msn[WIRE_QN_SEND]++;
-	else if (sqe->opcode == TP_RDMA_READ)
+	if (sqe->flags & SOFT_WR_CAREFUL)
 		sqe->msn = tx->msn[WIRE_QN_READ]++;
+	else if (sqe->opcode != TP_RDMA_WRITE)
+		sqe->msn = tx->msn[WIRE_QN_SEND]++;
 	return true;
 }
 
 /* ---- Read responses ---- */
 
-bool soft_tx_respond(struct soft_conn *conn, const struct soft_read_request *read,
-		     const struct soft_ddp *ddp)
+struct soft_response *soft_tx_respond(struct soft_conn *conn, const struct soft_ddp *ddp)
 {
 	struct soft_tx *tx = &conn->tx;
+	struct soft_response *response;
 
 	if (tx->response_tail - tx->response_head >= tx->ird)
-		return false;
-	tx->response[tx->response_tail++ & tx->response_mask] =
-		(struct soft_response){ .read = *read, .ddp = *ddp };
-	return true;
+		return NULL;
+	response = &tx->response[tx->response_tail++ & tx->response_mask];
+	*response = (struct soft_response){ .ddp = *ddp };
+	return response;
+}
+
+static void response_all_built(struct soft_tx *tx)
+{
+	tx->response_next++;
+	tx->source = SOFT_TX_NONE;
+}
+
+static void add_value(struct soft_tx *tx, const struct soft_response *response)
+{
+	uint32_t header = WIRE_DDP_UNTAGGED_SIZE + sizeof(struct wire_atomic_response);
+	struct fpdu fpdu = fpdu_begin(tx, header, 0);
+
+	soft_ddp_put_untagged(fpdu.header, WIRE_OP_ATOMIC_RESPONSE, true, WIRE_QN_ATOMIC,
+			      tx->msn[WIRE_QN_ATOMIC]++, 0);
+	soft_rdmap_put_value(fpdu.header + WIRE_DDP_UNTAGGED_SIZE, response->id, response->value);
+	fpdu_header_done(tx, &fpdu, header);
+	fpdu_end(tx, &fpdu, SOFT_TX_RESPONSE, true);
+	response_all_built(tx);
 }
 
 /* Adds the next FPDU of the response under way; false on a fault. */
@@ -470,15 +460,19 @@ static bool add_response(struct soft_conn *conn)
 	struct fpdu fpdu;
 	bool last;
 
+	if (response->ddp.opcode == WIRE_OP_ATOMIC_REQUEST) {
+		add_value(tx, response);
+		return true;
+	}
 	last = left <= tx->mulpdu - WIRE_DDP_TAGGED_SIZE;
 	n = last ? left : tx->mulpdu - WIRE_DDP_TAGGED_SIZE;
 	/* A read of nothing names nothing (RFC 5040 section 5.2.1). */
 	if (n)
-		result = soft_stag_check(&conn->dev->stags, read->source_stag, conn->qp,
+		result = soft_stag_check(conn->qp, read->source_stag,
 					 read->source_to + response->offset, n,
 					 TP_ACCESS_REMOTE_READ, &from);
 	if (result) {
-		if (batch_empty(tx))
+		if (soft_tx_idle(tx))
 			read_fault(conn, response, result);
 		return false;
 	}
@@ -490,10 +484,8 @@ static bool add_response(struct soft_conn *conn)
 		fpdu_payload(tx, &fpdu, from, n, read->source_stag, n <= COPY_MAX);
 	fpdu_end(tx, &fpdu, SOFT_TX_RESPONSE, last);
 	response->offset += n;
-	if (last) {
-		tx->response_next++;
-		tx->source = SOFT_TX_NONE;
-	}
+	if (last)
+		response_all_built(tx);
 	return true;
 }
 
@@ -515,8 +507,7 @@ static bool add_rtr(struct soft_conn *conn)
 				      tx->msn[WIRE_QN_READ]++, 0);
 		soft_rdmap_put_read(fpdu.header + WIRE_DDP_UNTAGGED_SIZE,
 				    &(struct soft_read_request){ .size = 0 });
-		tx->reads++;
-		tx->rtr_read = true;
+		add_flight(tx, SOFT_FLIGHT_RTR, 0);
 	} else if (tx->rtr == 1 + WIRE_OP_SEND) {
 		soft_ddp_put_untagged(fpdu.header, WIRE_OP_SEND, true, WIRE_QN_SEND,
 				      tx->msn[WIRE_QN_SEND]++, 0);
@@ -597,7 +588,7 @@ static bool build(struct soft_conn *conn)
 		;
 	if (tx->markers && tx->mark_num)
 		mark_batch(tx);
-	return !batch_empty(tx);
+	return !soft_tx_idle(tx);
 }
 
 /* ---- Sending ---- */
@@ -633,7 +624,7 @@ static void message_sent(struct soft_conn *conn, uint8_t source)
 		tx->response_head++;
 	} else if (source == SOFT_TX_REQUEST) {
 		sqe = soft_sqe(conn->qp, tx->sq_sent++);
-		sqe->done = sqe->opcode != TP_RDMA_READ;
+		sqe->done = !(sqe->flags & SOFT_WR_CAREFUL);
 	}
 }
 
@@ -667,7 +658,7 @@ static void advance(struct soft_conn *conn, uint32_t n)
 	uint32_t part;
 
 	tx->sent += n;
-	if (batch_empty(tx))
+	if (soft_tx_idle(tx))
 		adjust_mulpdu(conn);
 	while (n) {
 		part = tx->seg[tx->seg_first].len < n ? tx->seg[tx->seg_first].len : n;
@@ -687,16 +678,14 @@ static void advance(struct soft_conn *conn, uint32_t n)
 	soft_qp_send_done(conn->qp);
 }
 
-/* Whether the memory the rest of the batch lies in is still registered. */
-static bool batch_valid(struct soft_conn *conn)
+bool soft_tx_valid(struct soft_conn *conn)
 {
 	struct soft_tx *tx = &conn->tx;
 	const struct soft_tx_seg *seg;
 
 	for (uint32_t i = tx->seg_first; i < tx->seg_num; i++) {
 		seg = &tx->seg[i];
-		if (seg->key &&
-		    !soft_stag_holds(&conn->dev->stags, seg->key, conn->qp, seg->base, seg->len, 0))
+		if (seg->key && !soft_stag_holds(conn->qp, seg->key, seg->base, seg->len, 0))
 			return false;
 	}
 	return true;
@@ -737,11 +726,11 @@ void soft_tx_run(struct soft_conn *conn)
 	if (conn->tx_err)
 		return;
 	tx->fresh = false;
-	if (!batch_empty(tx) && !batch_valid(conn)) {
+	if (!soft_tx_idle(tx) && !soft_tx_valid(conn)) {
 		batch_fault(conn);
 		return;
 	}
-	while (!batch_empty(tx) || build(conn)) {
+	while (!soft_tx_idle(tx) || build(conn)) {
 		n = send_batch(conn);
 		if (n < 0 && n != -EAGAIN) {
 			send_failed(conn, (int)n);
@@ -751,7 +740,7 @@ void soft_tx_run(struct soft_conn *conn)
 			advance(conn, (uint32_t)n);
 			done += (uint32_t)n;
 		}
-		if (!batch_empty(tx) || done >= RUN_BYTES) {
+		if (!soft_tx_idle(tx) || done >= RUN_BYTES) {
 			stall(conn);
 			return;
 		}
@@ -761,107 +750,24 @@ void soft_tx_run(struct soft_conn *conn)
 
 /* ---- Reads in flight ---- */
 
-struct soft_sqe *soft_tx_oldest_read(struct soft_conn *conn)
+const struct soft_flight *soft_tx_oldest_flight(const struct soft_conn *conn)
 {
-	struct soft_tx *tx = &conn->tx;
+	const struct soft_tx *tx = &conn->tx;
 
-	if (tx->rtr_read || !tx->reads)
-		return NULL;
-	return soft_sqe(conn->qp, tx->read_next);
+	return tx->reads ? &tx->flight[tx->flight_head & tx->flight_mask] : NULL;
 }
 
 void soft_tx_read_done(struct soft_conn *conn)
 {
+	const struct soft_flight *flight = soft_tx_oldest_flight(conn);
 	struct soft_tx *tx = &conn->tx;
-	struct soft_qp *qp = conn->qp;
 
+	tx->flight_head++;
 	tx->reads--;
-	if (tx->rtr_read) {
-		tx->rtr_read = false;
-		return;
+	if (flight->kind == SOFT_FLIGHT_REQUEST) {
+		soft_sqe(conn->qp, flight->index)->done = true;
+		soft_qp_send_done(conn->qp);
 	}
-	soft_sqe(qp, tx->read_next)->done = true;
-	if (tx->reads)
-		do
-			tx->read_next++;
-		while (soft_sqe(qp, tx->read_next)->opcode != TP_RDMA_READ);
-	soft_qp_send_done(qp);
-}
-
-/* ---- The end ---- */
-
-/* The bytes of the FPDU that is partly out, and how many; -1 if some are not there any more. */
-static ssize_t fpdu_rest(struct soft_conn *conn, uint8_t *out)
-{
-	struct soft_tx *tx = &conn->tx;
-	uint32_t start = tx->mark_first ? tx->mark[tx->mark_first - 1].end : 0, left, n;
-	ssize_t size = 0;
-
-	if (batch_empty(tx) || tx->sent == start)
-		return 0;
-	if (!batch_valid(conn))
-		return -1;
-	left = tx->mark[tx->mark_first].end - tx->sent;
-	for (uint32_t i = tx->seg_first; left; i++, left -= n) {
-		n = tx->seg[i].len < left ? tx->seg[i].len : left;
-		memcpy(out + size, tx->seg[i].base, n);
-		size += n;
-	}
-	return size;
-}
-
-static size_t terminate_fpdu(struct soft_conn *conn, uint8_t *out)
-{
-	uint8_t plain[WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + SOFT_TERMINATE_MAX + 3] = { 0 };
-	struct soft_tx *tx = &conn->tx;
-	uint32_t ulpdu, size, sum = 0;
-	uint16_t length;
-
-	ulpdu = (uint32_t)soft_ddp_put_untagged(plain + WIRE_MPA_LENGTH, WIRE_OP_TERMINATE, true,
-						WIRE_QN_TERMINATE, tx->msn[WIRE_QN_TERMINATE], 0);
-	ulpdu += (uint32_t)soft_rdmap_put_terminate(plain + WIRE_MPA_LENGTH + ulpdu,
-						    &conn->fault.term);
-	length = htobe16((uint16_t)ulpdu);
-	memcpy(plain, &length, sizeof(length));
-	size = soft_mpa_fpdu(ulpdu) - WIRE_MPA_CRC_SIZE;
-	if (tx->markers)
-		return soft_mpa_mark(out, plain, size, &tx->marker_stream, tx->crc);
-	if (tx->crc)
-		sum = htole32(soft_crc32c(0, plain, size));
-	memcpy(out, plain, size);
-	memcpy(out + size, &sum, sizeof(sum));
-	return size + sizeof(sum);
-}
-
-int soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len)
-{
-	bool terminate = soft_conn_dead(conn) && conn->fault.terminate && !conn->tx.hold;
-	struct soft_tx *tx = &conn->tx;
-	size_t room;
-	ssize_t rest;
-
-	*out = NULL;
-	*len = 0;
-	if (batch_empty(tx) && !terminate)
-		return 0;
-	room = (batch_empty(tx) ? 0 : tx->mark[tx->mark_first].end - tx->sent) +
-	       soft_mpa_marked_max(WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + SOFT_TERMINATE_MAX +
-				   3);
-	*out = malloc(room);
-	if (!*out)
-		return -ENOMEM;
-	rest = fpdu_rest(conn, *out);
-	if (rest < 0) {
-		free(*out);
-		*out = NULL;
-		return -EFAULT;
-	}
-	if (!batch_empty(tx) && !rest)
-		tx->marker_stream = tx->marker_start;
-	*len = (size_t)rest;
-	if (terminate)
-		*len += terminate_fpdu(conn, *out + *len);
-	return 0;
 }
 
 /* ---- Life ---- */
@@ -869,25 +775,26 @@ int soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len)
 int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord)
 {
 	struct soft_tx *tx = &conn->tx;
-	uint32_t size = 1, head = atomic_load(&conn->qp->sq.head);
+	uint32_t size = soft_ring_size(ird), flights = soft_ring_size(ord + 1);
+	uint32_t head = atomic_load(&conn->qp->sq.head);
 	size_t plain;
 
-	while (size < ird)
-		size *= 2;
 	tx->crc = conn->crc;
 	tx->markers = conn->markers;
 	tx->mulpdu = choose_mulpdu(conn);
 	tx->adjust_in = FIRST_ADJUST;
 	tx->response = malloc(size * sizeof(*tx->response));
-	if (!tx->response)
+	tx->flight = malloc(flights * sizeof(*tx->flight));
+	if (!tx->response || !tx->flight)
 		return -ENOMEM;
+	tx->flight_mask = flights - 1;
 	plain = WIRE_MPA_LENGTH + tx->mulpdu + 3;
 	if (tx->markers && !(tx->marked = malloc(soft_mpa_marked_max(plain) + plain)))
 		return -ENOMEM;
 	tx->response_mask = size - 1;
 	tx->ird = ird;
 	tx->ord = ord;
-	tx->sq_sent = tx->read_next = head;
+	tx->sq_sent = head;
 	for (int qn = 0; qn < WIRE_QN_COUNT; qn++)
 		tx->msn[qn] = 1;
 	if (getrandom(&tx->read_tag, sizeof(tx->read_tag), 0) != sizeof(tx->read_tag))
@@ -898,5 +805,6 @@ int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord)
 void soft_tx_fini(struct soft_conn *conn)
 {
 	free(conn->tx.response);
+	free(conn->tx.flight);
 	free(conn->tx.marked);
 }

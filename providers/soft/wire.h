@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What goes over the wire, byte by byte: MPA (RFC 5044, RFC 6581), DDP (RFC 5041), RDMAP (RFC
- * 5040). All numbers are big endian but the CRC, whose bytes soft_crc32c gives in host order of a
- * little endian value.
+ * 5040, RFC 7306). All numbers are big endian but the CRC, whose bytes soft_crc32c gives in host
+ * order of a little endian value.
  */
 #ifndef SOFT_WIRE_H
 #define SOFT_WIRE_H
@@ -109,13 +109,19 @@ enum {
 	WIRE_OP_SEND_SE = 5,
 	WIRE_OP_SEND_SE_INVALIDATE = 6,
 	WIRE_OP_TERMINATE = 7,
+	/* RFC 7306 section 4.1, figure 2. */
+	WIRE_OP_IMMEDIATE = 8,
+	WIRE_OP_IMMEDIATE_SE = 9,
+	WIRE_OP_ATOMIC_REQUEST = 10,
+	WIRE_OP_ATOMIC_RESPONSE = 11,
 };
 
 enum {
 	WIRE_QN_SEND = 0,
 	WIRE_QN_READ = 1,
 	WIRE_QN_TERMINATE = 2,
-	WIRE_QN_COUNT = 3,
+	WIRE_QN_ATOMIC = 3, /* responses */
+	WIRE_QN_COUNT = 4,
 };
 
 /* RFC 5040 section 4.4. */
@@ -126,6 +132,32 @@ struct wire_read_request {
 	uint32_t source_stag;
 	uint64_t source_to;
 } WIRE_PACKED;
+
+/* RFC 7306 section 5.2.1, figure 4. */
+struct wire_atomic_request {
+	uint32_t code; /* the low four bits */
+	uint32_t id;
+	uint32_t stag;
+	uint64_t to;
+	uint64_t data, mask; /* to add or swap */
+	uint64_t compare, compare_mask;
+} WIRE_PACKED;
+
+enum {
+	WIRE_ATOMIC_CODE = 0x0f,
+	WIRE_ATOMIC_FETCH_ADD = 0,
+	WIRE_ATOMIC_CMP_SWAP = 2,
+};
+
+/* RFC 7306 section 5.2.2, figure 6. */
+struct wire_atomic_response {
+	uint32_t id;
+	uint64_t value;
+} WIRE_PACKED;
+
+enum {
+	WIRE_IMMEDIATE_SIZE = 8, /* RFC 7306 section 6.2 */
+};
 
 /* RFC 5040 section 4.8; the headers of the offending segment follow as hdrct says. */
 struct wire_terminate {

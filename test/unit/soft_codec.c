@@ -263,16 +263,54 @@ static void malformed_ddp(void **state)
 	soft_ddp_put_untagged(buf, WIRE_OP_SEND, true, 0, 1, 0);
 	buf[1] |= 0x80; /* RDMAP version 3 */
 	refused_as(buf, WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_VERSION);
-	soft_ddp_put_untagged(buf, WIRE_OP_SEND, true, 3, 1, 0);
+	soft_ddp_put_untagged(buf, WIRE_OP_SEND, true, 4, 1, 0);
 	refused_as(buf, WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, WIRE_UNTAGGED_QN);
+	soft_ddp_put_untagged(buf, WIRE_OP_SEND, true, 3, 1, 0); /* on that of atomic responses */
+	refused_as(buf, WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_OPCODE);
 	soft_ddp_put_untagged(buf, WIRE_OP_SEND, true, 1, 1, 0); /* on the read queue */
 	refused_as(buf, WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_OPCODE);
 	soft_ddp_put_untagged(buf, WIRE_OP_WRITE, true, 0, 1, 0); /* untagged */
 	refused_as(buf, WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_OPCODE);
-	for (uint8_t opcode = 8; opcode < 16; opcode++) {
+	for (uint8_t opcode = 12; opcode < 16; opcode++) {
 		soft_ddp_put_untagged(buf, opcode, true, 0, 1, 0);
 		refused_as(buf, WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_OPCODE);
 	}
+	/* The messages of RFC 7306: each on its queue, untagged, and version 1 only. */
+	for (uint8_t opcode = WIRE_OP_IMMEDIATE; opcode <= WIRE_OP_ATOMIC_RESPONSE; opcode++) {
+		static const uint8_t queue[] = { 0, 0, 1, 3 };
+		struct soft_error error;
+		struct soft_ddp ddp;
+
+		for (uint8_t qn = 0; qn < 4; qn++) {
+			soft_ddp_put_untagged(buf, opcode, true, qn, 1, 0);
+			if (qn == queue[opcode - 8])
+				assert_true(soft_ddp_decode(buf, 18, &ddp, &error));
+			else
+				refused_as(buf, WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION,
+					   WIRE_OPER_OPCODE);
+		}
+		soft_ddp_put_untagged(buf, opcode, true, queue[opcode - 8], 1, 0);
+		buf[1] &= 0x3f;
+		refused_as(buf, WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_VERSION);
+		soft_ddp_put_tagged(buf, opcode, true, 1, 1);
+		refused_as(buf, WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_OPCODE);
+	}
+}
+
+/* The tag of a Send with Invalidate: octets two to five (RFC 5040 section 4.1). */
+static void invalidate_tag(void **state)
+{
+	struct soft_error error;
+	struct soft_ddp ddp;
+	uint8_t buf[18];
+
+	(void)state;
+	soft_ddp_put_untagged(buf, WIRE_OP_SEND_SE_INVALIDATE, true, 0, 9, 0);
+	soft_ddp_put_invalidate(buf, 0x01020304);
+	assert_int_equal(buf[1], 0x46);
+	assert_memory_equal(buf + 2, "\1\2\3\4\0\0\0\0\0\0\0\11", 12);
+	assert_true(soft_ddp_decode(buf, 18, &ddp, &error));
+	assert_int_equal(ddp.stag, 0x01020304);
 }
 
 /* ---- RDMAP ---- */
@@ -305,6 +343,70 @@ static void terminate_round_trip(void **state)
 	assert_int_equal(out.ddp.msn, 77);
 	assert_int_equal(out.ddp.ulpdu, 46);
 	assert_memory_equal(&out.read, &in.read, sizeof(in.read));
+}
+
+/* RFC 7306 section 5.1.1, bit by bit as its text has it. */
+static uint64_t slow_fetch_add(uint64_t old, uint64_t add, uint64_t mask)
+{
+	uint64_t result = 0, carry = 0, sum;
+
+	for (int bit = 0; bit < 64; bit++) {
+		sum = carry + (old >> bit & 1) + (add >> bit & 1);
+		carry = sum >> 1 & ~(mask >> bit) & 1;
+		result |= (sum & 1) << bit;
+	}
+	return result;
+}
+
+static void atomics(void **state)
+{
+	struct soft_atomic in = { WIRE_ATOMIC_CMP_SWAP,
+				  0x11121314,
+				  0x21222324,
+				  0x3132333435363738,
+				  0x41,
+				  0x51,
+				  0x61,
+				  0x71 },
+			   out;
+	uint64_t old, value, x = 88172645463325252u;
+	uint8_t buf[52];
+	uint32_t id;
+
+	(void)state;
+	soft_rdmap_put_atomic(buf, &in);
+	assert_memory_equal(buf, "\0\0\0\2\x11\x12\x13\x14\x21\x22\x23\x24\x31\x32\x33", 15);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(buf[20 + 8 * i + 7], 0x41 + 0x10 * i);
+	buf[0] = 0xff; /* reserved bits are ignored */
+	buf[3] |= 0xf0;
+	soft_rdmap_get_atomic(buf, &out);
+	assert_true(out.code == in.code && out.id == in.id && out.stag == in.stag &&
+		    out.to == in.to && out.data == in.data && out.mask == in.mask &&
+		    out.compare == in.compare && out.compare_mask == in.compare_mask);
+	assert_true(soft_atomic_known(&in));
+	soft_rdmap_put_value(buf, 0x01020304, 0x1112131415161718);
+	assert_memory_equal(buf, "\1\2\3\4\x11\x12\x13\x14\x15\x16\x17\x18", 12);
+	soft_rdmap_get_value(buf, &id, &value);
+	assert_true(id == 0x01020304 && value == 0x1112131415161718);
+	for (int i = 0; i < 10000; i++) {
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		old = x * 0x9e3779b97f4a7c15u;
+		in = (struct soft_atomic){ .code = WIRE_ATOMIC_FETCH_ADD,
+					   .data = x,
+					   .mask = i % 3 ? x * 31 : 0 };
+		assert_int_equal(soft_atomic_result(&in, old),
+				 slow_fetch_add(old, in.data, in.mask));
+		in.code = WIRE_ATOMIC_CMP_SWAP;
+		in.compare_mask = 0xff00;
+		in.compare = (old & 0xff00) | 0x12;
+		assert_int_equal(soft_atomic_result(&in, old),
+				 (old & ~in.mask) | (in.data & in.mask));
+		in.compare ^= 0x100;
+		assert_int_equal(soft_atomic_result(&in, old), old);
+	}
+	in.code = 1;
+	assert_false(soft_atomic_known(&in));
 }
 
 /* DTO-84. */
@@ -372,6 +474,8 @@ int main(void)
 		cmocka_unit_test(marker_streams),
 		cmocka_unit_test(ddp_round_trip),
 		cmocka_unit_test(malformed_ddp),
+		cmocka_unit_test(invalidate_tag),
+		cmocka_unit_test(atomics),
 		cmocka_unit_test(terminate_round_trip),
 		cmocka_unit_test(statuses),
 		cmocka_unit_test(noise),

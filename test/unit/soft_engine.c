@@ -432,16 +432,18 @@ static void late_receives(void **state)
 	fill(out, BIG, 1);
 	for (unsigned i = 0; i < 20; i++)
 		post_send(&a, i, out + i * 1000, 1000 * i, out_mr, TP_WR_SIGNALED);
-	/* They are kept aside: a read behind them is answered, and one of the other side as well.
-	 */
+	/* They are kept aside: a write behind them is placed, and a read of the other side
+	 * answered; one behind them waits with them (RFC 5040 section 5.5, DTO-90). */
+	fill(in + 2000000, 1000, 0);
+	post_rdma(&a, TP_RDMA_WRITE, 49, out, 1000, out_mr, in + 2000000, in_mr->rkey, 0);
 	post_rdma(&a, TP_RDMA_READ, 50, out + 1000000, 100000, out_mr, in, in_mr->rkey,
 		  TP_WR_SIGNALED);
 	for (unsigned i = 0; i < 20; i++)
 		assert_wc(take_wc(a.send_cq), i, SUCCESS);
-	assert_wc(take_wc(a.send_cq), 50, SUCCESS);
 	post_rdma(&b, TP_RDMA_READ, 51, in + 1000000, 100000, in_mr, out, out_mr->rkey,
 		  TP_WR_SIGNALED);
 	assert_wc(take_wc(b.send_cq), 51, SUCCESS);
+	assert_memory_equal(in + 2000000, out, 1000);
 	assert_false(try_wc(b.recv_cq, &wc));
 	for (unsigned i = 0; i < 20; i++) {
 		post_recv(&b, i, in, 20000, in_mr);
@@ -449,7 +451,10 @@ static void late_receives(void **state)
 		assert_wc(wc, i, SUCCESS);
 		assert_int_equal(wc.byte_len, 1000 * i);
 		assert_memory_equal(in, out + i * 1000, 1000 * i);
+		if (i < 19)
+			assert_false(try_wc(a.send_cq, &wc));
 	}
+	assert_wc(take_wc(a.send_cq), 50, SUCCESS);
 	unpair(&a, &b);
 }
 

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The software engine: send with invalidate, read into a key, immediate data, atomics. */
+#include "test/unit/soft_util.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct dapl_transport *const t = &dapl_module_transport;
+
+#define SIZE (1u << 20)
+#define ALL  (FULL | TP_ACCESS_REMOTE_ATOMIC)
+
+static struct node left, right;
+static struct end a, b;
+static uint8_t *out, *in;
+static struct tp_mr *out_mr, *in_mr;
+static unsigned fds_before;
+
+static int set_up(void **state)
+{
+	(void)state;
+	fds_before = count_fds();
+	node_open(&left, "lo");
+	node_open(&right, "");
+	out = aligned_alloc(64, SIZE);
+	in = aligned_alloc(64, SIZE);
+	fill(out, SIZE, 1);
+	memset(in, 0, SIZE);
+	out_mr = reg(&left, out, SIZE, ALL);
+	in_mr = reg(&right, in, SIZE, ALL);
+	end_create(&a, &left, NULL);
+	end_create(&b, &right, NULL);
+	ends_connect(&a, &b);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	end_destroy(&a);
+	end_destroy(&b);
+	dereg(out_mr);
+	dereg(in_mr);
+	node_close(&left);
+	node_close(&right);
+	free(out);
+	free(in);
+	assert_int_equal(count_fds(), fds_before);
+	return 0;
+}
+
+static void again(void)
+{
+	end_reset(&a);
+	end_reset(&b);
+	ends_connect(&a, &b);
+}
+
+static void post(struct end *end, struct tp_wr wr, const void *addr, uint32_t len, struct tp_mr *mr)
+{
+	struct tp_sge sge = { (uintptr_t)addr, len, mr ? mr->lkey : 0 };
+
+	wr.sge = &sge;
+	wr.num_sge = 1;
+	wr.length = len;
+	assert_int_equal(end->qp->ops->post_send(end->qp, &wr), 0);
+}
+
+/* ---- Send with invalidate (DTO-58 to DTO-61) ---- */
+
+static struct tp_mw *window(struct end *end, bool qp_scope, uint32_t *key)
+{
+	struct tp_bind bind = { .mr = end == &a ? out_mr : in_mr,
+				.addr = (uintptr_t)(end == &a ? out : in),
+				.length = SIZE / 2,
+				.access = TP_ACCESS_REMOTE_READ | TP_ACCESS_REMOTE_WRITE };
+
+	assert_int_equal(t->mw->alloc(end->node->pd, qp_scope, &bind.mw), 0);
+	assert_int_equal(t->mw->bind(end->qp, 900, TP_WR_SIGNALED, &bind, key), 0);
+	assert_wc(take_wc(end->send_cq), 900, SUCCESS);
+	return bind.mw;
+}
+
+static void dto_58_invalidates(void **state)
+{
+	static const uint32_t sizes[] = { 0, 1, 300, 70000, SIZE / 2 };
+	struct tp_bind bind = { .mr = in_mr, .addr = (uintptr_t)in, .length = 64, .access = FULL };
+	struct tp_wc wc;
+	uint32_t key;
+
+	(void)state;
+	bind.access = TP_ACCESS_REMOTE_READ;
+	for (unsigned i = 0; i < 10; i++) {
+		uint32_t len = sizes[i % 5];
+		bool late = i & 1;
+		struct tp_mw *mw = window(&b, true, &key);
+
+		post_rdma(&a, TP_RDMA_READ, 1, out + SIZE / 2, 64, out_mr, in, key, TP_WR_SIGNALED);
+		assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+		if (!late)
+			post_recv(&b, 2, in + SIZE / 2, SIZE / 2, in_mr);
+		post(&a,
+		     (struct tp_wr){ .wr_id = 3,
+				     .opcode = TP_SEND_INVALIDATE,
+				     .flags = TP_WR_SIGNALED | (i & 2 ? TP_WR_SOLICITED : 0),
+				     .invalidate = key },
+		     out, len, out_mr);
+		assert_wc(take_wc(a.send_cq), 3, SUCCESS);
+		if (late)
+			post_recv(&b, 2, in + SIZE / 2, SIZE / 2, in_mr);
+		wc = take_wc(b.recv_cq);
+		assert_wc(wc, 2, SUCCESS);
+		assert_int_equal(wc.flags,
+				 TP_WC_RECV | TP_WC_INVALIDATED | (i & 2 ? TP_WC_SOLICITED : 0));
+		assert_int_equal(wc.data, key);
+		assert_int_equal(wc.byte_len, len);
+		assert_memory_equal(in + SIZE / 2, out, len);
+		/* By then nobody can use it; the window can be bound again (RMR-35). */
+		post_rdma(&a, TP_RDMA_READ, 4, out + SIZE / 2, 8, out_mr, in, key, TP_WR_SIGNALED);
+		assert_wc(take_wc(a.send_cq), 4, REMOTE_ACCESS);
+		end_event(&a, TP_CONN_BROKEN);
+		end_event(&b, TP_CONN_BROKEN);
+		again();
+		bind.mw = mw;
+		assert_int_equal(t->mw->bind(b.qp, 5, TP_WR_SIGNALED, &bind, &key), 0);
+		assert_wc(take_wc(b.send_cq), 5, SUCCESS);
+		post_rdma(&a, TP_RDMA_READ, 6, out + SIZE / 2, 8, out_mr, in, key, TP_WR_SIGNALED);
+		assert_wc(take_wc(a.send_cq), 6, SUCCESS);
+		t->mw->free(mw);
+	}
+}
+
+static void bad_invalidate(uint32_t key)
+{
+	unsigned asyncs = node_asyncs(&right);
+	struct tp_wc wc;
+
+	post_recv(&b, 2, in, 64, in_mr);
+	post_recv(&b, 3, in, 64, in_mr);
+	post(&a,
+	     (struct tp_wr){ .wr_id = 4,
+			     .opcode = TP_SEND_INVALIDATE,
+			     .flags = TP_WR_SIGNALED,
+			     .invalidate = key },
+	     out, 8, out_mr);
+	/* A read behind it has its answer or is flushed with it. */
+	post_rdma(&a, TP_RDMA_READ, 5, out, 8, out_mr, in, in_mr->rkey, TP_WR_SIGNALED);
+	assert_wc(take_wc(b.recv_cq), 2, LOCAL_PROTECTION);
+	assert_wc(take_wc(b.recv_cq), 3, FLUSHED);
+	wc = take_wc(a.send_cq);
+	assert_int_equal(wc.wr_id, 4);
+	assert_true(wc.status == TP_WC_SUCCESS || wc.status == TP_WC_REMOTE_ACCESS);
+	assert_wc(take_wc(a.send_cq), 5, FLUSHED);
+	end_event(&a, TP_CONN_BROKEN);
+	end_event(&b, TP_CONN_BROKEN);
+	node_await_asyncs(&right, asyncs + 1);
+	assert_int_equal(right.async, TP_ASYNC_QP_ERROR);
+	again();
+}
+
+/* DTO-61, RMR-36 */
+static void dto_61_what_cannot_be_invalidated(void **state)
+{
+	struct tp_mw *pd_wide, *other;
+	struct tp_bind none = { 0 };
+	uint32_t key, dead;
+	struct end c, d;
+
+	(void)state;
+	bad_invalidate(0);
+	bad_invalidate(in_mr->rkey);
+	bad_invalidate(in_mr->rkey ^ 77);
+	pd_wide = window(&b, false, &key);
+	bad_invalidate(key);
+	post_rdma(&a, TP_RDMA_READ, 1, out, 64, out_mr, in, key, TP_WR_SIGNALED);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	t->mw->free(pd_wide);
+	/* Of another connection. */
+	end_create(&c, &left, NULL);
+	end_create(&d, &right, NULL);
+	ends_connect(&c, &d);
+	other = window(&d, true, &key);
+	bad_invalidate(key);
+	post_rdma(&c, TP_RDMA_READ, 1, out, 64, out_mr, in, key, TP_WR_SIGNALED);
+	assert_wc(take_wc(c.send_cq), 1, SUCCESS);
+	end_destroy(&c);
+	end_destroy(&d);
+	t->mw->free(other);
+	/* Unbound already. */
+	none.mw = other = window(&b, true, &key);
+	assert_int_equal(t->mw->bind(b.qp, 7, TP_WR_SIGNALED, &none, &dead), 0);
+	assert_wc(take_wc(b.send_cq), 7, SUCCESS);
+	bad_invalidate(key);
+	t->mw->free(other);
+}
+
+/* ---- RDMA Read into a key of one's own (DTO-52) ---- */
+
+static void dto_52_read_to_rkey(void **state)
+{
+	struct tp_mw *mw;
+	uint32_t key;
+	struct tp_sge sge = { (uintptr_t)out + 5000, 70000, out_mr->rkey };
+	struct tp_wr wr = { .wr_id = 1,
+			    .opcode = TP_READ_TO_RKEY,
+			    .flags = TP_WR_SIGNALED,
+			    .sge = &sge,
+			    .num_sge = 1,
+			    .length = 70000,
+			    .remote_addr = (uintptr_t)in + 3,
+			    .rkey = in_mr->rkey };
+
+	(void)state;
+	fill(in, SIZE, 44);
+	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	assert_memory_equal(out + 5000, in + 3, 70000);
+	memset(out, 0, SIZE);
+	mw = window(&a, true, &key);
+	sge.lkey = key;
+	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	assert_memory_equal(out + 5000, in + 3, 70000);
+	/* Outside of what is bound, and a key that grants no writing. */
+	sge.addr = (uintptr_t)out + SIZE / 2 - 69999;
+	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+	assert_wc(take_wc(a.send_cq), 1, LOCAL_PROTECTION);
+	end_event(&a, TP_CONN_BROKEN);
+	end_event(&b, TP_CONN_BROKEN);
+	again();
+	t->mw->free(mw);
+	dereg(out_mr);
+	out_mr = reg(&left, out, SIZE, TP_ACCESS_LOCAL_WRITE | TP_ACCESS_REMOTE_READ);
+	sge = (struct tp_sge){ (uintptr_t)out, 70000, out_mr->rkey };
+	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+	assert_wc(take_wc(a.send_cq), 1, LOCAL_PROTECTION);
+	end_event(&a, TP_CONN_BROKEN);
+	end_event(&b, TP_CONN_BROKEN);
+	again();
+	dereg(out_mr);
+	out_mr = reg(&left, out, SIZE, ALL);
+	/* Bound anew while such a read is under way: the binding waits for it. */
+	mw = window(&a, true, &key);
+	for (unsigned i = 0; i < 50; i++) {
+		struct tp_bind bind = { .mw = mw,
+					.mr = out_mr,
+					.addr = (uintptr_t)out,
+					.length = SIZE,
+					.access = TP_ACCESS_REMOTE_WRITE };
+
+		sge = (struct tp_sge){ (uintptr_t)out, 70000, key };
+		assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+		assert_int_equal(t->mw->bind(a.qp, 2, TP_WR_SIGNALED, &bind, &key), 0);
+		assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+		assert_wc(take_wc(a.send_cq), 2, SUCCESS);
+	}
+	t->mw->free(mw);
+}
+
+/* ---- Write with immediate (IBX-47 to IBX-54) ---- */
+
+static void ibx_47_write_immediate(void **state)
+{
+	static const uint32_t sizes[] = { 0, 1, 8, 300, 4096, 70000, SIZE / 2 };
+	struct tp_wc wc;
+
+	(void)state;
+	for (unsigned i = 0; i < 14; i++) {
+		uint32_t len = sizes[i % 7], data = 0x01020304u * (i + 1);
+		bool late = i > 6;
+
+		fill(out, len, i);
+		memset(in, 0, SIZE);
+		if (!late)
+			assert_int_equal(b.qp->ops->post_recv(b.qp, 7, NULL, 0), 0);
+		/* A write before it is not counted with it. */
+		post_rdma(&a, TP_RDMA_WRITE, 1, out, 100, out_mr, in + SIZE - 100, in_mr->rkey, 0);
+		post(&a,
+		     (struct tp_wr){ .wr_id = 2,
+				     .opcode = TP_RDMA_WRITE_IMM,
+				     .flags = TP_WR_SIGNALED | (i & 1 ? TP_WR_SOLICITED : 0),
+				     .immediate = data,
+				     .remote_addr = len ? (uintptr_t)in + 11 : 0,
+				     .rkey = len ? in_mr->rkey : 0 },
+		     out, len, out_mr);
+		post_send(&a, 3, out, 5, out_mr, 0);
+		assert_wc(take_wc(a.send_cq), 2, SUCCESS);
+		if (late) {
+			pause_ms(2);
+			assert_int_equal(b.qp->ops->post_recv(b.qp, 7, NULL, 0), 0);
+		}
+		wc = take_wc(b.recv_cq);
+		assert_wc(wc, 7, SUCCESS);
+		assert_int_equal(wc.flags, TP_WC_RECV | TP_WC_IMMEDIATE | TP_WC_WRITTEN |
+						   (i & 1 ? TP_WC_SOLICITED : 0));
+		assert_int_equal(wc.data, data);
+		assert_int_equal(wc.byte_len, len);
+		assert_true(filled(in + 11, len, i));
+		post_recv(&b, 8, in, 64, in_mr);
+		wc = take_wc(b.recv_cq);
+		assert_wc(wc, 8, SUCCESS);
+		assert_int_equal(wc.flags, TP_WC_RECV);
+		assert_int_equal(wc.byte_len, 5);
+	}
+}
+
+/* IBX-54: no Receive is consumed by one that is refused. */
+static void ibx_54_refused(void **state)
+{
+	struct tp_wc wc;
+
+	(void)state;
+	post_recv(&b, 7, in, 64, in_mr);
+	post(&a,
+	     (struct tp_wr){ .wr_id = 2,
+			     .opcode = TP_RDMA_WRITE_IMM,
+			     .flags = TP_WR_SIGNALED,
+			     .immediate = 9,
+			     .remote_addr = (uintptr_t)in + SIZE - 7,
+			     .rkey = in_mr->rkey },
+	     out, 8, out_mr);
+	assert_wc(take_wc(b.recv_cq), 7, FLUSHED);
+	wc = take_wc(a.send_cq);
+	assert_true(wc.wr_id == 2 &&
+		    (wc.status == TP_WC_SUCCESS || wc.status == TP_WC_REMOTE_ACCESS));
+	end_event(&a, TP_CONN_BROKEN);
+	end_event(&b, TP_CONN_BROKEN);
+	again();
+}
+
+/* ---- Atomics (IBX-36 to IBX-46) ---- */
+
+static void post_atomic(struct end *end, enum tp_opcode opcode, uint64_t id, uint64_t arg,
+			uint64_t swap, const void *remote, uint32_t rkey, void *result)
+{
+	struct tp_mr *mr = end->node == &left ? out_mr : in_mr;
+	struct tp_sge sge = { (uintptr_t)result, 8, mr->lkey };
+	struct tp_wr wr = { .wr_id = id,
+			    .opcode = opcode,
+			    .flags = TP_WR_SIGNALED,
+			    .sge = &sge,
+			    .num_sge = 1,
+			    .length = 8,
+			    .remote_addr = (uintptr_t)remote,
+			    .atomic = { .compare_add = arg, .swap = swap, .rkey = rkey } };
+
+	assert_int_equal(end->qp->ops->post_send(end->qp, &wr), 0);
+}
+
+static void ibx_36_37_operations(void **state)
+{
+	uint64_t *word = (uint64_t *)(void *)(in + 64), got, value = 0xfffffffffffffff0u;
+
+	(void)state;
+	*word = value;
+	for (unsigned i = 0; i < 100; i++) {
+		/* To an address without alignment (IBX-38). */
+		post_atomic(&a, TP_FETCH_AND_ADD, i, i, 0, word, in_mr->rkey, out + 3);
+		assert_wc(take_wc(a.send_cq), i, SUCCESS);
+		memcpy(&got, out + 3, 8);
+		assert_int_equal(got, value);
+		value += i;
+		assert_int_equal(*word, value);
+	}
+	post_atomic(&a, TP_CMP_AND_SWAP, 1, value + 1, 5, word, in_mr->rkey, out);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	assert_int_equal(*(uint64_t *)(void *)out, value);
+	assert_int_equal(*word, value);
+	post_atomic(&a, TP_CMP_AND_SWAP, 1, value, 0x123456789abcdef, word, in_mr->rkey, out);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	assert_int_equal(*(uint64_t *)(void *)out, value);
+	assert_int_equal(*word, 0x123456789abcdef);
+}
+
+/* IBX-31, IBX-45, DTO-50: many more than may be in flight, among reads and writes, in order. */
+static void ibx_45_order(void **state)
+{
+	uint64_t *word = (uint64_t *)(void *)in, *got = (uint64_t *)(void *)(out + 4096);
+	uint64_t *seen = (uint64_t *)(void *)(out + 8192);
+	static const struct end_options options = { 128, 4, 2, 3, false };
+	struct end c, d;
+
+	(void)state;
+	end_create(&c, &left, &options);
+	end_create(&d, &right, &options);
+	ends_connect(&c, &d);
+	*word = 0;
+	for (unsigned round = 0; round < 20; round++) {
+		for (unsigned i = 0; i < 40; i++) {
+			post_atomic(&c, TP_FETCH_AND_ADD, i, 1, 0, word, in_mr->rkey, &got[i]);
+			post_rdma(&c, TP_RDMA_READ, 100 + i, &seen[i], 8, out_mr, word, in_mr->rkey,
+				  TP_WR_SIGNALED);
+			if (i % 4 == 0)
+				post_rdma(&c, TP_RDMA_WRITE, 200 + i, out, 1000, out_mr, in + 4096,
+					  in_mr->rkey, TP_WR_SIGNALED);
+		}
+		for (unsigned i = 0; i < 40; i++) {
+			assert_wc(take_wc(c.send_cq), i, SUCCESS);
+			assert_wc(take_wc(c.send_cq), 100 + i, SUCCESS);
+			if (i % 4 == 0)
+				assert_wc(take_wc(c.send_cq), 200 + i, SUCCESS);
+			assert_int_equal(got[i], round * 40 + i);
+			assert_true(seen[i] > got[i]);
+		}
+	}
+	end_destroy(&c);
+	end_destroy(&d);
+}
+
+static void bad_atomic(const void *remote, uint32_t rkey, uint32_t status)
+{
+	unsigned asyncs = node_asyncs(&right);
+	uint8_t before[64];
+
+	memcpy(before, in, 64);
+	post_atomic(&a, TP_FETCH_AND_ADD, 1, 1, 0, remote, rkey, out);
+	assert_int_equal(take_wc(a.send_cq).status, status);
+	end_event(&a, TP_CONN_BROKEN);
+	end_event(&b, TP_CONN_BROKEN);
+	node_await_asyncs(&right, asyncs + 1);
+	assert_int_equal(right.async, TP_ASYNC_QP_ERROR);
+	assert_memory_equal(before, in, 64);
+	again();
+}
+
+/* IBX-39, IBX-40 */
+static void ibx_39_40_refusals(void **state)
+{
+	struct tp_mr *plain = reg(&right, in, 64, FULL);
+	struct tp_mr *shifted;
+	struct tp_mr_attr attr = {
+		.addr = in + 4, .length = 32, .access = ALL, .zero_based = true
+	};
+	uint32_t status;
+
+	(void)state;
+	bad_atomic(in, plain->rkey, TP_WC_REMOTE_ACCESS);
+	bad_atomic(in, in_mr->rkey ^ 3, TP_WC_REMOTE_ACCESS);
+	bad_atomic(in + SIZE, in_mr->rkey, TP_WC_REMOTE_ACCESS);
+	bad_atomic(in + SIZE - 4, in_mr->rkey, TP_WC_REMOTE_ACCESS);
+	for (unsigned i = 1; i < 8; i++)
+		bad_atomic(in + i, in_mr->rkey, TP_WC_REMOTE_RESPONDER);
+	/* What counts is the address in memory. */
+	assert_int_equal(t->mr->reg(right.pd, &attr, &shifted), 0);
+	bad_atomic((void *)8, shifted->rkey, TP_WC_REMOTE_RESPONDER);
+	post_atomic(&a, TP_FETCH_AND_ADD, 1, 1, 0, (void *)4, shifted->rkey, out);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	dereg(shifted);
+	dereg(plain);
+	/* Its own sink. */
+	plain = reg(&left, out, 64, 0);
+	for (int i = 0; i < 2; i++) {
+		struct tp_sge sge = { (uintptr_t)out, i ? 4 : 8, i ? out_mr->lkey : plain->lkey };
+		struct tp_wr wr = { .wr_id = 1,
+				    .opcode = TP_FETCH_AND_ADD,
+				    .sge = &sge,
+				    .num_sge = 1,
+				    .length = 8,
+				    .remote_addr = (uintptr_t)in,
+				    .atomic = { .compare_add = 1, .rkey = in_mr->rkey } };
+
+		assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+		status = take_wc(a.send_cq).status;
+		assert_int_equal(status, TP_WC_LOCAL_PROTECTION);
+		end_event(&a, TP_CONN_BROKEN);
+		end_event(&b, TP_CONN_BROKEN);
+		again();
+	}
+	dereg(plain);
+}
+
+/* IBX-43, IBX-44: from several connections at once; nothing is lost or done twice. */
+struct adder {
+	struct end mine, theirs;
+	uint64_t *got;
+	pthread_t thread;
+};
+
+enum {
+	ADDERS = 4,
+	ADDS = 2000,
+};
+
+static void *add(void *arg)
+{
+	struct adder *adder = arg;
+
+	for (unsigned i = 0; i < ADDS; i++) {
+		post_atomic(&adder->mine, TP_FETCH_AND_ADD, i, 1, 0, in + 128, in_mr->rkey,
+			    &adder->got[i]);
+		if (i % 8 == 7)
+			for (unsigned n = 0; n < 8; n++)
+				if (take_wc(adder->mine.send_cq).status != TP_WC_SUCCESS)
+					return arg;
+	}
+	return NULL;
+}
+
+static void ibx_43_atomic(void **state)
+{
+	struct adder *adder = calloc(ADDERS, sizeof(*adder));
+	bool *seen = calloc(ADDERS * ADDS, 1);
+	void *failed;
+
+	(void)state;
+	memset(in + 128, 0, 8);
+	for (unsigned i = 0; i < ADDERS; i++) {
+		adder[i].got = (uint64_t *)(void *)(out + i * ADDS * 8);
+		end_create(&adder[i].mine, &left, NULL);
+		end_create(&adder[i].theirs, &right, NULL);
+		ends_connect(&adder[i].mine, &adder[i].theirs);
+	}
+	for (unsigned i = 0; i < ADDERS; i++)
+		assert_int_equal(pthread_create(&adder[i].thread, NULL, add, &adder[i]), 0);
+	for (unsigned i = 0; i < ADDERS; i++) {
+		pthread_join(adder[i].thread, &failed);
+		assert_null(failed);
+		for (unsigned n = 0; n < ADDS; n++) {
+			assert_true(adder[i].got[n] < ADDERS * ADDS);
+			assert_false(seen[adder[i].got[n]]);
+			seen[adder[i].got[n]] = true;
+		}
+		end_destroy(&adder[i].mine);
+		end_destroy(&adder[i].theirs);
+	}
+	assert_int_equal(*(uint64_t *)(void *)(in + 128), ADDERS * ADDS);
+	free(seen);
+	free(adder);
+}
+
+/* DTO-90: what asks for an answer waits behind a Send without a Receive, and is done after it. */
+static void dto_90_atomic_waits(void **state)
+{
+	uint64_t *word = (uint64_t *)(void *)in;
+	struct tp_wc wc;
+
+	(void)state;
+	*word = 7;
+	post_send(&a, 1, out, 8, out_mr, TP_WR_SIGNALED);
+	post_atomic(&a, TP_FETCH_AND_ADD, 2, 1, 0, word, in_mr->rkey, out + 64);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	pause_ms(30);
+	assert_false(try_wc(a.send_cq, &wc));
+	assert_int_equal(*word, 7);
+	post_recv(&b, 3, in + 64, 8, in_mr);
+	assert_wc(take_wc(b.recv_cq), 3, SUCCESS);
+	assert_wc(take_wc(a.send_cq), 2, SUCCESS);
+	assert_int_equal(*word, 8);
+	assert_int_equal(*(uint64_t *)(void *)(out + 64), 7);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dto_58_invalidates),
+		cmocka_unit_test(dto_61_what_cannot_be_invalidated),
+		cmocka_unit_test(dto_52_read_to_rkey),
+		cmocka_unit_test(ibx_47_write_immediate),
+		cmocka_unit_test(ibx_54_refused),
+		cmocka_unit_test(ibx_36_37_operations),
+		cmocka_unit_test(ibx_45_order),
+		cmocka_unit_test(ibx_39_40_refusals),
+		cmocka_unit_test(ibx_43_atomic),
+		cmocka_unit_test(dto_90_atomic_waits),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
