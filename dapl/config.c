@@ -36,6 +36,69 @@ const struct dapl_option dapl_core_options[] = {
 		  "groups separated by semicolons, each of names separated by blanks or commas.",
 	  .of_process = true,
 	  .offset = offsetof(struct dapl_config, related) },
+	{ .name = "trace_level",
+	  .env = "DAPL_TRACE_LEVEL",
+	  .type = DAPL_OPTION_INT,
+	  .unit = "",
+	  .help = "What the provider libraries trace: 1 errors, 3 calls and changes of state, 7 "
+		  "detail, 10 every request and completion.",
+	  .value_default = 0,
+	  .value_min = 0,
+	  .value_max = 10,
+	  .of_process = true,
+	  .offset = offsetof(struct dapl_config, trace_level) },
+	{ .name = "dat_trace_level",
+	  .env = "DAT_TRACE_LEVEL",
+	  .type = DAPL_OPTION_INT,
+	  .unit = "",
+	  .help = "What the registry library traces.",
+	  .value_default = 0,
+	  .value_min = 0,
+	  .value_max = 10,
+	  .of_process = true,
+	  .env_judged = true,
+	  .offset = offsetof(struct dapl_config, dat_trace_level) },
+	{ .name = "trace_dest",
+	  .env = "DAT_TRACE_DEST",
+	  .type = DAPL_OPTION_TEXT,
+	  .unit = "",
+	  .help = "Where records go: stderr, syslog, file or none, or several with commas between.",
+	  .text_default = "stderr",
+	  .of_process = true,
+	  .env_judged = true,
+	  .offset = offsetof(struct dapl_config, trace_dest) },
+	{ .name = "trace_file",
+	  .env = "DAT_TRACE_FILE",
+	  .type = DAPL_OPTION_TEXT,
+	  .unit = "",
+	  .help = "The file of trace_dest = file. %p stands for the process id. The variable "
+		  "alone chooses file as well.",
+	  .of_process = true,
+	  .env_judged = true,
+	  .offset = offsetof(struct dapl_config, trace_file) },
+	{ .name = "trace_size",
+	  .env = "DAT_TRACE_SIZE",
+	  .type = DAPL_OPTION_INT,
+	  .unit = "bytes",
+	  .help = "A trace file that is so large is moved aside, to its name with .1 at the end. "
+		  "0: never.",
+	  .value_default = 16 << 20,
+	  .value_min = 0,
+	  .value_max = INT64_MAX,
+	  .of_process = true,
+	  .env_judged = true,
+	  .offset = offsetof(struct dapl_config, trace_size) },
+	{ .name = "trace_keep",
+	  .env = "DAT_TRACE_KEEP",
+	  .type = DAPL_OPTION_INT,
+	  .unit = "files",
+	  .help = "How many files moved aside are kept.",
+	  .value_default = 2,
+	  .value_min = 0,
+	  .value_max = 99,
+	  .of_process = true,
+	  .env_judged = true,
+	  .offset = offsetof(struct dapl_config, trace_keep) },
 };
 const uint32_t dapl_num_core_options = sizeof(dapl_core_options) / sizeof(dapl_core_options[0]);
 
@@ -179,6 +242,14 @@ static bool parse(const struct dapl_option *option, const char *text, int64_t *v
 	return !errno && end != text && !*end;
 }
 
+static bool fits(const struct dapl_option *option, const char *text)
+{
+	int64_t value;
+
+	return parse(option, text, &value) && value >= option->value_min &&
+	       value <= option->value_max;
+}
+
 /* What a value must be, for those who wrote another. */
 static const char *kind_of(const struct dapl_option *option, char *out, size_t size)
 {
@@ -213,6 +284,8 @@ static bool assign(const struct table *table, const struct dapl_option *option, 
 
 	if (option->type == DAPL_OPTION_TEXT) {
 		*text_of(table, option) = text;
+	} else if (origin == ORIGIN_ENV && option->env_judged && !fits(option, text)) {
+		return false;
 	} else if (!parse(option, text, &value)) {
 		print_number(option, *number_of(table, option), now, sizeof(now));
 		if (origin == ORIGIN_ENV)

@@ -28,6 +28,7 @@ struct dapl_option {
 	const char *const *choices;		     /* of a choice; NULL ends them */
 	const char *text_default;		     /* of a text; NULL is "" */
 	bool of_process; /* one value for all IAs: not in an IA's own section */
+	bool env_judged; /* libdat2 reads the variable too, and says what is wrong with it */
 	size_t offset;
 };
 
@@ -35,6 +36,10 @@ struct dapl_option {
 struct dapl_config {
 	int64_t strict;	     /* GEN-31 */
 	const char *related; /* HA-1: groups of adapters, see dapl/ha.h */
+	/* The trace is libdat2's (dats_trace_default). */
+	int64_t trace_level, dat_trace_level;
+	const char *trace_dest, *trace_file;
+	int64_t trace_size, trace_keep;
 };
 
 extern const struct dapl_option dapl_core_options[];

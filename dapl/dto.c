@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "dapl/config.h"
+#include "dapl/names.h"
 #include "dapl/status.h"
+#include "dapl/trace.h"
 
 /* A caller's segment array goes to the transport as it is. */
 static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct tp_sge), "segment size");
@@ -214,6 +216,9 @@ uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags)
 	return wr_flags[flags & 15];
 }
 
+#define POST_REQUEST_FORMAT "opcode=%s bytes=%u cookie=0x%llx"
+DAPL_TRACE_POINT(post_request, DAPL_TRC_POST, POST_REQUEST_FORMAT);
+
 static void fill_wr(struct tp_wr *wr, const struct dapl_request *rq)
 {
 	wr->sge = (const struct tp_sge *)rq->iov;
@@ -248,6 +253,8 @@ DAT_RETURN dapl_request_post(const struct dapl_request *rq)
 	slot->silent = (uint8_t)rq->flags & rq->ep->request_unsignalled;
 	slot->wr.wr_id = (uintptr_t)slot;
 	fill_wr(&slot->wr, rq);
+	dapl_trace_at(post_request, rq->ep, POST_REQUEST_FORMAT, dapl_opcode_name(rq->opcode),
+		      rq->length, (unsigned long long)rq->cookie);
 	err = rq->ep->qp->ops->post_send(rq->ep->qp, &slot->wr);
 	if (unlikely(err))
 		rc = post_failed(&rq->ep->request, slot, err);
@@ -452,7 +459,7 @@ DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		return DAPL_BAD_HANDLE(EP);
 	if (unlikely(!is_plain(num_segments, flags) || !local_iov ||
 		     local_iov->segment_length - (uint64_t)1 >= ep->easy_message ||
-		     !dapl_trylock(&ep->lock)))
+		     dapl_trace_wanted(post_request) || !dapl_trylock(&ep->lock)))
 		return careful_send(ep, num_segments, local_iov, user_cookie, flags);
 	slot = ep->request.next;
 	if (unlikely(slot == ep->request.stop))
@@ -484,7 +491,7 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 		return DAPL_BAD_HANDLE(EP);
 	if (unlikely(!is_plain(num_segments, flags) || !local_iov || !remote_iov ||
 		     local_iov->segment_length - (uint64_t)1 >= ep->easy_rdma ||
-		     !dapl_trylock(&ep->lock)))
+		     dapl_trace_wanted(post_request) || !dapl_trylock(&ep->lock)))
 		return careful_write(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
 	slot = ep->request.next;
 	if (unlikely(slot == ep->request.stop))
@@ -564,6 +571,8 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		if (rc)
 			return rc;
 	}
+	dapl_trace(post_recv, DAPL_TRC_POST, ep, "segments=%d cookie=0x%llx", num_segments,
+		   (unsigned long long)user_cookie.as_64);
 	dapl_lock(&ep->lock);
 	if (unlikely(ep->recv.next == ep->recv.stop))
 		return crowded_recv(ep, num_segments, local_iov, user_cookie, flags);

@@ -397,8 +397,6 @@ DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE ep_handle)
 
 void dapl_ep_delete(struct dapl_ep *ep)
 {
-	struct dapl_ia *ia = ep->obj.ia;
-
 	dapl_object_retire(&ep->obj, DAPL_TYPE_EP);
 	dapl_ep_drop_conn(ep);
 	ep->qp->ops->destroy(ep->qp);
@@ -406,7 +404,6 @@ void dapl_ep_delete(struct dapl_ep *ep)
 	dapl_rmr_ep_gone(ep);
 	unuse_parts(ep);
 	dapl_ia_remove(&ep->obj, DAPL_TYPE_EP);
-	dapl_trace(DAPL_TRC_NORMAL, "IA %p EP %p freed", (void *)ia, (void *)ep);
 	free(ep->request.slot);
 	free(ep->recv.slot);
 	cold_free(ep->cold);

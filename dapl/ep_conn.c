@@ -8,6 +8,7 @@
 #include "dapl/ep.h"
 #include "dapl/ia.h"
 #include "dapl/loop.h"
+#include "dapl/names.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -26,7 +27,7 @@ DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dap
 	if (step->verdict == DAPL_EP_REFUSE)
 		return dapl_ep_state_error(state);
 	if (step->verdict == DAPL_EP_GO) {
-		dapl_trace(DAPL_TRC_NORMAL, "EP %p %s -> %s: %s", (void *)ep,
+		dapl_trace(ep_state, DAPL_TRC_NORMAL, ep, "from=%s to=%s cause=%s",
 			   dapl_ep_state_name(state), dapl_ep_state_name(step->next),
 			   dapl_ep_cause_text(cause));
 		dapl_ep_set_state(ep, step->next);
@@ -115,8 +116,8 @@ static void explain(struct dapl_ep *ep, DAT_EVENT_NUMBER number, int err)
 	dapl_lock(&ep->lock);
 	dapl_addr_text(&ep->cold->addr.remote, ep->cold->addr.remote_qual, peer);
 	dapl_unlock(&ep->lock);
-	dapl_trace(DAPL_TRC_ERROR, "EP %p to %s: event 0x%x: %s", (void *)ep, peer, number,
-		   dapl_strerror(err));
+	dapl_trace(ep_conn_failed, DAPL_TRC_ERROR, ep, "peer=%s event=%s why=%s", peer,
+		   dapl_event_name(number), dapl_strerror(err));
 }
 
 void dapl_ep_conn_event(void *conn_owner, enum tp_conn_event event, int err, const void *data,
@@ -126,6 +127,8 @@ void dapl_ep_conn_event(void *conn_owner, enum tp_conn_event event, int err, con
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
+	dapl_trace(conn_event, DAPL_TRC_DETAIL, ep, "event=%s err=%d bytes=%u",
+		   dapl_conn_event_name(event), err, len);
 	dapl_ep_learn_addr(ep);
 	dapl_lock(&ep->lock);
 	rc = dapl_ep_fire(ep, cause_of(event), &step);

@@ -9,6 +9,7 @@
 #include "dapl/ia.h"
 #include "dapl/loop.h"
 #include "dapl/srq.h"
+#include "dapl/names.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -92,6 +93,8 @@ bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
 		trigger(evd, &call);
 	}
 	dapl_unlock(&evd->lock);
+	dapl_trace(event, DAPL_TRC_DETAIL, evd, "number=%s taken=%d",
+		   dapl_event_name(event->number), room);
 	dapl_agent_invoke(&call);
 	return room;
 }

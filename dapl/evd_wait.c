@@ -13,6 +13,7 @@
 #include "dapl/ia.h"
 #include "dapl/loop.h"
 #include "dapl/srq.h"
+#include "dapl/names.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -22,6 +23,9 @@ static_assert(offsetof(DAT_EVENT, event_number) == offsetof(struct dapl_evd, hea
 			      offsetof(struct dapl_evd, head.evd) - offsetof(struct dapl_evd, head),
 	      "what an event begins with");
 
+#define EVENT_TAKEN_FORMAT "number=%s object=%p cookie=0x%llx status=%s"
+DAPL_TRACE_POINT(event_taken, DAPL_TRC_POST, EVENT_TAKEN_FORMAT);
+
 static inline void finish(struct dapl_evd *evd, DAT_EVENT_NUMBER number, DAT_EVENT *event)
 {
 	event->event_number = number;
@@ -30,6 +34,11 @@ static inline void finish(struct dapl_evd *evd, DAT_EVENT_NUMBER number, DAT_EVE
 	evd->overflowed = false;
 	if (__builtin_expect(number == DAPL_IB_DTO_EVENT, 0))
 		dapl_dto_extension(event);
+	dapl_trace_at(
+		event_taken, evd, EVENT_TAKEN_FORMAT, dapl_event_name(event->event_number),
+		event->event_data.dto_completion_event_data.ep_handle,
+		(unsigned long long)event->event_data.dto_completion_event_data.user_cookie.as_64,
+		dapl_event_status(event));
 }
 
 /* The oldest event: what was kept comes before what the transport has finished since (EVD-11). */
@@ -91,7 +100,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	if (__builtin_expect(!event, 0))
 		return DAPL_BAD_ARG(2);
-	if (__builtin_expect(!dapl_trylock(lock), 0))
+	if (__builtin_expect(dapl_trace_wanted(event_taken) || !dapl_trylock(lock), 0))
 		return dequeue_contended(evd, event);
 	DAPL_FORGET_ORIGIN(lock);
 	wr = evd->source->take(evd->source);

@@ -11,6 +11,7 @@
 #include "dapl/lmr.h"
 #include "dapl/loop.h"
 #include "dapl/named.h"
+#include "dapl/names.h"
 #include "dapl/provider.h"
 #include "dapl/rmr.h"
 #include "dapl/srq.h"
@@ -48,6 +49,9 @@ bool dapl_ia_add(struct dapl_ia *ia, struct dapl_object *obj, enum dapl_type typ
 		dapl_object_init(obj, type, ia);
 	}
 	pthread_mutex_unlock(&ia->lock);
+	if (room)
+		dapl_trace(object_new, DAPL_TRC_NORMAL, obj, "type=%s ia=%p", dapl_type_name(type),
+			   (void *)ia);
 	return room;
 }
 
@@ -55,6 +59,8 @@ void dapl_ia_remove(struct dapl_object *obj, enum dapl_type type)
 {
 	struct dapl_ia *ia = obj->ia;
 
+	dapl_trace(object_gone, DAPL_TRC_NORMAL, obj, "type=%s ia=%p", dapl_type_name(type),
+		   (void *)ia);
 	pthread_mutex_lock(&ia->lock);
 	ia->counts[type - DAPL_TYPE_IA]--;
 	*obj->link = obj->next;
@@ -87,6 +93,8 @@ static void async_event(void *device_owner, enum tp_async_event event, void *obj
 {
 	struct dapl_ia *ia = device_owner;
 
+	dapl_trace(async_event, DAPL_TRC_ERROR, object, "ia=%p event=%s", (void *)ia,
+		   dapl_async_event_name(event));
 	switch (event) {
 	case TP_ASYNC_QP_ERROR:
 		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, object, DAT_EP_TRANSFER_TO_ERROR);
@@ -106,6 +114,7 @@ static void async_event(void *device_owner, enum tp_async_event event, void *obj
 		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, object, DAT_SRQ_TRANSFER_TO_ERROR);
 		break;
 	case TP_ASYNC_DEVICE_FATAL:
+		dapl_internal_error("the device failed");
 		dapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, dapl_ia_handle(ia),
 			      DAT_IA_CATASTROPHIC_ERROR);
 		break;
@@ -181,7 +190,7 @@ static DAT_RETURN open_device(struct dapl_ia *ia)
 	int err = dapl_module_transport.device->open(&init, &ia->dev);
 
 	if (err) {
-		dapl_trace(DAPL_TRC_ERROR, "IA %s not opened: %s", init.ia_name,
+		dapl_trace(ia_not_opened, DAPL_TRC_ERROR, NULL, "name=%s why=%s", init.ia_name,
 			   dapl_strerror(err));
 		return dapl_status(err == -EINVAL ? -EADDRNOTAVAIL : err, DAT_RESOURCE_DEVICE);
 	}

@@ -282,6 +282,7 @@ static void set_up(void)
 	stay_mapped();
 	dapl_config_load(transport->name, transport->options, transport->num_options,
 			 transport->config);
+	dapl_settings_trace();
 	dapl_settings_offer();
 	dapl_inspect_offer();
 }

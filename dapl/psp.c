@@ -6,6 +6,7 @@
 #include "dapl/ia.h"
 #include "dapl/sp.h"
 #include "dapl/status.h"
+#include "dapl/trace.h"
 
 /* ---- All service points ---- */
 
@@ -13,6 +14,8 @@ int dapl_sp_request(void *listener_owner, struct tp_conn *conn, const struct tp_
 {
 	struct dapl_sp *sp = listener_owner;
 
+	dapl_trace(conn_request, DAPL_TRC_NORMAL, sp, "qualifier=%llu bytes=%u",
+		   (unsigned long long)sp->conn_qual, req->private_data_len);
 	return sp->arrive(sp, conn, req);
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/settings.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "dapl/config.h"
 #include "dapl/provider.h"
+#include "dapl/trace.h"
 #include "dat/dats.h"
 
 struct telling {
@@ -75,14 +78,42 @@ static int run(void *arg, const char *args, FILE *out)
 	return 0;
 }
 
+static int run_points(void *arg, const char *args, FILE *out)
+{
+	(void)arg;
+	(void)args;
+	dapl_trace_points(out);
+	return 0;
+}
+
+static void hand_on(void *arg, const struct dapl_setting *setting)
+{
+	(void)arg;
+	if (!strcmp(setting->section, "dapl") &&
+	    dats_trace_default(setting->option->name, setting->value) == -EINVAL)
+		dapl_err("%s: %s is \"%s\", but a list of stderr, syslog, file and none is "
+			 "possible; "
+			 "the default stays",
+			 setting->origin, setting->option->name, setting->value);
+}
+
+void dapl_settings_trace(void)
+{
+	if (dats_trace_default)
+		dapl_config_each(NULL, hand_on, NULL);
+}
+
 void dapl_settings_offer(void)
 {
+	static struct dats_command points = { .name = "points", .run = run_points };
 	static struct dats_command command = {
 		.name = "settings",
 		.usage = "settings: all tunables, with their values and where they come from",
 		.run = run,
 	};
 
-	if (dats_control_add)
-		dats_control_add(&command);
+	if (!dats_control_add)
+		return;
+	dats_control_add(&command);
+	dats_control_add(&points);
 }

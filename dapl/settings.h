@@ -3,10 +3,14 @@
 #ifndef DAPL_SETTINGS_H
 #define DAPL_SETTINGS_H
 
+/* Hands what dapl.conf says about the trace to libdat2. */
+void dapl_settings_trace(void);
+
 /*
  * Adds the command. Its answer is a line per tunable, with tabs between: the IA whose own section
  * decides or "-", section, name, value, origin ("default", "FILE:LINE" or "environment"), type,
- * unit, range ("LEAST..MOST", "ONE|OTHER" or empty), default, environment variable, help.
+ * unit, range ("LEAST..MOST", "ONE|OTHER" or empty), default, environment variable, help. And adds
+ * to the command "points" the module's own.
  */
 void dapl_settings_offer(void);
 

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "dapl/trace.h"
+
 DAT_RETURN dapl_status(int err, DAT_RETURN_SUBTYPE resource)
 {
 	switch (-err) {
@@ -33,6 +35,7 @@ DAT_RETURN dapl_status(int err, DAT_RETURN_SUBTYPE resource)
 	case EPERM:
 		return dapl_fail(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE);
 	default:
+		dapl_internal_error("a transport answered what has no DAT code");
 		return dapl_fail(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 	}
 }

@@ -12,26 +12,43 @@
 
 #define LINE_MAX_LEN 512
 
+DATS_DECLARE_POINTS(dapl);
+
+static int current; /* the level; libdat2 has it too */
+
+static void follow(int level)
+{
+	__atomic_store_n(&current, level, __ATOMIC_RELAXED);
+	dats_points_reach(DATS_POINTS(dapl), DATS_POINTS_END(dapl), level);
+}
+
+static struct dats_follower follower = { .level = follow };
+
 /* Under a libdat2 without a sink the core reads its own level, once. */
 static int own_level(void)
 {
-	static int level = -1;
-	const char *value;
-	int l = __atomic_load_n(&level, __ATOMIC_RELAXED);
+	const char *value = secure_getenv("DAPL_TRACE_LEVEL");
+	long level;
+	char *end;
 
-	if (l < 0) {
-		value = getenv("DAPL_TRACE_LEVEL");
-		l = value ? atoi(value) : 0;
-		l = l < 0 || l > 10 ? 0 : l;
-		__atomic_store_n(&level, l, __ATOMIC_RELAXED);
-	}
-	return l;
+	if (!value || !*value)
+		return 0;
+	level = strtol(value, &end, 10);
+	return *end || level < 0 || level > DATS_TRC_MAX ? 0 : (int)level;
 }
 
-int dapl_trace_level(void)
+__attribute__((constructor)) static void start(void)
 {
-	return dats_trace_levels ? __atomic_load_n(&dats_trace_levels()[1], __ATOMIC_RELAXED)
-				 : own_level();
+	if (dats_trace_follow)
+		dats_trace_follow(&follower);
+	else
+		follow(own_level());
+}
+
+__attribute__((destructor)) static void stop(void)
+{
+	if (dats_trace_unfollow)
+		dats_trace_unfollow(&follower);
 }
 
 void dapl_diag(const char *fmt, ...)
@@ -50,9 +67,9 @@ void dapl_diag(const char *fmt, ...)
 	errno = saved;
 }
 
-void dapl_trace_out(int level, const char *fmt, ...)
+void dapl_trace_out(const struct dats_point *point, const void *object, const char *fmt, ...)
 {
-	int hook = level <= DAPL_TRC_ERROR ? DATS_HOOK_DAPL_ERROR : DATS_HOOK_DAPL_EVENT;
+	int hook = point->level <= DAPL_TRC_ERROR ? DATS_HOOK_DAPL_ERROR : DATS_HOOK_DAPL_EVENT;
 	int saved = errno;
 	char line[LINE_MAX_LEN];
 	va_list ap;
@@ -60,11 +77,28 @@ void dapl_trace_out(int level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	if (dats_trace_write)
-		dats_trace_write(hook, level, line);
-	else
-		fprintf(stderr, "dapl: %x: %s\n", (unsigned)hook, line);
+	if (dats_trace_record)
+		dats_trace_record(hook, point, object, line);
+	else if (__atomic_load_n(&current, __ATOMIC_RELAXED) >= point->level)
+		fprintf(stderr, "dapl: trace 0x%X %d %s %p %s\n", (unsigned int)hook, point->level,
+			point->name, object, line);
 	errno = saved;
+}
+
+void dapl_trace_points(FILE *out)
+{
+	const struct dats_point *point;
+
+	for (point = DATS_POINTS(dapl); point < DATS_POINTS_END(dapl); point++)
+		fprintf(out, "dapl\t%s\t%d\t%s\n", point->name, point->level, point->format);
+}
+
+void dapl_internal_error(const char *why)
+{
+	if (dats_trace_internal_error)
+		dats_trace_internal_error(why);
+	else
+		dapl_err("%s", why);
 }
 
 static const struct {

@@ -5,29 +5,53 @@
 #define DAPL_TRACE_H
 
 #include <stdbool.h>
+#include <stdio.h>
+
+#include "dat/point.h"
 
 enum {
-	DAPL_TRC_ERROR = 1,  /* error paths */
-	DAPL_TRC_NORMAL = 3, /* calls and state changes */
-	DAPL_TRC_DETAIL = 7, /* everything of diagnostic value */
+	DAPL_TRC_ERROR = DATS_TRC_ERROR,
+	DAPL_TRC_NORMAL = DATS_TRC_NORMAL,
+	DAPL_TRC_DETAIL = DATS_TRC_DETAIL,
+	DAPL_TRC_POST = DATS_TRC_POST,
 };
 
-int dapl_trace_level(void);
-
 void dapl_diag(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void dapl_trace_out(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void dapl_trace_out(const struct dats_point *point, const void *object, const char *fmt, ...)
+	__attribute__((cold, noinline, format(printf, 3, 4)));
 
 /* A failure, said once by whoever first knows of it: object, peer, errno text, limit and knob.
  * Keeps errno. */
 #define dapl_err(...) dapl_diag(__VA_ARGS__)
 
-/* A trace record of level 1 to 10; the arguments are evaluated only when it is wanted. Keeps errno.
+/*
+ * A trace point (dat/point.h): its name, its level, the object it is about or NULL, a format in
+ * which every conversion has its name before it ("from=%s to=%s"), at most seven arguments. Records
+ * up to DAPL_TRC_NORMAL are kept in memory at every level, so nothing that a program does per
+ * message belongs there. The arguments may be evaluated twice, and are only when somebody wants
+ * them. The point stands in the man page udapl-probes(7). Keeps errno.
  */
-#define dapl_trace(level, ...)                                          \
-	do {                                                            \
-		if (__builtin_expect(dapl_trace_level() >= (level), 0)) \
-			dapl_trace_out((level), __VA_ARGS__);           \
+#define dapl_trace(point, level, object, ...) \
+	DATS_TRACE(dapl, point, level, dapl_trace_out, object, __VA_ARGS__)
+
+/*
+ * Where a few instructions count, in pieces: a point at the top of the file, above level
+ * DAPL_TRC_NORMAL; whether somebody wants it, which sends the program the long way round; and there
+ * the record.
+ */
+#define DAPL_TRACE_POINT(point, level, format) DATS_POINT(dapl, point, level, format)
+#define dapl_trace_wanted(point)	       DATS_WANTED(dapl, point)
+#define dapl_trace_at(point, object, ...)                                            \
+	do {                                                                         \
+		if (DATS_WANTED(dapl, point))                                        \
+			DATS_TELL(dapl, point, dapl_trace_out, object, __VA_ARGS__); \
 	} while (0)
+
+/* The module's trace points, as "points" of the control channel tells them. */
+void dapl_trace_points(FILE *out);
+
+/* Something happened that should be impossible: what is kept in memory is written out. */
+void dapl_internal_error(const char *why);
 
 /*
  * Text for a failed call: the errno's own text, and for EMFILE, ENFILE, ENOMEM and EAGAIN (locked

@@ -246,7 +246,7 @@ static void start_locked(void)
 	if (err && fd >= 0)
 		close(fd);
 	if (err)
-		dat_trace(DAT_TRC_ERROR, "no control socket: %s", dat_errno_text(err));
+		dat_trace(no_control, DAT_TRC_ERROR, NULL, "why=%s", dat_errno_text(err));
 	listener = err ? INT_MAX : fd;
 }
 
@@ -280,6 +280,26 @@ static void read_environment(void)
 			      !strcasecmp(wish, "off") || !strcasecmp(wish, "false")));
 	if (!forbidden)
 		pthread_atfork(before_fork, after_fork, in_child);
+}
+
+static struct dats_command own_commands[] = {
+	{ .name = "trace",
+	  .usage = "trace [LEVEL | DAT_LEVEL DAPL_LEVEL]: the trace levels, 0 to 10; -1 keeps one",
+	  .run = dat_trace_command },
+	{ .name = "dump",
+	  .usage = "dump: the last records up to level 3 of every thread",
+	  .run = dat_trace_dump_command },
+	{ .name = "points",
+	  .usage = "points: all trace points with component, name, level and arguments",
+	  .run = dat_trace_points_command },
+};
+
+__attribute__((constructor)) static void add_own_commands(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(own_commands) / sizeof(own_commands[0]); i++)
+		dats_control_add(&own_commands[i]);
 }
 
 void dat_control_start(void)

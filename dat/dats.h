@@ -13,6 +13,9 @@
 
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
+#include <dat/dat_trace.h>
+
+#include "dat/point.h"
 
 #ifndef DATS_WEAK /* defined as nothing by those that are or need our libdat2 */
 #define DATS_WEAK __attribute__((weak))
@@ -66,17 +69,39 @@ enum {
 	DATS_HOOK_DAT_ERROR = 0x5C8,
 };
 
-/* A failure, said once by whoever first knows of it: one line on standard error. Keeps errno. */
+/*
+ * A failure, said once by whoever first knows of it: one line on standard error, and a record of
+ * level 1. Keeps errno.
+ */
 void dats_diag(int hook, const char *msg) DATS_WEAK;
 
 /*
- * The trace levels, {DAT, DAPL}, 0 to 10 (VND-8 to VND-11). Read and written with relaxed atomics;
- * the pointer stays good for the life of the process.
+ * Makes a record: kept in memory up to DATS_TRC_NORMAL, and written to the sinks if the component's
+ * level reaches that of the point. The component and whether it is an error follow from the hook.
+ * Keeps errno.
  */
-int *dats_trace_levels(void) DATS_WEAK;
+void dats_trace_record(int hook, const struct dats_point *point, const void *object,
+		       const char *msg) DATS_WEAK;
 
-/* Writes a trace record to the sink. The caller has tested the level. Keeps errno. */
-void dats_trace_write(int hook, int level, const char *msg) DATS_WEAK;
+/* Writes the records kept in memory, each once in its life, to the sinks: something is wrong here.
+ */
+void dats_trace_internal_error(const char *why) DATS_WEAK;
+
+/* Told the level of the provider core at once and at each change. */
+struct dats_follower {
+	void (*level)(int level);
+	struct dats_follower *next; /* libdat2's own */
+};
+
+void dats_trace_follow(struct dats_follower *follower) DATS_WEAK;
+/* Not told any more after return. */
+void dats_trace_unfollow(struct dats_follower *follower) DATS_WEAK;
+
+/*
+ * A setting of dapl.conf: trace_level, dat_trace_level, trace_dest, trace_file, trace_size,
+ * trace_keep. What the environment or a call has set stays. 0, -EINVAL: not a value, -ENOENT.
+ */
+int dats_trace_default(const char *name, const char *value) DATS_WEAK;
 
 /*
  * The control channel. A process with an open IA listens on the abstract Unix address

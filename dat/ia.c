@@ -130,10 +130,11 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
 		}
 	}
 	if (rc == DAT_SUCCESS)
-		dat_trace(DAT_TRC_NORMAL, "open %s: IA %lu", ia_name, (unsigned long)handle);
+		dat_trace(ia_open, DAT_TRC_NORMAL, handle, "name=%s", ia_name);
 	else
-		dat_trace(DAT_TRC_ERROR, "open %s u%u.%u: 0x%x, %s: %s", ia_name, major, minor, rc,
-			  dat_type_text(rc), dat_subtype_text(rc));
+		dat_trace(ia_open_failed, DAT_TRC_ERROR, NULL,
+			  "name=%s major=%u minor=%u rc=0x%x type=%s subtype=%s", ia_name, major,
+			  minor, rc, dat_type_text(rc), dat_subtype_text(rc));
 	return rc;
 }
 
@@ -154,8 +155,11 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 	provider = DAT_HANDLE_TO_PROVIDER(ia);
 	rc = provider->ia_close_func ? provider->ia_close_func(ia, ia_flags)
 				     : DAT_ERR(DAT_NOT_IMPLEMENTED, 0);
-	dat_trace(rc == DAT_SUCCESS ? DAT_TRC_NORMAL : DAT_TRC_ERROR, "close IA %lu: 0x%x",
-		  (unsigned long)ia_handle, rc);
+	if (rc == DAT_SUCCESS)
+		dat_trace(ia_close, DAT_TRC_NORMAL, ia_handle, "flags=%u", ia_flags);
+	else
+		dat_trace(ia_close_failed, DAT_TRC_ERROR, ia_handle, "rc=0x%x text=%s", rc,
+			  dat_type_text(rc));
 	if (rc != DAT_SUCCESS) {
 		dat_handle_cancel_close(ia_handle);
 		return rc;

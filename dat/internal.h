@@ -13,6 +13,7 @@
 #pragma GCC visibility push(default)
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
+#include <dat/dat_trace.h>
 #include "dat/dats.h"
 #pragma GCC visibility pop
 

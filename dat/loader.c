@@ -82,7 +82,7 @@ int dat_module_load(struct dat_module *module, const char *path, char *reason, s
 	memcpy(&module->init, &init, sizeof(init));
 	memcpy(&module->fini, &fini, sizeof(fini));
 	if (!dlsym(module->dl, "dapl_extensions"))
-		dat_trace(DAT_TRC_DETAIL, "%s has no extensions", path);
+		dat_trace(no_extensions, DAT_TRC_DETAIL, NULL, "library=%s", path);
 	return 0;
 }
 

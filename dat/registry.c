@@ -160,8 +160,8 @@ static struct dat_entry *source_load(const struct dat_static *sr, struct dat_sou
 
 	source_begin(source);
 	if (!dat_module_load(&source->module, conf->lib_path, reason, sizeof(reason))) {
-		dat_trace(DAT_TRC_NORMAL, "%s: init(%s, \"%s\")", conf->lib_path,
-			  conf->info.ia_name, conf->ia_params);
+		dat_trace(module_init, DAT_TRC_NORMAL, NULL, "library=%s ia=%s params=%s",
+			  conf->lib_path, conf->info.ia_name, conf->ia_params);
 		source->module.init(&conf->info, conf->ia_params);
 		source_end(source);
 		entry = exact_entry(&conf->info);
@@ -269,7 +269,8 @@ static void source_unload(struct dat_source *source)
 	struct dat_entry *left;
 
 	source_begin(source);
-	dat_trace(DAT_TRC_NORMAL, "%s: fini(%s)", source->conf.lib_path, source->conf.info.ia_name);
+	dat_trace(module_fini, DAT_TRC_NORMAL, NULL, "library=%s ia=%s", source->conf.lib_path,
+		  source->conf.info.ia_name);
 	source->module.fini(&source->conf.info);
 	pthread_mutex_lock(&registry_lock);
 	left = exact_entry(&source->conf.info);
@@ -362,8 +363,9 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 	if (!provider_has_entry(provider))
 		dat_arena_forget(provider);
 	pthread_mutex_unlock(&registry_lock);
-	dat_trace(DAT_TRC_NORMAL, "add %s %u.%u: 0x%x", provider_info->ia_name,
-		  provider_info->dapl_version_major, provider_info->dapl_version_minor, rc);
+	dat_trace(provider_add, DAT_TRC_NORMAL, provider, "ia=%s major=%u minor=%u rc=0x%x",
+		  provider_info->ia_name, provider_info->dapl_version_major,
+		  provider_info->dapl_version_minor, rc);
 	return rc;
 }
 
@@ -388,7 +390,8 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 	else
 		entry_remove(entry);
 	pthread_mutex_unlock(&registry_lock);
-	dat_trace(DAT_TRC_NORMAL, "remove %s: 0x%x", provider_info->ia_name, rc);
+	dat_trace(provider_remove, DAT_TRC_NORMAL, provider, "ia=%s rc=0x%x",
+		  provider_info->ia_name, rc);
 	return rc;
 }
 

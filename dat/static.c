@@ -73,7 +73,7 @@ static void read_conf(void)
 		err = parse_and_adopt(text, length);
 	if (err)
 		dat_diag("%s: %s; the static registry is empty", path, dat_errno_text(-err));
-	dat_trace(DAT_TRC_NORMAL, "%s: %zu entries", path, sr.num_sources);
+	dat_trace(conf_read, DAT_TRC_NORMAL, NULL, "file=%s entries=%zu", path, sr.num_sources);
 	free(text);
 	if (fd >= 0)
 		close(fd);

@@ -1,97 +1,211 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Where diagnostics and traces go: standard error, syslog on request, never standard output. */
+/* Trace levels, records and diagnostics. */
 #include "dat/trace.h"
 
+#include "dat/recorder.h"
+#include "dat/sink.h"
+#include "dat/trace_env.h"
+
 #include <errno.h>
-#include <sys/resource.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <syslog.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
-#define LINE_MAX_LENGTH 4096
-#define LEVEL_MAX	10
+#define TEXT_LENGTH 4096
+#define LINE_LENGTH (TEXT_LENGTH + 256)
 
-/* The bits of DAT_DBG_TYPE and DAT_DBG_DEST (REG-22). */
-#define DBG_TYPE_ERROR 0x1
-#define DBG_DEST_STDERR \
-	0x1 /* release 2.1.10 writes to standard output; a library has no business there */
-#define DBG_DEST_SYSLOG 0x2
+DATS_DECLARE_POINTS(dat);
 
-struct dat_trace dat_trace_state = { .to_stderr = 1 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of changes, and of followers */
+static int levels[2];
+static int changed[2]; /* while running: what stands in a file comes too late */
+static int quiet;
+static struct dats_follower *followers;
 
-/* A number from the environment, -1 if there is none or it is unusable. */
-static long env_number(const char *name, int base, long max)
+/* ---- Levels ---- */
+
+static int level_of(int component)
 {
-	const char *text = secure_getenv(name);
-	char *end;
-	long value;
+	return __atomic_load_n(&levels[component], __ATOMIC_RELAXED);
+}
 
-	if (!text || !*text)
-		return -1;
-	value = strtol(text, &end, base);
-	return *end || value < 0 || value > max ? -1 : value;
+static void set_level(int component, int level)
+{
+	struct dats_follower *follower;
+
+	__atomic_store_n(&levels[component], level, __ATOMIC_RELAXED);
+	if (component == DAT_TRC_DAT) {
+		dats_points_reach(DATS_POINTS(dat), DATS_POINTS_END(dat), level);
+		return;
+	}
+	for (follower = followers; follower; follower = follower->next)
+		follower->level(level);
+}
+
+void dat_trace_initial_level(int component, int level)
+{
+	pthread_mutex_lock(&lock);
+	if (!changed[component])
+		set_level(component, level);
+	pthread_mutex_unlock(&lock);
+}
+
+void dat_trace_silence(void)
+{
+	quiet = 1;
 }
 
 __attribute__((constructor)) static void trace_init(void)
 {
-	long dat = env_number("DAT_TRACE_LEVEL", 10, LEVEL_MAX);
-	long dapl = env_number("DAPL_TRACE_LEVEL", 10, LEVEL_MAX);
-	long type = env_number("DAT_DBG_TYPE", 0, 0xFFFF);
-	long dest = env_number("DAT_DBG_DEST", 0, 0xFFFF);
+	dat_trace_env_read();
+}
 
-	dat_trace_state.quiet = dat == 0;
-	if (dat < 0 && type > 0)
-		dat = type & ~DBG_TYPE_ERROR ? DAT_TRC_DETAIL : DAT_TRC_ERROR;
-	dat_trace_state.levels[0] = dat < 0 ? 0 : (int)dat;
-	dat_trace_state.levels[1] = dapl < 0 ? 0 : (int)dapl;
-	if (dest > 0) {
-		dat_trace_state.to_stderr = !!(dest & DBG_DEST_STDERR);
-		dat_trace_state.to_syslog = !!(dest & DBG_DEST_SYSLOG);
+void dats_trace_follow(struct dats_follower *follower)
+{
+	pthread_mutex_lock(&lock);
+	follower->next = followers;
+	followers = follower;
+	follower->level(level_of(DAT_TRC_DAPL));
+	pthread_mutex_unlock(&lock);
+}
+
+void dats_trace_unfollow(struct dats_follower *follower)
+{
+	struct dats_follower **link;
+
+	pthread_mutex_lock(&lock);
+	for (link = &followers; *link && *link != follower; link = &(*link)->next)
+		;
+	if (*link)
+		*link = follower->next;
+	pthread_mutex_unlock(&lock);
+}
+
+DAT_RETURN DAT_API dat_trclvl_query(DAT_COUNT *dat_level, DAT_COUNT *dapl_level)
+{
+	if (!dat_level)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!dapl_level)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	*dat_level = level_of(DAT_TRC_DAT);
+	*dapl_level = level_of(DAT_TRC_DAPL);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN DAT_API dat_trclvl_modify(DAT_COUNT dat_level, DAT_COUNT dapl_level)
+{
+	const DAT_COUNT wanted[2] = { dat_level, dapl_level };
+	int i;
+
+	if (dat_level < -1 || dat_level > DATS_TRC_MAX)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (dapl_level < -1 || dapl_level > DATS_TRC_MAX)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < 2; i++)
+		if (wanted[i] >= 0) {
+			changed[i] = 1;
+			set_level(i, wanted[i]);
+		}
+	if (dat_level > 0)
+		__atomic_store_n(&quiet, 0, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN DAT_API dat_trace_callback(DAT_TRACE_FUNC func, void *arg)
+{
+	dat_sink_callback(func, arg);
+	return DAT_SUCCESS;
+}
+
+/* ---- Records ---- */
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* A record as all sinks get it: time, process and thread, hook, level, point, object, text. */
+static void format_line(const struct dat_record *record, const char *text, char *out, size_t size)
+{
+	time_t seconds = (time_t)(record->time / 1000000000);
+	char when[32], object[24] = "-";
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	if (record->object)
+		snprintf(object, sizeof(object), "%p", record->object);
+	snprintf(out, size, "dat: trace %s.%06uZ %ld.%ld 0x%X %u %s %s %.*s\n", when,
+		 (unsigned int)(record->time % 1000000000 / 1000), (long)getpid(),
+		 (long)record->tid, record->hook, record->level, record->point, object, TEXT_LENGTH,
+		 text);
+}
+
+static int component_of(int hook)
+{
+	return hook == DATS_HOOK_DAPL_EVENT || hook == DATS_HOOK_DAPL_ERROR ? DAT_TRC_DAPL
+									    : DAT_TRC_DAT;
+}
+
+/* said: standard error has heard it in other words. */
+static void make(int hook, const struct dats_point *point, const void *object, const char *msg,
+		 int said)
+{
+	struct dat_record record = { .time = now(),
+				     .object = object,
+				     .tid = dat_recorder_tid(),
+				     .hook = (uint16_t)hook,
+				     .level = (uint16_t)point->level };
+	char line[LINE_LENGTH];
+
+	snprintf(record.point, sizeof(record.point), "%s", point->name);
+	if (point->level <= DATS_TRC_NORMAL) {
+		snprintf(record.text, sizeof(record.text), "%s", msg);
+		dat_recorder_put(&record);
 	}
+	if (level_of(component_of(hook)) < point->level)
+		return;
+	format_line(&record, msg, line, sizeof(line));
+	dat_sink_write(hook, point->level, line, said);
 }
 
-/* One write per line, so that the lines of several threads do not mix. */
-static void sink(int priority, const char *line)
+void dats_trace_record(int hook, const struct dats_point *point, const void *object,
+		       const char *msg)
 {
-	if (dat_trace_state.to_stderr || priority == LOG_ERR)
-		fputs(line, stderr);
-	if (dat_trace_state.to_syslog)
-		syslog(priority, "%s", line);
-}
-
-void dats_diag(int hook, const char *msg)
-{
-	char line[LINE_MAX_LENGTH];
 	int saved = errno;
 
-	(void)hook; /* a diagnostic is for people; the record with the hook is the trace */
-	if (!dat_trace_state.quiet) {
-		snprintf(line, sizeof(line) - 1, "dat: %s", msg);
-		sink(LOG_ERR, strcat(line, "\n"));
-	}
+	make(hook, point, object, msg, 0);
 	errno = saved;
 }
 
-int *dats_trace_levels(void)
-{
-	return dat_trace_state.levels;
-}
+#define RECORD_SAID(point, object, fmt, msg) make(hook, (point), (object), (msg), 1)
 
-void dats_trace_write(int hook, int level, const char *msg)
+void dats_diag(int hook, const char *msg)
 {
-	char line[LINE_MAX_LENGTH];
+	char line[LINE_LENGTH];
 	int saved = errno;
 
-	snprintf(line, sizeof(line) - 1, "dat: trace 0x%X %d %s", (unsigned int)hook, level, msg);
-	sink(LOG_DEBUG, strcat(line, "\n"));
+	if (!__atomic_load_n(&quiet, __ATOMIC_RELAXED)) {
+		snprintf(line, sizeof(line), "dat: %.*s\n", TEXT_LENGTH, msg);
+		dat_sink_stderr(line);
+	}
+	DATS_TRACE(dat, error, DATS_TRC_ERROR, RECORD_SAID, NULL, "text=%s", msg);
 	errno = saved;
 }
 
 void dat_diag(const char *fmt, ...)
 {
-	char msg[LINE_MAX_LENGTH];
+	char msg[TEXT_LENGTH];
 	int saved = errno;
 	va_list args;
 
@@ -102,10 +216,10 @@ void dat_diag(const char *fmt, ...)
 	dats_diag(DATS_HOOK_DAT_ERROR, msg);
 }
 
-void dat_trace_out(int level, const char *fmt, ...)
+void dat_trace_out(const struct dats_point *point, const void *object, const char *fmt, ...)
 {
-	int hook = level <= DAT_TRC_ERROR ? DATS_HOOK_DAT_ERROR : DATS_HOOK_DAT_EVENT;
-	char msg[LINE_MAX_LENGTH];
+	int hook = point->level <= DAT_TRC_ERROR ? DATS_HOOK_DAT_ERROR : DATS_HOOK_DAT_EVENT;
+	char msg[TEXT_LENGTH];
 	int saved = errno;
 	va_list args;
 
@@ -113,8 +227,93 @@ void dat_trace_out(int level, const char *fmt, ...)
 	vsnprintf(msg, sizeof(msg), fmt, args);
 	va_end(args);
 	errno = saved;
-	dats_trace_write(hook, level, msg);
+	dats_trace_record(hook, point, object, msg);
 }
+
+/* ---- What is kept in memory ---- */
+
+void dats_trace_internal_error(const char *why)
+{
+	struct dat_record *records;
+	char line[LINE_LENGTH];
+	size_t num, i;
+	int saved = errno;
+
+	if (__atomic_load_n(&quiet, __ATOMIC_RELAXED))
+		return;
+	dats_diag(DATS_HOOK_DAPL_ERROR, why);
+	records = dat_recorder_read(1, &num);
+	for (i = 0; i < num; i++) {
+		format_line(&records[i], records[i].text, line, sizeof(line));
+		dat_sink_write(records[i].hook, records[i].level, line, 0);
+	}
+	free(records);
+	errno = saved;
+}
+
+int dat_trace_dump_command(void *arg, const char *args, FILE *out)
+{
+	struct dat_record *records;
+	char line[LINE_LENGTH];
+	size_t num, i;
+
+	(void)arg;
+	(void)args;
+	records = dat_recorder_read(0, &num);
+	for (i = 0; i < num; i++) {
+		format_line(&records[i], records[i].text, line, sizeof(line));
+		fputs(line, out);
+	}
+	free(records);
+	return 0;
+}
+
+/* ---- From outside ---- */
+
+/* "", "LEVEL" or "DAT DAPL". */
+static int parse_levels(const char *args, DAT_COUNT *dat, DAT_COUNT *dapl)
+{
+	char rest;
+	int num;
+
+	*dat = *dapl = -1;
+	if (!*args)
+		return 0;
+	num = sscanf(args, "%d %d %c", dat, dapl, &rest);
+	if (num == 1 && args[strspn(args, "-0123456789")])
+		return -EINVAL;
+	if (num == 1)
+		*dapl = *dat;
+	return num == 1 || num == 2 ? 0 : -EINVAL;
+}
+
+int dat_trace_command(void *arg, const char *args, FILE *out)
+{
+	DAT_COUNT dat, dapl;
+	int rc = parse_levels(args, &dat, &dapl);
+
+	(void)arg;
+	if (!rc && dat_trclvl_modify(dat, dapl) != DAT_SUCCESS)
+		rc = -EINVAL;
+	if (rc)
+		return rc;
+	dat_trclvl_query(&dat, &dapl);
+	fprintf(out, "dat %d\ndapl %d\n", dat, dapl);
+	return 0;
+}
+
+int dat_trace_points_command(void *arg, const char *args, FILE *out)
+{
+	const struct dats_point *point;
+
+	(void)arg;
+	(void)args;
+	for (point = DATS_POINTS(dat); point < DATS_POINTS_END(dat); point++)
+		fprintf(out, "dat\t%s\t%d\t%s\n", point->name, point->level, point->format);
+	return 0;
+}
+
+/* ---- Words ---- */
 
 const char *dat_errno_text(int err)
 {

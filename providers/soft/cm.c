@@ -122,7 +122,8 @@ static void attempt_failed(struct soft_conn *conn, int err)
 		dapl_err("%s: connecting to %s: the peer does not answer in MPA", conn->dev->name,
 			 to);
 	else
-		dapl_trace(DAPL_TRC_ERROR, "%s: connecting to %s failed: %s", conn->dev->name, to,
+		dapl_trace(soft_connect_failed, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
+			   conn->dev->name, to,
 			   dapl_strerror(err == -ENODATA ? ECONNREFUSED : -err));
 	soft_conn_end(conn);
 	soft_conn_report(conn, failure(err), err, NULL, 0);
@@ -296,9 +297,9 @@ void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link)
 	struct soft_conn *conn;
 
 	if (dev->half_open >= (uint32_t)dev->config->half_open) {
-		dapl_trace(DAPL_TRC_ERROR,
-			   "%s: connection refused: %u are half open already (option half_open)",
-			   dev->name, dev->half_open);
+		dapl_trace(soft_half_open, DAPL_TRC_ERROR, dev,
+			   "ia=%s refused, since option half_open is reached: count=%u", dev->name,
+			   dev->half_open);
 		soft_link_destroy(link, true);
 		return;
 	}
@@ -381,8 +382,8 @@ static void half_open(struct soft_conn *conn)
 	if (rc > 0) {
 		request_complete(conn);
 	} else if (rc < 0) {
-		dapl_trace(DAPL_TRC_ERROR, "%s: connection %s refused: %s", conn->dev->name,
-			   soft_conn_text(conn, text),
+		dapl_trace(soft_refused, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
+			   conn->dev->name, soft_conn_text(conn, text),
 			   rc == -EPROTO    ? "what came is no MPA request"
 			   : rc == -ENODATA ? "the peer ended before its MPA request"
 					    : dapl_strerror(-rc));
@@ -574,8 +575,8 @@ void soft_cm_expired(struct soft_link *link)
 	struct soft_conn *conn = link->owner;
 	char text[2 * SOFT_ADDR_TEXT + 8];
 
-	dapl_trace(DAPL_TRC_ERROR,
-		   "%s: connection %s: set-up not finished within %u ms (option handshake)",
+	dapl_trace(soft_set_up_late, DAPL_TRC_ERROR, conn,
+		   "ia=%s peer=%s set-up not finished in time (option handshake): ms=%u",
 		   conn->dev->name, soft_conn_text(conn, text), handshake_ms(conn->dev));
 	soft_conn_hold(conn);
 	switch (conn->state) {

@@ -298,7 +298,7 @@ static void explain(struct soft_conn *conn)
 	char text[2 * SOFT_ADDR_TEXT + 8];
 
 	if (!soft_conn_dead(conn) || !fault->err) {
-		dapl_trace(DAPL_TRC_NORMAL, "%s: connection %s ended in order", conn->dev->name,
+		dapl_trace(soft_ended, DAPL_TRC_NORMAL, conn, "ia=%s peer=%s", conn->dev->name,
 			   soft_conn_text(conn, text));
 		return;
 	}
@@ -309,8 +309,8 @@ static void explain(struct soft_conn *conn)
 			 fault->why ? fault->why : soft_rdmap_error_text(&fault->term.error),
 			 fault->term.error.layer, fault->term.error.etype, fault->term.error.code);
 	else
-		dapl_trace(DAPL_TRC_ERROR, "%s: connection %s lost: %s", conn->dev->name, text,
-			   dapl_strerror(-fault->err));
+		dapl_trace(soft_lost, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s", conn->dev->name,
+			   text, dapl_strerror(-fault->err));
 }
 
 void soft_conn_finish(struct soft_conn *conn)

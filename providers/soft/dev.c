@@ -77,9 +77,9 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 	dev->tick.expired = soft_progress_tick;
 	dev->kick.run = soft_progress_kick;
 	dev->pulse.expired = soft_progress_pulse;
-	dapl_trace(DAPL_TRC_NORMAL, "%s: address %s, CRC %s", dev->name,
+	dapl_trace(soft_open, DAPL_TRC_NORMAL, dev, "ia=%s address=%s crc=%s", dev->name,
 		   soft_addr_text(&dev->addr, 0, text),
-		   dev->config->crc ? "asked for" : "only if the peer asks");
+		   dev->config->crc ? "always" : "as the peer asks");
 	*out = &dev->base;
 	return 0;
 }

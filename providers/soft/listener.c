@@ -96,7 +96,7 @@ free_listener:
 	free(listener);
 explain:
 	if (conn_qual && rc == -EADDRINUSE)
-		dapl_trace(DAPL_TRC_ERROR, "%s: qualifier %llu is in use", dev->name,
+		dapl_trace(soft_in_use, DAPL_TRC_ERROR, dev, "ia=%s qualifier=%llu", dev->name,
 			   (unsigned long long)conn_qual);
 	else
 		dapl_err("%s: not listening on qualifier %llu: %s", dev->name,

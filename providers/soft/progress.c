@@ -308,8 +308,8 @@ void soft_progress_pulse(struct tp_timer *timer)
 		shrink(conn);
 		if (timeout && !soft_conn_dead(conn) &&
 		    conn->link->class->lost(conn->link, timeout)) {
-			dapl_trace(DAPL_TRC_ERROR, "%s: the peer has not answered for %u ms",
-				   dev->name, timeout);
+			dapl_trace(soft_silent, DAPL_TRC_ERROR, conn, "ia=%s ms=%u", dev->name,
+				   timeout);
 			soft_conn_lost(conn, -ETIMEDOUT, TP_WC_FLUSHED);
 		}
 	}

@@ -302,9 +302,9 @@ static int mr_reg(struct tp_pd *pd, const struct tp_mr_attr *attr, struct tp_mr 
 	int rc = check_range(attr);
 
 	if (rc) {
-		dapl_trace(DAPL_TRC_ERROR, "%s: memory %p length %llu not registered: %s",
-			   dev->name, attr->addr, (unsigned long long)attr->length,
-			   dapl_strerror(-rc));
+		dapl_trace(soft_not_registered, DAPL_TRC_ERROR, dev,
+			   "ia=%s address=%p length=%llu why=%s", dev->name, attr->addr,
+			   (unsigned long long)attr->length, dapl_strerror(-rc));
 		return rc;
 	}
 	mr = calloc(1, sizeof(*mr));

@@ -301,7 +301,7 @@ static void cm_ready(struct tp_watch *watch, uint32_t events)
 
 	(void)events;
 	while (!rdma_get_cm_event(dev->channel, &event)) {
-		dapl_trace(DAPL_TRC_DETAIL, "%s: %s, status %d", dev->name,
+		dapl_trace(rdma_event, DAPL_TRC_DETAIL, dev, "ia=%s event=%s status=%d", dev->name,
 			   rdma_event_str(event->event), event->status);
 		subject = subject_of(event);
 		note(event, &news);

@@ -119,7 +119,7 @@ static int listen_failed(struct vrb_dev *dev, uint64_t qual, int err)
 {
 	if (!qual && err == EADDRINUSE)
 		err = EADDRNOTAVAIL;
-	dapl_trace(DAPL_TRC_ERROR, "%s: qualifier %llu not listened on: %s", dev->name,
+	dapl_trace(rdma_no_listen, DAPL_TRC_ERROR, dev, "ia=%s qualifier=%llu why=%s", dev->name,
 		   (unsigned long long)qual, dapl_strerror(err));
 	switch (err) {
 	case EADDRINUSE:
@@ -441,8 +441,8 @@ static int cm_reject(struct tp_conn *base, const void *data, uint32_t len)
 					      : rdma_reject(conn->id, frame.bytes, frame.len);
 	}
 	if (rc)
-		dapl_trace(DAPL_TRC_NORMAL, "%s: reject: %s", conn->subject.dev->name,
-			   dapl_strerror(errno));
+		dapl_trace(rdma_no_reject, DAPL_TRC_NORMAL, conn, "ia=%s why=%s",
+			   conn->subject.dev->name, dapl_strerror(errno));
 	vrb_leave(&conn->subject);
 	vrb_retire(&conn->subject);
 	vrb_conn_drop_id(conn);

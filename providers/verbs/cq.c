@@ -149,8 +149,9 @@ static void fail(struct vrb_cq *cq, struct vrb_wr *wr, const struct ibv_wc *ib, 
 		wc->status = vrb_qp_explain(wr, wc->status);
 	if (wc->status <= TP_WC_FLUSHED)
 		return;
-	dapl_trace(DAPL_TRC_ERROR, "%s: QP 0x%x: %s failed: %s (vendor code 0x%x)", cq->dev->name,
-		   ib->qp_num, queue->recv ? "receive" : "request", ibv_wc_status_str(ib->status),
+	dapl_trace(verbs_wc_failed, DAPL_TRC_ERROR, cq,
+		   "ia=%s qp=0x%x kind=%s status=%s vendor_code=0x%x", cq->dev->name, ib->qp_num,
+		   queue->recv ? "receive" : "request", ibv_wc_status_str(ib->status),
 		   ib->vendor_err);
 	if (atomic_compare_exchange_strong(&queue->qp->fault, &none, wc->status))
 		vrb_qp_kick(queue->qp);
@@ -360,7 +361,7 @@ static int resize(struct vrb_cq *cq, uint32_t cqe)
 		return 0;
 	if (err == ENOSYS || err == EOPNOTSUPP)
 		err = ENOSPC;
-	dapl_trace(DAPL_TRC_ERROR, "%s: completion queue of %d not extended to %u: %s",
+	dapl_trace(verbs_cq_not_resized, DAPL_TRC_ERROR, cq, "ia=%s from=%d to=%u why=%s",
 		   cq->dev->name, cq->ibcq->cqe, cqe, dapl_strerror(err));
 	return err == ENOMEM ? -ENOMEM : -ENOSPC;
 }

@@ -139,8 +139,8 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 	struct vrb_async what = vrb_map_async(event->event_type);
 	struct vrb_cq *cq;
 
-	dapl_trace(DAPL_TRC_NORMAL, "%s: %s: %s", dev->name, dev->ibdev,
-		   ibv_event_type_str(event->event_type));
+	dapl_trace(verbs_async, DAPL_TRC_NORMAL, dev, "ia=%s device=%s event=%s", dev->name,
+		   dev->ibdev, ibv_event_type_str(event->event_type));
 	switch (what.object) {
 	case VRB_ASYNC_NOBODY:
 		break;
@@ -287,8 +287,8 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 	rc = vrb_cm_start(dev);
 	if (rc)
 		goto unwatch;
-	dapl_trace(DAPL_TRC_NORMAL, "%s: %s port %u, %s, address %s", dev->name, dev->ibdev,
-		   dev->port, dev->iwarp ? "iWARP" : "InfiniBand or RoCE",
+	dapl_trace(verbs_open, DAPL_TRC_NORMAL, dev, "ia=%s device=%s port=%u kind=%s address=%s",
+		   dev->name, dev->ibdev, dev->port, dev->iwarp ? "iWARP" : "InfiniBand or RoCE",
 		   vrb_addr_text(&dev->addr, text));
 	*out = &dev->base;
 	return 0;

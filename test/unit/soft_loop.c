@@ -326,15 +326,6 @@ static pthread_mutex_t diag_lock = PTHREAD_MUTEX_INITIALIZER;
 static char diag_last[512];
 static unsigned diag_count;
 
-int dapl_trace_level(void)
-{
-	static _Atomic int level = -1;
-
-	if (level < 0)
-		level = getenv("SOFT_TEST_TRACE") ? atoi(getenv("SOFT_TEST_TRACE")) : 0;
-	return level;
-}
-
 void dapl_diag(const char *fmt, ...)
 {
 	va_list ap;
@@ -348,15 +339,27 @@ void dapl_diag(const char *fmt, ...)
 	pthread_mutex_unlock(&diag_lock);
 }
 
-void dapl_trace_out(int level, const char *fmt, ...)
+static int trace_level(void)
+{
+	static _Atomic int level = -1;
+
+	if (level < 0)
+		level = getenv("SOFT_TEST_TRACE") ? atoi(getenv("SOFT_TEST_TRACE")) : 0;
+	return level;
+}
+
+void dapl_trace_out(const struct dats_point *point, const void *object, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
 
+	if (point->level > trace_level())
+		return;
+
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "# %d: %s\n", level, text);
+	fprintf(stderr, "# %d: %s %p %s\n", point->level, point->name, object, text);
 }
 
 const char *dapl_strerror(int err)

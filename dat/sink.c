@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dat/sink.h"
+#include "dat/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#define PATH_LEN 4096
+
+/* The lock covers the file; the rest is set before there is anything to write, or atomic. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int sinks = DAT_SINK_STDERR;
+static struct {
+	char *path;
+	uint64_t size;
+	unsigned int keep;
+	int fd;	     /* -1: to be opened */
+	pid_t owner; /* the process that opened it */
+	int complained;
+	int given_up; /* it cannot be opened */
+} file = { .size = 16 << 20, .keep = 2, .fd = -1 };
+
+static struct {
+	DAT_TRACE_FUNC func;
+	void *arg;
+} callback;
+
+static __thread int inside; /* a callback that makes records of its own gets none of them */
+
+/* ---- One write per line, so that the lines of several threads do not mix ---- */
+
+/*
+ * A reader that has gone must not end the program. A SIGPIPE that was pending before is not ours.
+ */
+static ssize_t write_quietly(int fd, const char *line, size_t length)
+{
+	struct timespec now = { 0 };
+	sigset_t pipe_set, before, pending;
+	ssize_t n;
+	int err;
+
+	sigemptyset(&pipe_set);
+	sigaddset(&pipe_set, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_set, &before);
+	sigpending(&pending);
+	n = write(fd, line, length);
+	err = errno;
+	if (n < 0 && err == EPIPE && !sigismember(&pending, SIGPIPE))
+		while (sigtimedwait(&pipe_set, NULL, &now) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = err;
+	return n;
+}
+
+void dat_sink_stderr(const char *line)
+{
+	write_quietly(STDERR_FILENO, line, strlen(line));
+}
+
+/* ---- The file ---- */
+
+static void file_say(const char *path, int err, const char *what)
+{
+	char line[PATH_LEN + 256];
+
+	snprintf(line, sizeof(line), "dat: trace file %s: %s; %s\n", path, dat_errno_text(err),
+		 what);
+	dat_sink_stderr(line);
+}
+
+/* The configured path with the process id in place of %p. */
+static void file_path(char *out, size_t size)
+{
+	const char *from = file.path;
+	size_t used = 0;
+
+	while (*from && used + 24 < size) {
+		if (from[0] == '%' && from[1] == 'p') {
+			used += (size_t)snprintf(out + used, size - used, "%ld", (long)getpid());
+			from += 2;
+		} else {
+			out[used++] = *from++;
+		}
+	}
+	out[used] = '\0';
+}
+
+/* Pipes and sockets would bring waiting and signals with them. */
+static int check_kind(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -1;
+	if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))
+		return 0;
+	errno = EINVAL;
+	return -1;
+}
+
+static void file_open(const char *path)
+{
+	int fd =
+		open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+	int err = errno;
+
+	if (fd >= 0 && check_kind(fd)) {
+		err = errno;
+		close(fd);
+		fd = -1;
+	}
+	if (fd < 0) {
+		file.given_up = 1;
+		file_say(path, err, "the trace goes to standard error");
+		return;
+	}
+	file.fd = fd;
+	file.owner = getpid();
+}
+
+static void move_aside(const char *path)
+{
+	char older[PATH_LEN + 16], newer[PATH_LEN + 16];
+	unsigned int i;
+
+	for (i = file.keep; i > 0; i--) {
+		snprintf(older, sizeof(older), "%s.%u", path, i);
+		if (i > 1)
+			snprintf(newer, sizeof(newer), "%s.%u", path, i - 1);
+		else
+			snprintf(newer, sizeof(newer), "%s", path);
+		rename(newer, older);
+	}
+	if (!file.keep)
+		unlink(path);
+}
+
+/* Another process may write to the same file, and may have moved it aside already. */
+static void rotate(const char *path)
+{
+	struct stat ours, there;
+
+	flock(file.fd, LOCK_EX);
+	if (!fstat(file.fd, &ours) && !stat(path, &there) && ours.st_ino == there.st_ino &&
+	    ours.st_dev == there.st_dev)
+		move_aside(path);
+	close(file.fd); /* and with it the lock */
+	file.fd = -1;
+	file_open(path);
+}
+
+static int full(void)
+{
+	struct stat st;
+
+	return !fstat(file.fd, &st) && S_ISREG(st.st_mode) && file.size &&
+	       (uint64_t)st.st_size >= file.size;
+}
+
+/* 0 if the record is on its way, or lost with a word said once; -1: to standard error with it. */
+static int file_write(const char *line)
+{
+	char path[PATH_LEN];
+
+	if (!file.path || file.given_up)
+		return -1;
+	file_path(path, sizeof(path));
+	if (file.fd >= 0 && file.owner != getpid()) { /* of the parent */
+		close(file.fd);
+		file.fd = -1;
+	}
+	if (file.fd < 0)
+		file_open(path);
+	if (file.fd >= 0 && full())
+		rotate(path);
+	if (file.fd < 0)
+		return -1;
+	if (write_quietly(file.fd, line, strlen(line)) >= 0)
+		return 0;
+	if (!file.complained)
+		file_say(path, errno, "records are lost");
+	file.complained = 1;
+	return 0;
+}
+
+/* ---- Choice ---- */
+
+void dat_sink_choose(int chosen)
+{
+	__atomic_store_n(&sinks, chosen, __ATOMIC_RELAXED);
+}
+
+void dat_sink_file(const char *path, uint64_t size, unsigned int keep)
+{
+	pthread_mutex_lock(&lock);
+	if (file.fd >= 0)
+		close(file.fd);
+	file.fd = -1;
+	free(file.path);
+	file.path = path && *path ? strdup(path) : NULL;
+	file.size = size;
+	file.keep = keep;
+	file.complained = file.given_up = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+void dat_sink_callback(DAT_TRACE_FUNC func, void *arg)
+{
+	pthread_mutex_lock(&lock);
+	callback.arg = arg;
+	callback.func = func;
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- Records ---- */
+
+static void to_program(int hook, int level, const char *line)
+{
+	DAT_TRACE_FUNC func;
+	void *arg;
+
+	pthread_mutex_lock(&lock);
+	func = callback.func;
+	arg = callback.arg;
+	pthread_mutex_unlock(&lock);
+	if (!func || inside)
+		return;
+	inside = 1;
+	func(arg, hook, level, line);
+	inside = 0;
+}
+
+void dat_sink_write(int hook, int level, const char *line, int said)
+{
+	int chosen = __atomic_load_n(&sinks, __ATOMIC_RELAXED), saved = errno, missed = 0;
+
+	if (chosen & DAT_SINK_FILE) {
+		pthread_mutex_lock(&lock);
+		missed = file_write(line);
+		pthread_mutex_unlock(&lock);
+	}
+	if (!said && (chosen & DAT_SINK_STDERR || missed))
+		dat_sink_stderr(line);
+	if (chosen & DAT_SINK_SYSLOG)
+		syslog(level <= DATS_TRC_ERROR ? LOG_ERR : LOG_DEBUG, "%s", line);
+	to_program(hook, level, line);
+	errno = saved;
+}
+
+/* ---- fork ---- */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Where trace records go: standard error, syslog, a file, a function of the program's. */
+#ifndef DAT_SINK_H
+#define DAT_SINK_H
+
+#include "dat/internal.h"
+
+#include <stdint.h>
+
+/* Bits of dat_sink_choose. */
+enum {
+	DAT_SINK_STDERR = 0x1,
+	DAT_SINK_SYSLOG = 0x2,
+	DAT_SINK_FILE = 0x4,
+};
+
+/*
+ * The file is opened with its first record. In path %p is the process id. One of at least size
+ * bytes is moved aside to PATH.1, and so on up to PATH.keep. What cannot be written is told once on
+ * standard error; where the file cannot be opened its records go there.
+ */
+void dat_sink_choose(int sinks);
+void dat_sink_file(const char *path, uint64_t size, unsigned int keep);
+void dat_sink_callback(DAT_TRACE_FUNC func, void *arg);
+
+/*
+ * Hands a record on; line ends with a newline. said: standard error knows already. Keeps errno.
+ */
+void dat_sink_write(int hook, int level, const char *line, int said);
+
+/* One line on standard error, whatever is chosen. Never raises SIGPIPE. */
+void dat_sink_stderr(const char *line);
+
+#endif
