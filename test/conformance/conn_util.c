@@ -146,6 +146,23 @@ void cu_end_open_merged(struct cu_rig *rig, struct ct_end *end, const DAT_EP_ATT
 	ct_end_open(end, rig->ia, attr);
 }
 
+static size_t big;
+
+size_t cu_big(void)
+{
+	assert_true(big > 0);
+	return big;
+}
+
+static void set_big(const DAT_IA_ATTR *attr)
+{
+	big = 64 * 1024 * 1024;
+	if (big > attr->max_message_size)
+		big = (size_t)attr->max_message_size;
+	if (big > attr->max_rdma_size)
+		big = (size_t)attr->max_rdma_size;
+}
+
 struct cu_rig *cu_rig_open(void)
 {
 	struct cu_rig *rig = calloc(1, sizeof(*rig));
@@ -154,6 +171,7 @@ struct cu_rig *cu_rig_open(void)
 	expect_ok(dat_ia_open(harness_ia_name(), 64, &rig->async, &rig->ia));
 	expect_ok(dat_ia_query(rig->ia, NULL, DAT_IA_FIELD_ALL, &rig->attr, DAT_PROVIDER_FIELD_ALL,
 			       &rig->prov));
+	set_big(&rig->attr);
 	rig->cr = ct_evd(rig->ia, 64, NULL, DAT_EVD_CR_FLAG);
 	expect_ok(
 		dat_psp_create_any(rig->ia, &rig->qual, rig->cr, DAT_PSP_CONSUMER_FLAG, &rig->psp));

@@ -10,8 +10,11 @@
 
 #include <netinet/in.h>
 
-#define CU_QUIET 500		    /* silence that EV-T2 asks for, milliseconds */
-#define CU_BIG	 (64 * 1024 * 1024) /* more than any transport buffers by itself */
+#define CU_QUIET 500 /* silence that EV-T2 asks for, milliseconds */
+
+/* A message longer than what a transport buffers by itself; known once a rig was opened. */
+#define CU_BIG cu_big()
+size_t cu_big(void);
 
 struct cu_rig {
 	DAT_IA_HANDLE ia;

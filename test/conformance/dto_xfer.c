@@ -333,7 +333,6 @@ static void dto_large_messages(void **state)
 	DAT_LMR_TRIPLET out = ct_segment(w.a, 0, CU_BIG), in = ct_segment(w.p, 0, CU_BIG);
 	DAT_RMR_TRIPLET remote = ct_target(w.p, 0, CU_BIG);
 
-	assert_true(rig->attr.max_message_size >= CU_BIG && rig->attr.max_rdma_size >= CU_BIG);
 	fill_words(w.a, 1);
 	expect_ok(dat_ep_post_recv(rig->p.ep, 1, &in, cu_cookie(1), DAT_COMPLETION_DEFAULT_FLAG));
 	expect_ok(dat_ep_post_send(rig->a.ep, 1, &out, cu_cookie(2), DAT_COMPLETION_DEFAULT_FLAG));

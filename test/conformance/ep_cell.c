@@ -83,16 +83,30 @@ void cell_active(int fd)
 	cu_rig_close(rig);
 }
 
-/* A message that nobody receives and that no transport can buffer keeps the disconnect waiting. */
-static void reach_disconnecting(struct cell *c)
+/*
+ * A message that nobody receives and that no transport can buffer keeps the disconnect waiting,
+ * unless the transport breaks the connection for it (DTO-90).
+ */
+static bool reach_disconnecting(struct cell *c)
 {
+	static enum {
+		UNKNOWN,
+		HOLDS,
+		BREAKS
+	} transport;
 	struct ct_mem *big = cu_extra_mem(c->rig, c->me->pz, CU_BIG, DAT_MEM_PRIV_LOCAL_READ_FLAG);
 	DAT_LMR_TRIPLET seg = ct_segment(big, 0, CU_BIG);
+	DAT_EVENT event;
 
 	cu_establish(c->rig, c->me, c->other);
 	expect_ok(dat_ep_post_send(c->me->ep, 1, &seg, cu_cookie(0xb16),
 				   DAT_COMPLETION_DEFAULT_FLAG));
+	if (transport == UNKNOWN)
+		transport = cu_next(c->me->connect, CU_QUIET, &event) ? BREAKS : HOLDS;
+	if (transport == BREAKS)
+		return false;
 	expect_ok(dat_ep_disconnect(c->me->ep, DAT_CLOSE_GRACEFUL_FLAG));
+	return true;
 }
 
 bool cell_reach(struct cell *c)
@@ -119,7 +133,8 @@ bool cell_reach(struct cell *c)
 		cu_establish(c->rig, c->me, c->other);
 		break;
 	case DAT_EP_STATE_DISCONNECT_PENDING:
-		reach_disconnecting(c);
+		if (!reach_disconnecting(c))
+			return false;
 		break;
 	case DAT_EP_STATE_DISCONNECTED:
 		cu_establish(c->rig, c->me, c->other);

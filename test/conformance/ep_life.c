@@ -325,8 +325,8 @@ static void ep_t3_a_thousand_connections_of_one_pair(void **state)
 	unsigned int fds = 0;
 	size_t kib = 0;
 
-	for (unsigned int round = 0; round < 1000; round++) {
-		if (round == 200) {
+	for (unsigned int round = 0; round < harness_rounds(1000); round++) {
+		if (round == harness_rounds(1000) / 5) {
 			fds = cu_count_fds();
 			kib = cu_private_kib(0);
 		}
@@ -341,8 +341,8 @@ static void ep_t3_a_thousand_pairs_of_endpoints(void **state)
 	unsigned int fds = 0;
 	size_t kib = 0;
 
-	for (unsigned int round = 0; round < 1000; round++) {
-		if (round == 200) {
+	for (unsigned int round = 0; round < harness_rounds(1000); round++) {
+		if (round == harness_rounds(1000) / 5) {
 			fds = cu_count_fds();
 			kib = cu_private_kib(0);
 		}

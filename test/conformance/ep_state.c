@@ -35,7 +35,7 @@ static void in_each_state(void (*row)(struct cell *))
 		if (cell_reach(&c))
 			row(&c);
 		else
-			print_message("# skipped: the transport accepts without its peer\n");
+			print_message("# skipped: the transport does not stay there\n");
 		cell_close(&c);
 	}
 }

@@ -144,6 +144,17 @@ static void works_again(struct rig *r)
 	MUST_OK(dat_ia_close(r->ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
+/* Whether a call failed for want of a descriptor; not every transport needs one there. */
+static bool lacked(DAT_RETURN rc)
+{
+	if (rc == DAT_SUCCESS) {
+		dprintf(STDERR_FILENO, "(limit: none was needed; knob: none)\n");
+		return false;
+	}
+	MUST_LACK(rc);
+	return true;
+}
+
 static int no_descriptor_to_open(void)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -167,7 +178,8 @@ static int no_descriptor_to_listen(void)
 	open_rig(&r);
 	hold_descriptors(0);
 	mark("here");
-	MUST_LACK(dat_psp_create_any(r.ia, &qual, r.requests, DAT_PSP_CONSUMER_FLAG, &psp));
+	if (!lacked(dat_psp_create_any(r.ia, &qual, r.requests, DAT_PSP_CONSUMER_FLAG, &psp)))
+		MUST_OK(dat_psp_free(psp));
 	works_again(&r);
 	return 0;
 }
@@ -185,7 +197,8 @@ static int no_descriptor_to_reserve(void)
 	MUST_OK(dat_psp_free(psp));
 	hold_descriptors(0);
 	mark("here");
-	MUST_LACK(dat_rsp_create(r.ia, qual, r.p, r.requests, &rsp));
+	if (!lacked(dat_rsp_create(r.ia, qual, r.p, r.requests, &rsp)))
+		MUST_OK(dat_rsp_free(rsp));
 	MUST_OK(dat_ep_get_status(r.p, &state, NULL, NULL));
 	MUST(state == DAT_EP_STATE_UNCONNECTED);
 	works_again(&r);
@@ -200,7 +213,13 @@ static int no_descriptor_to_connect(void)
 	open_rig(&r);
 	hold_descriptors(0);
 	mark("here");
-	MUST_LACK(start_connect(&r));
+	if (!lacked(start_connect(&r))) {
+		mark("again");
+		release_descriptors();
+		finish_connect(&r);
+		MUST_OK(dat_ia_close(r.ia, DAT_CLOSE_ABRUPT_FLAG));
+		return 0;
+	}
 	/* EP-155 */
 	MUST_OK(dat_ep_get_status(r.a, &state, NULL, NULL));
 	MUST(state == DAT_EP_STATE_UNCONNECTED);
@@ -263,10 +282,13 @@ static int no_descriptor_to_accept(void)
 	until = ct_now_us() + 700000;
 	while (ct_now_us() < until)
 		ct_pause();
-	MUST(dat_evd_dequeue(r.requests, &event) == DAT_QUEUE_EMPTY);
+	rc = dat_evd_dequeue(r.requests, &event);
+	if (rc == DAT_SUCCESS)
+		dprintf(STDERR_FILENO, "(limit: none was needed; knob: none)\n");
 	mark("again");
 	release_descriptors();
-	rc = dat_evd_wait(r.requests, CT_US, 1, &event, &more);
+	if (rc != DAT_SUCCESS)
+		rc = dat_evd_wait(r.requests, CT_US, 1, &event, &more);
 	if (rc == DAT_SUCCESS) {
 		MUST_OK(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, r.p, 0,
 				      NULL));

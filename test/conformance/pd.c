@@ -166,17 +166,17 @@ static void pd_8_event_data_lives_and_is_writable(void **state)
 	ct_end_open(&third, rig->ia, NULL);
 	ct_end_open(&fourth, rig->ia, NULL);
 	cr = cu_request(rig, &rig->a);
-	cu_fill(buf, 64, 5);
-	expect_ok(dat_cr_accept(cr, rig->p.ep, 64, buf));
+	cu_fill(buf, 56, 5);
+	expect_ok(dat_cr_accept(cr, rig->p.ep, 56, buf));
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
 	data = &event.event_data.connect_event_data;
 	/* Other events and the end of the connection do not end the data's life. */
 	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
 	cu_establish(rig, &third, &fourth);
 	cu_end_connection(&rig->a, &rig->p);
-	FILLED(data->private_data, 64, 5);
-	cu_fill(data->private_data, 64, 6);
-	FILLED(data->private_data, 64, 6);
+	FILLED(data->private_data, 56, 5);
+	cu_fill(data->private_data, 56, 6);
+	FILLED(data->private_data, 56, 6);
 }
 
 static void pd_8_request_data_lives_with_the_request(void **state)
@@ -185,14 +185,14 @@ static void pd_8_request_data_lives_with_the_request(void **state)
 	DAT_CR_PARAM param;
 	DAT_CR_HANDLE cr;
 
-	cu_fill(buf, 64, 7);
-	expect_ok(connect_with(rig, 64, buf));
+	cu_fill(buf, 56, 7);
+	expect_ok(connect_with(rig, 56, buf));
 	cr = cu_take_cr(rig->cr);
 	expect_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
 	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG));
 	expect_ok(dat_psp_free(rig->psp));
-	FILLED(param.private_data, 64, 7);
-	memset(param.private_data, 1, 64);
+	FILLED(param.private_data, 56, 7);
+	memset(param.private_data, 1, 56);
 	expect_ok(dat_cr_reject(cr, 0, NULL));
 }
 

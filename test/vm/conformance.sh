@@ -13,8 +13,8 @@ programs() {
 run_kind() { # KIND PROGRAM...
 	local kind=$1 program code start
 	shift
-	UDAPL_IA=$(adapter "$kind" A)
-	export UDAPL_IA
+	UDAPL_IA=$(adapter "$kind")
+	export UDAPL_IA DAT_OVERRIDE=$stage/ours.A.conf
 	for program in "$@"; do
 		start=$SECONDS
 		vm-on "$kind" A timeout --kill-after=5 "${CONFORMANCE_LIMIT:-120}" "$stage/bin/$program.t" \
@@ -29,6 +29,7 @@ inside() {
 	local kind
 	stage_build "${@/%/.t}"
 	export UDAPL_EXCLUSIONS=$top_srcdir/test/conformance/exclusions
+	export UDAPL_BRIEF=${UDAPL_BRIEF:-}
 	for kind in ${KINDS:-RXE SIW}; do
 		run_kind "$kind" "${@##*/}" &
 	done

@@ -21,7 +21,7 @@ enter_guest() {
 	[ -e "$top_builddir/providers/verbs/.libs/libdaplofa.so.2" ] ||
 		skip_all "this build has no verbs provider: no libibverbs-dev and librdmacm-dev"
 	why=$("$here/run" --prepare 2>&1 >/dev/null) || skip_all "no virtual machine: ${why##*$'\n'}"
-	exec "$here/run" --limit "$limit" -- "$0" --inside "$@"
+	exec "$here/run" --limit "$limit" ${VM_CONSOLE:+--console "$VM_CONSOLE"} -- "$0" --inside "$@"
 }
 
 # ---- In the guest -------------------------------------------------------------------------------
@@ -38,24 +38,24 @@ stage_build() {
 		cp "$top_builddir/${program%"$name"}.libs/$name" "$stage/bin/" 2>/dev/null ||
 			cp "$top_builddir/$program" "$stage/bin/" || exit 99
 	done
-	write_dat_conf "$stage/dat.conf" "$stage/lib/libdaplofa.so.2"
-	export DAT_OVERRIDE=$stage/dat.conf LD_LIBRARY_PATH=$stage/lib
+	write_dat_conf ours "$stage/lib/libdaplofa.so.2"
+	export LD_LIBRARY_PATH=$stage/lib
 }
 
-# An adapter for each device, ofa-rxe-a to ofa-siw-b: FILE LIBRARY.
+# The adapters ofa-rxe and ofa-siw, which each host has: NAME LIBRARY.
 write_dat_conf() {
 	local kind host netdev
-	for kind in RXE SIW; do
-		for host in A B; do
+	for host in A B; do
+		for kind in RXE SIW; do
 			netdev=UDAPL_VM_${kind}_${host}_NETDEV
 			printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s 0" ""\n' \
-				"$(adapter $kind $host)" "$2" "${!netdev}"
-		done
-	done >"$1"
+				"$(adapter $kind)" "$2" "${!netdev}"
+		done >"$stage/$1.$host.conf"
+	done
 }
 
-adapter() { # KIND HOST
-	printf 'ofa-%s-%s' "${1,,}" "${2,,}"
+adapter() { # KIND
+	printf 'ofa-%s' "${1,,}"
 }
 
 # The results of a program, with "KIND NAME: " before each test: file of its output, what to say, exit code.
@@ -88,4 +88,76 @@ collect() {
 	/^1\.\./ { next }
 	{ print /^#/ ? $0 : "# " $0; fflush() }
 	END { print "1.." n; exit failed > 0 }'
+}
+
+# ---- Programs of release 2.1.10 and of ours, over either one's libraries -----------------------
+
+# Debian's packages, unpacked beside the build before the guest starts.
+fetch_debian() {
+	local package
+	debian=$top_builddir/test/interop/debian
+	for package in libdapl2 dapl2-utils; do
+		# shellcheck disable=SC1091,SC2030
+		(. "$top_srcdir/test/interop/debian.sh" && fetch $package) >/dev/null 2>&1 ||
+			skip_all "Debian's $package cannot be had here"
+	done
+}
+
+# Makes the stacks: ours and theirs; registry-theirs is their module under our libdat2, module-theirs the other way.
+stage_debian() {
+	debian=$top_builddir/test/interop/debian
+	mkdir -p "$stage/theirs"
+	cp "$debian"/usr/bin/* "$stage/bin/" || exit 99
+	cp -L "$debian"/usr/lib/x86_64-linux-gnu/lib{dat2,daplofa}.so.2 "$stage/theirs/" || exit 99
+	write_dat_conf theirs "$stage/theirs/libdaplofa.so.2"
+}
+
+# Runs a program on a host: STACK KIND HOST COMMAND... A stack is LIBDAT2+MODULE, each ours or theirs.
+on() {
+	local stack=$1 kind=$2 host=$3 path=$stage/lib
+	shift 3
+	[ "${stack%+*}" = ours ] || path=$stage/theirs
+	DAT_OVERRIDE=$stage/${stack#*+}.$host.conf LD_LIBRARY_PATH=$path exec vm-on "$kind" "$host" "$@"
+}
+
+# Waits for what a command tells, as long as a process is there: PID COMMAND...
+await() {
+	local pid=$1 try
+	shift
+	for ((try = 0; try < 300; try++)); do
+		"$@" && return
+		kill -0 "$pid" 2>/dev/null || return 1
+		sleep 0.1
+	done
+	return 1
+}
+
+# Somebody listens on host B of a kind, for rdma_cm or on a TCP port: KIND, KIND PORT.
+listens_cm() {
+	local device=UDAPL_VM_$1_B_DEV
+	rdma resource show cm_id link "${!device}/1" 2>/dev/null | grep -q 'state LISTEN'
+}
+
+listens_tcp() {
+	vm-on "$1" B grep -qE "^ *[0-9]+: [0-9A-F]+:$(printf '%04X' "$2") [0-9A-F:]+ 0A " /proc/net/tcp
+}
+
+# One result of a script in the guest: STATUS NAME [FILE...]
+result() {
+	local status=$1 name=$2
+	shift 2
+	{
+		flock 5
+		if [ "$status" -eq 0 ]; then
+			echo "ok $name"
+		else
+			echo "not ok $name"
+			[ $# -eq 0 ] || tail -q -n 25 "$@" | cut -c 1-200 | sed 's/^/# /'
+		fi
+	} 5>>"$stage/lock"
+	return "$status"
+}
+
+skipped() { # NAME REASON
+	echo "ok # SKIP $1: $2"
 }
