@@ -264,7 +264,7 @@ static DAT_RETURN hand_off(struct dapl_cr *cr, DAT_CONN_QUAL qual)
 		return DAPL_BAD_ARG(2);
 	if (!dapl_object_retire(&cr->obj, DAPL_TYPE_CR))
 		return DAPL_BAD_HANDLE(CR);
-	err = cm_of(cr)->handoff(cr->conn, qual);
+	err = cm_of(cr)->handoff(cr->conn, dapl_sp_wire_qual(cr->obj.ia, qual));
 	if (err == -EOPNOTSUPP)
 		err = hand_off_here(cr, qual);
 	if (!err)

@@ -251,8 +251,7 @@ DAT_RETURN dapl_ep_find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EV
 		return DAPL_BAD_HANDLE(EVD_RECV);
 	if (request_evd && !(parts->request_evd = dapl_evd_arg(request_evd, ia, DAT_EVD_DTO_FLAG)))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	if (connect_evd &&
-	    !(parts->connect_evd = dapl_evd_arg(connect_evd, ia, DAT_EVD_CONNECTION_FLAG)))
+	if (connect_evd && !(parts->connect_evd = dapl_evd_connect_arg(connect_evd, ia)))
 		return DAPL_BAD_HANDLE(EVD_CONN);
 	return DAT_SUCCESS;
 }

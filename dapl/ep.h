@@ -161,6 +161,8 @@ void dapl_ep_break(struct tp_task *task);
 DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dapl_ep_step *step);
 /* Queues a connection event on the connect EVD, behind the completions that are there (FL-5). */
 void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data, uint32_t len);
+/* Its connect EVD, if it is this one, is about to go with the IA that owns it. */
+void dapl_ep_forget_evd(struct dapl_ep *ep, struct dapl_evd *evd);
 /* The tp_upcalls.conn_event of the core. */
 void dapl_ep_conn_event(void *ep, enum tp_conn_event event, int err, const void *data,
 			uint32_t len);

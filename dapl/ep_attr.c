@@ -229,15 +229,18 @@ static DAT_RETURN new_parts(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 		if (param->pz_handle && !parts->pz)
 			return DAPL_BAD_ARG(3);
 	}
-#define EVD(bit, part, handle, flag)                                                        \
-	if (mask & F(bit)) {                                                                \
-		parts->part = param->handle ? dapl_evd_arg(param->handle, ia, flag) : NULL; \
-		if (param->handle && !parts->part)                                          \
-			return DAPL_BAD_ARG(3);                                             \
+#define EVD(bit, part, handle, arg)                       \
+	if (mask & F(bit)) {                              \
+		parts->part = param->handle ? arg : NULL; \
+		if (param->handle && !parts->part)        \
+			return DAPL_BAD_ARG(3);           \
 	}
-	EVD(RECV_EVD_HANDLE, recv_evd, recv_evd_handle, DAT_EVD_DTO_FLAG)
-	EVD(REQUEST_EVD_HANDLE, request_evd, request_evd_handle, DAT_EVD_DTO_FLAG)
-	EVD(CONNECT_EVD_HANDLE, connect_evd, connect_evd_handle, DAT_EVD_CONNECTION_FLAG)
+	EVD(RECV_EVD_HANDLE, recv_evd, recv_evd_handle,
+	    dapl_evd_arg(param->recv_evd_handle, ia, DAT_EVD_DTO_FLAG))
+	EVD(REQUEST_EVD_HANDLE, request_evd, request_evd_handle,
+	    dapl_evd_arg(param->request_evd_handle, ia, DAT_EVD_DTO_FLAG))
+	EVD(CONNECT_EVD_HANDLE, connect_evd, connect_evd_handle,
+	    dapl_evd_connect_arg(param->connect_evd_handle, ia))
 #undef EVD
 	/* SRQ-34 holds on, and the completions of an SRQ need a place. */
 	if (ep->srq && (!parts->recv_evd ||

@@ -51,20 +51,48 @@ static void *keep_private_data(struct dapl_ep *ep, const void *data, uint32_t le
 	return copy;
 }
 
+/* The connect EVD, which stays until dapl_object_leave; NULL: there is none (any more). */
+static struct dapl_evd *enter_connect_evd(struct dapl_ep *ep)
+{
+	struct dapl_evd *evd;
+
+	dapl_lock(&ep->lock);
+	evd = ep->connect_evd;
+	if (evd && !dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
+		evd = NULL;
+	dapl_unlock(&ep->lock);
+	return evd;
+}
+
+void dapl_ep_forget_evd(struct dapl_ep *ep, struct dapl_evd *evd)
+{
+	bool forget;
+
+	dapl_lock(&ep->lock);
+	forget = ep->connect_evd == evd;
+	if (forget)
+		ep->connect_evd = NULL;
+	dapl_unlock(&ep->lock);
+	if (forget)
+		dapl_object_unuse(&evd->obj);
+}
+
 void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data, uint32_t len)
 {
 	struct dapl_event event = { .number = number };
 	DAT_CONNECTION_EVENT_DATA *conn = &event.data.connect_event_data;
+	struct dapl_evd *evd = number ? enter_connect_evd(ep) : NULL;
 
-	if (!number || !ep->connect_evd)
+	if (!evd)
 		return; /* EVD-15 */
 	conn->ep_handle = ep;
 	if (len)
 		conn->private_data = keep_private_data(ep, data, len);
 	conn->private_data_size = conn->private_data ? (DAT_COUNT)len : 0;
 	if (number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		dapl_evd_keep(ep->connect_evd);
-	dapl_evd_append(ep->connect_evd, &event);
+		dapl_evd_keep(evd);
+	dapl_evd_append(evd, &event);
+	dapl_object_leave(&evd->obj);
 }
 
 void dapl_ep_set_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr)

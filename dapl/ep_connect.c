@@ -9,6 +9,7 @@
 #include "dapl/ep.h"
 #include "dapl/ia.h"
 #include "dapl/loop.h"
+#include "dapl/sp.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
 
@@ -198,7 +199,7 @@ DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote, D
 	if (rc)
 		return rc;
 	param = (struct tp_connect){ .remote = (const struct sockaddr *)remote,
-				     .conn_qual = qual,
+				     .conn_qual = dapl_sp_wire_qual(ep->obj.ia, qual),
 				     .private_data = private_data,
 				     .private_data_len = (uint32_t)private_data_size };
 	return connect_ep(ep, &param, timeout);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "dapl/config.h"
 #include "dapl/cr.h"
 #include "dapl/dto.h"
 #include "dapl/ia.h"
@@ -22,6 +23,18 @@ struct dapl_evd *dapl_evd_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, u
 	struct dapl_evd *evd = dapl_object_arg(handle, DAPL_TYPE_EVD);
 
 	return evd && evd->obj.ia == ia && (evd->flags & flag) ? evd : NULL;
+}
+
+struct dapl_evd *dapl_evd_connect_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia)
+{
+	struct dapl_evd *evd = dapl_object_arg(handle, DAPL_TYPE_EVD);
+
+	if (dapl_config.strict)
+		return dapl_evd_arg(handle, ia, DAT_EVD_CONNECTION_FLAG);
+	return evd && evd->obj.ia->provider == ia->provider &&
+			       (evd->flags & DAT_EVD_CONNECTION_FLAG)
+		       ? evd
+		       : NULL;
 }
 
 /* ---- Arrival ---- */

@@ -61,6 +61,11 @@ static inline struct dapl_evd *dapl_evd_get(DAT_EVD_HANDLE handle)
 
 /* An EVD of ia that carries the stream flag; NULL otherwise. */
 struct dapl_evd *dapl_evd_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, uint32_t flag);
+/*
+ * The same for the connect EVD of an EP. Programs of release 2.1.10, its dapltest among them, use
+ * one for the EPs of several opens of an adapter: strict mode alone refuses that (GEN-22).
+ */
+struct dapl_evd *dapl_evd_connect_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia);
 
 /* A new EVD in the IA's list; DAT_SUCCESS or why not. */
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno, uint32_t flags,

@@ -11,6 +11,7 @@
 #include "dapl/config.h"
 #include "dapl/cr.h"
 #include "dapl/dto.h"
+#include "dapl/ep.h"
 #include "dapl/evd.h"
 #include "dapl/ext.h"
 #include "dapl/ia.h"
@@ -183,6 +184,7 @@ void dapl_provider_closed(struct dapl_ia *ia)
 
 void dapl_provider_forget_evd(struct dapl_evd *evd)
 {
+	struct dapl_object *obj;
 	struct dapl_ia *ia;
 
 	pthread_mutex_lock(&lock);
@@ -190,6 +192,9 @@ void dapl_provider_forget_evd(struct dapl_evd *evd)
 		pthread_mutex_lock(&ia->lock);
 		if (ia->async_evd == evd)
 			ia->async_evd = NULL;
+		for (obj = ia->objects; obj; obj = obj->next)
+			if (dapl_object_is(obj, DAPL_TYPE_EP))
+				dapl_ep_forget_evd(dapl_container(obj, struct dapl_ep, obj), evd);
 		pthread_mutex_unlock(&ia->lock);
 	}
 	pthread_mutex_unlock(&lock);

@@ -30,7 +30,8 @@ void dapl_provider_opened(struct dapl_ia *ia);
 /* It gives up an async EVD that is not its own (IA-85). */
 void dapl_provider_closing(struct dapl_ia *ia);
 void dapl_provider_closed(struct dapl_ia *ia);
-/* An EVD is about to go: no IA sends its asynchronous events there any more (IA-10). */
+/* An EVD is about to go: no IA sends its asynchronous events, nor an EP of another one its
+ * connection events there any more (IA-10). */
 void dapl_provider_forget_evd(struct dapl_evd *evd);
 
 #endif

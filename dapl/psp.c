@@ -2,6 +2,7 @@
 /* Public service points, and what all service points share. */
 #include <errno.h>
 
+#include "dapl/config.h"
 #include "dapl/cr.h"
 #include "dapl/ia.h"
 #include "dapl/sp.h"
@@ -19,9 +20,18 @@ int dapl_sp_request(void *listener_owner, struct tp_conn *conn, const struct tp_
 	return sp->arrive(sp, conn, req);
 }
 
+DAT_CONN_QUAL dapl_sp_wire_qual(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual)
+{
+	const DAT_CONN_QUAL max_port = 0xffff, first = 33534, num = 32001;
+
+	if (conn_qual <= max_port || ia->attr->max_conn_qual != max_port || dapl_config.strict)
+		return conn_qual;
+	return conn_qual % num + first;
+}
+
 bool dapl_sp_qual_ok(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual)
 {
-	return conn_qual && conn_qual <= ia->attr->max_conn_qual;
+	return conn_qual && dapl_sp_wire_qual(ia, conn_qual) <= ia->attr->max_conn_qual;
 }
 
 DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_evd *evd,
@@ -32,7 +42,7 @@ DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_ev
 
 	/* First: a request may arrive, and end an RSP's listening, before listen has returned. */
 	dapl_object_use(&evd->obj);
-	err = cm->listen(ia->dev, conn_qual, sp, &sp->listener);
+	err = cm->listen(ia->dev, dapl_sp_wire_qual(ia, conn_qual), sp, &sp->listener);
 	if (!err) {
 		pthread_mutex_lock(&ia->lock);
 		if (!sp->conn_qual)

@@ -50,6 +50,12 @@ void dapl_sp_unlisten(struct dapl_sp *sp);
 DAT_CONN_QUAL dapl_sp_qual(struct dapl_sp *sp);
 /* The service point of an IA that listens on conn_qual, entered (dapl_object_enter); NULL: none. */
 struct dapl_sp *dapl_sp_find(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
+/*
+ * Under which qualifier the transport knows it. Those beyond a 16-bit port number are mapped onto
+ * one as release 2.1.10 does it, so that programs that use them run and meet their old peers; in
+ * strict mode they stay what they are: not expressible (PSP-9, EP-71).
+ */
+DAT_CONN_QUAL dapl_sp_wire_qual(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
 /* PSP-9: can the transport listen on it? */
 bool dapl_sp_qual_ok(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
 

@@ -479,6 +479,54 @@ static void dto_24_completion_flags(void **state)
 	harness_both_strict("completion-flags");
 }
 
+/* GEN-22 in strict mode only: programs of release 2.1.10 give EPs of all opens one connect EVD. */
+static int foreign_connect_evd(void)
+{
+	struct cu_rig *rig = cu_rig_open(), *other = cu_rig_open();
+	DAT_EVD_HANDLE conn = ct_evd(rig->ia, 16, NULL, DAT_EVD_CONNECTION_FLAG);
+	struct ct_end end = { 0 }, peer = { 0 };
+	DAT_EP_PARAM param;
+	DAT_EP_HANDLE ep;
+
+	ct_end_open(&end, other->ia, NULL);
+	ct_end_open(&peer, other->ia, NULL);
+	if (harness_strict()) {
+		expect_handle(
+			dat_ep_create(other->ia, end.pz, end.recv, end.request, conn, NULL, &ep),
+			EVD_CONN);
+		ct_end_close(&end);
+		ct_end_close(&peer);
+		cu_rig_close(other);
+		cu_rig_close(rig);
+		return 0;
+	}
+	expect_ok(dat_ep_create(other->ia, end.pz, end.recv, end.request, conn, NULL, &ep));
+	expect_state(dat_evd_free(conn), EVD_IN_USE);
+	expect_ok(dat_ep_connect(ep, other->attr.ia_address_ptr, other->qual, CT_MS * 1000, 0, NULL,
+				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	expect_ok(dat_cr_accept(cu_take_cr(other->cr), peer.ep, 0, NULL));
+	cu_conn_event(peer.connect, peer.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
+	cu_conn_event(conn, ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
+
+	/* The owner goes, and the EVD with it; the EP goes on without. */
+	cu_rig_close(rig);
+	cu_query(ep, &param);
+	assert_null(param.connect_evd_handle);
+	expect_ok(dat_ep_disconnect(peer.ep, DAT_CLOSE_ABRUPT_FLAG));
+	cu_await_state(ep, DAT_EP_STATE_DISCONNECTED);
+	expect_ok(dat_ep_free(ep));
+	ct_end_close(&end);
+	ct_end_close(&peer);
+	cu_rig_close(other);
+	return 0;
+}
+
+static void gen_22_31_connect_evd_of_another_open(void **state)
+{
+	(void)state;
+	harness_both_strict("foreign-connect-evd");
+}
+
 static void ep_41_shared_evds(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -567,9 +615,6 @@ static void ep_create_handles(void **state)
 	expect_handle(
 		dat_ep_create(rig->ia, a->pz, a->recv, foreign.request, a->connect, NULL, &ep),
 		EVD_REQUEST);
-	expect_handle(
-		dat_ep_create(rig->ia, a->pz, a->recv, a->request, foreign.connect, NULL, &ep),
-		EVD_CONN);
 	expect_arg(dat_ep_create(rig->ia, a->pz, a->recv, a->request, a->connect, NULL, NULL), 7);
 	ct_end_close(&foreign);
 	cu_rig_close(other);
@@ -663,6 +708,7 @@ int main(int argc, char **argv)
 {
 	static const struct harness_child children[] = {
 		{ "completion-flags", completion_flags },
+		{ "foreign-connect-evd", foreign_connect_evd },
 		{ NULL, NULL },
 	};
 	static const struct CMUnitTest tests[] = {
@@ -692,6 +738,7 @@ int main(int argc, char **argv)
 		T(ep_55_query_arguments),
 		T(ep_55_each_field_alone),
 		T(ep_56_addresses_outside_their_states),
+		T(gen_22_31_connect_evd_of_another_open),
 	};
 
 	harness_child_main(argc, argv, children);

@@ -494,14 +494,10 @@ static void gen_22_objects_of_another_instance_do_not_mix(void **state)
 				  0, ep_create_recv },
 	    "a dispatcher of another adapter", other->dto);
 	try(w,
-	    &(const struct call){ "ep_create", EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN,
-				  0, ep_create_connect },
-	    "a dispatcher of another adapter", other->connect);
-	try(w,
 	    &(const struct call){ "psp_create_any", EVD, DAT_INVALID_HANDLE,
 				  DAT_INVALID_HANDLE_EVD_CR, 0, psp_create_any_evd },
 	    "a dispatcher of another adapter", other->requests);
-	world_tally_end(15);
+	world_tally_end(14);
 	world_is_well(w);
 	world_is_well(other);
 	world_teardown(&second);

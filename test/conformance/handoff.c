@@ -186,12 +186,15 @@ static void cr_21_23_arguments(void **state)
 {
 	struct cu_rig *rig = *state;
 	DAT_CR_HANDLE cr = request(rig, DAT_TIMEOUT_INFINITE);
+	DAT_RETURN rc;
 
 	expect_handle(dat_cr_handoff(NULL, rig->qual), CR);
 	expect_handle(dat_cr_handoff(rig->psp, rig->qual), CR);
 	expect_arg(dat_cr_handoff(cr, 0), 2);
 	/* It must not reach the point whose qualifier has the same low bits. */
-	expect_arg(dat_cr_handoff(cr, rig->qual | UINT64_C(1) << 40), 2);
+	rc = dat_cr_handoff(cr, rig->qual | UINT64_C(1) << 40);
+	if (!cu_unsupported(rc)) /* a provider that cannot look beyond this process */
+		expect_arg(rc, 2);
 	cu_quiet(rig->cr, 0);
 	expect_ok(dat_cr_accept(cr, rig->p.ep, 0, NULL));
 	established(&rig->a, &rig->p);

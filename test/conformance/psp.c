@@ -117,6 +117,44 @@ static void psp_9_qualifier_the_transport_cannot_express(void **state)
 	}
 }
 
+/* Beyond a port number: as release 2.1.10 maps them, or not at all under strict rules. */
+static int large_qualifiers(void)
+{
+	const DAT_CONN_QUAL wide = UINT64_C(184527646), port = wide % 32001 + 33534;
+	struct cu_rig *rig = cu_rig_open();
+	DAT_PSP_HANDLE psp, second;
+	struct ct_end end = { 0 };
+	DAT_PSP_PARAM param;
+	DAT_RETURN rc;
+
+	rc = dat_psp_create(rig->ia, wide, rig->cr, DAT_PSP_CONSUMER_FLAG, &psp);
+	if (harness_strict()) {
+		expect_arg(rc, 2);
+		cu_rig_close(rig);
+		return 0;
+	}
+	expect_ok(rc);
+	expect_ok(dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param));
+	assert_int_equal(param.conn_qual, wide);
+	expect_type(dat_psp_create(rig->ia, port, rig->cr, DAT_PSP_CONSUMER_FLAG, &second),
+		    DAT_CONN_QUAL_IN_USE);
+	ct_end_open(&end, rig->ia, NULL);
+	expect_ok(cu_connect(&end, wide, CT_US));
+	expect_ok(dat_cr_reject(cu_take_cr(rig->cr), 0, NULL));
+	cu_conn_event(end.connect, end.ep, DAT_CONNECTION_EVENT_PEER_REJECTED, NULL);
+	ct_end_close(&end);
+	expect_ok(dat_psp_free(psp));
+	cu_rig_close(rig);
+	return 0;
+}
+
+/* EP-71, PSP-11, GEN-31 */
+static void psp_9_large_qualifiers_of_old_programs(void **state)
+{
+	(void)state;
+	harness_both_strict("large-qualifiers");
+}
+
 static void psp_8_qualifier_in_use(void **state)
 {
 	struct cu_rig *rig = *state, *other = cu_rig_open();
@@ -441,12 +479,15 @@ static void psp_7_handle_is_invalid_after_reject(void **state)
 int main(int argc, char **argv)
 {
 	static const struct peer_role roles[] = { { "listener", listener }, { NULL, NULL } };
+	static const struct harness_child children[] = { { "large-qualifiers", large_qualifiers },
+							 { NULL, NULL } };
 	static const struct CMUnitTest tests[] = {
 		T(psp_1_2_a_request_becomes_one_event),
 		T(psp_3_several_points_share_an_evd),
 		T(psp_3_evd_must_fit),
 		T(psp_5_9_create_arguments),
 		T(psp_9_qualifier_the_transport_cannot_express),
+		T(psp_9_large_qualifiers_of_old_programs),
 		T(psp_8_qualifier_in_use),
 		T(psp_8_qualifier_in_use_by_another_process),
 		T(psp_8_free_again_at_once_after_connections),
@@ -464,5 +505,6 @@ int main(int argc, char **argv)
 	};
 
 	peer_main(argc, argv, roles);
+	harness_child_main(argc, argv, children);
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
 }
