@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dapl/conn.h"
+#include "dapl/counters.h"
 #include "dapl/ia.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
@@ -66,7 +67,10 @@ bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp)
 	data->conn_qual = dapl_sp_qual(sp);
 	data->cr_handle = cr;
 	data->truncate_flag = cr->truncated ? DAT_TRUE : DAT_FALSE;
-	return dapl_evd_append(sp->evd, &event);
+	if (!dapl_evd_append(sp->evd, &event))
+		return false;
+	dapl_count(cr->obj.ia, DCNT_IA_SP_CR);
+	return true;
 }
 
 void dapl_cr_delete(struct dapl_cr *cr)
@@ -143,6 +147,7 @@ static DAT_RETURN complete(struct dapl_cr *cr, struct dapl_ep *ep, uint8_t befor
 
 	ep->conn = cr->conn;
 	dapl_ep_learn_addr(ep);
+	dapl_count(ep->obj.ia, DCNT_IA_CM_REP_TX);
 	err = cm_of(cr)->accept(cr->conn, ep->qp, private_data, len, ep);
 	if (!err)
 		return DAT_SUCCESS;
@@ -195,9 +200,11 @@ DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 	if (!rc)
 		rc = accept_on(cr, ep, private_data, (uint32_t)private_data_size);
 	dapl_object_leave(&cr->obj);
-	if (!rc)
-		dapl_cr_delete(cr);
-	return rc;
+	if (rc)
+		return rc;
+	dapl_count(cr->obj.ia, DCNT_IA_SP_CR_ACCEPTED);
+	dapl_cr_delete(cr);
+	return DAT_SUCCESS;
 }
 
 /* On failure the CR is as before (CR-19). */
@@ -230,9 +237,12 @@ DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		return DAPL_BAD_HANDLE(CR);
 	rc = reject(cr, private_data_size, private_data);
 	dapl_object_leave(&cr->obj);
-	if (!rc)
-		delete_with_ep(cr);
-	return rc;
+	if (rc)
+		return rc;
+	dapl_count(cr->obj.ia, DCNT_IA_SP_CR_REJECTED);
+	dapl_count(cr->obj.ia, DCNT_IA_CM_USER_REJ_TX);
+	delete_with_ep(cr);
+	return DAT_SUCCESS;
 }
 
 /* ---- Hand-off ---- */

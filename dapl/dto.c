@@ -165,6 +165,14 @@ static DAT_RETURN why_not(const struct dapl_ep *ep, const struct dapl_slots *slo
 
 static const uint8_t wr_flags[16] = { WR_FLAGS_4(0), WR_FLAGS_4(4), WR_FLAGS_4(8), WR_FLAGS_4(12) };
 
+/* The one that was taken last; EP lock held. */
+static struct dapl_slot *last_slot(const struct dapl_slots *slots)
+{
+	uint32_t index = (uint32_t)(slots->next - slots->slot) - 1;
+
+	return &slots->slot[index & (slots->size - 1)];
+}
+
 /* The transport refused what was to be in slot, the last one taken; EP lock held. */
 static DAT_RETURN post_failed(struct dapl_slots *slots, struct dapl_slot *slot, int err)
 {
@@ -184,6 +192,7 @@ static __attribute__((noinline)) DAT_RETURN make_room(struct dapl_ep *ep, struct
 {
 	uint32_t used = dapl_slots_used(slots), bound = slots->limit, index;
 
+	dapl_slots_posted(slots);
 	if (!ep->pz || used >= slots->limit ||
 	    dapl_ep_step(dapl_ep_state(ep), cause).verdict == DAPL_EP_REFUSE)
 		return why_not(ep, slots, cause);
@@ -238,6 +247,22 @@ static void fill_wr(struct tp_wr *wr, const struct dapl_request *rq)
 	wr->length = rq->length;
 }
 
+/* less: the length, less one. EP lock held. */
+static inline __attribute__((always_inline)) void count_request(struct dapl_ep *ep,
+								uint32_t operation, uint64_t less)
+{
+	ep->posted[operation]++;
+	ep->posted_less[operation] += less;
+}
+
+static __attribute__((noinline)) DAT_RETURN request_failed(struct dapl_ep *ep,
+							   struct dapl_slot *slot, int err)
+{
+	ep->posted[slot->done.operation]--;
+	ep->posted_less[slot->done.operation] -= slot->wr.length - (uint64_t)1;
+	return post_failed(&ep->request, slot, err);
+}
+
 DAT_RETURN dapl_request_post(const struct dapl_request *rq)
 {
 	struct dapl_slot *slot;
@@ -253,11 +278,12 @@ DAT_RETURN dapl_request_post(const struct dapl_request *rq)
 	slot->silent = (uint8_t)rq->flags & rq->ep->request_unsignalled;
 	slot->wr.wr_id = (uintptr_t)slot;
 	fill_wr(&slot->wr, rq);
+	count_request(rq->ep, rq->operation, rq->length - (uint64_t)1);
 	dapl_trace_at(post_request, rq->ep, POST_REQUEST_FORMAT, dapl_opcode_name(rq->opcode),
 		      rq->length, (unsigned long long)rq->cookie);
 	err = rq->ep->qp->ops->post_send(rq->ep->qp, &slot->wr);
 	if (unlikely(err))
-		rc = post_failed(&rq->ep->request, slot, err);
+		rc = request_failed(rq->ep, slot, err);
 	slot->wr.sge = &slot->wr.one;
 	slot->wr.num_sge = 1;
 	slot->wr.flags = TP_WR_SIGNALED;
@@ -272,11 +298,9 @@ unlock:
 static __attribute__((noinline)) DAT_RETURN unpost(struct dapl_lock *lock, int result)
 {
 	struct dapl_ep *ep = dapl_container(lock, struct dapl_ep, lock);
-	struct dapl_slots *slots = &ep->request;
-	uint32_t index = (uint32_t)(slots->next - slots->slot) - 1;
-	struct dapl_slot *slot = &slots->slot[index & (slots->size - 1)];
+	struct dapl_slot *slot = last_slot(&ep->request);
 	int err = ep->qp->ops->unpost(ep->qp, &slot->wr, result);
-	DAT_RETURN rc = err ? post_failed(slots, slot, err) : DAT_SUCCESS;
+	DAT_RETURN rc = err ? request_failed(ep, slot, err) : DAT_SUCCESS;
 
 	dapl_unlock(&ep->lock);
 	return rc;
@@ -448,22 +472,31 @@ static inline bool is_plain(DAT_COUNT num, DAT_COMPLETION_FLAGS flags)
 	return likely(num == 1) && likely(!flags);
 }
 
+/* Not empty and not too long; *less is its length, less one. */
+static inline bool is_easy(const DAT_LMR_TRIPLET *iov, uint64_t easy, uint64_t *less)
+{
+	*less = iov->segment_length - (uint64_t)1;
+	return likely(*less < easy);
+}
+
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_ep *ep = ep_handle;
 	struct dapl_slot *slot;
+	uint64_t less;
 
 	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
 	if (unlikely(!is_plain(num_segments, flags) || !local_iov ||
-		     local_iov->segment_length - (uint64_t)1 >= ep->easy_message ||
+		     !is_easy(local_iov, ep->easy_message, &less) ||
 		     dapl_trace_wanted(post_request) || !dapl_trylock(&ep->lock)))
 		return careful_send(ep, num_segments, local_iov, user_cookie, flags);
 	slot = ep->request.next;
 	if (unlikely(slot == ep->request.stop))
 		return crowded_send(ep, num_segments, local_iov, user_cookie, flags);
+	count_request(ep, DAT_DTO_SEND, less);
 	slot->done.operation = DAT_DTO_SEND;
 	slot->wr.opcode = TP_SEND;
 	return post_easy(ep, slot, local_iov, user_cookie.as_64);
@@ -486,16 +519,18 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 {
 	struct dapl_ep *ep = ep_handle;
 	struct dapl_slot *slot;
+	uint64_t less;
 
 	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
 	if (unlikely(!is_plain(num_segments, flags) || !local_iov || !remote_iov ||
-		     local_iov->segment_length - (uint64_t)1 >= ep->easy_rdma ||
-		     dapl_trace_wanted(post_request) || !dapl_trylock(&ep->lock)))
+		     !is_easy(local_iov, ep->easy_rdma, &less) || dapl_trace_wanted(post_request) ||
+		     !dapl_trylock(&ep->lock)))
 		return careful_write(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
 	slot = ep->request.next;
 	if (unlikely(slot == ep->request.stop))
 		return crowded_write(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
+	count_request(ep, DAT_DTO_RDMA_WRITE, less);
 	slot->done.operation = DAT_DTO_RDMA_WRITE;
 	slot->wr.opcode = TP_RDMA_WRITE;
 	slot->wr.remote_addr = remote_iov->virtual_address;
@@ -506,9 +541,8 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 /* ---- Receives ---- */
 
 /* Strict mode, an EP that is not ready, and arguments that are wrong or unusual. */
-static __attribute__((noinline)) DAT_RETURN check_recv(const struct dapl_ep *ep, DAT_COUNT num,
-						       const DAT_LMR_TRIPLET *iov,
-						       DAT_COMPLETION_FLAGS flags)
+static DAT_RETURN check_recv(const struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
+			     DAT_COMPLETION_FLAGS flags)
 {
 	if (ep->srq)
 		return DAPL_BAD_STATE(SRQ_IN_USE); /* DTO-43 */
@@ -523,6 +557,14 @@ static __attribute__((noinline)) DAT_RETURN check_recv(const struct dapl_ep *ep,
 	return DAT_SUCCESS;
 }
 
+/* The transport refused the last one; EP lock held. */
+static __attribute__((noinline)) DAT_RETURN recv_failed(struct dapl_ep *ep, DAT_COUNT num,
+							const DAT_LMR_TRIPLET *iov, int err)
+{
+	ep->recv_bytes -= num ? total_length(iov, num) : 0;
+	return post_failed(&ep->recv, last_slot(&ep->recv), err);
+}
+
 /* EP lock held */
 static inline __attribute__((always_inline)) DAT_RETURN
 queue_recv(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
@@ -531,11 +573,12 @@ queue_recv(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DT
 	struct dapl_slot *slot = take_slot(&ep->recv);
 	int err;
 
+	ep->recv_bytes += num ? total_length(iov, num) : 0;
 	slot->done.user_cookie.as_64 = cookie.as_64;
 	slot->silent = (uint8_t)flags & ep->recv_unsignalled;
 	err = ep->qp->ops->post_recv(ep->qp, (uintptr_t)slot, (const struct tp_sge *)iov,
 				     (uint32_t)num);
-	return unlikely(err) ? post_failed(&ep->recv, slot, err) : DAT_SUCCESS;
+	return unlikely(err) ? recv_failed(ep, num, iov, err) : DAT_SUCCESS;
 }
 
 /*
@@ -557,6 +600,27 @@ static __attribute__((noinline)) DAT_RETURN crowded_recv(struct dapl_ep *ep, DAT
 	return rc;
 }
 
+#define POST_RECV_FORMAT "segments=%d cookie=0x%llx"
+DAPL_TRACE_POINT(post_recv, DAPL_TRC_POST, POST_RECV_FORMAT);
+
+static __attribute__((noinline)) DAT_RETURN careful_recv(struct dapl_ep *ep, DAT_COUNT num,
+							 const DAT_LMR_TRIPLET *iov,
+							 DAT_DTO_COOKIE cookie,
+							 DAT_COMPLETION_FLAGS flags)
+{
+	DAT_RETURN rc = check_recv(ep, num, iov, flags);
+
+	if (rc)
+		return rc;
+	dapl_trace_at(post_recv, ep, POST_RECV_FORMAT, num, (unsigned long long)cookie.as_64);
+	dapl_lock(&ep->lock);
+	if (ep->recv.next == ep->recv.stop)
+		return crowded_recv(ep, num, iov, cookie, flags);
+	rc = queue_recv(ep, num, iov, cookie, flags);
+	dapl_unlock(&ep->lock);
+	return rc;
+}
+
 DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS flags)
@@ -566,17 +630,13 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 
 	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	if (unlikely(!is_plain(num_segments, flags) || !local_iov || !ep->max_recv_sge)) {
-		rc = check_recv(ep, num_segments, local_iov, flags);
-		if (rc)
-			return rc;
-	}
-	dapl_trace(post_recv, DAPL_TRC_POST, ep, "segments=%d cookie=0x%llx", num_segments,
-		   (unsigned long long)user_cookie.as_64);
+	if (unlikely(!is_plain(num_segments, flags) || !local_iov || !ep->max_recv_sge ||
+		     dapl_trace_wanted(post_recv)))
+		return careful_recv(ep, num_segments, local_iov, user_cookie, flags);
 	dapl_lock(&ep->lock);
 	if (unlikely(ep->recv.next == ep->recv.stop))
-		return crowded_recv(ep, num_segments, local_iov, user_cookie, flags);
-	rc = queue_recv(ep, num_segments, local_iov, user_cookie, flags);
+		return crowded_recv(ep, 1, local_iov, user_cookie, DAT_COMPLETION_DEFAULT_FLAG);
+	rc = queue_recv(ep, 1, local_iov, user_cookie, DAT_COMPLETION_DEFAULT_FLAG);
 	dapl_unlock(&ep->lock);
 	return rc;
 }

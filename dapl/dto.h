@@ -28,6 +28,16 @@ static inline uint32_t dapl_slots_used(const struct dapl_slots *slots)
 	       atomic_load_explicit(&slots->head, memory_order_acquire);
 }
 
+/* All posts ever. EP lock held. To be asked once in 2^32 posts at least. */
+static inline uint64_t dapl_slots_posted(struct dapl_slots *slots)
+{
+	uint32_t tail = slots->slot ? slots->next->seq + slots->size - 1 : slots->counted;
+
+	slots->posted += (uint32_t)(tail - slots->counted);
+	slots->counted = tail;
+	return slots->posted;
+}
+
 static inline struct dapl_slot *dapl_slot_of(uint64_t wr_id)
 {
 	return (struct dapl_slot *)(uintptr_t)wr_id;
@@ -54,11 +64,11 @@ __attribute__((cold)) DAT_EVENT_NUMBER dapl_dto_fill_other(struct tp_wc wc, DAT_
  * The event data of a success that tp_cq.take told of; gives the slot back, with those of the
  * suppressed requests before it. The lock of the EVD it came from is held.
  */
-static inline void dapl_dto_success(const struct dapl_slot *slot,
-				    DAT_DTO_COMPLETION_EVENT_DATA *dto)
+static inline void dapl_dto_success(struct dapl_slot *slot, DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	*dto = slot->done;
 	dto->transfered_length = slot->wr.length;
+	slot->moved += slot->wr.length;
 	dapl_slot_free(slot);
 }
 
@@ -66,15 +76,17 @@ static inline void dapl_dto_success(const struct dapl_slot *slot,
 static inline __attribute__((always_inline)) DAT_EVENT_NUMBER dapl_dto_fill(const struct tp_wc *wc,
 									    DAT_EVENT_DATA *data)
 {
-	const struct dapl_slot *slot = dapl_slot_of(wc->wr_id);
+	struct dapl_slot *slot = dapl_slot_of(wc->wr_id);
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &data->dto_completion_event_data;
 	uint32_t length = slot->wr.length;
 
 	if (slot->done.operation >= DAT_DTO_RECEIVE) {
-		if (__builtin_expect(
-			    slot->done.operation > DAT_DTO_RECEIVE || (wc->flags & DAPL_WC_ODD), 0))
+		if (__builtin_expect(slot->done.operation > DAT_DTO_RECEIVE || wc->status ||
+					     (wc->flags & DAPL_WC_ODD),
+				     0))
 			return dapl_dto_fill_other(*wc, data);
 		length = wc->byte_len;
+		slot->moved += length;
 	}
 	*dto = slot->done;
 	dto->transfered_length = length;

@@ -20,6 +20,26 @@ static DAT_EVENT_NUMBER odd_receive(const struct tp_wc *wc, DAT_DTO_COMPLETION_E
 	return DAPL_IB_DTO_EVENT;
 }
 
+/* own: posted to the EP, so that it is among those that were posted and are gone. */
+static void count(const struct tp_wc *wc, struct dapl_ep_cold *cold, bool own)
+{
+	bool immediate = !wc->status && (wc->flags & (TP_WC_IMMEDIATE | TP_WC_WRITTEN));
+	uint64_t *counter = &cold->recv_imm[wc->flags & TP_WC_WRITTEN ? 2 : 0];
+
+	if (own && (wc->status || immediate))
+		cold->recv_other++;
+	if (wc->status)
+		return;
+	if (immediate) {
+		counter[0]++;
+		counter[1] += wc->byte_len;
+		return;
+	}
+	if (!own)
+		cold->recv_shared++;
+	cold->recv_bytes += wc->byte_len;
+}
+
 static DAT_EVENT_NUMBER receive(const struct tp_wc *wc, struct dapl_ep *ep,
 				DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
@@ -45,11 +65,13 @@ DAT_EVENT_NUMBER dapl_dto_fill_other(struct tp_wc wc, DAT_EVENT_DATA *data)
 						.status = (DAT_DTO_COMPLETION_STATUS)wc.status };
 	if (slot->done.operation == (DAT_DTOS)DAPL_OP_SRQ_RECEIVE) {
 		number = receive(&wc, wc.qp_owner, dto);
+		count(&wc, ((struct dapl_ep *)wc.qp_owner)->cold, false);
 		dapl_srq_return(slot);
 		return number;
 	}
 	if (slot->done.operation == DAT_DTO_RECEIVE) {
 		number = receive(&wc, slot->done.ep_handle, dto);
+		count(&wc, ((struct dapl_ep *)slot->done.ep_handle)->cold, true);
 	} else {
 		dto->ep_handle = slot->done.ep_handle;
 		dto->operation = (DAT_DTOS)slot->done.operation;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dapl/config.h"
+#include "dapl/counters.h"
 #include "dapl/dto.h"
 #include "dapl/ia.h"
 #include "dapl/loop.h"
@@ -281,9 +282,11 @@ DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HAN
 	if (!ep_handle)
 		return DAPL_BAD_ARG(7);
 	rc = dapl_ep_new(ia, &parts, &attr, DAT_EP_STATE_UNCONNECTED, &ep);
-	if (!rc)
-		*ep_handle = ep;
-	return rc;
+	if (rc)
+		return rc;
+	dapl_count(ia, DCNT_IA_EP_CREATE);
+	*ep_handle = ep;
+	return DAT_SUCCESS;
 }
 
 /* ---- Queries ---- */
@@ -371,7 +374,9 @@ static DAT_RETURN reset(struct dapl_ep *ep)
 	dapl_ep_keep_completions(ep);
 	dapl_lock(&ep->lock);
 	ep->qp->ops->pending(ep->qp, &recv, &request);
+	ep->cold->recv_lost += dapl_slots_used(&ep->recv);
 	dapl_slots_empty(&ep->recv, recv);
+	ep->cold->recv_lost -= dapl_slots_used(&ep->recv);
 	dapl_slots_empty(&ep->request, request);
 	ep->cold->addr_known = false;
 	free(ep->cold->private_data);
@@ -423,7 +428,9 @@ DAT_RETURN dapl_ep_free(DAT_EP_HANDLE ep_handle)
 	rc = dapl_ep_fire(ep, DAPL_EP_FREE, &step);
 	dapl_unlock(&ep->lock);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
-	if (!rc)
-		dapl_ep_delete(ep);
-	return rc;
+	if (rc)
+		return rc;
+	dapl_count(ep->obj.ia, DCNT_IA_EP_FREE);
+	dapl_ep_delete(ep);
+	return DAT_SUCCESS;
 }

@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "dapl/ep_state.h"
 #include "dapl/evd.h"
 #include "dapl/lock.h"
@@ -24,6 +26,7 @@ struct dapl_slot {
 	_Atomic uint32_t *head; /* of its direction */
 	uint32_t seq;		/* place in the order of posting, + 1; of its last use */
 	uint8_t silent;		/* UNSIGNALLED was given and counts (DTO-25) */
+	uint64_t moved;		/* bytes of all its plain successes; under the EVD's lock */
 	struct dapl_bind *bind; /* of a bind */
 } __attribute__((aligned(64)));
 
@@ -40,7 +43,11 @@ struct dapl_slots {
 	_Atomic uint32_t head;
 	struct dapl_slot *slot;
 	uint32_t limit;
+	uint32_t counted; /* the place up to which posts are counted in posted */
+	uint64_t posted;
 };
+
+#define DAPL_EP_NUM_OPS (DAT_IB_DTO_CMP_SWAP + 1)
 
 struct dapl_ep {
 	struct dapl_object obj;
@@ -55,6 +62,10 @@ struct dapl_ep {
 	uint64_t easy_message, easy_rdma;
 	struct tp_qp *qp;
 	struct dapl_slots recv, request;
+	/* Requests by DAT_DTOS and DAT_IB_DTOS that were posted, and their bytes less one for each;
+	 * bytes of receives. */
+	uint64_t posted[DAPL_EP_NUM_OPS], posted_less[DAPL_EP_NUM_OPS];
+	uint64_t recv_bytes;
 	uint32_t watch; /* so many receives make dat_ep_post_recv look at the watermarks */
 	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
 	struct dapl_pz *pz;
@@ -66,6 +77,7 @@ struct dapl_ep {
 /* Slots that dat_ep_modify replaced while DTOs were posted in them; they go with the EP. */
 struct dapl_retired {
 	struct dapl_slot *slot;
+	uint32_t size;
 	struct dapl_retired *next;
 };
 
@@ -86,6 +98,14 @@ struct dapl_ep_cold {
 	struct dapl_bind_table *binds;	   /* NULL until the first bind */
 	struct dapl_rmr *rmrs, **last_rmr; /* of scope EP, bound through this one */
 	void *private_data;		   /* of the last connection event; malloc'ed, EVT-22 */
+	/* What else counts (dapl/counters.h); of receives under the EVD's lock. */
+	uint64_t connects, disconnects;
+	uint64_t recv_other;  /* own receives that were no plain success */
+	uint64_t recv_lost;   /* that a reset swept away; EP lock */
+	uint64_t recv_shared; /* plain successes of an SRQ's receives */
+	uint64_t recv_bytes;  /* of plain successes that no slot counts */
+	uint64_t recv_imm[DCNT_EP_RECV_RDMA_IMM_DATA - DCNT_EP_RECV_IMM + 1];
+	uint64_t counted_before[DCNT_EP_ALL_COUNTERS]; /* where the last reset was */
 };
 
 static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)

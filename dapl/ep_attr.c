@@ -317,6 +317,7 @@ static DAT_RETURN resize_slots(struct dapl_ep *ep, struct dapl_slots *slots, uin
 	if (!retired)
 		return DAPL_NO_RESOURCE(MEMORY);
 	retired->slot = slots->slot;
+	retired->size = slots->size;
 	if (!dapl_slots_extend(slots, limit, ep)) {
 		free(retired);
 		return DAPL_NO_RESOURCE(MEMORY);

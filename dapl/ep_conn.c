@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dapl/conn.h"
+#include "dapl/counters.h"
 #include "dapl/ep.h"
 #include "dapl/ia.h"
 #include "dapl/loop.h"
@@ -148,22 +149,58 @@ static void explain(struct dapl_ep *ep, DAT_EVENT_NUMBER number, int err)
 		   dapl_event_name(number), dapl_strerror(err));
 }
 
+/* The messages that the outcome says came or went, in the words of InfiniBand (26 to 66 of IBX's
+ * table). */
+static void count_outcome(struct dapl_ia *ia, uint8_t before, enum tp_conn_event event)
+{
+	bool active = before == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
+
+	switch (event) {
+	case TP_CONN_ESTABLISHED:
+		dapl_count(ia, active ? DCNT_IA_CM_REP_RX : DCNT_IA_CM_RTU_RX);
+		dapl_count(ia, active ? DCNT_IA_CM_ACTIVE_EST : DCNT_IA_CM_PASSIVE_EST);
+		if (active)
+			dapl_count(ia, DCNT_IA_CM_RTU_TX);
+		break;
+	case TP_CONN_REJECTED:
+		dapl_count(ia, DCNT_IA_CM_USER_REJ_RX);
+		break;
+	case TP_CONN_REFUSED:
+		dapl_count(ia, DCNT_IA_CM_ERR_REJ_RX);
+		dapl_count_cm_error(ia, DCNT_IA_CM_ERR_REFUSED);
+		break;
+	case TP_CONN_UNREACHABLE:
+		dapl_count_cm_error(ia, DCNT_IA_CM_ERR_TIMEOUT);
+		break;
+	case TP_CONN_DISCONNECTED:
+		dapl_count(ia, before == DAT_EP_STATE_DISCONNECT_PENDING ? DCNT_IA_CM_DREP_RX
+									 : DCNT_IA_CM_DREQ_RX);
+		break;
+	case TP_CONN_BROKEN:
+		dapl_count_cm_error(ia, DCNT_IA_CM_ERR_RESET);
+		break;
+	}
+}
+
 void dapl_ep_conn_event(void *conn_owner, enum tp_conn_event event, int err, const void *data,
 			uint32_t len)
 {
 	struct dapl_ep *ep = conn_owner;
 	struct dapl_ep_step step;
+	uint8_t before;
 	DAT_RETURN rc;
 
 	dapl_trace(conn_event, DAPL_TRC_DETAIL, ep, "event=%s err=%d bytes=%u",
 		   dapl_conn_event_name(event), err, len);
 	dapl_ep_learn_addr(ep);
 	dapl_lock(&ep->lock);
+	before = dapl_ep_state(ep);
 	rc = dapl_ep_fire(ep, cause_of(event), &step);
 	dapl_unlock(&ep->lock);
 	dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);
 	if (rc)
 		return;
+	count_outcome(ep->obj.ia, before, event);
 	explain(ep, step.event, err);
 	dapl_ep_event(ep, step.event, data, len);
 	if (event == TP_CONN_ESTABLISHED)
@@ -182,6 +219,7 @@ void dapl_ep_timed_out(struct tp_timer *timer)
 	dapl_unlock(&ep->lock);
 	if (rc)
 		return;
+	dapl_count_cm_error(ep->obj.ia, DCNT_IA_CM_ERR_TIMEOUT);
 	cm_of(ep)->disconnect(ep->conn, false);
 	dapl_ep_event(ep, step.event, NULL, 0);
 }
@@ -210,6 +248,8 @@ static DAT_RETURN disconnect(struct dapl_ep *ep, bool graceful)
 	if (rc || step.verdict == DAPL_EP_STAY)
 		return rc;
 	dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);
+	ep->cold->disconnects++;
+	dapl_count(ep->obj.ia, DCNT_IA_CM_DREQ_TX);
 	cm_of(ep)->disconnect(ep->conn, step.next == DAT_EP_STATE_DISCONNECT_PENDING);
 	dapl_ep_event(ep, step.event, NULL, 0);
 	return DAT_SUCCESS;

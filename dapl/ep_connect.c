@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "dapl/conn.h"
+#include "dapl/counters.h"
 #include "dapl/ep.h"
 #include "dapl/ia.h"
 #include "dapl/loop.h"
@@ -130,6 +131,8 @@ static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, DAT_
 	int err = cm_of(ep)->connect(ep->qp, param, ep, &ep->conn);
 
 	if (!err) {
+		dapl_count(ia, DCNT_IA_CM_REQ_TX);
+		ep->cold->connects++;
 		dapl_ep_learn_addr(ep);
 		if (timeout != DAT_TIMEOUT_INFINITE &&
 		    dapl_ep_state(ep) == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)

@@ -2,6 +2,7 @@
 /* Endpoints that take their receives from an SRQ, and the limits on the receives at an endpoint. */
 #include <errno.h>
 
+#include "dapl/counters.h"
 #include "dapl/dto.h"
 #include "dapl/ep.h"
 #include "dapl/ia.h"
@@ -59,9 +60,11 @@ DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 	if (!ep_handle)
 		return DAPL_BAD_ARG(8);
 	rc = dapl_ep_new(ia, &parts, attr, DAT_EP_STATE_UNCONNECTED, &ep);
-	if (!rc)
-		*ep_handle = ep;
-	return rc;
+	if (rc)
+		return rc;
+	dapl_count(ia, DCNT_IA_EP_CREATE);
+	*ep_handle = ep;
+	return DAT_SUCCESS;
 }
 
 /* ---- Watermarks ---- */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "dapl/config.h"
+#include "dapl/counters.h"
 #include "dapl/cr.h"
 #include "dapl/dto.h"
 #include "dapl/ia.h"
@@ -93,6 +94,13 @@ static void take_over(struct dapl_evd *evd, struct dapl_agent_call *call)
 		trigger(evd, call);
 }
 
+static bool is_connection(DAT_EVENT_NUMBER number)
+{
+	return number == DAT_CONNECTION_REQUEST_EVENT ||
+	       (number >= DAT_CONNECTION_EVENT_ESTABLISHED &&
+		number <= DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
 bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
 {
 	struct dapl_agent_call call = { .func = NULL };
@@ -101,6 +109,7 @@ bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
 	dapl_lock(&evd->lock);
 	room = evd->ring.count < evd->qlen && add(evd, event);
 	if (room) {
+		evd->counts.connections += is_connection(event->number);
 		if (evd->satisfied)
 			dapl_evd_wake(evd);
 		trigger(evd, &call);
@@ -204,6 +213,7 @@ static void look(struct tp_task *task)
 	struct dapl_agent_call call = { .func = NULL };
 
 	dapl_lock(&evd->lock);
+	evd->counts.notices++;
 	dapl_evd_listen(evd);
 	take_over(evd, &call);
 	dapl_unlock(&evd->lock);
@@ -308,9 +318,11 @@ DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HAND
 	if ((uint32_t)qlen > ia->attr->max_cqe)
 		return DAPL_NO_RESOURCE(TEVD);
 	rc = dapl_evd_new(ia, qlen, cno, (uint32_t)flags, &evd);
-	if (!rc)
-		*evd_handle = evd;
-	return rc;
+	if (rc)
+		return rc;
+	dapl_count(ia, DCNT_IA_EVD_CREATE);
+	*evd_handle = evd;
+	return DAT_SUCCESS;
 }
 
 /* Requests whose announcement nobody will see are refused (EVD-92). */
@@ -377,6 +389,7 @@ DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE evd_handle)
 		return DAPL_BAD_STATE(EVD_IN_USE);
 	if (!dapl_object_retire(&evd->obj, DAPL_TYPE_EVD))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	dapl_count(evd->obj.ia, DCNT_IA_EVD_FREE);
 	evd_delete(evd);
 	return DAT_SUCCESS;
 }

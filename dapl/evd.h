@@ -3,6 +3,8 @@
 #ifndef DAPL_EVD_H
 #define DAPL_EVD_H
 
+#include <dat/dat_ib_extensions.h>
+
 #include "dapl/cno.h"
 #include "dapl/lock.h"
 #include "dapl/object.h"
@@ -21,6 +23,15 @@ enum dapl_evd_end {
 	DAPL_END_NONE,
 	DAPL_END_UNWAITABLE,
 	DAPL_END_ABORT,
+};
+
+/* What has happened here (dapl/counters.h). */
+struct dapl_evd_counts {
+	uint64_t taken;		/* dequeues the short way */
+	uint64_t found, missed; /* other dequeues */
+	uint64_t polls, polled; /* of the transport's queue but for taken, and what they found */
+	uint64_t waits, blocked, notified;
+	uint64_t connections, notices;
 };
 
 /* users: EP streams, service points and IAs that feed it. */
@@ -52,6 +63,8 @@ struct dapl_evd {
 	int wakefd;	 /* made by the first wait; -1 before */
 	_Atomic int ear; /* enum dapl_evd_ear */
 	struct tp_task task;
+	struct dapl_evd_counts counts;
+	uint64_t counted_before[DCNT_EVD_ALL_COUNTERS]; /* where the last reset was */
 };
 
 static inline struct dapl_evd *dapl_evd_get(DAT_EVD_HANDLE handle)

@@ -55,8 +55,12 @@ static bool take(struct dapl_evd *evd, DAT_EVENT *event)
 		dapl_evd_aim(evd);
 		return true;
 	}
-	if (!evd->cq || evd->cq->ops->poll(evd->cq, &wc) <= 0)
+	if (!evd->cq)
 		return false;
+	evd->counts.polls++;
+	if (evd->cq->ops->poll(evd->cq, &wc) <= 0)
+		return false;
+	evd->counts.polled++;
 	finish(evd, dapl_dto_fill(&wc, &event->event_data), event);
 	dapl_evd_aim(evd);
 	return true;
@@ -72,6 +76,10 @@ static __attribute__((noinline)) DAT_RETURN dequeue_other(struct dapl_lock *lock
 		rc = DAPL_BAD_STATE(EVD_WAITER);
 	else
 		rc = take(evd, event) ? DAT_SUCCESS : DAPL_QUEUE_EMPTY;
+	if (rc)
+		evd->counts.missed++;
+	else
+		evd->counts.found++;
 	dapl_unlock(&evd->lock);
 	return rc;
 }
@@ -106,6 +114,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	wr = evd->source->take(evd->source);
 	if (__builtin_expect(!wr, 0))
 		return dequeue_other(lock, event);
+	dapl_container(lock, struct dapl_evd, lock)->counts.taken++;
 	memcpy(event, &dapl_container(lock, struct dapl_evd, lock)->head, sizeof(evd->head));
 	dapl_dto_success(dapl_container(wr, struct dapl_slot, wr),
 			 &event->event_data.dto_completion_event_data);
@@ -200,6 +209,8 @@ static DAT_RETURN wait_locked(struct dapl_evd *evd, uint64_t deadline)
 		}
 		if (over(evd, err, &rc))
 			break;
+		if (err == NOT_SLEPT)
+			evd->counts.blocked++;
 		dapl_unlock(&evd->lock);
 		err = sleep_until(evd, deadline);
 		dapl_lock(&evd->lock);
@@ -207,6 +218,8 @@ static DAT_RETURN wait_locked(struct dapl_evd *evd, uint64_t deadline)
 			evd->cq->ops->disarm(evd->cq);
 			dapl_evd_drain(evd);
 		}
+		if (!err)
+			evd->counts.notified++;
 		if (over(evd, err, &rc))
 			return rc;
 	}
@@ -280,6 +293,7 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COU
 	if (!dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	dapl_lock(&evd->lock);
+	evd->counts.waits++;
 	rc = (uint32_t)threshold > evd->qlen ? DAPL_BAD_ARG(3)
 					     : wait_one(evd, timeout, deadline, threshold);
 	if (!rc)

@@ -3,6 +3,7 @@
 
 #include <dat/dat_ib_extensions.h>
 
+#include "dapl/counters.h"
 #include "dapl/dto.h"
 #include "dapl/status.h"
 
@@ -41,6 +42,23 @@ static DAT_RETURN write_immediate(DAT_HANDLE handle, va_list args)
 	return dapl_ext_write_immediate(handle, num, local, cookie, remote, immediate, flags);
 }
 
+static DAT_RETURN query_counters(DAT_HANDLE handle, va_list args)
+{
+	int counter = va_arg(args, int);
+	DAT_UINT64 *out = va_arg(args, DAT_UINT64 *);
+	int reset = va_arg(args, int);
+
+	return dapl_ext_query_counters(handle, counter, out, reset);
+}
+
+static DAT_RETURN print_counters(DAT_HANDLE handle, va_list args)
+{
+	int counter = va_arg(args, int);
+	int reset = va_arg(args, int);
+
+	return dapl_ext_print_counters(handle, counter, reset);
+}
+
 DAT_RETURN dapl_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 {
 	switch ((int)op) {
@@ -50,6 +68,14 @@ DAT_RETURN dapl_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args
 		return cmp_and_swap(handle, args);
 	case DAT_IB_RDMA_WRITE_IMMED_OP:
 		return write_immediate(handle, args);
+	case DAT_IB_QUERY_COUNTERS_OP:
+		return query_counters(handle, args);
+	case DAT_IB_PRINT_COUNTERS_OP:
+		return print_counters(handle, args);
+	case DAT_IB_START_COUNTERS_OP:
+		return dapl_ext_start_counter(handle, va_arg(args, int));
+	case DAT_IB_STOP_COUNTERS_OP:
+		return dapl_ext_stop_counter(handle, va_arg(args, int));
 	default:
 		return DAPL_NOT_IMPLEMENTED; /* IBX-10: no argument is read */
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dapl/config.h"
+#include "dapl/counters.h"
 #include "dapl/cr.h"
 #include "dapl/lmr.h"
 #include "dapl/loop.h"
@@ -49,10 +50,13 @@ bool dapl_ia_add(struct dapl_ia *ia, struct dapl_object *obj, enum dapl_type typ
 		dapl_object_init(obj, type, ia);
 	}
 	pthread_mutex_unlock(&ia->lock);
-	if (room)
-		dapl_trace(object_new, DAPL_TRC_NORMAL, obj, "type=%s ia=%p", dapl_type_name(type),
-			   (void *)ia);
-	return room;
+	if (!room)
+		return false;
+	dapl_trace(object_new, DAPL_TRC_NORMAL, obj, "type=%s ia=%p", dapl_type_name(type),
+		   (void *)ia);
+	dapl_count(ia, DCNT_IA_MEM_ALLOC);
+	dapl_count_by(ia, DCNT_IA_MEM_ALLOC_DATA, DAPL_SLOT_SIZE);
+	return true;
 }
 
 void dapl_ia_remove(struct dapl_object *obj, enum dapl_type type)
@@ -67,6 +71,7 @@ void dapl_ia_remove(struct dapl_object *obj, enum dapl_type type)
 	if (obj->next)
 		obj->next->link = obj->link;
 	pthread_mutex_unlock(&ia->lock);
+	dapl_count(ia, DCNT_IA_MEM_FREE);
 }
 
 /* ---- Upcalls ---- */
@@ -76,6 +81,11 @@ void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE objec
 	struct dapl_event event = { .number = number };
 	struct dapl_evd *evd;
 
+	dapl_count(ia, DCNT_IA_ASYNC_ERROR);
+	if (number == DAT_ASYNC_ERROR_EP_BROKEN)
+		dapl_count(ia, DCNT_IA_ASYNC_QP_ERROR);
+	if (number == DAT_ASYNC_ERROR_EVD_OVERFLOW)
+		dapl_count(ia, DCNT_IA_ASYNC_CQ_ERROR);
 	event.data.asynch_error_event_data.dat_handle = object;
 	event.data.asynch_error_event_data.reason = reason;
 	pthread_mutex_lock(&ia->lock);
@@ -199,6 +209,24 @@ static DAT_RETURN open_device(struct dapl_ia *ia)
 	return DAT_SUCCESS;
 }
 
+/* False: no memory for one. */
+static bool make_parts(struct dapl_ia *ia)
+{
+	ia->attr = calloc(1, sizeof(*ia->attr));
+	ia->named = calloc(1, sizeof(*ia->named));
+	ia->counters = calloc(1, sizeof(*ia->counters));
+	ia->config = dapl_config_for_ia(ia->provider->info.ia_name);
+	return ia->attr && ia->named && ia->counters && ia->config;
+}
+
+static void free_parts(struct dapl_ia *ia)
+{
+	free(ia->config);
+	free(ia->counters);
+	free(ia->named);
+	free(ia->attr);
+}
+
 /* The IA with device and loop, without async EVD. */
 static DAT_RETURN ia_new(struct dapl_provider *provider, struct dapl_ia **out)
 {
@@ -211,16 +239,13 @@ static DAT_RETURN ia_new(struct dapl_provider *provider, struct dapl_ia **out)
 	pthread_mutex_init(&ia->lock, NULL);
 	dapl_lock_init(&ia->bind_lock);
 	ia->provider = provider;
-	ia->attr = calloc(1, sizeof(*ia->attr));
-	ia->named = calloc(1, sizeof(*ia->named));
-	ia->config = dapl_config_for_ia(provider->info.ia_name);
 	rc = DAPL_NO_RESOURCE(MEMORY);
-	if (!ia->attr || !ia->named || !ia->config)
-		goto free_attr;
+	if (!make_parts(ia))
+		goto free_parts;
 	err = dapl_loop_create(&ia->loop);
 	rc = dapl_status(err, DAT_RESOURCE_DEVICE);
 	if (err)
-		goto free_attr;
+		goto free_parts;
 	rc = open_device(ia);
 	if (rc)
 		goto destroy_loop;
@@ -230,10 +255,8 @@ static DAT_RETURN ia_new(struct dapl_provider *provider, struct dapl_ia **out)
 
 destroy_loop:
 	dapl_loop_destroy(ia->loop);
-free_attr:
-	free(ia->config);
-	free(ia->named);
-	free(ia->attr);
+free_parts:
+	free_parts(ia);
 	dapl_lock_fini(&ia->bind_lock);
 	pthread_mutex_destroy(&ia->lock);
 	dapl_object_release(&ia->obj);
@@ -245,9 +268,7 @@ static void ia_delete(struct dapl_ia *ia)
 	dapl_object_retire(&ia->obj, DAPL_TYPE_IA);
 	dapl_module_transport.device->close(ia->dev);
 	dapl_loop_destroy(ia->loop);
-	free(ia->config);
-	free(ia->named);
-	free(ia->attr);
+	free_parts(ia);
 	dapl_lock_fini(&ia->bind_lock);
 	pthread_mutex_destroy(&ia->lock);
 	dapl_object_release(&ia->obj);

@@ -10,6 +10,7 @@
 #include "dapl/transport.h"
 
 struct dapl_evd;
+struct dapl_ia_counters;
 struct dapl_provider;
 
 struct dapl_ia {
@@ -20,6 +21,8 @@ struct dapl_ia {
 	struct tp_device_attr *attr; /* as queried at open; constant */
 	struct dapl_named *named;    /* ditto */
 	void *config;		     /* the transport's tunables as they hold for this IA */
+
+	struct dapl_ia_counters *counters;
 
 	pthread_mutex_t lock; /* objects, counts, closing, async_evd */
 	struct dapl_object *objects;

@@ -8,6 +8,7 @@
 #include <dat/dat_ib_extensions.h>
 
 #include "dapl/config.h"
+#include "dapl/counters.h"
 #include "dapl/ia.h"
 #include "dapl/rmr.h"
 #include "dapl/status.h"
@@ -174,6 +175,7 @@ DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 		dapl_object_release(&lmr->obj);
 		return rc;
 	}
+	dapl_count(ia, DCNT_IA_LMR_CREATE);
 	*lmr_handle = lmr;
 	if (lmr_context)
 		*lmr_context = lmr->mr->lkey;
@@ -250,9 +252,11 @@ DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE lmr_handle)
 	if (dapl_object_users(&lmr->obj))
 		dapl_rmr_settle_all(lmr->obj.ia);
 	rc = retire(lmr);
-	if (!rc)
-		lmr_delete(lmr);
-	return rc;
+	if (rc)
+		return rc;
+	dapl_count(lmr->obj.ia, DCNT_IA_LMR_FREE);
+	lmr_delete(lmr);
+	return DAT_SUCCESS;
 }
 
 /* ---- Coherence ---- */

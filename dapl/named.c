@@ -54,4 +54,5 @@ void dapl_named_init(struct dapl_named *named, const struct dapl_transport *tran
 	add(named, DAT_IB_ATTR_FETCH_AND_ADD, truth(dev->fetch_and_add));
 	add(named, DAT_IB_ATTR_CMP_AND_SWAP, truth(dev->cmp_and_swap));
 	add(named, DAT_IB_ATTR_IMMED_DATA, truth(dev->write_immediate));
+	add(named, DAT_IB_ATTR_COUNTERS, "TRUE"); /* IBX-94 */
 }

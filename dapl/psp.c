@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "dapl/config.h"
+#include "dapl/counters.h"
 #include "dapl/cr.h"
 #include "dapl/ia.h"
 #include "dapl/sp.h"
@@ -14,10 +15,16 @@
 int dapl_sp_request(void *listener_owner, struct tp_conn *conn, const struct tp_conn_request *req)
 {
 	struct dapl_sp *sp = listener_owner;
+	struct dapl_ia *ia = sp->obj.ia; /* an RSP may be gone afterwards */
+	int err;
 
 	dapl_trace(conn_request, DAPL_TRC_NORMAL, sp, "qualifier=%llu bytes=%u",
 		   (unsigned long long)sp->conn_qual, req->private_data_len);
-	return sp->arrive(sp, conn, req);
+	dapl_count(ia, DCNT_IA_CM_REQ_RX);
+	err = sp->arrive(sp, conn, req);
+	if (err)
+		dapl_count_cm_error(ia, DCNT_IA_CM_ERR_REJ_TX);
+	return err;
 }
 
 DAT_CONN_QUAL dapl_sp_wire_qual(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual)
@@ -44,6 +51,7 @@ DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_ev
 	dapl_object_use(&evd->obj);
 	err = cm->listen(ia->dev, dapl_sp_wire_qual(ia, conn_qual), sp, &sp->listener);
 	if (!err) {
+		dapl_count(ia, DCNT_IA_CM_LISTEN);
 		pthread_mutex_lock(&ia->lock);
 		if (!sp->conn_qual)
 			sp->conn_qual = sp->listener->conn_qual;
@@ -224,9 +232,11 @@ DAT_RETURN dapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 	if (!psp_handle)
 		return DAPL_BAD_ARG(5);
 	rc = psp_new(ia, conn_qual, evd, flags, &psp);
-	if (!rc)
-		*psp_handle = psp;
-	return rc;
+	if (rc)
+		return rc;
+	dapl_count(ia, DCNT_IA_PSP_CREATE);
+	*psp_handle = psp;
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
@@ -250,6 +260,7 @@ DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual
 	rc = psp_new(ia, 0, evd, flags, &psp);
 	if (rc)
 		return rc;
+	dapl_count(ia, DCNT_IA_PSP_CREATE_ANY);
 	*conn_qual = dapl_sp_qual(&psp->sp);
 	*psp_handle = psp;
 	return DAT_SUCCESS;
@@ -294,6 +305,7 @@ DAT_RETURN dapl_psp_free(DAT_PSP_HANDLE psp_handle)
 
 	if (!psp || !dapl_object_retire(&psp->sp.obj, DAPL_TYPE_PSP))
 		return DAPL_BAD_HANDLE(PSP);
+	dapl_count(psp->sp.obj.ia, DCNT_IA_PSP_FREE);
 	psp_delete(psp);
 	return DAT_SUCCESS;
 }

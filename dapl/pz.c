@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/pz.h"
 
+#include "dapl/counters.h"
 #include "dapl/ia.h"
 #include "dapl/status.h"
 
@@ -33,6 +34,7 @@ DAT_RETURN dapl_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 		rc = DAPL_NO_RESOURCE(PROTECTION_DOMAIN);
 		goto free_pd;
 	}
+	dapl_count(ia, DCNT_IA_PZ_CREATE);
 	*pz_handle = pz;
 	return DAT_SUCCESS;
 
@@ -80,6 +82,7 @@ DAT_RETURN dapl_pz_free(DAT_PZ_HANDLE pz_handle)
 		return DAPL_BAD_STATE(PZ_IN_USE);
 	if (!dapl_object_retire(&pz->obj, DAPL_TYPE_PZ))
 		return DAPL_BAD_HANDLE(PZ);
+	dapl_count(pz->obj.ia, DCNT_IA_PZ_FREE);
 	pz_delete(pz);
 	return DAT_SUCCESS;
 }

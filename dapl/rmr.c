@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "dapl/config.h"
+#include "dapl/counters.h"
 #include "dapl/ia.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
@@ -255,6 +256,7 @@ static DAT_RETURN create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope, DAT_RMR_H
 		goto release;
 	dapl_object_use(&pz->obj);
 	if (dapl_ia_add(pz->obj.ia, &rmr->obj, DAPL_TYPE_RMR, dev->max_mw)) {
+		dapl_count(pz->obj.ia, DCNT_IA_RMR_CREATE);
 		*out = rmr;
 		return DAT_SUCCESS;
 	}
@@ -327,6 +329,7 @@ DAT_RETURN dapl_rmr_free(DAT_RMR_HANDLE rmr_handle)
 
 	if (!rmr || !retire(rmr))
 		return DAPL_BAD_HANDLE(RMR);
+	dapl_count(rmr->obj.ia, DCNT_IA_RMR_FREE);
 	rmr_delete(rmr);
 	return DAT_SUCCESS;
 }

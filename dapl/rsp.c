@@ -2,6 +2,7 @@
 /* Reserved service points. */
 #include <errno.h>
 
+#include "dapl/counters.h"
 #include "dapl/cr.h"
 #include "dapl/ia.h"
 #include "dapl/loop.h"
@@ -141,9 +142,11 @@ DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 	if (!rsp_handle)
 		return DAPL_BAD_ARG(5);
 	rc = rsp_new(ia, conn_qual, ep, evd, &rsp);
-	if (!rc)
-		*rsp_handle = rsp;
-	return rc;
+	if (rc)
+		return rc;
+	dapl_count(ia, DCNT_IA_RSP_CREATE);
+	*rsp_handle = rsp;
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param)
@@ -200,6 +203,7 @@ DAT_RETURN dapl_rsp_free(DAT_RSP_HANDLE rsp_handle)
 
 	if (!rsp || !dapl_object_retire(&rsp->sp.obj, DAPL_TYPE_RSP))
 		return DAPL_BAD_HANDLE(RSP);
+	dapl_count(rsp->sp.obj.ia, DCNT_IA_RSP_FREE);
 	rsp_delete(rsp);
 	return DAT_SUCCESS;
 }

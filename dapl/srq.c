@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/counters.h"
 #include "dapl/ia.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
@@ -217,15 +218,17 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT
 		srq_release(srq);
 		return rc;
 	}
-	*srq_handle = srq;
-	if (!attr->low_watermark)
-		return DAT_SUCCESS;
 	dapl_lock(&srq->lock);
-	rc = arm(srq, attr->low_watermark);
+	if (attr->low_watermark)
+		rc = arm(srq, attr->low_watermark);
 	dapl_unlock(&srq->lock);
-	if (rc)
-		dapl_srq_free(srq);
-	return rc;
+	if (rc) {
+		dapl_srq_destroy(srq);
+		return rc;
+	}
+	dapl_count(ia, DCNT_IA_SRQ_CREATE);
+	*srq_handle = srq;
+	return DAT_SUCCESS;
 }
 
 static void srq_delete(struct dapl_srq *srq)
@@ -252,6 +255,7 @@ DAT_RETURN dapl_srq_free(DAT_SRQ_HANDLE srq_handle)
 		return DAPL_BAD_STATE(SRQ_IN_USE);
 	if (!dapl_object_retire(&srq->obj, DAPL_TYPE_SRQ))
 		return DAPL_BAD_HANDLE(SRQ);
+	dapl_count(srq->obj.ia, DCNT_IA_SRQ_FREE);
 	srq_delete(srq);
 	return DAT_SUCCESS;
 }
