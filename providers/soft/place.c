@@ -114,8 +114,7 @@ static int sge_iov(struct soft_conn *conn, const struct tp_sge *sge, uint32_t nu
 			continue;
 		}
 		n = sge->length - from < len ? sge->length - from : len;
-		if (soft_stag_check(conn->qp, sge->lkey, sge->addr + from, n, TP_ACCESS_LOCAL_WRITE,
-				    &mem))
+		if (!soft_stag_check_recv(conn->qp, sge->lkey, sge->addr + from, n, &mem))
 			return -1;
 		iov[used++] = (struct iovec){ .iov_base = mem, .iov_len = n };
 		len -= n;

@@ -9,7 +9,7 @@
 
 /* ---- Rings ---- */
 
-static int ring_init(struct soft_ring *ring, uint32_t num, uint32_t max_sge, size_t entry)
+int soft_ring_init(struct soft_ring *ring, uint32_t num, uint32_t max_sge, size_t entry)
 {
 	memset(ring, 0, sizeof(*ring));
 	ring->max_sge = max_sge;
@@ -63,6 +63,7 @@ void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result)
 	struct tp_wc wc = *result;
 
 	wc.wr_id = soft_rqe(qp, head)->wr_id;
+	wc.qp_owner = qp->base.owner;
 	atomic_store(&qp->rq.head, head + 1);
 	add_completion(qp, qp->recv_cq, &wc);
 }
@@ -94,12 +95,19 @@ bool soft_qp_recv_ready(struct soft_qp *qp)
 {
 	if (ring_used(&qp->rq))
 		return true;
+	if (qp->srq)
+		return soft_srq_take(qp);
 	/* A post that does not see this is seen by the second look. */
 	atomic_store(&qp->rx_starved, true);
 	if (!ring_used(&qp->rq))
 		return false;
 	atomic_store(&qp->rx_starved, false);
 	return true;
+}
+
+bool soft_qp_recv_there(struct soft_qp *qp)
+{
+	return ring_used(&qp->rq);
 }
 
 /* ---- Flushing ---- */
@@ -131,6 +139,8 @@ void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status)
 	atomic_store(&qp->state, SOFT_QP_ERROR);
 	atomic_store(&qp->stream, 0);
 	atomic_store(&qp->bind_due, false);
+	if (qp->srq)
+		soft_srq_leave(qp);
 	flush_recvs(qp, recv_status);
 	flush_requests(qp);
 	atomic_store(&qp->rx_starved, false);
@@ -334,14 +344,19 @@ static struct soft_cq *cq_or_null(struct tp_cq *cq)
 static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void *owner,
 		     struct tp_qp **out)
 {
+	uint32_t recvs = attr->srq ? 1 : attr->max_recv_wr, recv_sge = attr->max_recv_sge;
 	struct soft_dev *dev = soft_dev(base);
 	struct soft_qp *qp = calloc(1, sizeof(*qp));
 
 	if (!qp)
 		goto no_memory;
-	if (ring_init(&qp->sq, attr->max_send_wr, attr->max_send_sge, sizeof(struct soft_sqe)))
+	if (attr->srq) {
+		soft_srq_attach(qp, attr->srq);
+		recv_sge = qp->srq->ring.max_sge;
+	}
+	if (soft_ring_init(&qp->sq, attr->max_send_wr, attr->max_send_sge, sizeof(struct soft_sqe)))
 		goto free_qp;
-	if (ring_init(&qp->rq, attr->max_recv_wr, attr->max_recv_sge, sizeof(struct soft_rqe)))
+	if (soft_ring_init(&qp->rq, recvs, recv_sge, sizeof(struct soft_rqe)))
 		goto free_sq;
 	qp->base = (struct tp_qp){
 		.dev = base, .ops = &soft_qp_ops, .owner = owner, .post = dapl_plain_post
@@ -420,14 +435,16 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr, uint32_t
 	struct soft_ring sq = { 0 }, rq = { 0 };
 	uint32_t recv_sge = attr->max_recv_sge;
 
+	if (qp->srq)
+		mask &= ~(uint32_t)TP_QP_RECV_CAP;
 	/* What is posted stays posted, with all its segments (EP-63). */
 	if (ring_used(&qp->rq) && recv_sge < qp->rq.max_sge)
 		recv_sge = qp->rq.max_sge;
 	if ((mask & TP_QP_SEND_CAP) &&
-	    ring_init(&sq, attr->max_send_wr, attr->max_send_sge, sizeof(struct soft_sqe)))
+	    soft_ring_init(&sq, attr->max_send_wr, attr->max_send_sge, sizeof(struct soft_sqe)))
 		return -ENOMEM;
 	if ((mask & TP_QP_RECV_CAP) &&
-	    ring_init(&rq, attr->max_recv_wr, recv_sge, sizeof(struct soft_rqe))) {
+	    soft_ring_init(&rq, attr->max_recv_wr, recv_sge, sizeof(struct soft_rqe))) {
 		free(sq.slots);
 		return -ENOMEM;
 	}
@@ -478,6 +495,8 @@ static void qp_destroy(struct tp_qp *base)
 	pthread_mutex_lock(&dev->lock);
 	soft_list_del(&qp->node);
 	pthread_mutex_unlock(&dev->lock);
+	if (qp->srq)
+		soft_srq_detach(qp);
 	drop_requests(qp);
 	pthread_mutex_destroy(&qp->tx_lock);
 	pthread_mutex_destroy(&qp->rx_lock);
@@ -494,6 +513,6 @@ const struct dapl_qp_ops soft_qp_ops = {
 	.post_send = qp_post_send,
 	.unpost = dapl_plain_unpost,
 	.post_recv = qp_post_recv,
-	.limit_recv = dapl_lacking_limit_recv,
+	.limit_recv = soft_srq_limit_recv,
 	.pending = qp_pending,
 };

@@ -11,6 +11,7 @@
  *   soft_cq.drive      which connections feed the CQ; held by the poller while it drives them
  *   soft_qp.rx_lock    receive queue, incoming side of the connection
  *   soft_qp.tx_lock    request queue, outgoing side of the connection
+ *   soft_srq.lock      who takes and who waits
  *   soft_conn.lock     what is watched, and the first fault
  *   soft_cq.lock       adding completions
  *   soft_stags.lock    registration
@@ -39,6 +40,7 @@
 struct soft_conn;
 struct soft_qp;
 struct soft_cq;
+struct soft_srq;
 
 /* ---- Tunables (module.c); a device's own are soft_dev.config ---- */
 
@@ -113,6 +115,9 @@ void soft_stags_fini(struct soft_stags *stags);
  */
 enum soft_stag_result soft_stag_check(const struct soft_qp *qp, uint32_t key, uint64_t addr,
 				      uint64_t len, uint32_t access, uint8_t **mem);
+/* Ditto for a receive, which may be of another PD (SRQ-34). */
+bool soft_stag_check_recv(const struct soft_qp *qp, uint32_t key, uint64_t addr, uint64_t len,
+			  uint8_t **mem);
 /* Ditto for memory that an earlier check has named: is it still the key's? */
 bool soft_stag_holds(const struct soft_qp *qp, uint32_t key, const uint8_t *mem, uint64_t len,
 		     uint32_t access);
@@ -398,6 +403,14 @@ struct soft_qp {
 	atomic_bool tx_stalled; /* the link takes no more for now */
 	struct soft_ring sq;
 	uint32_t sq_next; /* the next request to start */
+
+	/* With a shared receive queue rq has one place, for the receive that was taken. */
+	struct soft_srq *srq;
+	uint32_t soft_limit, hard_limit; /* of receives taken; under rx_lock */
+	struct soft_list srq_node;	 /* in soft_srq.waiting; under its lock, as waking */
+	uint32_t waking;		 /* threads that wake it just now */
+	atomic_uint limit_events;
+	struct tp_task limit_task;
 };
 
 static inline struct soft_qp *soft_qp(struct tp_qp *qp)
@@ -435,8 +448,38 @@ void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result);
 void soft_qp_send_done(struct soft_qp *qp);
 /* Whether a Receive is posted; if not, post_recv will kick. rx_lock held. */
 bool soft_qp_recv_ready(struct soft_qp *qp);
+/* Ditto, only asked. */
+bool soft_qp_recv_there(struct soft_qp *qp);
 /* Enters error: completes everything. recv_status is the oldest Receive's. Both locks held. */
 void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status);
+
+/* Makes a ring of num entries, each with max_sge segments. -ENOMEM. */
+int soft_ring_init(struct soft_ring *ring, uint32_t num, uint32_t max_sge, size_t entry);
+
+/* ---- Shared receive queues (srq.c) ---- */
+
+struct soft_srq {
+	struct tp_srq base;
+	struct tp_pd *pd;
+	struct soft_ring ring; /* posting under the core's lock, taking and resizing under ours */
+	pthread_mutex_t lock;
+	pthread_cond_t waked; /* a QP's waking became 0 */
+	struct soft_list waiting;
+	atomic_uint num_waiting;
+	uint32_t limit;
+	atomic_uint events; /* to be told of */
+	struct tp_task task;
+};
+
+/* Takes a receive for the QP, or lines up for one. rx_lock held. */
+bool soft_srq_take(struct soft_qp *qp);
+/* No more need of one. rx_lock held. */
+void soft_srq_leave(struct soft_qp *qp);
+/* A QP is made for the queue, and goes. */
+void soft_srq_attach(struct soft_qp *qp, struct tp_srq *srq);
+void soft_srq_detach(struct soft_qp *qp);
+int soft_srq_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard);
+extern const struct dapl_srq_ops soft_srq_ops;
 
 /* ---- The outgoing side of a connection (tx.c, epilogue.c) ---- */
 

@@ -215,14 +215,15 @@ void soft_stags_fini(struct soft_stags *stags)
 
 /* ---- Access ---- */
 
-enum soft_stag_result soft_stag_check(const struct soft_qp *qp, uint32_t key, uint64_t addr,
-				      uint64_t len, uint32_t access, uint8_t **mem)
+static inline enum soft_stag_result check(const struct soft_qp *qp, const struct tp_pd *pd,
+					  uint32_t key, uint64_t addr, uint64_t len,
+					  uint32_t access, uint8_t **mem)
 {
 	struct soft_region *region = find(&qp->dev->stags, key);
 
 	if (!key || !region)
 		return SOFT_STAG_INVALID;
-	if (region->pd != qp->pd)
+	if (region->pd != pd)
 		return region->pd == &soft_window_pd
 			       ? soft_window_check(region, key, qp, addr, len, access, false, mem)
 			       : SOFT_STAG_PD;
@@ -235,6 +236,19 @@ enum soft_stag_result soft_stag_check(const struct soft_qp *qp, uint32_t key, ui
 		return SOFT_STAG_ACCESS;
 	*mem = region->mem + (addr - region->start);
 	return SOFT_STAG_OK;
+}
+
+enum soft_stag_result soft_stag_check(const struct soft_qp *qp, uint32_t key, uint64_t addr,
+				      uint64_t len, uint32_t access, uint8_t **mem)
+{
+	return check(qp, qp->pd, key, addr, len, access, mem);
+}
+
+bool soft_stag_check_recv(const struct soft_qp *qp, uint32_t key, uint64_t addr, uint64_t len,
+			  uint8_t **mem)
+{
+	return !check(qp, qp->srq ? qp->srq->pd : qp->pd, key, addr, len, TP_ACCESS_LOCAL_WRITE,
+		      mem);
 }
 
 bool soft_stag_holds(const struct soft_qp *qp, uint32_t key, const uint8_t *mem, uint64_t len,

@@ -493,7 +493,7 @@ def over_long(victim, ep, peer, length, mulpdu):
 @fault(
     "Send to a queue that does not exist: Terminate 1/2/1 (RFC 5041 7.1)",
     (QUEUE,),
-    ((3,), (4,), (0xFFFFFFFF,)),
+    ((4,), (5,), (0xFFFFFFFF,)),
 )
 def bad_queue(victim, ep, peer, qn):
     segment = Segment(iwarp.SEND, b"evil", qn=qn, msn=1)
