@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """dapl.conf as the modules declare it.
 
-In the build directory:  make && $top_srcdir/tools/dapl-conf.py write   writes etc/dapl.conf anew.
-As a test, without argument: the shipped file says the same as the modules of this build.
+In the build directory:  make && $top_srcdir/tools/dapl-conf.py write   writes etc/dapl.conf and the tunables
+of doc/man/dapl.conf.5 anew. As a test, without argument: both say the same as the modules of this build.
 """
 import glob
 import os
@@ -77,11 +77,44 @@ def section(name, rows):
     return f"\n{title}{name} {{\n" + "\n".join(entry(row) for row in rows.values()) + "}\n"
 
 
+BEGIN = '.\\" begin of tunables: written by tools/dapl-conf.py\n'
+END = '.\\" end of tunables\n'
+
+
+def troff(text):
+    return text.replace("\\", r"\e").replace("-", r"\-")
+
+
+def page_entry(row):
+    """The lines of one tunable in the manual page."""
+    facts = [{"switch": "yes or no", "number": "a number", "text": "a text"}.get(row["type"], "")]
+    if row["type"] == "choice":
+        facts = ["one of " + row["range"].replace("|", ", ")]
+    elif row["type"] == "number":
+        facts[0] += " from " + row["range"].replace("..", " to ")
+        facts += [row["unit"]] if row["unit"] else []
+    words = ", ".join(facts) + f"; default {row['default'] or 'empty'}"
+    words = troff(words[0].upper() + words[1:]) + (f"; variable \\fB{row['env']}\\fR." if row["env"] else ".")
+    sentences = troff(row["help"]).replace(". ", ".\n")
+    return f".TP\n.B {row['name']}\n{sentences}\n.br\n{words}\n"
+
+
+def page_section(name, rows):
+    title = TITLES.get(name, "").rstrip(".")
+    return f".SS {name}\n{title}.\n" + "".join(page_entry(row) for row in rows.values())
+
+
+def with_tunables(page, sections):
+    head, rest = page.split(BEGIN)
+    names = sorted(sections, key=order)
+    return head + BEGIN + "".join(page_section(n, sections[n]) for n in names) + END + rest.split(END)[1]
+
+
 def order(name):
     return list(TITLES).index(name) if name in TITLES else len(TITLES)
 
 
-def check(sections, shipped):
+def check(sections, shipped, page):
     count = failed = 0
 
     def result(good, what, show=""):
@@ -99,20 +132,26 @@ def check(sections, shipped):
             result(entry(row) in shipped, f"{name}.{row['name']} is in dapl.conf", entry(row))
         text = section(name, sections[name])
         result(text in shipped, f"section {name} holds these and no others", text)
+        text = page_section(name, sections[name])
+        result(text in page, f"section {name} of the manual page says the same", text)
     print(f"1..{count}")
     return failed > 0
 
 
 def main():
-    path = TOP + "/etc/dapl.conf"
+    path, page_path = TOP + "/etc/dapl.conf", TOP + "/doc/man/dapl.conf.5"
+    with open(page_path, encoding="utf-8") as file:
+        page = file.read()
     _, sections = declared()
     if sys.argv[1:] == ["write"]:
         names = sorted(sections, key=order)
         with open(path, "w", encoding="utf-8") as file:
             file.write(HEAD + "".join(section(name, sections[name]) for name in names))
+        with open(page_path, "w", encoding="utf-8") as file:
+            file.write(with_tunables(page, sections))
         return 0
     with open(path, encoding="utf-8") as file:
-        return check(sections, file.read())
+        return check(sections, file.read(), page)
 
 
 if __name__ == "__main__":

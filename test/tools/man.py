@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Manual pages: what is public has one, it says what the source says, and it formats."""
+import csv
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from util import BUILD, TOP, Skip, call, case, check, equal, run
+
+PAGES = {}  # (name, section) -> file
+
+
+def find_pages():
+    for folder in ("tools", "test/dapltest", "samples", "doc/man"):
+        for path in glob.glob(os.path.join(TOP, folder, "**/*.[1-8]"), recursive=True):
+            if os.path.dirname(path).endswith("man3"):
+                continue
+            name, section = os.path.basename(path).rsplit(".", 1)
+            PAGES[name, section] = path
+    for path in glob.glob(os.path.join(BUILD, "doc/man/man3/*.3")):
+        PAGES[os.path.basename(path)[:-2], "3"] = path
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def plain(name, section):
+    """The text of a page without troff's escapes."""
+    text = read(PAGES[name, section]).replace(r"\-", "-").replace(r"\&", "")
+    return re.sub(r"\\f[BIRP]", "", text)
+
+
+def need_calls():
+    if not os.path.exists(os.path.join(BUILD, "doc/man/man3.stamp")):
+        raise Skip("built without doxygen")
+
+
+def headers():
+    return {os.path.basename(p): read(p) for p in glob.glob(os.path.join(TOP, "include/dat/*.h"))}
+
+
+def documented_calls():
+    """Name -> comment, of functions and of macros that have parameters."""
+    found = {}
+    pattern = r"/\*\*((?:(?!\*/).)*?)\*/\n(?:DAT_EXPORT DAT_RETURN DAT_API\s+|#define )(dat_\w+)\("
+    for text in headers().values():
+        for comment, name in re.findall(pattern, text, re.S):
+            found[name] = comment
+    return found
+
+
+@case("every public call has a page")
+def _():
+    need_calls()
+    with open(os.path.join(TOP, "test/abi/functions.csv"), encoding="utf-8") as file:
+        known = {row["function"] for row in csv.DictReader(file)}
+    check(len(known) == 83, "%d calls in functions.csv", len(known))
+    exported = set()
+    for text in headers().values():
+        exported |= set(re.findall(r"DAT_EXPORT DAT_RETURN DAT_API\s+(dat_\w+)\(", text))
+    wanted = known | exported | set(documented_calls())
+    equal({n for n in wanted if (n, "3") not in PAGES}, set(), "calls without a page")
+
+
+@case("a page of a call has all its parts, and every parameter and return value")
+def _():
+    need_calls()
+    for name, comment in sorted(documented_calls().items()):
+        text = plain(name, "3")
+        if text.startswith(".so "):
+            check((text.split("/")[1].split(".")[0], "3") in PAGES, "%s: %s", name, text)
+            continue
+        for part in ("NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "SEE ALSO"):
+            check("\n.SH %s\n" % part in text, "%s has no %s", name, part)
+        check(re.search(r"^%s \\?- \S|, %s - \S" % (name, name), text, re.M) or
+              re.search(r"^(?:\w+, )*%s - \S" % name, text, re.M), "%s: its name", name)
+        for word in re.findall(r"@param (\w+)", comment):
+            check(re.search(r"^%s\b" % word, text, re.M), "%s: parameter %s", name, word)
+        returned = text.split(".SH RETURN VALUE")[1].split(".SH")[0]
+        for value in re.findall(r"@retval[^@]*", comment.split("Events:")[0] + comment):
+            for word in re.findall(r"\bDAT_\w+[A-Z0-9]\b", value):
+                check(word in returned, "%s: return value %s", name, word)
+        check("@" not in returned, "%s: a command of doxygen is left", name)
+
+
+@case("every program has a page with all its options")
+def _():
+    makefile = read(os.path.join(BUILD, "Makefile")).replace("\\\n", " ")
+    programs = re.search(r"^bin_PROGRAMS = (.*)$", makefile, re.M).group(1)
+    names = {os.path.basename(p).replace("$(EXEEXT)", "") for p in programs.split()}
+    names = {n for n in names if not n.startswith("$")} | {"dat-info", "dapltest"}
+    for name in sorted(names):
+        check((name, "1") in PAGES, "%s has no page", name)
+        done = subprocess.run(
+            [os.path.join(BUILD, name), "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, stdin=subprocess.DEVNULL, check=False, timeout=60,
+        )
+        text = plain(name, "1")
+        for option in set(re.findall(r"(?<![\w-])--?[a-zA-Z][a-z-]*", done.stdout)):
+            check(re.search(r"%s(?![\w-])" % re.escape(option), text), "%s: option %s", name, option)
+
+
+@case("every environment variable is in a page")
+def _():
+    names = set()
+    for folder in ("dat", "dapl", "providers/*"):
+        for path in glob.glob(os.path.join(TOP, folder, "*.c")):
+            names |= set(re.findall(r'"((?:DAT|DAPL)_[A-Z0-9_]+)"', read(path)))
+    # Names of attributes, which programs see, look alike.
+    names = {n for n in names if not n.startswith(("DAT_IB_", "DAT_EXTENSION_"))}
+    code = re.sub(r"/\*.*?\*/", "", " ".join(headers().values()), flags=re.S)
+    names -= set(re.findall(r"\b(?:DAT|DAPL)_[A-Z0-9_]+\b", code))
+    check({"DAT_OVERRIDE", "DAPL_CONF", "DAPL_STRICT"} <= names, "variables: %s", names)
+    pages = plain("udapl", "7") + plain("dapl.conf", "5")
+    equal({n for n in names if n not in pages}, set(), "variables without a page")
+
+
+@case("every file that programs read, and every provider, has a page")
+def _():
+    for name, section in (("dat.conf", "5"), ("dapl.conf", "5"), ("udapl", "7")):
+        check((name, section) in PAGES, "%s(%s)", name, section)
+    for path in glob.glob(os.path.join(TOP, "providers/*/Makemodule.am")):
+        name = "udapl-" + os.path.basename(os.path.dirname(path))
+        check((name, "7") in PAGES, "%s(7)", name)
+    text = plain("dapl.conf", "5")
+    for path in glob.glob(os.path.join(TOP, "providers/*/module.c")):
+        for name in re.findall(r'\.name = "(\w+)",\s*\.env', read(path)):
+            check(re.search(r"^\.B %s$" % name, text, re.M), "tunable %s", name)
+
+
+@case("pages refer to pages that there are")
+def _():
+    need_calls()
+    for (name, section), path in sorted(PAGES.items()):
+        text = plain(name, section)
+        found = re.findall(r"^\.BR ([\w.-]+) \((\d)\)", text, re.M)
+        found += re.findall(r"\b((?:dat|udapl|dapl)[\w.-]*)\((\d)\)", text)
+        for other in found:
+            ours = re.match("dat|dapl|udapl", other[0])
+            check(not ours or other in PAGES, "%s: %s(%s) is not there", path, *other)
+
+
+@case("every page formats without a warning, within the width of a screen")
+def _():
+    if not shutil.which("groff"):
+        raise Skip("no groff")
+    for (name, section), path in sorted(PAGES.items()):
+        done = subprocess.run(
+            ["groff", "-man", "-Tutf8", "-ww", "-P-c", "-P-b", "-P-u", "-P-o", path],
+            cwd=os.path.join(BUILD, "doc/man") if section == "3" else TOP,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+        )
+        if read(path).startswith(".so "):
+            continue
+        equal(done.stderr, "", path)
+        check(len(done.stdout.splitlines()) > 10, "%s is empty", path)
+        if section in "357":
+            wide = [line for line in done.stdout.splitlines() if len(line) > 95]
+            equal(wide, [], "lines too wide for a screen in %s" % path)
+
+
+find_pages()
+run()
