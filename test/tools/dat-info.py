@@ -340,6 +340,18 @@ def _():
         )
 
 
+@case("traces that are asked for stand beside the reason, not in its place")
+def _():
+    with Scratch() as s:
+        conf = s.write("dat.conf", entry("gone", "nonet7"))
+        env = {"DAT_TRACE_LEVEL": "3", "DAPL_TRACE_LEVEL": "3"}
+        result = call(1, DAT_INFO, "-v", "-f", conf, env=env).says(
+            'cannot be opened: "nonet7" is no network device', "^    trace .*0x5C7 3"
+        )
+        equal(result.out.count("is no network device"), 1, "times the reason is told")
+        check("/proc/self" not in result.out, "%s", result)
+
+
 # ---- dapl.conf ----
 
 TUNABLES = """\

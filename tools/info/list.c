@@ -169,20 +169,20 @@ static void print_group(const struct info_probe *probe, const char *group, const
 
 static void print_outcome(const struct info_probe *probe)
 {
-	size_t i, rest = probe->num_messages;
+	size_t i, num = probe->num_messages - (probe->cause ? 1 : 0);
 
 	if (probe->cause) {
 		printf("  cannot be opened: %s\n    %s\n", probe->cause, probe->reason);
-		rest--;
 	} else if (!probe->opened) {
 		printf("  cannot be opened: %s\n", probe->reason);
 	} else if (probe->reason) {
 		printf("  opened, but then: %s\n", probe->reason);
 	}
-	if (rest)
+	if (num)
 		puts("  messages of its libraries");
-	for (i = 0; i < rest; i++)
-		printf("    %s\n", probe->messages[i]);
+	for (i = 0; i < probe->num_messages; i++)
+		if (!probe->cause || i != probe->cause_index)
+			printf("    %s\n", probe->messages[i]);
 }
 
 static void print_probe(const struct info_probe *probe)

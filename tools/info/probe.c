@@ -246,7 +246,7 @@ static char *message(const struct info_registry *registry, char *line)
 	info_mask(line);
 	if (!strncmp(line, "dat: ", 5))
 		line += 5;
-	conf = strstr(line, CONF_PATH ":");
+	conf = strstr(line, CONF_PATH);
 	if (!conf)
 		return info_printf("%s", line);
 	*conf = '\0';
@@ -284,7 +284,17 @@ static const char *beyond(const char *message, const char *prefix)
 		       : message + length + 2;
 }
 
-/* The last message, without what stands beside it anyway: the place, the name, the library. */
+/* The last message that is no trace; num_messages: there is none. */
+static size_t last_complaint(const struct info_probe *probe)
+{
+	size_t i = probe->num_messages;
+
+	while (i && !strncmp(probe->messages[i - 1], "trace ", 6))
+		i--;
+	return i ? i - 1 : probe->num_messages;
+}
+
+/* That message, without what stands beside it anyway: the place, the name, the library. */
 static void find_cause(const struct info_registry *registry, const struct dat_conf_entry *conf,
 		       struct info_probe *probe)
 {
@@ -293,8 +303,9 @@ static void find_cause(const struct info_registry *registry, const struct dat_co
 				  dat_conf_field_name(DAT_CONF_LIB_PATH));
 	const char *cause, *once;
 
-	if (probe->num_messages && !probe->opened) {
-		cause = beyond(probe->messages[probe->num_messages - 1], place);
+	probe->cause_index = last_complaint(probe);
+	if (probe->cause_index < probe->num_messages && !probe->opened) {
+		cause = beyond(probe->messages[probe->cause_index], place);
 		cause = beyond(beyond(cause, field), conf->info.ia_name);
 		once = beyond(cause, conf->lib_path);
 		if (beyond(once, conf->lib_path) != once)

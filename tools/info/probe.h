@@ -29,7 +29,8 @@ struct info_probe {
 	bool opened;	   /* whatever happened then */
 	char *reason;	   /* why it is not open, or what went wrong after it was; NULL: nothing */
 	const char *cause; /* the message nearest to it, without place and names; NULL: none */
-	char **messages;   /* what the libraries said */
+	size_t cause_index;
+	char **messages; /* what the libraries said */
 	size_t num_messages;
 	char **remarks; /* those that are about dapl.conf or the environment */
 	size_t num_remarks;
