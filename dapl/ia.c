@@ -227,8 +227,7 @@ static void free_parts(struct dapl_ia *ia)
 	free(ia->attr);
 }
 
-/* The IA with device and loop, without async EVD. */
-static DAT_RETURN ia_new(struct dapl_provider *provider, struct dapl_ia **out)
+DAT_RETURN dapl_ia_new(struct dapl_provider *provider, enum dapl_type type, struct dapl_ia **out)
 {
 	struct dapl_ia *ia = dapl_object_alloc(sizeof(*ia));
 	DAT_RETURN rc;
@@ -249,7 +248,7 @@ static DAT_RETURN ia_new(struct dapl_provider *provider, struct dapl_ia **out)
 	rc = open_device(ia);
 	if (rc)
 		goto destroy_loop;
-	dapl_object_init(&ia->obj, DAPL_TYPE_IA, ia);
+	dapl_object_init(&ia->obj, type, ia);
 	*out = ia;
 	return DAT_SUCCESS;
 
@@ -263,7 +262,7 @@ free_parts:
 	return rc;
 }
 
-static void ia_delete(struct dapl_ia *ia)
+void dapl_ia_delete(struct dapl_ia *ia)
 {
 	dapl_object_retire(&ia->obj, DAPL_TYPE_IA);
 	dapl_module_transport.device->close(ia->dev);
@@ -312,7 +311,7 @@ DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE 
 	rc = choose_async(provider, *async_evd, qlen, &evd);
 	if (rc)
 		return rc;
-	rc = ia_new(provider, &ia);
+	rc = dapl_ia_new(provider, DAPL_TYPE_IA, &ia);
 	if (rc)
 		return rc;
 	if (!*async_evd) {
@@ -320,7 +319,7 @@ DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE 
 		rc = make_async(ia, qlen, &evd);
 	}
 	if (rc) {
-		ia_delete(ia);
+		dapl_ia_delete(ia);
 		return rc;
 	}
 	take_async(ia, evd, own);
@@ -452,6 +451,6 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	dapl_provider_closing(ia);
 	close_all(ia);
 	dapl_provider_closed(ia);
-	ia_delete(ia);
+	dapl_ia_delete(ia);
 	return DAT_SUCCESS;
 }

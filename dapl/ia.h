@@ -54,6 +54,13 @@ bool dapl_ia_add(struct dapl_ia *ia, struct dapl_object *obj, enum dapl_type typ
 /* Takes it out of the list, not out of memory. */
 void dapl_ia_remove(struct dapl_object *obj, enum dapl_type type);
 
+/* An IA with device and loop, without async EVD; type is DAPL_TYPE_IA or DAPL_TYPE_QUERY. */
+DAT_RETURN dapl_ia_new(struct dapl_provider *provider, enum dapl_type type, struct dapl_ia **out);
+/* It has no objects any more. */
+void dapl_ia_delete(struct dapl_ia *ia);
+/* Fills what is not NULL. */
+void dapl_ia_fill(struct dapl_ia *ia, DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR *provider_attr);
+
 /* Queues an asynchronous event on the IA's async EVD, if it has one (EVT-25). */
 void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE object,
 		   DAT_COUNT reason);

@@ -138,6 +138,14 @@ static void fill_provider(struct dapl_ia *ia, DAT_PROVIDER_ATTR *out)
 	}
 }
 
+void dapl_ia_fill(struct dapl_ia *ia, DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR *provider_attr)
+{
+	if (ia_attr)
+		fill_ia(ia, ia_attr);
+	if (provider_attr)
+		fill_provider(ia, provider_attr);
+}
+
 DAT_RETURN dapl_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd,
 			 DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
 			 DAT_PROVIDER_ATTR_MASK provider_mask, DAT_PROVIDER_ATTR *provider_attr)
@@ -159,10 +167,7 @@ DAT_RETURN dapl_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd,
 		*async_evd = ia->async_evd ? (DAT_EVD_HANDLE)ia->async_evd : DAT_EVD_OUT_OF_SCOPE;
 		pthread_mutex_unlock(&ia->lock);
 	}
-	if (ia_mask)
-		fill_ia(ia, ia_attr);
-	if (provider_mask)
-		fill_provider(ia, provider_attr);
+	dapl_ia_fill(ia, ia_mask ? ia_attr : NULL, provider_mask ? provider_attr : NULL);
 	return DAT_SUCCESS;
 }
 

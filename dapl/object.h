@@ -55,6 +55,7 @@ enum dapl_type {
 	DAPL_TYPE_CR,
 	DAPL_TYPE_RMR,
 	DAPL_TYPE_SRQ,
+	DAPL_TYPE_QUERY = 0x0da71b00, /* an IA that answers no call (IBX-110) */
 	DAPL_TYPE_POISON = 0x0dead0ad,
 };
 
