@@ -468,7 +468,6 @@ static void read_file(void)
 {
 	const char *path = secure_getenv("DAPL_CONF");
 	bool asked = path;
-	FILE *file;
 	int err;
 
 	dapl_config_file_free(&conf);
@@ -478,16 +477,9 @@ static void read_file(void)
 		dapl_err("dapl.conf not read: %s", dapl_strerror(ENOMEM));
 		return;
 	}
-	file = fopen(conf_path, "re");
-	if (!file) {
-		if (asked || errno != ENOENT)
-			dapl_err("%s: %s", conf_path, dapl_strerror(errno));
-		return;
-	}
-	err = dapl_config_file_read(file, conf_path, &conf);
-	fclose(file);
-	if (err)
-		dapl_err("%s: not read: %s", conf_path, dapl_strerror(err));
+	err = dapl_config_file_read(conf_path, &conf);
+	if (err && (asked || err != -ENOENT))
+		dapl_err("%s: %s", conf_path, dapl_strerror(err));
 }
 
 /* ---- The whole ---- */

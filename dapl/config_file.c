@@ -9,10 +9,12 @@
 #include <confuse.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dapl/trace.h"
 
@@ -203,7 +205,7 @@ static void set_callbacks(cfg_t *cfg)
 	}
 }
 
-static void read_once(FILE *file)
+static void read_once(const char *text)
 {
 	cfg_t *cfg;
 
@@ -215,29 +217,69 @@ static void read_once(FILE *file)
 		return;
 	}
 	set_callbacks(cfg);
-	rewind(file);
-	cfg_parse_fp(cfg, file);
+	cfg_parse_buf(cfg, text);
 	cfg_free(cfg);
 }
 
-int dapl_config_file_read(FILE *file, const char *path, struct dapl_config_file *out)
+/* The whole file, ended by a null byte; NULL with errno. libconfuse ends the program if a read
+ * fails. */
+static char *read_text(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
+	char *text = fd < 0 ? NULL : malloc(DAPL_CONFIG_FILE_MAX + 1);
+	size_t length = 0;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return NULL;
+	while (text && n > 0 && length <= DAPL_CONFIG_FILE_MAX) {
+		n = read(fd, text + length, DAPL_CONFIG_FILE_MAX + 1 - length);
+		if (n < 0 && errno == EINTR)
+			n = 1;
+		else if (n > 0)
+			length += (size_t)n;
+	}
+	err = !text ? ENOMEM : n < 0 ? errno : length > DAPL_CONFIG_FILE_MAX ? EFBIG : 0;
+	close(fd);
+	if (err) {
+		free(text);
+		errno = err;
+		return NULL;
+	}
+	text[length] = '\0';
+	return text;
+}
+
+static int parse(const char *path, const char *text, struct dapl_config_file *out)
 {
 	int err;
 
-	memset(out, 0, sizeof(*out));
 	reading = calloc(1, sizeof(*reading));
 	if (!reading)
 		return -ENOMEM;
 	reading->path = path;
 	reading->out = out;
 	do
-		read_once(file);
+		read_once(text);
 	while (reading->again && !reading->no_memory);
 	reading->for_good = true;
-	read_once(file);
+	read_once(text);
 	err = reading->no_memory ? -ENOMEM : 0;
 	free(reading);
 	reading = NULL;
+	return err;
+}
+
+int dapl_config_file_read(const char *path, struct dapl_config_file *out)
+{
+	char *text = read_text(path);
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	if (!text)
+		return -errno;
+	err = parse(path, text, out);
+	free(text);
 	if (err)
 		dapl_config_file_free(out);
 	return err;

@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
+
+#define DAPL_CONFIG_FILE_MAX (1 << 20)
 
 /* One line "name = value" of a section; of an IA's own section the IA's name is title. */
 struct dapl_config_line {
@@ -20,10 +21,10 @@ struct dapl_config_file {
 };
 
 /*
- * Reads the whole file. What the grammar cannot take is reported with its line, and the rest of
- * the file is ignored (dapl_err). 0 or -ENOMEM.
+ * Reads the file of a path, of at most DAPL_CONFIG_FILE_MAX bytes. What the grammar cannot take is
+ * reported with its line, and the rest of the file is ignored (dapl_err). 0 or a negative errno.
  */
-int dapl_config_file_read(FILE *file, const char *path, struct dapl_config_file *out);
+int dapl_config_file_read(const char *path, struct dapl_config_file *out);
 void dapl_config_file_free(struct dapl_config_file *file);
 
 #endif

@@ -3,14 +3,13 @@
  * Questions and orders from outside the process, for the same user only: one line in, text out.
  *
  * The name is an abstract Unix address made of the process id, so nothing is left behind when the
- * process ends. A thread sleeps in accept(); there is none before the first IA is open.
+ * process ends. A thread sleeps in accept(), from the first open of an IA to the last close.
  */
 #include "dat/control.h"
 #include "dat/trace.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -29,9 +28,22 @@
 #define NO_ROOM_PAUSE 1000 /* milliseconds between attempts to accept without a descriptor */
 #define BACKLOG	      8
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list of commands */
 static struct dats_command *commands;
-static int listener = -1;
+
+/* The thread, from open to close. Its lock is outside that of the client. */
+static struct {
+	pthread_mutex_t lock;
+	unsigned int users; /* open IAs */
+	int listener;	    /* -1: there is no thread */
+	pthread_t thread;
+	pthread_mutex_t client_lock;
+	int client; /* who is being answered, -1: nobody */
+	int ending;
+} control = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	      .listener = -1,
+	      .client_lock = PTHREAD_MUTEX_INITIALIZER,
+	      .client = -1 };
 
 /* ---- Commands ---- */
 
@@ -179,6 +191,27 @@ static void serve(int fd)
 		answer(fd, line);
 }
 
+/* Whether the client may be answered: from then on the end of the thread cuts it off. */
+static int take_client(int fd)
+{
+	int go;
+
+	pthread_mutex_lock(&control.client_lock);
+	go = !control.ending;
+	if (go)
+		control.client = fd;
+	pthread_mutex_unlock(&control.client_lock);
+	return go;
+}
+
+static void drop_client(int fd)
+{
+	pthread_mutex_lock(&control.client_lock);
+	control.client = -1;
+	pthread_mutex_unlock(&control.client_lock);
+	close(fd);
+}
+
 static void *control_thread(void *arg)
 {
 	int from = (int)(intptr_t)arg, fd;
@@ -187,18 +220,19 @@ static void *control_thread(void *arg)
 	for (;;) {
 		fd = accept4(from, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0) {
-			serve(fd);
-			close(fd);
+			if (take_client(fd))
+				serve(fd);
+			drop_client(fd);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			   errno == ENOMEM) {
 			poll(NULL, 0, NO_ROOM_PAUSE);
 		} else if (errno != EINTR && errno != ECONNABORTED) {
-			return NULL; /* somebody closed a descriptor that is not theirs */
+			return NULL; /* EINVAL: shut down, see below */
 		}
 	}
 }
 
-/* ---- Start ---- */
+/* ---- Its life ---- */
 
 static int make_listener(void)
 {
@@ -225,21 +259,19 @@ static int make_thread(int fd)
 {
 	sigset_t all, before;
 	pthread_attr_t attr;
-	pthread_t thread;
 	int err;
 
 	sigfillset(&all);
 	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK_SIZE);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&thread, &attr, control_thread, (void *)(intptr_t)fd);
+	err = pthread_create(&control.thread, &attr, control_thread, (void *)(intptr_t)fd);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return err;
 }
 
-static void start_locked(void)
+static void start(void)
 {
 	int fd = make_listener(), err = fd < 0 ? errno : make_thread(fd);
 
@@ -247,26 +279,49 @@ static void start_locked(void)
 		close(fd);
 	if (err)
 		dat_trace(no_control, DAT_TRC_ERROR, NULL, "why=%s", dat_errno_text(err));
-	listener = err ? INT_MAX : fd;
+	control.listener = err ? -1 : fd;
 }
+
+/* A client that keeps the thread waiting is cut off. */
+static void stop(void)
+{
+	pthread_mutex_lock(&control.client_lock);
+	control.ending = 1;
+	if (control.client >= 0)
+		shutdown(control.client, SHUT_RDWR);
+	pthread_mutex_unlock(&control.client_lock);
+	shutdown(control.listener, SHUT_RDWR);
+	pthread_join(control.thread, NULL);
+	close(control.listener);
+	control.listener = -1;
+	control.ending = 0;
+}
+
+/* ---- fork: the thread stays behind; the child gets one, and a name, when it opens an IA ---- */
 
 static void before_fork(void)
 {
+	pthread_mutex_lock(&control.lock);
+	pthread_mutex_lock(&control.client_lock);
 	pthread_mutex_lock(&lock);
 }
 
 static void after_fork(void)
 {
 	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&control.client_lock);
+	pthread_mutex_unlock(&control.lock);
 }
 
-/* The thread stays behind; the child gets one, and a name, of its own when it opens an IA. */
 static void in_child(void)
 {
-	if (listener >= 0 && listener != INT_MAX)
-		close(listener);
-	listener = -1;
-	pthread_mutex_unlock(&lock);
+	if (control.listener >= 0)
+		close(control.listener);
+	if (control.client >= 0)
+		close(control.client);
+	control.listener = control.client = -1;
+	control.users = 0;
+	after_fork();
 }
 
 static int forbidden;
@@ -302,15 +357,24 @@ __attribute__((constructor)) static void add_own_commands(void)
 		dats_control_add(&own_commands[i]);
 }
 
-void dat_control_start(void)
+void dat_control_open(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int saved = errno;
 
 	pthread_once(&once, read_environment);
-	pthread_mutex_lock(&lock);
-	if (listener < 0 && !forbidden)
-		start_locked();
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&control.lock);
+	control.users++;
+	if (control.listener < 0 && !forbidden)
+		start();
+	pthread_mutex_unlock(&control.lock);
 	errno = saved;
+}
+
+void dat_control_close(void)
+{
+	pthread_mutex_lock(&control.lock);
+	if (control.users && !--control.users && control.listener >= 0)
+		stop();
+	pthread_mutex_unlock(&control.lock);
 }

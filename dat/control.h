@@ -6,9 +6,12 @@
 #include "dat/internal.h"
 
 /*
- * Starts the thread that answers, unless it runs, DAT_CONTROL forbids it or the program is
- * set-user-id. A failure is traced and has no other consequence (VND-13). Keeps errno.
+ * An IA was opened: starts the thread that answers, unless it runs, DAT_CONTROL forbids it or the
+ * program is set-user-id. A failure is traced and has no other consequence (VND-13). Keeps errno.
  */
-void dat_control_start(void);
+void dat_control_open(void);
+
+/* An IA was closed: with the last one thread and descriptor go, before this returns (IA-89). */
+void dat_control_close(void);
 
 #endif

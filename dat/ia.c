@@ -124,7 +124,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
 		rc = open_entry(entry, ia_name, async_evd_min_qlen, async_evd_handle, &handle);
 		if (rc == DAT_SUCCESS) {
 			*ia_handle = handle;
-			dat_control_start();
+			dat_control_open();
 		} else {
 			dat_registry_release(entry);
 		}
@@ -166,6 +166,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 	}
 	dat_handle_release(ia_handle);
 	dat_registry_release(entry);
+	dat_control_close();
 	return DAT_SUCCESS;
 }
 

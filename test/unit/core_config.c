@@ -249,6 +249,14 @@ static void a_missing_file_is_told_if_it_was_asked_for(void **state)
 	load("test { depth = 4 }");
 	heard("/nonexistent/dapl.conf: No such file");
 	values(16, 1, 65536);
+	setenv("DAPL_CONF", "/tmp", 1);
+	load("test { depth = 4 }");
+	heard("/tmp: Is a directory");
+	values(16, 1, 65536);
+	setenv("DAPL_CONF", "/dev/zero", 1);
+	load("test { depth = 4 }");
+	heard("/dev/zero: File too large");
+	values(16, 1, 65536);
 	unsetenv("DAPL_CONF");
 	load("test { depth = 4 }"); /* nobody reads that one */
 	silent();

@@ -124,18 +124,6 @@ static void nothing_before_the_first_open(void **state)
 	stop(pid);
 }
 
-static void the_variable_forbids_it(void **state)
-{
-	pid_t pid = start(1, "no");
-
-	(void)state;
-	assert_int_equal(ask(pid, "help"), -ECONNREFUSED);
-	stop(pid);
-	pid = start(1, "yes");
-	assert_int_equal(ask(pid, "help"), 0);
-	stop(pid);
-}
-
 static int dial(pid_t pid)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -149,6 +137,52 @@ static int dial(pid_t pid)
 		return -1;
 	}
 	return fd;
+}
+
+/* Opens twice, closes once, then again; a silent client is at hand. */
+static int open_and_close(void *arg)
+{
+	DAT_IA_HANDLE one, two;
+	int silent;
+
+	(void)arg;
+	fake_init(&provider, "fake", 2, 0, DAT_TRUE);
+	dat_registry_add_provider(&provider.table, &provider.info);
+	EXPECT_RC(util_open("fake", 2, 0, DAT_TRUE, &one), DAT_SUCCESS);
+	EXPECT_RC(util_open("fake", 2, 0, DAT_TRUE, &two), DAT_SUCCESS);
+	EXPECT_RC(dat_ia_close(one, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	EXPECT(ask(getpid(), "help") == 0);
+	silent = dial(getpid());
+	EXPECT(silent >= 0);
+	EXPECT_RC(dat_ia_close(two, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	close(silent);
+	EXPECT(ask(getpid(), "help") == -ECONNREFUSED);
+	EXPECT_RC(util_open("fake", 2, 0, DAT_TRUE, &one), DAT_SUCCESS);
+	EXPECT(ask(getpid(), "help") == 0);
+	EXPECT_RC(dat_ia_close(one, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	EXPECT(ask(getpid(), "help") == -ECONNREFUSED);
+	return 0;
+}
+
+static void it_ends_with_the_last_close(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	util_child(open_and_close, NULL, &o);
+	assert_int_equal(o.code, 0);
+}
+
+static void the_variable_forbids_it(void **state)
+{
+	pid_t pid = start(1, "no");
+
+	(void)state;
+	assert_int_equal(ask(pid, "help"), -ECONNREFUSED);
+	stop(pid);
+	pid = start(1, "yes");
+	assert_int_equal(ask(pid, "help"), 0);
+	stop(pid);
 }
 
 static void silent_and_hasty_clients_do_no_harm(void **state)
@@ -269,6 +303,7 @@ int main(void)
 		cmocka_unit_test(commands_answer),
 		cmocka_unit_test(failures_are_told),
 		cmocka_unit_test(nothing_before_the_first_open),
+		cmocka_unit_test(it_ends_with_the_last_close),
 		cmocka_unit_test(the_variable_forbids_it),
 		cmocka_unit_test(silent_and_hasty_clients_do_no_harm),
 		cmocka_unit_test(another_user_is_refused),

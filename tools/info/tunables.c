@@ -207,24 +207,16 @@ void dapl_diag(const char *fmt, ...)
 void info_tunables_judge(struct info_tunables *tunables, const struct info_registry *registry)
 {
 	struct dapl_config_file conf = { .lines = NULL };
-	FILE *file = fopen(info_tunables_path(), "re");
+	int err;
 	uint32_t i;
 
-	if (!file) /* the modules have said so if it matters */
-		return;
-	if (fgetc(file) == EOF && ferror(file)) { /* which would end libconfuse's scanner and us */
-		find_once(&tunables->findings, true, info_tunables_path(), 0, strerror(errno));
-		fclose(file);
-		return;
-	}
-	rewind(file);
 	judged = tunables;
-	if (!dapl_config_file_read(file, info_tunables_path(), &conf)) {
-		for (i = 0; i < conf.num_lines; i++)
-			judge_line(tunables, registry, &conf.lines[i]);
-		dapl_config_file_free(&conf);
-	}
-	fclose(file);
+	err = dapl_config_file_read(info_tunables_path(), &conf);
+	if (err && err != -ENOENT) /* else the modules have said so if it matters */
+		find_once(&tunables->findings, true, info_tunables_path(), 0, strerror(-err));
+	for (i = 0; i < conf.num_lines; i++)
+		judge_line(tunables, registry, &conf.lines[i]);
+	dapl_config_file_free(&conf);
 }
 
 void info_tunables_free(struct info_tunables *tunables)
