@@ -39,7 +39,8 @@ try_pair() {
 client() {
 	local kind=$1 name=$2 log=$stage/log.$1 address=UDAPL_VM_$1_B_ADDR status begun=$SECONDS
 	shift 2
-	timeout 120 "$0" --on "$stack" "$kind" A "$stage/bin/dapltest" -s "${!address}" -D "$(adapter "$kind")" "$@" \
+	timeout 120 "$0" --on "$stack" "$kind" A "$stage/bin/dapltest" "${@:1:2}" -s "${!address}" \
+		-D "$(adapter "$kind")" "${@:3}" \
 		>"$log.client" 2>&1
 	status=$?
 	# Its exit status tells nothing of the test's outcome; its words do.
@@ -118,7 +119,7 @@ dapltest() { # KIND brief|full
 run_kind() { # KIND brief|full
 	try_pair "$1" dtest
 	try_pair "$1" dtestcm -c 50
-	try_pair "$1" dtestsrq
+	try_pair "$1" dtestsrq -b 1024
 	if [ "$1" = SIW ]; then
 		skipped "$1 dtestx" "soft-iWARP has neither atomics nor immediate data"
 	else
@@ -130,7 +131,7 @@ run_kind() { # KIND brief|full
 		try_pair "$1" dtest -b 65536 -B 20
 		try_pair "$1" dtestcm -w -c 100
 		try_pair "$1" dtestcm -c 500
-		try_pair "$1" dtestsrq -c 4 -B 10 -t 5
+		try_pair "$1" dtestsrq -b 1024 -c 4 -B 10 -t 5
 	fi
 	dapltest "$1" "$2"
 }

@@ -21,7 +21,7 @@ enter_guest() {
 	[ -e "$top_builddir/providers/verbs/.libs/libdaplofa.so.2" ] ||
 		skip_all "this build has no verbs provider: no libibverbs-dev and librdmacm-dev"
 	why=$("$here/run" --prepare 2>&1 >/dev/null) || skip_all "no virtual machine: ${why##*$'\n'}"
-	exec "$here/run" --limit "$limit" ${VM_CONSOLE:+--console "$VM_CONSOLE"} -- "$0" --inside "$@"
+	exec "$here/run" --limit "$limit" ${share:+--share "$share"} ${VM_CONSOLE:+--console "$VM_CONSOLE"} -- "$0" --inside "$@"
 }
 
 # ---- In the guest -------------------------------------------------------------------------------

@@ -117,6 +117,12 @@ static struct hello heard(const char *what, DAT_COUNT size, const void *data, DA
 {
 	struct hello hello;
 
+	if (getenv("WIRE_DUMP")) {
+		printf("%s, %d bytes:", what, size);
+		for (DAT_COUNT i = 0; i < size; i++)
+			printf(" %02x", ((const unsigned char *)data)[i]);
+		printf("\n");
+	}
 	if (size < length)
 		fail(what, size, length);
 	memset(&hello, 0, sizeof(hello));
