@@ -1,0 +1,714 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Shared receive queues. */
+#include "ext_util.h"
+#include "srq_util.h"
+
+#include <pthread.h>
+
+/* ---- The queue itself -------------------------------------------------- */
+
+static void srq_2_3_as_announced(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	assert_int_equal(rig->prov.srq_supported != 0, rig->attr.max_srqs > 0);
+	assert_int_equal(rig->prov.srq_watermarks_supported & ~7, 0);
+	assert_int_equal(rig->prov.srq_info_supported & ~3, 0);
+	assert_int_equal(rig->prov.ep_recv_info_supported & ~3, 0);
+	if (!rig->prov.srq_supported)
+		return;
+	assert_true(rig->attr.max_ep_per_srq > 0);
+	assert_true(rig->attr.max_recv_per_srq > 0);
+}
+
+static DAT_RETURN create(struct cu_rig *rig, DAT_PZ_HANDLE pz, DAT_COUNT num, DAT_COUNT iov,
+			 DAT_COUNT low, DAT_SRQ_HANDLE *srq)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = num, .max_recv_iov = iov, .low_watermark = low };
+
+	return dat_srq_create(rig->ia, pz, &attr, srq);
+}
+
+/* PZ-7, PZ-8 */
+static void srq_4_16_20_a_new_queue(void **state)
+{
+	struct cu_rig *rig = *state;
+	DAT_PZ_HANDLE pz = ct_pz(rig->ia);
+	DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+	DAT_SRQ_PARAM param;
+
+	su_need(rig);
+	expect_ok(create(rig, pz, 10, 3, 0, &srq));
+	param = su_query(srq);
+	assert_ptr_equal(param.ia_handle, rig->ia);
+	assert_int_equal(param.srq_state, DAT_SRQ_STATE_OPERATIONAL);
+	assert_ptr_equal(param.pz_handle, pz);
+	assert_true(param.max_recv_dtos >= 10);
+	assert_true(param.max_recv_iov >= 3);
+	assert_int_equal(param.low_watermark, 0);
+	assert_int_equal(param.outstanding_dto_count,
+			 rig->prov.srq_info_supported & 2 ? 0 : DAT_VALUE_UNKNOWN);
+	/* SRQ-18 */
+	assert_int_equal(param.available_dto_count,
+			 rig->prov.srq_info_supported & 1 ? 0 : DAT_VALUE_UNKNOWN);
+	expect_state(dat_pz_free(pz), PZ_IN_USE);
+	expect_ok(dat_srq_free(srq));
+	expect_ok(dat_pz_free(pz));
+	expect_handle(dat_srq_free(srq), SRQ);
+}
+
+static void srq_5_wrong_attributes(void **state)
+{
+	struct cu_rig *rig = *state;
+	DAT_PZ_HANDLE pz = ct_pz(rig->ia);
+	DAT_COUNT most = rig->attr.max_recv_per_srq, iov = rig->attr.max_iov_segments_per_dto;
+	DAT_SRQ_ATTR good = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	DAT_SRQ_HANDLE srq;
+
+	su_need(rig);
+	expect_arg(create(rig, pz, 0, 1, 0, &srq), 3);
+	expect_arg(create(rig, pz, -1, 1, 0, &srq), 3);
+	if (most < INT32_MAX)
+		expect_arg(create(rig, pz, most + 1, 1, 0, &srq), 3);
+	expect_arg(create(rig, pz, 4, -1, 0, &srq), 3);
+	expect_arg(create(rig, pz, 4, iov + 1, 0, &srq), 3);
+	expect_arg(create(rig, pz, 4, 1, -1, &srq), 3);
+	expect_arg(create(rig, pz, 4, 1, 5, &srq), 3);
+	expect_arg(dat_srq_create(rig->ia, pz, NULL, &srq), 3);
+	expect_arg(dat_srq_create(rig->ia, pz, &good, NULL), 4);
+	expect_handle(dat_srq_create(rig->ia, DAT_HANDLE_NULL, &good, &srq), PZ);
+	expect_handle(dat_srq_create(rig->ia, rig->cr, &good, &srq), PZ);
+	expect_ok(dat_pz_free(pz));
+}
+
+static void srq_19_masks(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	DAT_SRQ_PARAM param;
+
+	su_open(rig, &q, 4);
+	expect_arg(dat_srq_query(q.srq, (DAT_SRQ_PARAM_MASK)0x100, &param), 2);
+	expect_arg(dat_srq_query(q.srq, (DAT_SRQ_PARAM_MASK)-1, &param), 2);
+	expect_arg(dat_srq_query(q.srq, DAT_SRQ_FIELD_MAX_RECV_DTO, NULL), 3);
+	expect_ok(dat_srq_query(q.srq, 0, NULL));
+	su_close(&q);
+}
+
+static void srq_10_11_posting_without_endpoints(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	DAT_LMR_TRIPLET segments[3];
+	DAT_COUNT most;
+
+	su_open(rig, &q, 6);
+	for (int i = 0; i < 3; i++)
+		segments[i] = ct_segment(&q.mem, 0, 64);
+	expect_arg(dat_srq_post_recv(q.srq, -1, segments, cu_cookie(1)), 2);
+	expect_arg(
+		dat_srq_post_recv(q.srq, su_query(q.srq).max_recv_iov + 1, segments, cu_cookie(1)),
+		2);
+	expect_arg(dat_srq_post_recv(q.srq, 1, NULL, cu_cookie(1)), 3);
+	most = su_query(q.srq).max_recv_dtos;
+	for (DAT_COUNT i = 0; i < most; i++)
+		expect_ok(su_post(&q, (uint64_t)i));
+	expect_type(su_post(&q, 9), DAT_INSUFFICIENT_RESOURCES);
+	if (rig->prov.srq_info_supported & 2)
+		assert_int_equal(su_query(q.srq).outstanding_dto_count, most);
+	if (rig->prov.srq_info_supported & 1)
+		assert_int_equal(su_query(q.srq).available_dto_count, most);
+	su_close(&q); /* SRQ-7: they are discarded */
+}
+
+/* ---- Endpoints: creation ----------------------------------------------- */
+
+static DAT_RETURN ep_create(struct cu_rig *rig, struct ct_end *parts, DAT_SRQ_HANDLE srq,
+			    const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
+{
+	return dat_ep_create_with_srq(rig->ia, parts->pz, parts->recv, parts->request,
+				      parts->connect, srq, attr, ep);
+}
+
+/* EP-49, EP-50, EP-54 */
+static void srq_31_32_33_37_attributes(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end end = { 0 };
+	DAT_EP_HANDLE ep;
+	DAT_EP_PARAM param;
+	DAT_EP_ATTR attr;
+
+	su_open(rig, &q, 8);
+	su_end_open(rig, &end, &q);
+	ct_default_attr(rig->ia, &attr);
+	attr.max_recv_iov = 0; /* ignored */
+	attr.max_recv_dtos = 0;
+	attr.max_request_dtos = 7;
+	attr.max_rdma_read_in = 1;
+	attr.max_message_size = 4096;
+	expect_ok(ep_create(rig, &end, q.srq, &attr, &ep));
+	cu_query(ep, &param);
+	assert_ptr_equal(param.srq_handle, q.srq);
+	assert_int_equal(param.ep_state, DAT_EP_STATE_UNCONNECTED);
+	assert_true(param.ep_attr.max_request_dtos >= 7);
+	assert_int_equal(param.ep_attr.max_recv_dtos, 0);
+	assert_int_equal(param.ep_attr.max_rdma_read_in, 1);
+	assert_int_equal(param.ep_attr.max_message_size, 4096);
+	expect_ok(dat_ep_free(ep));
+	/* SRQ-38 */
+	expect_ok(dat_ep_create_with_srq(rig->ia, end.pz, end.recv, end.request, DAT_HANDLE_NULL,
+					 q.srq, &attr, &ep));
+	expect_ok(dat_ep_free(ep));
+	expect_arg(ep_create(rig, &end, q.srq, NULL, &ep), 7);
+	expect_arg(ep_create(rig, &end, q.srq, &attr, NULL), 8);
+	attr.max_request_dtos = -1;
+	expect_arg(ep_create(rig, &end, q.srq, &attr, &ep), 7);
+	ct_end_open(&rig->a, rig->ia, NULL);
+	cu_query(rig->a.ep, &param);
+	assert_null(param.srq_handle);
+}
+
+/* EP-52, EP-53, GEN-22 */
+static void srq_34_35_handles_and_zones(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end end = { 0 };
+	struct ct_ia other;
+	DAT_PZ_HANDLE pz = ct_pz(rig->ia);
+	DAT_EP_HANDLE ep;
+	DAT_EP_ATTR attr;
+	DAT_SRQ_HANDLE freed;
+
+	ct_default_attr(rig->ia, &attr);
+	su_open(rig, &q, 8);
+	su_end_open(rig, &end, &q);
+	expect_handle(ep_create(rig, &end, DAT_HANDLE_NULL, &attr, &ep), SRQ);
+	expect_handle(ep_create(rig, &end, end.ep, &attr, &ep), SRQ);
+	expect_ok(create(rig, pz, 4, 1, 0, &freed));
+	expect_ok(dat_srq_free(freed));
+	expect_handle(ep_create(rig, &end, freed, &attr, &ep), SRQ);
+	ct_open(&other);
+	expect_handle(dat_ep_create_with_srq(other.ia, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+					     DAT_HANDLE_NULL, DAT_HANDLE_NULL, q.srq, &attr, &ep),
+		      SRQ);
+	ct_close(&other);
+	expect_handle(dat_ep_create_with_srq(rig->ia, end.ep, end.recv, end.request, end.connect,
+					     q.srq, &attr, &ep),
+		      PZ);
+	expect_handle(dat_ep_create_with_srq(rig->ia, end.pz, end.connect, end.request, end.connect,
+					     q.srq, &attr, &ep),
+		      EVD_RECV);
+	end.pz = pz;
+	if (rig->prov.srq_ep_pz_difference_supported) {
+		expect_ok(ep_create(rig, &end, q.srq, &attr, &ep));
+		expect_ok(dat_ep_free(ep));
+	} else {
+		expect_arg(ep_create(rig, &end, q.srq, &attr, &ep), 2);
+	}
+}
+
+/* EP-51 */
+static void dto_43_nothing_is_posted_to_the_endpoint(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 };
+
+	su_open(rig, &q, 8);
+	su_pair(rig, &a, &p, &q);
+	expect_state(ct_post_recv(&p, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG), SRQ_IN_USE);
+	expect_state(dat_ep_post_recv(p.ep, 0, NULL, cu_cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+		     SRQ_IN_USE);
+	cu_end_connection(&a, &p);
+	expect_state(ct_post_recv(&p, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG), SRQ_IN_USE);
+}
+
+/* EP-49 */
+static void srq_31_the_association_stays(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 };
+	DAT_EP_PARAM param;
+
+	su_open(rig, &q, 8);
+	su_pair(rig, &a, &p, &q);
+	su_fill(&q, 0, 1);
+	su_send(&a, 10, 1);
+	su_taken(&p, &q, 10, 1);
+	for (int i = 0; i < 2; i++) {
+		cu_end_connection(&a, &p);
+		expect_ok(dat_ep_reset(a.ep));
+		expect_ok(dat_ep_reset(p.ep));
+		cu_query(p.ep, &param);
+		assert_ptr_equal(param.srq_handle, q.srq);
+		param.srq_handle = DAT_HANDLE_NULL;
+		expect_arg(dat_ep_modify(p.ep, DAT_EP_FIELD_SRQ_HANDLE, &param), 2);
+		expect_state(dat_srq_free(q.srq), SRQ_IN_USE); /* SRQ-8 */
+		cu_establish(rig, &a, &p);
+		if (i == 0) {
+			su_send(&a, 20, 2); /* the one that was left */
+			su_taken(&p, &q, 20, 2);
+		}
+	}
+}
+
+/* EP-114, SRQ-8 */
+static void srq_8_in_use_by_an_endpoint(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end end = { 0 };
+
+	su_open(rig, &q, 8);
+	su_end_open(rig, &end, &q);
+	expect_state(dat_srq_free(q.srq), SRQ_IN_USE);
+	expect_ok(su_post(&q, 1));
+	expect_ok(dat_ep_free(end.ep));
+	expect_ok(dat_srq_free(q.srq));
+	expect_handle(su_post(&q, 1), SRQ);
+}
+
+/* ---- Transfers --------------------------------------------------------- */
+
+/* EVT-9 */
+static void srq_1_13_14_several_endpoints(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end a[3] = { { 0 } }, p[3] = { { 0 } };
+	uint64_t seen = 0;
+
+	su_open(rig, &q, 32);
+	su_fill(&q, 0, 29);
+	for (int i = 0; i < 3; i++) {
+		if (i == 1)
+			p[1].recv = p[0].recv; /* SRQ-38: shared or not */
+		su_pair(rig, &a[i], &p[i], &q);
+	}
+	for (unsigned n = 0; n < 10; n++) {
+		for (int i = 0; i < 3; i++) {
+			su_send(&a[i], 8 + n, n * 3 + (unsigned)i);
+			seen |= 1ull << su_taken(&p[i], &q, 8 + n, n * 3 + (unsigned)i);
+		}
+	}
+	assert_true(seen == (1ull << 30) - 1); /* each once */
+	for (int i = 0; i < 3; i++)
+		ct_empty(p[i].recv);
+}
+
+static void srq_14_one_connections_messages_in_order(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 };
+
+	su_open(rig, &q, 32);
+	su_pair(rig, &a, &p, &q);
+	su_fill(&q, 0, 15);
+	for (unsigned n = 0; n < 15; n++) {
+		cu_fill(a.mem.base + n * 64, 32, n);
+		expect_ok(ct_post_send(&a, n * 64, 32, n, DAT_COMPLETION_DEFAULT_FLAG));
+	}
+	for (unsigned n = 0; n < 15; n++)
+		su_taken(&p, &q, 32, n);
+	/* The places come back out of order and are used again. */
+	for (unsigned round = 0; round < 20; round++) {
+		su_fill(&q, 100, 110);
+		for (unsigned n = 0; n < 11; n++) {
+			ct_drain(a.request);
+			cu_fill(a.mem.base, 16, n);
+			expect_ok(ct_post_send(&a, 0, 16, n, DAT_COMPLETION_DEFAULT_FLAG));
+			su_taken(&p, &q, 16, n);
+		}
+	}
+}
+
+/* DTO-90 */
+static void srq_15_an_empty_queue(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 };
+
+	su_open(rig, &q, 8);
+	su_pair(rig, &a, &p, &q);
+	cu_fill(a.mem.base, 40, 9);
+	expect_ok(ct_post_send(&a, 0, 40, 1, DAT_COMPLETION_DEFAULT_FLAG));
+	cu_quiet(p.recv, 50);
+	if (ct_ep_state(p.ep) != DAT_EP_STATE_CONNECTED)
+		harness_skip("the connection does not wait for a receive");
+	expect_ok(su_post(&q, 3));
+	assert_int_equal(su_taken(&p, &q, 40, 9), 3);
+	DONE(a.request, a.ep, 1, DAT_DTO_SEND, 40);
+}
+
+/* DTO-7, DTO-9, DTO-10, DTO-11, DTO-13 */
+static void srq_10_segments(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 };
+	DAT_LMR_TRIPLET segments[2];
+	DAT_DTO_COMPLETION_EVENT_DATA dto;
+
+	su_open(rig, &q, 8);
+	su_pair(rig, &a, &p, &q);
+	segments[0] = ct_segment(&q.mem, 0, 30);
+	segments[1] = ct_segment(&q.mem, 1000, 70);
+	expect_ok(dat_srq_post_recv(q.srq, 2, segments, cu_cookie(UINT64_MAX)));
+	memset(segments, 0xff, sizeof(segments));
+	su_send(&a, 100, 4);
+	dto = cu_completion(p.recv);
+	assert_true(dto.user_cookie.as_64 == UINT64_MAX);
+	assert_int_equal(dto.transfered_length, 100);
+	assert_int_equal(memcmp(q.mem.base, a.mem.base, 30), 0);
+	assert_int_equal(memcmp(q.mem.base + 1000, a.mem.base + 30, 70), 0);
+	/* DTO-91 */
+	expect_ok(dat_srq_post_recv(q.srq, 0, NULL, cu_cookie(0)));
+	su_send(&a, 0, 5);
+	dto = cu_completion(p.recv);
+	assert_int_equal(dto.status, DAT_DTO_SUCCESS);
+	assert_true(dto.user_cookie.as_64 == 0);
+	assert_int_equal(dto.transfered_length, 0);
+	segments[0] = ct_segment(&q.mem, 0, 64);
+	segments[1] = (DAT_LMR_TRIPLET){ .segment_length = 0, .lmr_context = 5 };
+	expect_ok(dat_srq_post_recv(q.srq, 2, segments, cu_cookie(0)));
+	su_send(&a, 64, 6);
+	assert_int_equal(su_taken(&p, &q, 64, 6), 0);
+}
+
+/* DTO-84; the other connection of the queue goes on (DTO-89) */
+static void fault(struct cu_rig *rig, bool short_buffer)
+{
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 }, other_a = { 0 }, other_p = { 0 };
+	DAT_LMR_TRIPLET segment;
+	DAT_DTO_COMPLETION_EVENT_DATA dto;
+
+	su_open(rig, &q, 8);
+	su_pair(rig, &a, &p, &q);
+	su_pair(rig, &other_a, &other_p, &q);
+	segment = ct_segment(&q.mem, 0, short_buffer ? 8 : 64);
+	if (!short_buffer)
+		segment.lmr_context ^= 0x5a5a5a5a;
+	expect_ok(dat_srq_post_recv(q.srq, 1, &segment, cu_cookie(77)));
+	expect_ok(ct_post_send(&a, 0, 32, 1, DAT_COMPLETION_DEFAULT_FLAG));
+	dto = cu_completion(p.recv);
+	assert_int_equal(dto.status,
+			 short_buffer ? DAT_DTO_ERR_LOCAL_LENGTH : DAT_DTO_ERR_LOCAL_PROTECTION);
+	assert_ptr_equal(dto.ep_handle, p.ep);
+	assert_true(dto.user_cookie.as_64 == 77);
+	assert_int_equal(dto.operation, DAT_DTO_RECEIVE);
+	cu_conn_ended(p.connect, p.ep);
+	cu_conn_ended(a.connect, a.ep);
+	su_fill(&q, 5, 5);
+	su_send(&other_a, 32, 2);
+	assert_int_equal(su_taken(&other_p, &q, 32, 2), 5);
+}
+
+static void srq_12_13_bad_memory(void **state)
+{
+	fault(*state, false);
+}
+
+static void srq_13_a_message_too_long(void **state)
+{
+	fault(*state, true);
+}
+
+/* FL-11, DTO-74 */
+static void dto_82_the_queue_is_not_flushed(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 }, next_a = { 0 }, next_p = { 0 };
+	DAT_BOOLEAN recv_idle, request_idle;
+	DAT_EVENT event;
+
+	su_open(rig, &q, 8);
+	su_pair(rig, &a, &p, &q);
+	su_fill(&q, 0, 3);
+	/* EP-104 */
+	expect_ok(dat_ep_get_status(p.ep, NULL, &recv_idle, &request_idle));
+	assert_int_equal(recv_idle, DAT_TRUE);
+	su_send(&a, 16, 1);
+	su_taken(&p, &q, 16, 1);
+	cu_end_connection(&a, &p);
+	assert_false(cu_next(p.recv, 100, &event));
+	expect_ok(dat_ep_free(p.ep));
+	if (rig->prov.srq_info_supported & 2)
+		assert_int_equal(su_query(q.srq).outstanding_dto_count, 3);
+	su_pair(rig, &next_a, &next_p, &q);
+	for (unsigned i = 2; i < 5; i++) {
+		su_send(&next_a, 16, i);
+		su_taken(&next_p, &q, 16, i);
+	}
+}
+
+/* DTO-40, IBX-47 */
+static void ibx_47_immediate_data_takes_one_as_well(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 };
+	DAT_LMR_TRIPLET from;
+	DAT_RMR_TRIPLET to;
+
+	xu_need(rig, DAT_IB_ATTR_IMMED_DATA);
+	su_open(rig, &q, 8);
+	su_pair(rig, &a, &p, &q);
+	su_fill(&q, 6, 6);
+	from = ct_segment(&a.mem, 0, 8);
+	to = ct_target(&p.mem, 0, 8);
+	expect_ok(dat_ib_post_rdma_write_immed(a.ep, 1, &from, cu_cookie(2), &to, 0x1badcafe, 0));
+	XDONE(p.recv, p.ep, 6, DAT_DTO_SUCCESS, DAT_IB_DTO_RECV_IMMED, DAT_IB_RDMA_WRITE_IMMED_DATA,
+	      8, 0x1badcafe);
+	if (rig->prov.srq_info_supported & 2)
+		assert_int_equal(su_query(q.srq).outstanding_dto_count, 0);
+}
+
+/* ---- Counts ------------------------------------------------------------ */
+
+static void check_counts(struct cu_rig *rig, DAT_SRQ_HANDLE srq, DAT_COUNT available,
+			 DAT_COUNT outstanding)
+{
+	DAT_SRQ_PARAM param = su_query(srq);
+
+	assert_int_equal(param.available_dto_count,
+			 rig->prov.srq_info_supported & 1 ? available : DAT_VALUE_UNKNOWN);
+	assert_int_equal(param.outstanding_dto_count,
+			 rig->prov.srq_info_supported & 2 ? outstanding : DAT_VALUE_UNKNOWN);
+}
+
+static void srq_17_18_what_is_available_and_outstanding(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 };
+
+	su_open(rig, &q, 10);
+	su_pair(rig, &a, &p, &q);
+	su_fill(&q, 0, 2);
+	check_counts(rig, q.srq, 3, 3);
+	su_send(&a, 8, 1);
+	if (rig->prov.srq_info_supported & 1) {
+		ct_await(su_query(q.srq).available_dto_count == 2);
+		check_counts(rig, q.srq, 2, 3);
+	}
+	su_taken(&p, &q, 8, 1);
+	check_counts(rig, q.srq, 2, 2);
+}
+
+/* SRQ-9 */
+static void srq_9_17_what_is_kept_counts(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 };
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	su_open(rig, &q, 10);
+	su_pair(rig, &a, &p, &q);
+	su_fill(&q, 0, 4);
+	for (unsigned i = 0; i < 3; i++)
+		su_send(&a, 8, 7);
+	expect_ok(dat_evd_wait(p.recv, CT_US, 3, &event, &more));
+	assert_int_equal(more, 2);
+	check_counts(rig, q.srq, 2, 4);
+	su_taken(&p, &q, 8, 7);
+	check_counts(rig, q.srq, 2, 3);
+	/* With its endpoint and the queue gone, the last one stays or vanishes (DTO-80). */
+	expect_ok(dat_ep_free(p.ep));
+	expect_ok(dat_srq_free(q.srq));
+	q.srq = DAT_HANDLE_NULL;
+	assert_true(ct_drain(p.recv) <= 1);
+}
+
+/* ---- Resizing ---------------------------------------------------------- */
+
+static void srq_21_24_resize(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 };
+	DAT_RETURN rc;
+	DAT_COUNT most;
+
+	su_open(rig, &q, 4);
+	su_pair(rig, &a, &p, &q);
+	su_fill(&q, 0, 3);
+	rc = dat_srq_resize(q.srq, 20);
+	if (cu_unsupported(rc))
+		harness_skip("the adapter does not resize its queues");
+	expect_ok(rc);
+	most = su_query(q.srq).max_recv_dtos;
+	assert_true(most >= 20);
+	for (DAT_COUNT i = 4; i < most; i++)
+		expect_ok(su_post(&q, (uint64_t)i % 1000));
+	expect_type(su_post(&q, 999), DAT_INSUFFICIENT_RESOURCES);
+	for (unsigned i = 0; i < 12; i++) { /* none was lost */
+		su_send(&a, 8, i);
+		su_taken(&p, &q, 8, i);
+	}
+	expect_ok(dat_srq_resize(q.srq, most - 12));
+	assert_true(su_query(q.srq).max_recv_dtos >= most - 12);
+	su_send(&a, 8, 50);
+	su_taken(&p, &q, 8, 50);
+}
+
+static void srq_22_23_sizes_that_are_refused(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+
+	su_open(rig, &q, 8);
+	su_fill(&q, 0, 3);
+	expect_arg(dat_srq_resize(q.srq, 0), 2);
+	expect_arg(dat_srq_resize(q.srq, -5), 2);
+	if (rig->attr.max_recv_per_srq < INT32_MAX)
+		expect_arg(dat_srq_resize(q.srq, rig->attr.max_recv_per_srq + 1), 2);
+	expect_type(dat_srq_resize(q.srq, 3), DAT_INVALID_STATE);
+	assert_true(su_query(q.srq).max_recv_dtos >= 8);
+	if (rig->prov.srq_watermarks_supported & 1) {
+		expect_ok(dat_srq_set_lw(q.srq, 6));
+		expect_type(dat_srq_resize(q.srq, 5), DAT_INVALID_STATE);
+		/* Equal is not less. */
+		expect_ok(dat_srq_resize(q.srq, 6));
+	}
+	expect_ok(dat_srq_resize(q.srq, 8));
+	su_close(&q);
+}
+
+/* ---- The end, threads -------------------------------------------------- */
+
+/* IA-83, IA-84 */
+static void ia_84_closing_with_queues_in_use(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct cu_rig other = { .ia = DAT_HANDLE_NULL };
+	struct ct_end a = { 0 }, p = { 0 };
+	struct ct_ia ia;
+
+	su_need(rig);
+	ct_open(&ia);
+	other.ia = ia.ia;
+	memcpy((void *)&other.prov, &ia.prov, sizeof(ia.prov)); /* has a const member */
+	su_open(&other, &q, 8);
+	su_end_open(&other, &p, &q);
+	su_fill(&q, 0, 7);
+	ct_end_open(&a, rig->ia, NULL);
+	cu_establish(rig, &p, &a);
+	expect_state(dat_ia_close(ia.ia, DAT_CLOSE_GRACEFUL_FLAG), IA_IN_USE);
+	ct_close(&ia);
+	cu_conn_ended(a.connect, a.ep);
+	expect_handle(dat_srq_free(q.srq), SRQ);
+	p.mem.lmr = q.mem.lmr = DAT_HANDLE_NULL;
+	ct_mem_close(&p.mem);
+	ct_mem_close(&q.mem);
+}
+
+#define MESSAGES 400
+
+struct taker {
+	struct ct_end a, p;
+	struct su_queue *queue;
+	unsigned taken, failures, not_sent;
+};
+
+/* Takes its messages, and posts a new receive for each. */
+static void *taker(void *arg)
+{
+	struct taker *t = arg;
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT event;
+
+	while (t->taken < MESSAGES) {
+		if (dat_evd_dequeue(t->p.recv, &event) != DAT_SUCCESS)
+			continue;
+		dto = &event.event_data.dto_completion_event_data;
+		t->failures += dto->status != DAT_DTO_SUCCESS || dto->ep_handle != t->p.ep ||
+			       dto->transfered_length != 8;
+		t->failures += su_post(t->queue, dto->user_cookie.as_64) != DAT_SUCCESS;
+		t->taken++;
+	}
+	return NULL;
+}
+
+static void *sender(void *arg)
+{
+	struct taker *t = arg;
+	DAT_EVENT event;
+
+	for (uint64_t i = 0; i < MESSAGES; i++) {
+		t->failures +=
+			ct_post_send(&t->a, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
+		while (dat_evd_dequeue(t->a.request, &event) != DAT_SUCCESS)
+			;
+	}
+	return NULL;
+}
+
+/* DTO-6 with a provider that is thread safe */
+static void srq_14_threads(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct su_queue q;
+	struct taker t[2] = { { .taken = 0 } };
+	pthread_t threads[4];
+
+	su_open(rig, &q, 16);
+	su_fill(&q, 0, 15);
+	for (int i = 0; i < 2; i++) {
+		t[i].queue = &q;
+		su_pair(rig, &t[i].a, &t[i].p, &q);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pthread_create(&threads[i], NULL, taker, &t[i]), 0);
+		assert_int_equal(pthread_create(&threads[2 + i], NULL, sender, &t[i]), 0);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(t[i].failures + t[i].not_sent, 0);
+	check_counts(rig, q.srq, 16, 16);
+}
+
+#define I(f) cmocka_unit_test_setup_teardown(f, cu_setup_ia, cu_teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		I(srq_2_3_as_announced),
+		I(srq_4_16_20_a_new_queue),
+		I(srq_5_wrong_attributes),
+		I(srq_19_masks),
+		I(srq_10_11_posting_without_endpoints),
+		I(srq_31_32_33_37_attributes),
+		I(srq_34_35_handles_and_zones),
+		I(dto_43_nothing_is_posted_to_the_endpoint),
+		I(srq_31_the_association_stays),
+		I(srq_8_in_use_by_an_endpoint),
+		I(srq_1_13_14_several_endpoints),
+		I(srq_14_one_connections_messages_in_order),
+		I(srq_15_an_empty_queue),
+		I(srq_10_segments),
+		I(srq_12_13_bad_memory),
+		I(srq_13_a_message_too_long),
+		I(dto_82_the_queue_is_not_flushed),
+		I(ibx_47_immediate_data_takes_one_as_well),
+		I(srq_17_18_what_is_available_and_outstanding),
+		I(srq_9_17_what_is_kept_counts),
+		I(srq_21_24_resize),
+		I(srq_22_23_sizes_that_are_refused),
+		I(ia_84_closing_with_queues_in_use),
+		I(srq_14_threads),
+	};
+
+	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
+}
