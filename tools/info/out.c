@@ -28,7 +28,7 @@ void *info_realloc(void *old, size_t size)
 	return checked(realloc(old, size ? size : 1));
 }
 
-static char *format(const char *fmt, va_list args)
+__attribute__((format(printf, 1, 0))) static char *format(const char *fmt, va_list args)
 {
 	char *text = NULL;
 
