@@ -520,8 +520,9 @@ static void settle(struct side *a, struct side *p)
 {
 	struct side *both[] = { a, p };
 
+	receives_for_all(a);
+	receives_for_all(p);
 	for (int i = 0; i < 2; i++) {
-		receives_for_all(both[i]);
 		REAP_UNTIL(a, p, both[i]->posted - both[i]->retired < DEPTH / 2);
 		post_request(both[i], DAT_DTO_SEND, 0, false);
 		receives_for_all(both[!i]);
@@ -631,7 +632,8 @@ static void burst(struct side *sides, enum end how)
 		if (one_in(8))
 			reap(s, 2);
 	}
-	if (how == GRACEFUL)
+	/* Nothing of the first side may wait for a Receive. */
+	if (how == GRACEFUL || how == FAULT)
 		receives_for_all(&sides[1]);
 	sides[0].may_fail = sides[1].may_fail = true;
 }
