@@ -291,6 +291,29 @@ static void connecting(struct soft_conn *conn)
 
 /* ---- The request ---- */
 
+/* A connection of the listener whose request is awaited; NULL if there is no memory. */
+static struct soft_conn *passive_alloc(struct soft_listener *listener)
+{
+	struct soft_conn *conn = soft_conn_alloc(listener->dev);
+
+	if (!conn)
+		return NULL;
+	conn->state = SOFT_CONN_HALF_OPEN;
+	conn->listener = listener;
+	listener->dev->half_open++;
+	soft_list_add(&listener->half_open, &conn->node);
+	return conn;
+}
+
+static void passive_link(struct soft_conn *conn, struct soft_link *link)
+{
+	conn->link = link;
+	link->owner = conn;
+	link->ready = soft_cm_ready;
+	link->expired = soft_cm_expired;
+	take_names(conn);
+}
+
 void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link)
 {
 	struct soft_dev *dev = listener->dev;
@@ -303,21 +326,13 @@ void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link)
 		soft_link_destroy(link, true);
 		return;
 	}
-	conn = soft_conn_alloc(dev);
+	conn = passive_alloc(listener);
 	if (!conn) {
 		dapl_err("%s: connection refused: %s", dev->name, dapl_strerror(ENOMEM));
 		soft_link_destroy(link, true);
 		return;
 	}
-	conn->link = link;
-	conn->state = SOFT_CONN_HALF_OPEN;
-	conn->listener = listener;
-	dev->half_open++;
-	soft_list_add(&listener->half_open, &conn->node);
-	link->owner = conn;
-	link->ready = soft_cm_ready;
-	link->expired = soft_cm_expired;
-	take_names(conn);
+	passive_link(conn, link);
 	soft_link_timeout(link, handshake_ms(dev));
 	if (soft_link_watch(link, EPOLLIN)) {
 		soft_conn_end(conn);
@@ -389,6 +404,27 @@ static void half_open(struct soft_conn *conn)
 					    : dapl_strerror(-rc));
 		refuse_request(conn);
 	}
+}
+
+int soft_cm_adopt(struct soft_listener *listener, int fd, const uint8_t *frame, size_t len)
+{
+	struct soft_conn *conn = passive_alloc(listener);
+	struct soft_link *link;
+
+	if (!conn || class->adopt(listener->dev, fd, &link)) {
+		dapl_err("%s: request handed on from elsewhere not taken in: %s",
+			 listener->dev->name, dapl_strerror(ENOMEM));
+		if (conn)
+			refuse_request(conn);
+		return -ENOMEM;
+	}
+	passive_link(conn, link);
+	/* As if it had arrived here (CR-20). */
+	conn->local_qual = listener->base.conn_qual;
+	memcpy(conn->hs->in, frame, len);
+	conn->hs->in_have = len;
+	request_complete(conn);
+	return 0;
 }
 
 /* ---- Accepting ---- */
@@ -703,7 +739,7 @@ const struct dapl_cm_ops soft_cm_ops = {
 	.connect = cm_connect,
 	.accept = cm_accept,
 	.reject = cm_reject,
-	.handoff = dapl_lacking_handoff,
+	.handoff = soft_handoff,
 	.disconnect = cm_disconnect,
 	.release = cm_release,
 	.addr = cm_addr,

@@ -88,6 +88,7 @@ static int stop(void *arg)
 {
 	struct soft_dev *dev = arg;
 
+	soft_door_close(dev);
 	soft_linger_stop(dev);
 	dapl_loop_timer_cancel(dev->base.loop, &dev->tick);
 	dapl_loop_timer_cancel(dev->base.loop, &dev->pulse);
@@ -146,6 +147,7 @@ static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 		.mw_qp_scope = true,
 		.send_invalidate = true,
 		.read_to_rkey = true,
+		.handoff = true,
 		.ib_extension = true,
 		.fetch_and_add = true,
 		.cmp_and_swap = true,

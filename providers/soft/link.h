@@ -36,6 +36,8 @@ struct soft_link_class {
 	/* The next connection of a listening descriptor: 0, -EAGAIN if there is none, or why not.
 	 */
 	int (*accept)(struct soft_dev *dev, int fd, struct soft_link **link);
+	/* A link of a descriptor that was accepted elsewhere, which it takes unless it fails. */
+	int (*adopt)(struct soft_dev *dev, int fd, struct soft_link **link);
 	/*
 	 * Starts to connect from local to qual of remote without waiting. 0: *link gets ready for
 	 * output once the outcome is known, and started() tells it. -EAFNOSUPPORT, -EADDRNOTAVAIL,

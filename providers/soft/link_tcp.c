@@ -105,18 +105,22 @@ static void tcp_unlisten(int fd)
 	close(fd);
 }
 
+static int tcp_adopt(struct soft_dev *dev, int fd, struct soft_link **link)
+{
+	*link = link_alloc(dev, fd);
+	return *link ? 0 : -ENOMEM;
+}
+
 static int tcp_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link)
 {
-	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), rc;
 
 	if (fd < 0)
 		return -errno;
-	*link = link_alloc(dev, fd);
-	if (!*link) {
+	rc = tcp_adopt(dev, fd, link);
+	if (rc)
 		close(fd);
-		return -ENOMEM;
-	}
-	return 0;
+	return rc;
 }
 
 /* Why a connect did not start; 0 for what is rather its outcome, though it is known at once. */
@@ -298,6 +302,7 @@ const struct soft_link_class soft_link_tcp = {
 	.listen = tcp_listen,
 	.unlisten = tcp_unlisten,
 	.accept = tcp_accept,
+	.adopt = tcp_adopt,
 	.connect = tcp_connect,
 	.started = tcp_started,
 	.send = tcp_send,

@@ -64,6 +64,19 @@ static void listener_ready(struct tp_watch *watch, uint32_t events)
 	}
 }
 
+/* Who listens can be handed requests by other processes. */
+static void open_door(struct soft_dev *dev)
+{
+	bool tried;
+
+	pthread_mutex_lock(&dev->lock);
+	tried = dev->door_tried;
+	dev->door_tried = true;
+	pthread_mutex_unlock(&dev->lock);
+	if (!tried)
+		soft_door_open(dev);
+}
+
 int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct tp_listener **out)
 {
 	struct soft_dev *dev = soft_dev(base);
@@ -88,9 +101,13 @@ int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct 
 	listener->pause.expired = listener_resume;
 	soft_list_init(&listener->half_open);
 	*out = &listener->base;
+	atomic_store(&dev->looped, true);
 	rc = dapl_loop_add(base->loop, &listener->watch, EPOLLIN);
-	if (!rc)
+	if (!rc) {
+		soft_handoff_enter(listener);
+		open_door(dev);
 		return 0;
+	}
 	class->unlisten(fd);
 free_listener:
 	free(listener);
@@ -110,6 +127,7 @@ static int unlisten(void *arg)
 	struct dapl_loop *loop = listener->dev->base.loop;
 	struct soft_conn *conn;
 
+	soft_handoff_leave(listener);
 	dapl_loop_del(loop, &listener->watch);
 	dapl_loop_timer_cancel(loop, &listener->pause);
 	class->unlisten(listener->watch.fd);

@@ -12,6 +12,7 @@ struct soft_config soft_config = {
 	.peer_timeout_ms = 30000,
 	.held_bytes = 256 << 10,
 	.half_open = 1024,
+	.handoff_ms = 1000,
 };
 
 static const struct dapl_option options[] = {
@@ -119,6 +120,17 @@ static const struct dapl_option options[] = {
 		.value_min = 1,
 		.value_max = 1 << 20,
 		.offset = offsetof(struct soft_config, half_open),
+	},
+	{
+		.name = "handoff",
+		.env = "DAPL_SOFT_HANDOFF",
+		.type = DAPL_OPTION_INT,
+		.unit = "ms",
+		.help = "How long handing a connection request to another process may take in all.",
+		.value_default = 1000,
+		.value_min = 1,
+		.value_max = 60000,
+		.offset = offsetof(struct soft_config, handoff_ms),
 	},
 };
 

@@ -53,6 +53,7 @@ struct soft_config {
 	int64_t peer_timeout_ms;
 	int64_t held_bytes;
 	int64_t half_open;
+	int64_t handoff_ms;
 };
 
 extern struct soft_config soft_config;
@@ -206,6 +207,8 @@ struct soft_dev {
 	bool pulsing;
 	struct soft_list lingers;
 	uint32_t half_open;
+	struct soft_door *door; /* where other processes hand requests on to us; NULL: none */
+	bool door_tried;	/* under lock */
 };
 
 static inline struct soft_dev *soft_dev(struct tp_device *dev)
@@ -816,6 +819,7 @@ struct soft_listener {
 	struct tp_timer pause;
 	struct soft_list half_open; /* connections whose request has not come */
 	bool starved;		    /* could not accept, and said so */
+	struct soft_list handoff_node;
 };
 
 int soft_listen(struct tp_device *dev, uint64_t conn_qual, void *owner, struct tp_listener **out);
@@ -826,10 +830,26 @@ void soft_cm_ready(struct soft_link *link, uint32_t events);
 void soft_cm_expired(struct soft_link *link);
 /* A peer has connected; its request is awaited. Takes the link. */
 void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link);
+/*
+ * A peer whose request arrived elsewhere: hands it to the listener. Takes the descriptor unless it
+ * fails: -ENOMEM. On the loop.
+ */
+int soft_cm_adopt(struct soft_listener *listener, int fd, const uint8_t *frame, size_t len);
 /* The passive side's wait for the first FPDU is over. */
 void soft_cm_established(struct soft_conn *conn);
 
 extern const struct dapl_cm_ops soft_cm_ops;
+
+/* ---- Requests handed on (handoff.c), and taken in from other processes (door.c) ---- */
+
+/* A listener comes and goes; the latter on the loop. */
+void soft_handoff_enter(struct soft_listener *listener);
+void soft_handoff_leave(struct soft_listener *listener);
+int soft_handoff(struct tp_conn *conn, uint64_t conn_qual);
+/* Once per device. */
+void soft_door_open(struct soft_dev *dev);
+/* On the loop. */
+void soft_door_close(struct soft_dev *dev);
 
 /* ---- Progress (progress.c) ---- */
 

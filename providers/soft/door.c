@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Takes in connection requests that other processes hand on; see handoff.h. All but open on the
+ * loop. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "dapl/trace.h"
+#include "providers/soft/handoff.h"
+
+/* One who hands on. */
+struct visitor {
+	struct soft_list node;
+	struct soft_dev *dev;
+	struct tp_watch watch;
+	struct tp_timer timer;
+	uint64_t qual; /* asked for; 0: has not asked yet */
+};
+
+struct soft_door {
+	struct soft_dev *dev;
+	struct tp_watch watch;
+	struct soft_list visitors;
+	uint32_t num;
+};
+
+socklen_t soft_door_name(const struct soft_dev *dev, uint32_t place, struct sockaddr_un *name)
+{
+	char text[SOFT_ADDR_TEXT];
+	int len;
+
+	memset(name, 0, sizeof(*name));
+	name->sun_family = AF_UNIX;
+	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "udapl-soft-%u-%s-%u",
+		       (unsigned)geteuid(), soft_addr_text(&dev->addr, 0, text), place);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+bool soft_door_ours(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) && peer.uid == geteuid() &&
+	       peer.pid != getpid();
+}
+
+/* ---- Conversations ---- */
+
+static void visitor_free(struct visitor *visitor)
+{
+	struct soft_dev *dev = visitor->dev;
+
+	dapl_loop_del(dev->base.loop, &visitor->watch);
+	dapl_loop_timer_cancel(dev->base.loop, &visitor->timer);
+	close(visitor->watch.fd);
+	soft_list_del(&visitor->node);
+	dev->door->num--;
+	free(visitor);
+}
+
+static void visitor_expired(struct tp_timer *timer)
+{
+	visitor_free(soft_container(timer, struct visitor, timer));
+}
+
+static bool answer(struct visitor *visitor, int32_t rc)
+{
+	return send(visitor->watch.fd, &rc, sizeof(rc), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(rc);
+}
+
+/* One packet with at most one descriptor; -1 if it is nothing that can be used. */
+static ssize_t receive(int fd, struct soft_handoff_give *packet, int *passed)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = packet, .iov_len = sizeof(*packet) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control.room,
+			      /* Not CMSG_SPACE: there would be room for two. */
+			      .msg_controllen = CMSG_LEN(sizeof(int)) };
+	struct cmsghdr *cmsg;
+	ssize_t n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	*passed = -1;
+	if (n < 0)
+		return -1;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS &&
+	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(passed, CMSG_DATA(cmsg), sizeof(*passed));
+	return msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -1 : n;
+}
+
+/* Whether a descriptor is a connection of the kind that arrives here. */
+static bool fit(const struct soft_dev *dev, int fd)
+{
+	struct sockaddr_storage local, peer;
+	socklen_t len = sizeof(int), local_len = sizeof(local), peer_len = sizeof(peer);
+	char text[2][SOFT_ADDR_TEXT];
+	int type;
+
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) || type != SOCK_STREAM ||
+	    getsockname(fd, (struct sockaddr *)&local, &local_len) ||
+	    local.ss_family != dev->addr.ss_family ||
+	    (getpeername(fd, (struct sockaddr *)&peer, &peer_len) && errno != ENOTCONN))
+		return false;
+	return !strcmp(soft_addr_text(&local, 0, text[0]), soft_addr_text(&dev->addr, 0, text[1]));
+}
+
+/* true: the conversation goes on. */
+static bool asked(struct visitor *visitor, const struct soft_handoff_give *packet, ssize_t len)
+{
+	struct soft_handoff_ask ask;
+	bool here;
+
+	if (len != sizeof(ask))
+		return false;
+	memcpy(&ask, packet, sizeof(ask));
+	if (ask.kind != SOFT_HANDOFF_ASK)
+		return false;
+	here = soft_handoff_listens(visitor->dev, ask.qual);
+	visitor->qual = ask.qual;
+	return answer(visitor, here ? 0 : -ECONNREFUSED) && here;
+}
+
+static void given(struct visitor *visitor, const struct soft_handoff_give *packet, ssize_t len,
+		  int fd)
+{
+	size_t head = offsetof(struct soft_handoff_give, frame);
+	struct soft_dev *dev = visitor->dev;
+	uint64_t qual = visitor->qual;
+
+	if ((size_t)len < head || packet->kind != SOFT_HANDOFF_GIVE || !fit(dev, fd)) {
+		answer(visitor, -EINVAL);
+	} else if (!soft_handoff_listens(dev, qual)) {
+		answer(visitor, -ECONNREFUSED);
+	} else if (answer(visitor, 0)) {
+		visitor_free(visitor);
+		/* If that fails it is as when a listener has no room. */
+		if (soft_handoff_take(dev, qual, fd, packet->frame, (size_t)len - head))
+			close(fd);
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	visitor_free(visitor);
+}
+
+static void visitor_ready(struct tp_watch *watch, uint32_t events)
+{
+	struct visitor *visitor = soft_container(watch, struct visitor, watch);
+	struct soft_handoff_give packet;
+	ssize_t len;
+	int fd;
+
+	(void)events;
+	len = receive(watch->fd, &packet, &fd);
+	if (len > 0 && visitor->qual) {
+		given(visitor, &packet, len, fd);
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (len <= 0 || !asked(visitor, &packet, len))
+		visitor_free(visitor);
+}
+
+/* ---- The door ---- */
+
+static void let_in(struct soft_door *door, int fd)
+{
+	struct soft_dev *dev = door->dev;
+	struct visitor *visitor;
+
+	if (door->num >= SOFT_VISITORS || !soft_door_ours(fd))
+		goto close_fd;
+	visitor = calloc(1, sizeof(*visitor));
+	if (!visitor)
+		goto close_fd;
+	visitor->dev = dev;
+	visitor->watch.fd = fd;
+	visitor->watch.ready = visitor_ready;
+	visitor->timer.expired = visitor_expired;
+	if (dapl_loop_add(dev->base.loop, &visitor->watch, EPOLLIN)) {
+		free(visitor);
+		goto close_fd;
+	}
+	soft_list_add(&door->visitors, &visitor->node);
+	door->num++;
+	dapl_loop_timer(dev->base.loop, &visitor->timer,
+			dapl_now() + (uint64_t)dev->config->handoff_ms * 1000000);
+	return;
+
+close_fd:
+	close(fd);
+}
+
+static void door_ready(struct tp_watch *watch, uint32_t events)
+{
+	struct soft_door *door = soft_container(watch, struct soft_door, watch);
+	int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)events;
+	if (fd >= 0)
+		let_in(door, fd);
+	else if (errno == EMFILE || errno == ENFILE)
+		/* Told again and again otherwise; who hands on gives up in time. */
+		soft_door_close(door->dev);
+}
+
+static int door_socket(const struct soft_dev *dev)
+{
+	struct sockaddr_un name;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	for (uint32_t place = 0; place < SOFT_DOORS; place++) {
+		socklen_t len = soft_door_name(dev, place, &name);
+
+		if (!bind(fd, (struct sockaddr *)&name, len) && !listen(fd, SOFT_VISITORS))
+			return fd;
+		if (errno != EADDRINUSE)
+			break;
+	}
+	close(fd);
+	return -EADDRINUSE;
+}
+
+void soft_door_open(struct soft_dev *dev)
+{
+	struct soft_door *door = calloc(1, sizeof(*door));
+	int fd = door ? door_socket(dev) : -ENOMEM;
+
+	if (fd >= 0) {
+		door->dev = dev;
+		door->watch.fd = fd;
+		door->watch.ready = door_ready;
+		soft_list_init(&door->visitors);
+		dev->door = door;
+		if (!dapl_loop_add(dev->base.loop, &door->watch, EPOLLIN))
+			return;
+		dev->door = NULL;
+		close(fd);
+		fd = -ENOSPC;
+	}
+	dapl_trace(soft_no_door, DAPL_TRC_NORMAL, dev,
+		   "ia=%s other processes cannot hand requests on to it: why=%s", dev->name,
+		   dapl_strerror(-fd));
+	free(door);
+}
+
+void soft_door_close(struct soft_dev *dev)
+{
+	struct soft_door *door = dev->door;
+
+	if (!door)
+		return;
+	while (!soft_list_empty(&door->visitors))
+		visitor_free(soft_container(door->visitors.next, struct visitor, node));
+	dapl_loop_del(dev->base.loop, &door->watch);
+	close(door->watch.fd);
+	dev->door = NULL;
+	free(door);
+}

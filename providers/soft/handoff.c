@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Hands connection requests on to other service points; see handoff.h. */
+#include "providers/soft/handoff.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "dapl/trace.h"
+
+/* ---- Who listens in this process ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct soft_list listeners = { &listeners, &listeners };
+
+void soft_handoff_enter(struct soft_listener *listener)
+{
+	pthread_mutex_lock(&lock);
+	soft_list_add(&listeners, &listener->handoff_node);
+	pthread_mutex_unlock(&lock);
+}
+
+void soft_handoff_leave(struct soft_listener *listener)
+{
+	pthread_mutex_lock(&lock);
+	soft_list_del(&listener->handoff_node);
+	pthread_mutex_unlock(&lock);
+}
+
+static bool same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	char text[2][SOFT_ADDR_TEXT];
+
+	return !strcmp(soft_addr_text(a, 0, text[0]), soft_addr_text(b, 0, text[1]));
+}
+
+/* The listener on a qualifier of an address, or of one device of that address; lock held. */
+static struct soft_listener *find(const struct sockaddr_storage *addr, const struct soft_dev *dev,
+				  uint64_t qual)
+{
+	struct soft_listener *listener;
+	struct soft_list *node;
+
+	for (node = listeners.next; node != &listeners; node = node->next) {
+		listener = soft_container(node, struct soft_listener, handoff_node);
+		if (listener->base.conn_qual == qual && (!dev || listener->dev == dev) &&
+		    same_address(&listener->dev->addr, addr))
+			return listener;
+	}
+	return NULL;
+}
+
+bool soft_handoff_listens(struct soft_dev *dev, uint64_t qual)
+{
+	bool found;
+
+	pthread_mutex_lock(&lock);
+	found = find(&dev->addr, dev, qual);
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+int soft_handoff_take(struct soft_dev *dev, uint64_t qual, int fd, const uint8_t *frame, size_t len)
+{
+	struct soft_listener *listener;
+
+	/* It goes away on this thread only. */
+	pthread_mutex_lock(&lock);
+	listener = find(&dev->addr, dev, qual);
+	pthread_mutex_unlock(&lock);
+	return listener ? soft_cm_adopt(listener, fd, frame, len) : -ECONNREFUSED;
+}
+
+/* ---- Inside the process ---- */
+
+struct delivery {
+	struct tp_task task;
+	struct soft_dev *dev;
+	uint64_t qual;
+	const struct soft_conn *conn;
+	int fd, rc;
+	sem_t done;
+};
+
+static void deliver(struct tp_task *task)
+{
+	struct delivery *delivery = soft_container(task, struct delivery, task);
+	const struct soft_handshake *hs = delivery->conn->hs;
+
+	delivery->rc =
+		soft_handoff_take(delivery->dev, delivery->qual, delivery->fd, hs->in, hs->in_have);
+	sem_post(&delivery->done);
+}
+
+static int hand_inside(struct soft_conn *conn, uint64_t qual)
+{
+	struct delivery delivery = { .task.run = deliver, .qual = qual, .conn = conn };
+	struct soft_listener *listener;
+	bool self = false;
+
+	delivery.fd = fcntl(conn->link->fd, F_DUPFD_CLOEXEC, 0);
+	if (delivery.fd < 0)
+		return -errno;
+	sem_init(&delivery.done, 0, 0);
+	/* The device stays until the task has run: its listener leaves on the same loop. */
+	pthread_mutex_lock(&lock);
+	listener = find(&conn->dev->addr, NULL, qual);
+	if (listener) {
+		delivery.dev = listener->dev;
+		self = dapl_loop_is_self(delivery.dev->base.loop);
+		if (!self)
+			dapl_loop_post(delivery.dev->base.loop, &delivery.task);
+	}
+	pthread_mutex_unlock(&lock);
+	if (!listener) {
+		delivery.rc = -ECONNREFUSED;
+	} else if (self) {
+		deliver(&delivery.task);
+	} else {
+		while (sem_wait(&delivery.done) && errno == EINTR)
+			;
+		dapl_loop_cancel(delivery.dev->base.loop, &delivery.task);
+	}
+	sem_destroy(&delivery.done);
+	if (delivery.rc)
+		close(delivery.fd);
+	return delivery.rc;
+}
+
+/* ---- To another process ---- */
+
+/* Waits until something can be read; false once the time is over. */
+static bool await(int fd, uint64_t deadline)
+{
+	struct pollfd watch = { .fd = fd, .events = POLLIN };
+	uint64_t now;
+	int rc;
+
+	do {
+		now = dapl_now();
+		if (now >= deadline)
+			return false;
+		rc = poll(&watch, 1, (int)((deadline - now) / 1000000) + 1);
+	} while (rc < 0 && errno == EINTR);
+	return rc > 0;
+}
+
+static ssize_t send_packet(int fd, const void *packet, size_t len, int passed)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { .room = { 0 } };
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)packet, .iov_len = len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *cmsg = &control.align;
+
+	if (passed >= 0) {
+		msg.msg_control = control.room;
+		msg.msg_controllen = sizeof(control.room);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsg), &passed, sizeof(passed));
+	}
+	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* The other side's answer, -ECONNREFUSED if there is none. */
+static int answer(int fd)
+{
+	int32_t rc;
+
+	return recv(fd, &rc, sizeof(rc), MSG_DONTWAIT) == sizeof(rc) && rc <= 0 ? (int)rc
+										: -ECONNREFUSED;
+}
+
+/* Asks and gives; 0 once the request is the other side's. */
+static int converse(int fd, const struct soft_conn *conn, uint64_t qual, uint64_t deadline)
+{
+	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, qual };
+	struct soft_handoff_give give = { .kind = SOFT_HANDOFF_GIVE };
+	size_t len = conn->hs->in_have;
+	int rc;
+
+	if (send_packet(fd, &ask, sizeof(ask), -1) < 0 || !await(fd, deadline))
+		return -ECONNREFUSED;
+	rc = answer(fd);
+	if (rc)
+		return rc;
+	memcpy(give.frame, conn->hs->in, len);
+	if (send_packet(fd, &give, offsetof(struct soft_handoff_give, frame) + len,
+			conn->link->fd) < 0)
+		return errno == EMFILE || errno == ETOOMANYREFS ? -EMFILE : -ECONNREFUSED;
+	if (!await(fd, deadline))
+		shutdown(fd, SHUT_RDWR);
+	return answer(fd);
+}
+
+/* Tries one door. */
+static int knock(const struct soft_conn *conn, uint32_t place, uint64_t qual, uint64_t deadline)
+{
+	struct sockaddr_un name;
+	socklen_t len = soft_door_name(conn->dev, place, &name);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int rc = -ECONNREFUSED;
+
+	if (fd < 0)
+		return -errno;
+	if (!connect(fd, (struct sockaddr *)&name, len) && soft_door_ours(fd))
+		rc = converse(fd, conn, qual, deadline);
+	close(fd);
+	return rc;
+}
+
+/* One that does not answer does not keep those behind it from their turn. */
+static int hand_outside(struct soft_conn *conn, uint64_t qual)
+{
+	uint64_t now = dapl_now(), all = (uint64_t)conn->dev->config->handoff_ms * 1000000;
+	int rc = -ECONNREFUSED;
+
+	for (uint32_t place = 0; place < SOFT_DOORS && rc == -ECONNREFUSED; place++) {
+		uint64_t turn = dapl_now() + all / 4;
+
+		if (dapl_now() >= now + all)
+			break;
+		rc = knock(conn, place, qual, turn < now + all ? turn : now + all);
+	}
+	return rc;
+}
+
+/* ---- The call ---- */
+
+static int handed_over(void *arg)
+{
+	struct soft_conn *conn = arg;
+
+	soft_link_destroy(conn->link, false);
+	conn->link = NULL;
+	soft_conn_end(conn);
+	soft_conn_release(conn);
+	return 0;
+}
+
+int soft_handoff(struct tp_conn *base, uint64_t conn_qual)
+{
+	struct soft_conn *conn = soft_conn(base);
+	struct soft_dev *dev = conn->dev;
+	char text[SOFT_ADDR_TEXT];
+	int rc;
+
+	if (!conn_qual || conn_qual > UINT16_MAX)
+		return -EINVAL;
+	rc = hand_inside(conn, conn_qual);
+	if (rc == -ECONNREFUSED)
+		rc = hand_outside(conn, conn_qual);
+	if (!rc)
+		return soft_dev_call(dev, handed_over, conn);
+	dapl_trace(soft_not_handed, DAPL_TRC_ERROR, conn, "ia=%s to=%s why=%s", dev->name,
+		   soft_addr_text(&dev->addr, conn_qual, text), dapl_strerror(-rc));
+	return rc;
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The software engine: connection requests handed on, inside the process and to others (CR-20). */
+#include "test/unit/soft_util.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "providers/soft/handoff.h"
+
+static const struct dapl_transport *const t = &dapl_module_transport;
+
+static struct node left, right, third;
+static uint8_t out[64], in[64];
+static struct tp_mr *out_mr;
+static unsigned fds_before;
+
+static int set_up(void **state)
+{
+	(void)state;
+	fds_before = count_fds();
+	node_open(&left, "lo");
+	node_open(&right, "127.0.0.1");
+	node_open(&third, "127.0.0.1");
+	fill(out, sizeof(out), 3);
+	out_mr = reg(&left, out, sizeof(out), FULL);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	dereg(out_mr);
+	node_close(&left);
+	node_close(&right);
+	node_close(&third);
+	assert_int_equal(count_fds(), fds_before);
+	return 0;
+}
+
+/* Accepts at the node, and sends one message there. */
+static void works_at(struct end *a, struct node *node, struct tp_conn *conn)
+{
+	struct tp_mr *mr = reg(node, in, sizeof(in), FULL);
+	struct end b;
+
+	end_create(&b, node, NULL);
+	b.conn = conn;
+	assert_int_equal(t->cm->accept(conn, b.qp, "yes", 3, &b), 0);
+	assert_int_equal(end_event(a, TP_CONN_ESTABLISHED)->len, 3);
+	end_event(&b, TP_CONN_ESTABLISHED);
+	memset(in, 0, sizeof(in));
+	post_recv(&b, 1, in, sizeof(in), mr);
+	post_send(a, 2, out, sizeof(out), out_mr, TP_WR_SIGNALED);
+	assert_wc(take_wc(b.recv_cq), 1, SUCCESS);
+	assert_wc(take_wc(a->send_cq), 2, SUCCESS);
+	assert_true(filled(in, sizeof(in), 3));
+	t->cm->disconnect(b.conn, false);
+	end_event(a, TP_CONN_DISCONNECTED);
+	end_destroy(&b);
+	dereg(mr);
+}
+
+/* ---- Inside the process ---- */
+
+static void cr_20_another_device(void **state)
+{
+	struct tp_conn_addr before, after;
+	struct tp_listener *other;
+	struct tp_conn *conn;
+	struct end a;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	/* To another listener of the device, and to one of another device, and on. */
+	assert_int_equal(t->cm->listen(right.dev, 0, &right, &other), 0);
+	for (int i = 0; i < 4; i++) {
+		end_connect(&a, &right, "original", 8);
+		conn = node_request(&right);
+		t->cm->addr(conn, &before);
+		if (i) {
+			assert_int_equal(t->cm->handoff(conn, other->conn_qual), 0);
+			conn = node_request(&right);
+			t->cm->addr(conn, &after);
+			assert_int_equal(after.local_qual, other->conn_qual);
+		}
+		if (i > 1) {
+			assert_int_equal(t->cm->handoff(conn, third.listener->conn_qual), 0);
+			conn = node_request(&third);
+			assert_int_equal(third.data_len, 8);
+			assert_memory_equal(third.data, "original", 8);
+			t->cm->addr(conn, &after);
+			assert_int_equal(after.local_qual, third.listener->conn_qual);
+			assert_int_equal(after.remote_qual, before.remote_qual);
+			assert_memory_equal(&after.remote, &before.remote, sizeof(after.remote));
+		}
+		if (i < 3) {
+			works_at(&a, i < 2 ? &right : &third, conn);
+		} else {
+			assert_int_equal(t->cm->reject(conn, "no", 2), 0);
+			assert_int_equal(end_event(&a, TP_CONN_REJECTED)->len, 2);
+		}
+		end_reset(&a);
+	}
+	/* There nobody takes it: as for any request (NON_PEER_REJECTED). */
+	node_refuse(&third, -ENOSPC);
+	end_connect(&a, &right, NULL, 0);
+	assert_int_equal(t->cm->handoff(node_request(&right), third.listener->conn_qual), 0);
+	end_event(&a, TP_CONN_REFUSED);
+	node_refuse(&third, 0);
+	t->cm->unlisten(other);
+	end_destroy(&a);
+}
+
+/* CR-21: and the request is as it was. */
+static void cr_21_nobody(void **state)
+{
+	struct tp_listener *gone;
+	struct rlimit limit, few;
+	struct tp_conn *conn;
+	uint64_t qual;
+	struct end a;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	assert_int_equal(t->cm->listen(third.dev, 0, &third, &gone), 0);
+	qual = gone->conn_qual;
+	t->cm->unlisten(gone);
+	end_connect(&a, &right, NULL, 0);
+	conn = node_request(&right);
+	assert_int_equal(t->cm->handoff(conn, qual), -ECONNREFUSED);
+	assert_int_equal(t->cm->handoff(conn, 0), -EINVAL);
+	assert_int_equal(t->cm->handoff(conn, 1ull << 40), -EINVAL);
+	/* Out of descriptors. */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = limit;
+	few.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(t->cm->handoff(conn, third.listener->conn_qual), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	works_at(&a, &right, conn);
+	end_destroy(&a);
+}
+
+/* ---- To another process ---- */
+
+/* Reads the other process's qualifier, or what it says. */
+static uint64_t word(int fd)
+{
+	struct pollfd watch = { .fd = fd, .events = POLLIN };
+	uint64_t value = 0;
+
+	assert_int_equal(poll(&watch, 1, DEADLINE_MS), 1);
+	assert_int_equal(read(fd, &value, sizeof(value)), sizeof(value));
+	return value;
+}
+
+static void say(int fd, uint64_t value)
+{
+	if (write(fd, &value, sizeof(value)) != sizeof(value))
+		_exit(9);
+}
+
+/* Starts this program anew. */
+static pid_t start(const char *role, int *fd)
+{
+	int pair[2];
+	char text[16];
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	snprintf(text, sizeof(text), "%d", pair[1]);
+	pid = fork();
+	if (!pid) {
+		close(pair[0]);
+		execl("/proc/self/exe", "soft_handoff", role, text, (char *)NULL);
+		_exit(8);
+	}
+	close(pair[1]);
+	*fd = pair[0];
+	return pid;
+}
+
+static void finish(pid_t pid, int fd, bool killed)
+{
+	int status;
+
+	if (killed)
+		kill(pid, SIGKILL);
+	close(fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (!killed)
+		assert_int_equal(status, 0);
+}
+
+/* Role: takes requests until the other side closes; tells of each. */
+static void server(int fd)
+{
+	struct node node;
+	struct tp_mr *mr;
+	struct tp_conn *conn;
+	struct end b;
+	uint64_t go;
+
+	node_open(&node, "127.0.0.1");
+	mr = reg(&node, in, sizeof(in), FULL);
+	say(fd, node.listener->conn_qual);
+	while (read(fd, &go, sizeof(go)) == sizeof(go)) {
+		conn = node_request(&node);
+		end_create(&b, &node, NULL);
+		post_recv(&b, 1, in, sizeof(in), mr);
+		b.conn = conn;
+		t->cm->accept(conn, b.qp, "there", 5, &b);
+		end_event(&b, TP_CONN_ESTABLISHED);
+		say(fd, take_wc(b.recv_cq).status);
+		say(fd, node.data_len);
+		end_event(&b, TP_CONN_DISCONNECTED);
+		end_destroy(&b);
+	}
+	dereg(mr);
+	node_close(&node);
+}
+
+static void cr_20_another_process(void **state)
+{
+	struct event *event;
+	struct end a;
+	uint64_t qual;
+	unsigned fds;
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	pid = start("server", &fd);
+	qual = word(fd);
+	fds = count_fds();
+	for (int i = 0; i < 20; i++) {
+		end_connect(&a, &right, "private", 7);
+		say(fd, 1);
+		assert_int_equal(t->cm->handoff(node_request(&right), qual), 0);
+		event = end_event(&a, TP_CONN_ESTABLISHED);
+		assert_int_equal(event->len, 5);
+		assert_memory_equal(event->data, "there", 5);
+		post_send(&a, 2, out, sizeof(out), out_mr, TP_WR_SIGNALED);
+		assert_wc(take_wc(a.send_cq), 2, SUCCESS);
+		assert_int_equal(word(fd), TP_WC_SUCCESS);
+		assert_int_equal(word(fd), 7);
+		t->cm->disconnect(a.conn, false);
+		end_reset(&a);
+	}
+	/* Links that linger are closed in the background. */
+	for (uint64_t limit = now_ms() + DEADLINE_MS; count_fds() > fds && now_ms() < limit;)
+		pause_ms(5);
+	assert_int_equal(count_fds(), fds);
+	/* Stopped it does not answer, and does not hang who asks; the request stays here. */
+	end_connect(&a, &right, NULL, 0);
+	kill(pid, SIGSTOP);
+	soft_config.handoff_ms = 200;
+	{
+		struct tp_conn *conn = node_request(&right);
+		uint64_t before = now_ms();
+
+		assert_int_equal(t->cm->handoff(conn, qual), -ECONNREFUSED);
+		assert_true(now_ms() - before < 2000);
+		works_at(&a, &right, conn);
+	}
+	soft_config.handoff_ms = 1000;
+	kill(pid, SIGCONT);
+	/* What it was asked while it was stopped it forgets. */
+	end_reset(&a);
+	end_connect(&a, &right, NULL, 0);
+	say(fd, 1);
+	assert_int_equal(t->cm->handoff(node_request(&right), qual), 0);
+	end_event(&a, TP_CONN_ESTABLISHED);
+	post_send(&a, 2, out, sizeof(out), out_mr, TP_WR_SIGNALED);
+	assert_int_equal(word(fd), TP_WC_SUCCESS);
+	assert_int_equal(word(fd), 0);
+	t->cm->disconnect(a.conn, false);
+	finish(pid, fd, false);
+	end_reset(&a);
+	/* Gone. */
+	end_connect(&a, &right, NULL, 0);
+	{
+		struct tp_conn *conn = node_request(&right);
+
+		assert_int_equal(t->cm->handoff(conn, qual), -ECONNREFUSED);
+		works_at(&a, &right, conn);
+	}
+	end_destroy(&a);
+}
+
+/* ---- Doors and visitors that do not keep to the rules ---- */
+
+enum {
+	SILENT,	 /* says yes, and nothing more */
+	NO,	 /* takes the request, and says no */
+	CLOSES,	 /* says yes, and closes */
+	RUBBISH, /* answers with what is no answer */
+};
+
+/* Role: a door that behaves badly. */
+static void bad_door(int out_fd, int how)
+{
+	static const int32_t yes = 0, no = -EINVAL;
+	struct soft_dev dev = { .addr.ss_family = AF_INET };
+	struct sockaddr_un name;
+	uint8_t packet[1024];
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), peer;
+
+	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (uint32_t place = 0; place < SOFT_DOORS; place++) {
+		socklen_t len = soft_door_name(&dev, place, &name);
+
+		if (!bind(fd, (struct sockaddr *)&name, len))
+			break;
+	}
+	listen(fd, 4);
+	say(out_fd, 1);
+	peer = accept(fd, NULL, NULL);
+	if (recv(peer, packet, sizeof(packet), 0) != sizeof(struct soft_handoff_ask))
+		_exit(3);
+	if (how == RUBBISH) {
+		send(peer, "too long to be an answer", 24, 0);
+		pause();
+	}
+	send(peer, &yes, sizeof(yes), 0);
+	if (how == CLOSES) {
+		close(peer);
+		pause();
+	}
+	/* The descriptor is received, and kept. */
+	{
+		char control[CMSG_SPACE(sizeof(int))];
+		struct iovec iov = { packet, sizeof(packet) };
+		struct msghdr msg = { .msg_iov = &iov,
+				      .msg_iovlen = 1,
+				      .msg_control = control,
+				      .msg_controllen = sizeof(control) };
+
+		recvmsg(peer, &msg, 0);
+	}
+	if (how == NO)
+		send(peer, &no, sizeof(no), 0);
+	pause();
+}
+
+static void doors_that_cheat(void **state)
+{
+	static const char *const roles[] = { "silent", "no", "closes", "rubbish" };
+	struct end a;
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	soft_config.handoff_ms = 300;
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned fds = count_fds();
+		struct tp_conn *conn;
+		uint64_t before;
+		int rc;
+
+		pid = start(roles[i], &fd);
+		word(fd);
+		end_connect(&a, &right, NULL, 0);
+		conn = node_request(&right);
+		before = now_ms();
+		rc = t->cm->handoff(conn, 9);
+		assert_true(rc == -ECONNREFUSED || (i == NO && rc == -EINVAL));
+		assert_true(now_ms() - before < 3000);
+		works_at(&a, &right, conn);
+		finish(pid, fd, true);
+		end_reset(&a);
+		for (uint64_t limit = now_ms() + DEADLINE_MS;
+		     count_fds() > fds && now_ms() < limit;)
+			pause_ms(5);
+		assert_int_equal(count_fds(), fds);
+	}
+	soft_config.handoff_ms = 1000;
+	end_destroy(&a);
+}
+
+/* Role: a visitor that sends what it likes to every door, with descriptors that are no requests. */
+static void bad_visitor(int out_fd)
+{
+	struct soft_dev dev = { .addr.ss_family = AF_INET };
+	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, 0 };
+	struct soft_handoff_give give = { .kind = SOFT_HANDOFF_GIVE };
+	int fd[3 * SOFT_VISITORS];
+	struct sockaddr_un name;
+
+	if (read(out_fd, &ask.qual, sizeof(ask.qual)) != sizeof(ask.qual))
+		_exit(3);
+	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (uint32_t place = 0; place < 4; place++) {
+		socklen_t len = soft_door_name(&dev, place, &name);
+
+		for (unsigned i = 0; i < 3 * SOFT_VISITORS; i++) {
+			char control[CMSG_SPACE(3 * sizeof(int))] = { 0 };
+			struct iovec iov = { &give, i % 3 ? sizeof(give) : 10 };
+			struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+			struct cmsghdr *cmsg = (struct cmsghdr *)(void *)control;
+			unsigned num = i % 4;
+			int passed[3] = { 0, 1, out_fd };
+
+			fd[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+			if (connect(fd[i], (struct sockaddr *)&name, len))
+				continue;
+			if (i % 5)
+				send(fd[i], &ask, sizeof(ask), MSG_NOSIGNAL);
+			if (num) {
+				msg.msg_control = control;
+				msg.msg_controllen = CMSG_SPACE(num * sizeof(int));
+				cmsg->cmsg_level = SOL_SOCKET;
+				cmsg->cmsg_type = SCM_RIGHTS;
+				cmsg->cmsg_len = CMSG_LEN(num * sizeof(int));
+				memcpy(CMSG_DATA(cmsg), passed, num * sizeof(int));
+			}
+			sendmsg(fd[i], &msg, MSG_NOSIGNAL);
+		}
+		poll(NULL, 0, 20);
+		for (unsigned i = 0; i < 3 * SOFT_VISITORS; i++)
+			close(fd[i]);
+	}
+	say(out_fd, 1);
+}
+
+static void visitors_that_cheat(void **state)
+{
+	unsigned fds;
+	struct end a;
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	pid = start("visitor", &fd);
+	fds = count_fds();
+	say(fd, right.listener->conn_qual);
+	for (int i = 0; i < 20; i++) {
+		assert_true(count_fds() <= fds + 4 * (2 * SOFT_VISITORS + 1));
+		pause_ms(2);
+	}
+	word(fd);
+	finish(pid, fd, false);
+	for (uint64_t limit = now_ms() + DEADLINE_MS; count_fds() >= fds && now_ms() < limit;)
+		pause_ms(5);
+	assert_int_equal(count_fds(), fds - 1);
+	/* All goes on. */
+	end_create(&a, &left, NULL);
+	end_connect(&a, &right, NULL, 0);
+	works_at(&a, &right, node_request(&right));
+	end_destroy(&a);
+}
+
+static void role(const char *name, int fd)
+{
+	static const char *const doors[] = { "silent", "no", "closes", "rubbish" };
+
+	alarm(60);
+	if (!strcmp(name, "server"))
+		server(fd);
+	else if (!strcmp(name, "visitor"))
+		bad_visitor(fd);
+	for (int i = 0; i < 4; i++)
+		if (!strcmp(name, doors[i]))
+			bad_door(fd, i);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cr_20_another_device),	 cmocka_unit_test(cr_21_nobody),
+		cmocka_unit_test(cr_20_another_process), cmocka_unit_test(doors_that_cheat),
+		cmocka_unit_test(visitors_that_cheat),
+	};
+
+	if (argc == 3) {
+		role(argv[1], atoi(argv[2]));
+		return 0;
+	}
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
