@@ -4,8 +4,8 @@
 #
 # KINDS              on which (RXE SIW)
 # UDAPL_BRIEF        1: races are repeated a tenth as often
-# CONFORMANCE_LIMIT  seconds for each program (120)
-# VM_LIMIT           seconds for all of them
+# CONFORMANCE_LIMIT  seconds for each program (300)
+# VM_LIMIT           seconds for all of them (2400)
 # CONFORMANCE_LOGS   folder that gets rxe/PROGRAM.log and siw/PROGRAM.log, for test/conformance/matrix.py
 # RUNNER             command that runs each program, such as valgrind
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,7 +26,7 @@ run_kind() { # KIND PROGRAM...
 	for program in "$@"; do
 		start=$SECONDS
 		# shellcheck disable=SC2086
-		vm-on "$kind" A timeout --kill-after=5 "${CONFORMANCE_LIMIT:-120}" ${RUNNER:-} "$stage/bin/$program.t" \
+		vm-on "$kind" A timeout --kill-after=5 "${CONFORMANCE_LIMIT:-300}" ${RUNNER:-} "$stage/bin/$program.t" \
 			>"$stage/out.$kind" 2>&1
 		code=$?
 		report "$stage/out.$kind" "$kind $program" $code
@@ -54,6 +54,6 @@ case ${1:-} in
 *)
 	[ $# -gt 0 ] || mapfile -t all < <(programs)
 	[ -z "$logs" ] || { mkdir -p "$logs"/{rxe,siw} && share=$logs; }
-	enter_guest "${VM_LIMIT:-550}" "${@:-${all[@]}}"
+	enter_guest "${VM_LIMIT:-2400}" "${@:-${all[@]}}"
 	;;
 esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Debian's unmodified programs of release 2.1.10 on our libraries, on the kernel's soft-RoCE and soft-iWARP:
-# dapl2-utils.sh [brief|full]. STACK=theirs+theirs runs them on their own libraries instead, to compare.
+# fewer of them where UDAPL_BRIEF=1. STACK=theirs+theirs runs them on their own libraries instead, to compare.
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=test/vm/lib.sh
 . "$here/lib.sh"
@@ -152,10 +152,14 @@ case ${1:-} in
 	on "$@"
 	;;
 --inside)
-	inside "${2:-brief}" | collect
+	inside "$2" | collect
 	;;
 *)
 	fetch_debian
-	enter_guest "${VM_LIMIT:-550}" "${1:-brief}"
+	if [ "${UDAPL_BRIEF:-}" = 1 ]; then
+		enter_guest 500 brief
+	else
+		enter_guest 1800 full
+	fi
 	;;
 esac

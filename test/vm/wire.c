@@ -6,6 +6,9 @@
  *
  *   wire server IA COUNT             prints "ready" when it listens, serves COUNT clients
  *   wire client IA SERVER-ADDRESS
+ *
+ * With WIRE_REJECTS=any in the environment the client takes a rejection of any kind, without its
+ * data: release 2.1.10 does not recognise a rejection by the peer's program over iWARP.
  */
 #include <netdb.h>
 #include <stdio.h>
@@ -117,12 +120,6 @@ static struct hello heard(const char *what, DAT_COUNT size, const void *data, DA
 {
 	struct hello hello;
 
-	if (getenv("WIRE_DUMP")) {
-		printf("%s, %d bytes:", what, size);
-		for (DAT_COUNT i = 0; i < size; i++)
-			printf(" %02x", ((const unsigned char *)data)[i]);
-		printf("\n");
-	}
 	if (size < length)
 		fail(what, size, length);
 	memset(&hello, 0, sizeof(hello));
@@ -274,6 +271,23 @@ static void serve(int round)
 	drop_ep();
 }
 
+static void rejected(int round)
+{
+	const char *any = getenv("WIRE_REJECTS");
+	const DAT_CONNECTION_EVENT_DATA *data;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	ok("dat_evd_wait", dat_evd_wait(conn_evd, US, 1, &event, &more));
+	if (any && !strcmp(any, "any") &&
+	    event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
+		return;
+	same("event", event.event_number, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	data = &event.event_data.connect_event_data;
+	heard("the rejection's data", data->private_data_size, data->private_data, lengths[round],
+	      100 + round);
+}
+
 static void ask(struct sockaddr *address, int round)
 {
 	DAT_COUNT length = lengths[round];
@@ -285,22 +299,22 @@ static void ask(struct sockaddr *address, int round)
 	say_hello(&own, length, round);
 	ok("dat_ep_connect", dat_ep_connect(ep, address, QUAL, US, length, &own,
 					    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-	next(conn_evd,
-	     round == ROUNDS - 1 ? DAT_CONNECTION_EVENT_PEER_REJECTED
-				 : DAT_CONNECTION_EVENT_ESTABLISHED,
-	     &event);
+	if (round == ROUNDS - 1) {
+		rejected(round);
+		drop_ep();
+		return;
+	}
+	next(conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
 	data = &event.event_data.connect_event_data;
 	peer = heard("the answer's data", data->private_data_size, data->private_data, length,
 		     100 + round);
-	if (round < ROUNDS - 1) {
-		there_and_back(&peer, round);
-		message(round);
-		done(recv_evd, 1, sizeof(mem->in));
-		check("the server's message", mem->in, sizeof(mem->in), 50 + round);
-		check("what the server wrote", mem->target, LEN, 50 + round);
-		ok("dat_ep_disconnect", dat_ep_disconnect(ep, DAT_CLOSE_DEFAULT));
-		next(conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
-	}
+	there_and_back(&peer, round);
+	message(round);
+	done(recv_evd, 1, sizeof(mem->in));
+	check("the server's message", mem->in, sizeof(mem->in), 50 + round);
+	check("what the server wrote", mem->target, LEN, 50 + round);
+	ok("dat_ep_disconnect", dat_ep_disconnect(ep, DAT_CLOSE_DEFAULT));
+	next(conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
 	drop_ep();
 }
 
