@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ep_cell.h"
 
+#include <unistd.h>
+
 const struct cell_state cell_states[] = {
 	{ DAT_EP_STATE_UNCONNECTED, "U" },
 	{ DAT_EP_STATE_RESERVED, "R" },
@@ -75,11 +77,15 @@ void cell_active(int fd)
 	struct cu_rig *rig = cu_rig_open();
 	DAT_CONN_QUAL qual = peer_get_word(fd);
 	DAT_EVENT event;
+	char nothing;
 
 	ct_end_open(&rig->a, rig->ia, NULL);
 	expect_ok(cu_connect(&rig->a, qual, DAT_TIMEOUT_INFINITE));
 	peer_put_word(fd, 1);
 	cu_next(rig->a.connect, 60000, &event);
+	/* The other side looks at its state yet: stay until it is done. */
+	while (read(fd, &nothing, 1) > 0)
+		;
 	cu_rig_close(rig);
 }
 

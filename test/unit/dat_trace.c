@@ -395,6 +395,7 @@ static void vnd_9_query_and_modify(void **state)
 	run({ 0 }, "follow");
 }
 
+/* REG-22 */
 static void vnd_20_masks_of_release_2_1_10(void **state)
 {
 	(void)state;
