@@ -60,6 +60,12 @@ says "hello: the greeting arrives" server '^hello, world$'
 both sum "$samples/sum" -P "$UDAPL_IA" -- "$samples/sum" -P "$UDAPL_IA" "$host" 4294967000 295
 says "sum: the answer is right" client '^4294967295$'
 
+both cno-epoll "$samples/cno-epoll" -P "$UDAPL_IA" -n 3 -- sh -c '
+	"$@" one two three && { "$@" left & "$@" right; right=$?; wait $! && exit $right; }' sh \
+	"$samples/cno-epoll" -P "$UDAPL_IA" "$host"
+says "cno-epoll: each text comes back" client '^two$'
+says "cno-epoll: one thread serves clients and a timer" server '^served 3 clients, the timer came too$'
+
 for options in "" "-c" "-p" "-b 100000 -B 25" "-v -b 1 -B 1"; do
 	# shellcheck disable=SC2086
 	both "dtest $options" "$samples/dtest" -P "$UDAPL_IA" -s $options -- \
@@ -106,7 +112,7 @@ done
 
 fails "an unknown adapter is named" nowhere "$samples/dtest" -P nowhere -h "$host"
 fails "an unknown host is named" no.such.host.invalid "$samples/dtest" -P "$UDAPL_IA" -h no.such.host.invalid
-for sample in sum dtest dtestx dtestcm dtestsrq; do
+for sample in cno-epoll sum dtest dtestx dtestcm dtestsrq; do
 	fails "$sample: a wrong option gives the usage" "usage: $sample" "$samples/$sample" -Z
 done
 fails "dtest: a size of 0 gives the usage" "usage:" "$samples/dtest" -b 0

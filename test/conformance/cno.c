@@ -525,6 +525,65 @@ static void cno_8_the_descriptor_works_with_epoll(void **state)
 	close(epoll);
 }
 
+static void cno_9_epoll_level_and_edge(void **state)
+{
+	struct ct_ia *ia = *state;
+	struct epoll_event level = { .events = EPOLLIN }, edge = { .events = EPOLLIN | EPOLLET };
+	int by_level = epoll_create1(EPOLL_CLOEXEC), by_edge = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event got;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd, hint;
+	DAT_FD fd;
+
+	expect_ok(dat_cno_fd_create(ia->ia, &fd, &cno));
+	evd = soft_evd(ia, cno);
+	assert_int_equal(epoll_ctl(by_level, EPOLL_CTL_ADD, fd, &level), 0);
+	assert_int_equal(epoll_ctl(by_edge, EPOLL_CTL_ADD, fd, &edge), 0);
+	for (int i = 0; i < 3; i++) {
+		expect_ok(ct_post_se(evd, 1));
+		expect_ok(ct_post_se(evd, 2));
+		/* Readiness persists until the trigger is collected; its edge comes once. */
+		assert_int_equal(epoll_wait(by_level, &got, 1, CT_MS), 1);
+		assert_int_equal(epoll_wait(by_level, &got, 1, CT_MS), 1);
+		assert_int_equal(epoll_wait(by_edge, &got, 1, CT_MS), 1);
+		assert_int_equal(epoll_wait(by_edge, &got, 1, 0), 0);
+		/* Emptying the dispatcher is not collecting. */
+		assert_int_equal(ct_drain(evd), 2);
+		assert_int_equal(epoll_wait(by_level, &got, 1, CT_MS), 1);
+		expect_ok(dat_cno_trigger(cno, &hint));
+		assert_int_equal(epoll_wait(by_level, &got, 1, 0), 0);
+		assert_int_equal(epoll_wait(by_edge, &got, 1, 0), 0);
+	}
+	close(by_level);
+	close(by_edge);
+}
+
+/* The recipe of doc/cno-epoll.md. */
+static void cno_6_an_epoll_loop_loses_nothing(void **state)
+{
+	struct ct_ia *ia = *state;
+	struct epoll_event want = { .events = EPOLLIN }, got;
+	int epoll = epoll_create1(EPOLL_CLOEXEC), taken = 0;
+	struct race race = { .cno = DAT_HANDLE_NULL };
+	DAT_EVD_HANDLE hint;
+	pthread_t thread;
+	DAT_EVENT event;
+	DAT_FD fd;
+
+	expect_ok(dat_cno_fd_create(ia->ia, &fd, &race.cno));
+	race.evd = soft_evd(ia, race.cno);
+	assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &want), 0);
+	assert_int_equal(pthread_create(&thread, NULL, trigger_often, &race), 0);
+	while (taken < TRIGGERS && epoll_wait(epoll, &got, 1, CT_MS) == 1) {
+		expect_ok(dat_cno_trigger(race.cno, &hint));
+		while (dat_evd_dequeue(race.evd, &event) == DAT_SUCCESS)
+			taken++;
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(taken, TRIGGERS);
+	close(epoll);
+}
+
 static void cno_9_a_connection_makes_the_descriptor_readable(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -631,6 +690,8 @@ int main(void)
 		T(cno_13_14_15_trigger_collects),
 		T(cno_8_9_the_descriptor_is_readable_while_triggered),
 		T(cno_8_the_descriptor_works_with_epoll),
+		T(cno_9_epoll_level_and_edge),
+		T(cno_6_an_epoll_loop_loses_nothing),
 		T(cno_9_a_connection_makes_the_descriptor_readable),
 		T(cno_10_the_descriptor_belongs_to_the_object),
 		T(cno_11_such_an_object_takes_no_agent),
