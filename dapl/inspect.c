@@ -63,6 +63,7 @@ struct ep_view {
 	struct tp_conn_addr addr;
 	bool addr_known;
 	uint32_t recvs, max_recvs, requests, max_requests;
+	const struct dapl_evd *recv_evd, *request_evd, *connect_evd;
 };
 
 static bool look_at_ep(struct dapl_ep *ep, struct ep_view *view)
@@ -76,6 +77,9 @@ static bool look_at_ep(struct dapl_ep *ep, struct ep_view *view)
 	view->max_recvs = ep->recv.limit;
 	view->requests = dapl_slots_used(&ep->request);
 	view->max_requests = ep->request.limit;
+	view->recv_evd = ep->recv_evd;
+	view->request_evd = ep->request_evd;
+	view->connect_evd = ep->connect_evd;
 	dapl_unlock(&ep->lock);
 	return true;
 }
@@ -84,17 +88,19 @@ static void tell_ep(struct dapl_ia *ia, struct dapl_ep *ep, FILE *out)
 {
 	struct ep_view view;
 
-	fprintf(out, "ep\tia=%lu\tep=%p\tstate=%s\trecv_evd=%p\trequest_evd=%p\tconnect_evd=%p",
-		(unsigned long)dapl_ia_handle(ia), (void *)ep,
-		dapl_ep_state_name(dapl_ep_state(ep)), (void *)ep->recv_evd,
-		(void *)ep->request_evd, (void *)ep->connect_evd);
+	fprintf(out, "ep\tia=%lu\tep=%p\tstate=%s", (unsigned long)dapl_ia_handle(ia), (void *)ep,
+		dapl_ep_state_name(dapl_ep_state(ep)));
 	if (look_at_ep(ep, &view)) {
 		if (view.addr_known) {
 			tell_addr("local", &ia->attr->addr, view.addr.local_qual, out);
 			tell_addr("remote", &view.addr.remote, view.addr.remote_qual, out);
 		}
-		fprintf(out, "\trecvs=%u\tmax_recvs=%u\trequests=%u\tmax_requests=%u", view.recvs,
-			view.max_recvs, view.requests, view.max_requests);
+		fprintf(out,
+			"\trecv_evd=%p\trequest_evd=%p\tconnect_evd=%p\trecvs=%u\tmax_recvs=%u\t"
+			"requests=%u\tmax_requests=%u",
+			(const void *)view.recv_evd, (const void *)view.request_evd,
+			(const void *)view.connect_evd, view.recvs, view.max_recvs, view.requests,
+			view.max_requests);
 	}
 	fputc('\n', out);
 }

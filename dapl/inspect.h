@@ -9,10 +9,9 @@
  * a reader skips keys that it does not know. An IA comes before what belongs to it.
  *
  *   ia   ia (its handle), name, address, closing, and how many it has of each kind of object
- *   ep   ia, ep (its handle), state, recv_evd, request_evd, connect_evd; and unless the EP was too
- *        busy to be looked at: local and remote (address and
- *        qualifier, of an EP that has a peer), recvs, max_recvs,
- *        requests, max_requests (outstanding, and how many may be)
+ *   ep   ia, ep (its handle), state; and unless the EP was too busy to be looked at: local and
+ *        remote (address and qualifier, of an EP that has a peer), recv_evd, request_evd,
+ *        connect_evd, recvs, max_recvs, requests, max_requests (outstanding, and how many may be)
  *   evd  ia, evd, streams, qlen, events (kept by the core, without what the device still has),
  *        waiter, disabled, overflowed, cno
  *   psp, rsp, csp   ia, sp, qual, evd, listening

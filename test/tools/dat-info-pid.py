@@ -107,7 +107,7 @@ def _():
             check(0 <= ep["requests"] <= ep["max_requests"], "requests: %s", ep)
             check(0 <= ep["recvs"] <= ep["max_recvs"], "receives: %s", ep)
         evds = {e["evd"] for e in objects(client.pid, "evd")}
-        check(all(e["request_evd"] in evds for e in objects(client.pid, "ep")), "unknown dispatcher")
+        check(all(e["request_evd"] in evds for e in looked_at(client.pid)), "unknown dispatcher")
         row = "^ +0x[0-9a-f]+ +CONNECTED +127.0.0.1:[0-9]+ +127.0.0.1:[0-9]+ +[0-9]+/[0-9]+ +[0-9]+/16"
         until("a row of it", lambda: re.search(row, call(0, DAT_INFO, "--pid", client.pid).out, re.M))
 

@@ -16,7 +16,7 @@ PAGES = {}  # (name, section) -> file
 
 
 def find_pages():
-    for folder in ("tools", "test/dapltest", "samples", "doc/man"):
+    for folder in ("tools", "test/dapltest", "samples", "doc"):
         for path in glob.glob(os.path.join(TOP, folder, "**/*.[1-8]"), recursive=True):
             if os.path.dirname(path).endswith("man3"):
                 continue
