@@ -12,7 +12,6 @@
 
 /* ---- What an object has counted since it was made ---- */
 
-/* ia->lock held */
 static void read_ia(struct dapl_ia *ia, uint64_t *value)
 {
 	int i;
@@ -51,25 +50,19 @@ static uint64_t received_bytes(const struct dapl_ep *ep)
 	return sum;
 }
 
-/* EP lock held */
+/* EP lock and recv_evd's held; after read_posted */
 static void read_received(struct dapl_ep *ep, uint64_t *value)
 {
 	const struct dapl_ep_cold *cold = ep->cold;
 
-	value[DCNT_EP_POST_RECV] = dapl_slots_posted(&ep->recv);
-	value[DCNT_EP_POST_RECV_DATA] = ep->recv_bytes;
-	if (!ep->recv_evd)
-		return;
-	dapl_lock(&ep->recv_evd->lock);
 	value[DCNT_EP_RECV] = value[DCNT_EP_POST_RECV] - dapl_slots_used(&ep->recv) -
 			      cold->recv_other - cold->recv_lost + cold->recv_shared;
 	value[DCNT_EP_RECV_DATA] = received_bytes(ep);
 	memcpy(&value[DCNT_EP_RECV_IMM], cold->recv_imm, sizeof(cold->recv_imm));
-	dapl_unlock(&ep->recv_evd->lock);
 }
 
 /* EP lock held */
-static void read_ep(struct dapl_ep *ep, uint64_t *value)
+static void read_posted(struct dapl_ep *ep, uint64_t *value)
 {
 	memset(value, 0, DCNT_EP_ALL_COUNTERS * sizeof(*value));
 	value[DCNT_EP_CONNECT] = ep->cold->connects;
@@ -80,7 +73,41 @@ static void read_ep(struct dapl_ep *ep, uint64_t *value)
 	add_posted(ep, DAT_DTO_RDMA_READ, DCNT_EP_POST_READ, value);
 	value[DCNT_EP_POST_CMP_SWAP] = ep->posted[DAT_IB_DTO_CMP_SWAP];
 	value[DCNT_EP_POST_FETCH_ADD] = ep->posted[DAT_IB_DTO_FETCH_ADD];
+	value[DCNT_EP_POST_RECV] = dapl_slots_posted(&ep->recv);
+	value[DCNT_EP_POST_RECV_DATA] = ep->recv_bytes;
+}
+
+/* EP lock held */
+static void read_ep(struct dapl_ep *ep, uint64_t *value)
+{
+	read_posted(ep, value);
+	if (!ep->recv_evd)
+		return;
+	dapl_lock(&ep->recv_evd->lock);
 	read_received(ep, value);
+	dapl_unlock(&ep->recv_evd->lock);
+}
+
+/* Slots whose bytes are summed up while a thread that posts may have to wait. */
+#define QUICK_SLOTS 1024
+
+bool dapl_counters_glance(struct dapl_ep *ep, uint64_t *value)
+{
+	struct dapl_evd *evd = ep->recv_evd;
+
+	read_posted(ep, value);
+	if (!evd)
+		return true;
+	if (ep->recv.size > QUICK_SLOTS || !dapl_trylock(&evd->lock))
+		return false;
+	read_received(ep, value);
+	dapl_unlock(&evd->lock);
+	return true;
+}
+
+void dapl_counters_of_ia(struct dapl_ia *ia, uint64_t *value)
+{
+	read_ia(ia, value);
 }
 
 /* lock held */

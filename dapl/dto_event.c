@@ -53,12 +53,23 @@ static DAT_EVENT_NUMBER receive(const struct tp_wc *wc, struct dapl_ep *ep,
 
 /* ---- Any completion ---- */
 
+static void count_failure(const struct tp_wc *wc, struct dapl_ep *ep)
+{
+	atomic_fetch_add_explicit(wc->status == DAT_DTO_ERR_FLUSHED ? &ep->cold->flushed
+								    : &ep->cold->failed,
+				  1, memory_order_relaxed);
+}
+
 DAT_EVENT_NUMBER dapl_dto_fill_other(struct tp_wc wc, DAT_EVENT_DATA *data)
 {
 	struct dapl_slot *slot = dapl_slot_of(wc.wr_id);
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &data->dto_completion_event_data;
 	DAT_EVENT_NUMBER number;
 
+	if (wc.status)
+		count_failure(&wc, slot->done.operation == (DAT_DTOS)DAPL_OP_SRQ_RECEIVE
+					   ? wc.qp_owner
+					   : slot->done.ep_handle);
 	if (slot->done.operation == DAPL_OP_BIND)
 		return dapl_rmr_bound(&wc, slot, &data->rmr_completion_event_data);
 	*dto = (DAT_DTO_COMPLETION_EVENT_DATA){ .user_cookie.as_64 = slot->done.user_cookie.as_64,

@@ -106,6 +106,7 @@ struct dapl_ep_cold {
 	uint64_t recv_bytes;  /* of plain successes that no slot counts */
 	uint64_t recv_imm[DCNT_EP_RECV_RDMA_IMM_DATA - DCNT_EP_RECV_IMM + 1];
 	uint64_t counted_before[DCNT_EP_ALL_COUNTERS]; /* where the last reset was */
+	_Atomic uint64_t failed, flushed; /* completions with an error of their own, or without */
 };
 
 static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)

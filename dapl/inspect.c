@@ -8,10 +8,12 @@
 #include "dapl/inspect.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "dapl/counters.h"
 #include "dapl/dto.h"
 #include "dapl/ep.h"
 #include "dapl/evd.h"
@@ -64,6 +66,8 @@ struct ep_view {
 	bool addr_known;
 	uint32_t recvs, max_recvs, requests, max_requests;
 	const struct dapl_evd *recv_evd, *request_evd, *connect_evd;
+	uint64_t count[DCNT_EP_ALL_COUNTERS];
+	bool received; /* the counters of receives are among them */
 };
 
 static bool look_at_ep(struct dapl_ep *ep, struct ep_view *view)
@@ -80,8 +84,27 @@ static bool look_at_ep(struct dapl_ep *ep, struct ep_view *view)
 	view->recv_evd = ep->recv_evd;
 	view->request_evd = ep->request_evd;
 	view->connect_evd = ep->connect_evd;
+	view->received = dapl_counters_glance(ep, view->count);
 	dapl_unlock(&ep->lock);
 	return true;
+}
+
+static void tell_traffic(const struct ep_view *view, FILE *out)
+{
+	const uint64_t *n = view->count;
+
+	fprintf(out,
+		"\tconnects=%" PRIu64 "\tdisconnects=%" PRIu64 "\tsends=%" PRIu64
+		"\tsent_bytes=%" PRIu64 "\twrites=%" PRIu64 "\twritten_bytes=%" PRIu64
+		"\treads=%" PRIu64 "\tread_bytes=%" PRIu64 "\tatomics=%" PRIu64,
+		n[DCNT_EP_CONNECT], n[DCNT_EP_DISCONNECT], n[DCNT_EP_POST_SEND],
+		n[DCNT_EP_POST_SEND_DATA], n[DCNT_EP_POST_WRITE] + n[DCNT_EP_POST_WRITE_IMM],
+		n[DCNT_EP_POST_WRITE_DATA] + n[DCNT_EP_POST_WRITE_IMM_DATA], n[DCNT_EP_POST_READ],
+		n[DCNT_EP_POST_READ_DATA], n[DCNT_EP_POST_CMP_SWAP] + n[DCNT_EP_POST_FETCH_ADD]);
+	if (view->received)
+		fprintf(out, "\treceived=%" PRIu64 "\treceived_bytes=%" PRIu64,
+			n[DCNT_EP_RECV] + n[DCNT_EP_RECV_IMM] + n[DCNT_EP_RECV_RDMA_IMM],
+			n[DCNT_EP_RECV_DATA] + n[DCNT_EP_RECV_IMM_DATA]);
 }
 
 static void tell_ep(struct dapl_ia *ia, struct dapl_ep *ep, FILE *out)
@@ -101,7 +124,11 @@ static void tell_ep(struct dapl_ia *ia, struct dapl_ep *ep, FILE *out)
 			(const void *)view.recv_evd, (const void *)view.request_evd,
 			(const void *)view.connect_evd, view.recvs, view.max_recvs, view.requests,
 			view.max_requests);
+		tell_traffic(&view, out);
 	}
+	fprintf(out, "\terrors=%" PRIu64 "\tflushed=%" PRIu64,
+		atomic_load_explicit(&ep->cold->failed, memory_order_relaxed),
+		atomic_load_explicit(&ep->cold->flushed, memory_order_relaxed));
 	fputc('\n', out);
 }
 
@@ -208,6 +235,17 @@ static void tell_counts(const struct dapl_ia *ia, FILE *out)
 			fprintf(out, "\t%s=%u", names[i], ia->counts[i]);
 }
 
+static void tell_counters(struct dapl_ia *ia, FILE *out)
+{
+	uint64_t value[DCNT_IA_ALL_COUNTERS];
+	size_t i;
+
+	dapl_counters_of_ia(ia, value);
+	for (i = 0; i < DCNT_IA_ALL_COUNTERS; i++)
+		if (value[i])
+			fprintf(out, "\t%s=%" PRIu64, dapl_ia_counter_names[i], value[i]);
+}
+
 static void tell_ia(void *arg, struct dapl_ia *ia)
 {
 	struct dapl_object *obj;
@@ -218,6 +256,7 @@ static void tell_ia(void *arg, struct dapl_ia *ia)
 		ia->provider->info.ia_name, ia->closing);
 	tell_addr("address", &ia->attr->addr, 0, out);
 	tell_counts(ia, out);
+	tell_counters(ia, out);
 	fputc('\n', out);
 	for (obj = ia->objects; obj; obj = obj->next)
 		tell_object(ia, obj, out);

@@ -108,7 +108,10 @@ def _():
             check(0 <= ep["recvs"] <= ep["max_recvs"], "receives: %s", ep)
         evds = {e["evd"] for e in objects(client.pid, "evd")}
         check(all(e["request_evd"] in evds for e in looked_at(client.pid)), "unknown dispatcher")
-        row = "^ +0x[0-9a-f]+ +CONNECTED +127.0.0.1:[0-9]+ +127.0.0.1:[0-9]+ +[0-9]+/[0-9]+ +[0-9]+/16"
+        busy = until("traffic", lambda: [e for e in looked_at(client.pid) if e["writes"] > 100])[0]
+        equal(busy["written_bytes"], 4096 * busy["writes"], "bytes of the writes")
+        equal((busy["errors"], busy["connects"], busy["reads"]), (0, 1, 0), "errors, connects, reads")
+        row = "^ +0x[0-9a-f]+ +CONNECTED +127.0.0.1:[0-9]+ +127.0.0.1:[0-9]+ +[0-9]+/[0-9]+ +[0-9]+/16 +[0-9.kMG]+ +[0-9.kMG]+"
         until("a row of it", lambda: re.search(row, call(0, DAT_INFO, "--pid", client.pid).out, re.M))
 
 
@@ -120,6 +123,19 @@ def looked_at(pid):
 def connected(pid, num):
     found = [e for e in objects(pid, "ep") if e["state"] == "CONNECTED" and "remote" in e]
     return found if len(found) == num else None
+
+
+@case("errors: a connection that ends under its work, a service that nobody offers")
+def _():
+    with Scratch() as s, Server(s) as server:
+        client = server.client("-p", "16", "RW", "4096")
+        until("traffic", lambda: [e for e in looked_at(server.pid) if e["state"] == "CONNECTED"])
+        client.kill()
+        until("flushed receives", lambda: any(e["flushed"] for e in objects(server.pid, "ep"))
+              or not objects(server.pid, "ep"))
+        ia = objects(server.pid, "ia")[0]
+        check(ia["DCNT_IA_CM_REQ_RX"] >= 2, "requests: %s", ia)
+        call(0, DAT_INFO, "-v", "--pid", server.pid).says("^  DCNT_IA_CM_REQ_RX +[0-9]+$")
 
 
 @case("asking again and again while connections come and go")
@@ -142,6 +158,11 @@ def _():
         result = call(0, DAT_INFO, "--pid", server.pid, "--watch", "--interval", 1, "--count", 2)
         equal(len(re.findall("^IA 1 ", result.out, re.M)), 2, "views")
         check("\x1b" not in result.out, "escape sequences where there is no screen")
+        client = server.client("-p", "4", "RW", "1024")
+        until("a connection", lambda: connected(client.pid, 2))
+        call(0, DAT_INFO, "--pid", client.pid, "--watch", "--interval", 1, "--count", 3).says(
+            "OPS/s +OUT/s +IN/s$", r"CONNECTED .* [1-9][0-9.]*k? +[1-9][0-9.]*[kMG] +[0-9.kMG]+$"
+        )
         result = call(0, DAT_INFO, "--pid", server.pid, "-j", "--watch", "--interval", 1, "--count", 2)
         equal(result.out.count('"objects":'), 2, "JSON views")
         watch = subprocess.Popen(

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 enum {
-	INFO_TABLE_COLUMNS = 12,
+	INFO_TABLE_COLUMNS = 16,
 	INFO_JSON_DEPTH = 16,
 };
 

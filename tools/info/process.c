@@ -73,32 +73,122 @@ static void print_table(struct info_table *table)
 
 /* ---- Endpoints ---- */
 
+/* What has gone through an endpoint. */
+struct traffic {
+	uint64_t operations, out, in, errors;
+};
+
+static struct traffic traffic_of(const struct info_object *ep)
+{
+	return (struct traffic){
+		.operations = info_object_number(ep, "sends") + info_object_number(ep, "writes") +
+			      info_object_number(ep, "reads") + info_object_number(ep, "atomics") +
+			      info_object_number(ep, "received"),
+		.out = info_object_number(ep, "sent_bytes") +
+		       info_object_number(ep, "written_bytes"),
+		.in = info_object_number(ep, "received_bytes") +
+		      info_object_number(ep, "read_bytes"),
+		.errors = info_object_number(ep, "errors"),
+	};
+}
+
+/* The same endpoint as it was before; NULL: there was none, or it was too busy. */
+static const struct info_object *earlier(const struct view *view, const struct info_object *ep)
+{
+	const struct info_object *before;
+	size_t i;
+
+	for (i = 0; i < view->before.num; i++) {
+		before = &view->before.list[i];
+		if (is_kind(before, "ep") && info_object_get(before, "received") &&
+		    !strcmp(get(before, "ep"), get(ep, "ep")) && belongs(before, ep))
+			return before;
+	}
+	return NULL;
+}
+
+/* Three digits and k, M, G, ... for thousands. */
+static void add_large(struct info_table *table, double value)
+{
+	static const char units[] = " kMGTPE";
+	const char *unit = units;
+
+	while (value >= 999.5 && unit[1]) {
+		value /= 1000;
+		unit++;
+	}
+	if (*unit == ' ')
+		info_table_add(table, "%.0f", value);
+	else
+		info_table_add(table, "%.*f%c",
+			       value < 9.995   ? 2
+			       : value < 99.95 ? 1
+					       : 0,
+			       value, *unit);
+}
+
+static void add_rates(struct info_table *table, const struct view *view,
+		      const struct info_object *ep)
+{
+	const struct info_object *before = earlier(view, ep);
+	struct traffic now = traffic_of(ep), then;
+	int i;
+
+	if (!before || !info_object_get(ep, "received")) {
+		for (i = 0; i < 3; i++)
+			info_table_add(table, "-");
+		return;
+	}
+	then = traffic_of(before);
+	add_large(table, (double)(now.operations - then.operations) / view->seconds);
+	add_large(table, (double)(now.out - then.out) / view->seconds);
+	add_large(table, (double)(now.in - then.in) / view->seconds);
+}
+
+static void add_ep(struct info_table *table, const struct view *view, const struct info_object *ep)
+{
+	struct traffic traffic = traffic_of(ep);
+
+	info_table_add(table, "%s", get(ep, "ep"));
+	info_table_add(table, "%s", get(ep, "state"));
+	info_table_add(table, "%s", get(ep, "local"));
+	info_table_add(table, "%s", get(ep, "remote"));
+	add_fill(table, ep, "recvs", "max_recvs");
+	add_fill(table, ep, "requests", "max_requests");
+	add_large(table, (double)traffic.operations);
+	add_large(table, (double)traffic.out);
+	add_large(table, (double)traffic.in);
+	add_large(table, (double)traffic.errors);
+	if (view->seconds > 0)
+		add_rates(table, view, ep);
+}
+
 static void print_eps(const struct view *view, const struct info_object *ia)
 {
-	static const char *const heads[] = {
-		"EP", "STATE", "LOCAL", "REMOTE", "RECVS", "REQUESTS"
-	};
+	static const char *const heads[] = { "EP",	 "STATE", "LOCAL", "REMOTE", "RECVS",
+					     "REQUESTS", "OPS",	  "OUT",   "IN",     "ERRORS",
+					     "OPS/s",	 "OUT/s", "IN/s" };
 	const struct info_object *object;
 	struct info_table table;
 	size_t i;
 
-	add_heads(&table, heads, sizeof(heads) / sizeof(heads[0]));
-	table.right[4] = table.right[5] = true;
+	add_heads(&table, heads, view->seconds > 0 ? 13 : 10);
+	for (i = 4; i < table.columns; i++)
+		table.right[i] = true;
 	for (i = 0; i < view->now.num; i++) {
 		object = &view->now.list[i];
-		if (!is_kind(object, "ep") || !belongs(object, ia))
-			continue;
-		info_table_add(&table, "%s", get(object, "ep"));
-		info_table_add(&table, "%s", get(object, "state"));
-		info_table_add(&table, "%s", get(object, "local"));
-		info_table_add(&table, "%s", get(object, "remote"));
-		add_fill(&table, object, "recvs", "max_recvs");
-		add_fill(&table, object, "requests", "max_requests");
+		if (is_kind(object, "ep") && belongs(object, ia))
+			add_ep(&table, view, object);
 	}
 	print_table(&table);
 }
 
 /* ---- Dispatchers and service points ---- */
+
+static bool notable(const struct info_object *evd)
+{
+	return is_set(evd, "waiter") || is_set(evd, "disabled") || is_set(evd, "overflowed");
+}
 
 static void print_evds(const struct view *view, const struct info_object *ia)
 {
@@ -119,9 +209,10 @@ static void print_evds(const struct view *view, const struct info_object *ia)
 		info_table_add(&table, "%s", get(object, "streams"));
 		add_fill(&table, object, "events", "qlen");
 		info_table_add(&table, "%s", strcmp(cno, "(nil)") ? cno : "-");
-		info_table_add(&table, "%s%s%s", is_set(object, "waiter") ? "waited for" : "",
-			       is_set(object, "disabled") ? " disabled" : "",
-			       is_set(object, "overflowed") ? " overflowed" : "");
+		info_table_add(&table, "%s%s%s%s", is_set(object, "waiter") ? "waited for " : "",
+			       is_set(object, "disabled") ? "disabled " : "",
+			       is_set(object, "overflowed") ? "overflowed " : "",
+			       notable(object) ? "" : "-");
 	}
 	print_table(&table);
 }
@@ -155,6 +246,28 @@ static void print_sps(const struct view *view, const struct info_object *ia)
 
 /* ---- All ---- */
 
+/* The counters that tell of errors, or all that are not 0. */
+static void print_counters(const struct view *view, const struct info_object *ia)
+{
+	struct info_table table;
+	size_t i;
+
+	info_table_init(&table, 2);
+	table.right[1] = true;
+	for (i = 0; i < ia->num; i++) {
+		if (strncmp(ia->keys[i], "DCNT_", 5))
+			continue;
+		if (!view->options->verbose && !strstr(ia->keys[i], "ERR"))
+			continue;
+		info_table_add(&table, "%s", ia->keys[i]);
+		info_table_add(&table, "%s", ia->values[i]);
+	}
+	if (table.num_cells)
+		putchar('\n');
+	info_table_print(&table, "  ", stdout);
+	info_table_free(&table);
+}
+
 static void print_ia(const struct view *view, const struct info_object *ia)
 {
 	static const char *const kinds[] = { "eps",  "evds", "lmrs", "rmrs", "pzs", "srqs",
@@ -172,6 +285,7 @@ static void print_ia(const struct view *view, const struct info_object *ia)
 		separator = ", ";
 	}
 	puts(*separator ? "" : "no objects");
+	print_counters(view, ia);
 	print_eps(view, ia);
 	print_evds(view, ia);
 	print_sps(view, ia);
