@@ -4,7 +4,10 @@
  * processors, as ratios. Absolute times drift on shared machines; the ratio of neighbouring rounds
  * does not.
  *
- *   udapl-bench [IA [ROUNDS]]
+ *   udapl-bench [-m] [-s] [IA [ROUNDS]]
+ *
+ * -s goes through all sizes; -m writes one line of tab-separated fields per case for a machine:
+ * operation, mode, bytes, figure over DAT, over TCP, unit, ratio.
  */
 #include <errno.h>
 #include <sched.h>
@@ -34,6 +37,32 @@ static const struct bench_case cases[] = {
 	{ .op = BENCH_WRITE, .size = 1 << 20, .count = 400, .stream = true },
 };
 #define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
+
+#define RATE_COUNT 500
+
+/* For all sizes: as many messages as take about the same time. */
+static struct bench_case swept[64];
+
+static size_t sweep(void)
+{
+	size_t size, n = 0;
+	int op;
+
+	for (op = BENCH_SEND; op <= BENCH_WRITE; op++) {
+		for (size = 8; size <= 65536; size *= 8)
+			swept[n++] = (struct bench_case){ .op = (enum bench_op)op,
+							  .size = size,
+							  .count = size < 8192 ? 4000 : 1500 };
+		for (size = 64; size <= BENCH_MAX_SIZE; size *= 4)
+			swept[n++] = (struct bench_case){ .op = (enum bench_op)op,
+							  .size = size,
+							  .count = size < 65536 ? 4000 : 400,
+							  .stream = true };
+	}
+	return n;
+}
+
+static bool for_machine;
 
 double bench_now(void)
 {
@@ -92,6 +121,7 @@ static void print_case(const struct bench_case *bc, double *dat, double *tcp, do
 	double d = median(dat, rounds), t = median(tcp, rounds), low, high,
 	       r = median(ratio, rounds);
 	const char *unit = bc->stream ? "MB/s" : "us";
+	const char *mode = bc->stream ? "stream" : bc->waiting ? "waiting" : "polling";
 
 	low = ratio[0];
 	high = ratio[rounds - 1];
@@ -105,16 +135,48 @@ static void print_case(const struct bench_case *bc, double *dat, double *tcp, do
 		d = d / bc->count / 2 * 1e6;
 		t = t / bc->count / 2 * 1e6;
 	}
-	printf("%-10s %8zu  %-8s %10.2f %10.2f %-5s %6.2f  [%.2f..%.2f]\n",
-	       bc->op == BENCH_SEND ? "send" : "RDMA write", bc->size,
-	       bc->stream    ? "stream"
-	       : bc->waiting ? "waiting"
-			     : "polling",
-	       d, t, unit, r, low, high);
+	if (for_machine)
+		printf("%s\t%s\t%zu\t%.3f\t%.3f\t%s\t%.3f\n",
+		       bc->op == BENCH_SEND ? "send" : "write", mode, bc->size, d, t, unit, r);
+	else
+		printf("%-10s %8zu  %-8s %10.2f %10.2f %-5s %6.2f  [%.2f..%.2f]\n",
+		       bc->op == BENCH_SEND ? "send" : "RDMA write", bc->size, mode, d, t, unit, r,
+		       low, high);
 	fflush(stdout);
 }
 
-static void run(const char *ia, int rounds, bool active, int control)
+/* Higher is better: the ratio is the share of TCP's rate. */
+static void run_rate(const char *ia, int rounds, bool active, int control)
+{
+	double dat[MAX_ROUNDS], tcp[MAX_ROUNDS], ratio[MAX_ROUNDS], d, t;
+	int r;
+
+	for (r = -1; r < rounds; r++) {
+		meet(control);
+		t = bench_tcp_rate(active, control, RATE_COUNT);
+		meet(control);
+		d = bench_dat_rate(ia, active, control, RATE_COUNT);
+		if (r < 0)
+			continue;
+		tcp[r] = t;
+		dat[r] = d;
+		ratio[r] = d / t;
+	}
+	if (!active)
+		return;
+	d = median(dat, rounds);
+	t = median(tcp, rounds);
+	median(ratio, rounds);
+	if (for_machine)
+		printf("connect\trate\t0\t%.3f\t%.3f\t/s\t%.3f\n", d, t, ratio[rounds / 2]);
+	else
+		printf("%-10s %8s  %-8s %10.0f %10.0f %-5s %6.2f  [%.2f..%.2f]\n", "connect", "",
+		       "rate", d, t, "/s", ratio[rounds / 2], ratio[0], ratio[rounds - 1]);
+	fflush(stdout);
+}
+
+static void run(const char *ia, int rounds, bool active, int control, const struct bench_case *todo,
+		size_t num)
 {
 	double dat[MAX_ROUNDS], tcp[MAX_ROUNDS], ratio[MAX_ROUNDS];
 	struct bench_dat *bd;
@@ -124,14 +186,14 @@ static void run(const char *ia, int rounds, bool active, int control)
 	pin(active ? 0 : 1);
 	fd = bench_tcp_open(active, control);
 	bd = bench_dat_open(ia, active, control);
-	for (i = 0; i < NUM_CASES; i++) {
+	for (i = 0; i < num; i++) {
 		for (r = -1; r < rounds; r++) { /* the first one warms up */
 			double t, d;
 
 			meet(control);
-			t = bench_tcp_run(fd, &cases[i], active);
+			t = bench_tcp_run(fd, &todo[i], active);
 			meet(control);
-			d = bench_dat_run(bd, &cases[i], active);
+			d = bench_dat_run(bd, &todo[i], active);
 			if (r < 0)
 				continue;
 			tcp[r] = t;
@@ -139,25 +201,40 @@ static void run(const char *ia, int rounds, bool active, int control)
 			ratio[r] = d / t;
 		}
 		if (active)
-			print_case(&cases[i], dat, tcp, ratio, rounds);
+			print_case(&todo[i], dat, tcp, ratio, rounds);
 	}
 	meet(control);
 	bench_dat_close(bd);
 	close(fd);
+	run_rate(ia, rounds, active, control);
 }
 
 int main(int argc, char **argv)
 {
-	const char *ia = argc > 1 ? argv[1] : "soft-lo";
-	int rounds = argc > 2 ? atoi(argv[2]) : 5, fds[2], status = 1;
+	const struct bench_case *todo = cases;
+	int rounds, fds[2], status = 1, c;
+	size_t num = NUM_CASES;
+	const char *ia;
 	pid_t child;
 
+	while ((c = getopt(argc, argv, "ms")) != -1)
+		if (c == 'm') {
+			for_machine = true;
+		} else if (c == 's') {
+			num = sweep();
+			todo = swept;
+		} else {
+			return 2;
+		}
+	ia = argc > optind ? argv[optind] : "soft-lo";
+	rounds = argc > optind + 1 ? atoi(argv[optind + 1]) : 5;
 	if (rounds < 1 || rounds > MAX_ROUNDS)
 		bench_die("1 to %d rounds", MAX_ROUNDS);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		bench_die("socketpair: %s", strerror(errno));
-	printf("%-10s %8s  %-8s %10s %10s %-5s %6s  %s\n", "operation", "bytes", "mode", ia, "TCP",
-	       "unit", "ratio", "range");
+	if (!for_machine)
+		printf("%-10s %8s  %-8s %10s %10s %-5s %6s  %s\n", "operation", "bytes", "mode", ia,
+		       "TCP", "unit", "ratio", "range");
 	fflush(stdout);
 	child = fork();
 	if (child < 0)
@@ -165,11 +242,11 @@ int main(int argc, char **argv)
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(fds[0]);
-		run(ia, rounds, false, fds[1]);
+		run(ia, rounds, false, fds[1], todo, num);
 		return 0;
 	}
 	close(fds[1]);
-	run(ia, rounds, true, fds[0]);
+	run(ia, rounds, true, fds[0], todo, num);
 	waitpid(child, &status, 0);
 	return status ? 1 : 0;
 }

@@ -35,6 +35,10 @@ struct bench_dat *bench_dat_open(const char *ia_name, bool active, int control);
 double bench_dat_run(struct bench_dat *dat, const struct bench_case *bc, bool active);
 void bench_dat_close(struct bench_dat *dat);
 
+/* Connections per second, each with an endpoint of its own, made and ended one after the other. */
+double bench_dat_rate(const char *ia_name, bool active, int control, unsigned int count);
+double bench_tcp_rate(bool active, int control, unsigned int count);
+
 int bench_tcp_open(bool active, int control);
 double bench_tcp_run(int fd, const struct bench_case *bc, bool active);
 
