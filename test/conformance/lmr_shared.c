@@ -102,6 +102,7 @@ static void write_to(struct ct_end *end, size_t len, const struct ct_mem *to, si
 
 /* ---- One process ------------------------------------------------------- */
 
+/* LMR-17 */
 static void lmr_13_14_registered_and_remembered(void **state)
 {
 	struct cu_rig *rig = *state;

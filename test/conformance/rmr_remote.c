@@ -180,6 +180,7 @@ static void rmr_14_a_zero_based_lmr_is_addressed_by_offset(void **state)
 /* The context travels in a message behind the bind, whose completion nobody waits for. */
 static void rmr_9_10_a_message_behind_the_bind_is_safe(void **state)
 {
+	/* DTO-71 */
 	struct cu_rig *rig = *state;
 	struct ct_end *a = &rig->a, *p = &rig->p;
 	DAT_RMR_HANDLE rmr = bu_any_rmr(rig, p->pz);

@@ -441,6 +441,29 @@ static void srq_45_46_of_a_queue(void **state)
 	check_count(rig, p.ep, 0);
 }
 
+static void srq_36_more_endpoints_than_allowed(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end first = { 0 };
+	DAT_COUNT most = rig->attr.max_ep_per_srq;
+	DAT_EP_HANDLE ep;
+	struct su_queue q;
+	DAT_EP_PARAM param;
+
+	su_need(rig);
+	if (most > 1024)
+		harness_skip("the adapter allows %d endpoints to a queue", most);
+	su_open(rig, &q, 10);
+	su_end_open(rig, &first, &q);
+	cu_query(first.ep, &param);
+	for (DAT_COUNT i = 1; i < most; i++)
+		expect_ok(dat_ep_create_with_srq(rig->ia, q.pz, first.recv, first.request,
+						 first.connect, q.srq, &param.ep_attr, &ep));
+	expect(dat_ep_create_with_srq(rig->ia, q.pz, first.recv, first.request, first.connect,
+				      q.srq, &param.ep_attr, &ep),
+	       DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+}
+
 #define I(f) cmocka_unit_test_setup_teardown(f, cu_setup_ia, cu_teardown)
 #define C(f) cmocka_unit_test_setup_teardown(f, cu_setup_connected, cu_teardown)
 
@@ -463,6 +486,7 @@ int main(void)
 		I(srq_42_hard_with_a_queue),
 		C(srq_45_46_47_receives_at_an_endpoint),
 		I(srq_45_46_of_a_queue),
+		I(srq_36_more_endpoints_than_allowed),
 	};
 
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));

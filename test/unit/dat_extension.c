@@ -73,6 +73,7 @@ static void gen_30d_no_extension_seen(void **state)
 	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
+/* IBX-7 */
 static void gen_30a_open_and_close(void **state)
 {
 	DAT_HANDLE handle = NULL, second = NULL;
@@ -157,6 +158,7 @@ static void gen_30_operations(void **state)
 /* (c) The provider sees its own pointer. */
 static void gen_30c_ia_handle(void **state)
 {
+	/* IBX-8 */
 	DAT_PROVIDER *own;
 	DAT_IA_HANDLE ia;
 
