@@ -315,7 +315,8 @@ struct dapl_mw_ops {
 	 * flags: TP_WR_SIGNALED, TP_WR_FENCE. *rkey is set at once, other than the window's last
 	 * (RMR-8), 0 for an unbind. When it completes the earlier key is invalid; one that fails
 	 * leaves the window unbound (RMR-25), one that is flushed as it was (RMR-24). Errors as
-	 * post_send, and -EINVAL: a binding on another QP is in the way (RMR-21). EP lock held.
+	 * post_send, and -EINVAL: a binding on another QP that is still connected is in the way
+	 * (RMR-21). EP lock held.
 	 */
 	int (*bind)(struct tp_qp *qp, uint64_t wr_id, uint32_t flags, const struct tp_bind *bind,
 		    uint32_t *rkey);
@@ -472,8 +473,10 @@ struct dapl_qp_ops {
 	 * post that comes in meanwhile belongs to before or after, as pending then shows.
 	 */
 	int (*reset)(struct tp_qp *qp);
-	/* Any state, connection released. No completion appears after return (EP-113). No lock
-	 * held. */
+	/*
+	 * Any state, connection released. No completion appears after return (EP-113). Windows of
+	 * QP scope that were bound on it are unbound. No lock held.
+	 */
 	void (*destroy)(struct tp_qp *qp);
 	/*
 	 * Posts one request; connected or error state only. The core has checked the number of
