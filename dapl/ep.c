@@ -347,9 +347,9 @@ DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *state, DAT_
 void dapl_ep_keep_completions(struct dapl_ep *ep)
 {
 	if (ep->recv_evd)
-		dapl_evd_keep_or_lose(ep->recv_evd);
+		dapl_evd_keep_all(ep->recv_evd);
 	if (ep->request_evd && ep->request_evd != ep->recv_evd)
-		dapl_evd_keep_or_lose(ep->request_evd);
+		dapl_evd_keep_all(ep->request_evd);
 }
 
 /* cm_lock held */

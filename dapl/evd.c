@@ -157,8 +157,18 @@ bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event)
 	return false;
 }
 
-/* or_lose: what finds no room does not stay behind. */
-static void keep(struct dapl_evd *evd, bool or_lose)
+/* As take_over, and nothing stays behind unless there is no memory; lock held. */
+static void take_over_all(struct dapl_evd *evd, struct dapl_agent_call *call)
+{
+	struct dapl_ring *ring = &evd->ring;
+
+	do
+		take_over(evd, call);
+	while (ring->count == ring->size && dapl_ring_resize(ring, ring->size + evd->qlen));
+}
+
+/* all: the slots of what stays behind go, so that nothing may; what finds no memory is lost. */
+static void keep(struct dapl_evd *evd, bool all)
 {
 	struct dapl_agent_call call = { .func = NULL };
 	struct dapl_event event;
@@ -168,9 +178,11 @@ static void keep(struct dapl_evd *evd, bool or_lose)
 	if (!evd->cq)
 		return;
 	dapl_lock(&evd->lock);
-	take_over(evd, &call);
-	while (or_lose && evd->ring.count == evd->ring.size &&
-	       evd->cq->ops->poll(evd->cq, &wc) > 0) {
+	if (all)
+		take_over_all(evd, &call);
+	else
+		take_over(evd, &call);
+	while (all && evd->cq->ops->poll(evd->cq, &wc) > 0) {
 		dapl_dto_event(&wc, &event);
 		if (event.srq)
 			dapl_srq_let_go(event.srq);
@@ -187,7 +199,7 @@ void dapl_evd_keep(struct dapl_evd *evd)
 	keep(evd, false);
 }
 
-void dapl_evd_keep_or_lose(struct dapl_evd *evd)
+void dapl_evd_keep_all(struct dapl_evd *evd)
 {
 	keep(evd, true);
 }

@@ -95,8 +95,8 @@ bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event);
 /* Moves what the transport has completed into the ring, so that it stays ahead of a later event
  * (FL-5). */
 void dapl_evd_keep(struct dapl_evd *evd);
-/* The same for an EP whose slots go: what finds no room is lost with them. */
-void dapl_evd_keep_or_lose(struct dapl_evd *evd);
+/* The same, and all of it, since an EP's slots go. */
+void dapl_evd_keep_all(struct dapl_evd *evd);
 /* Reports that an event was lost (EVD-94). No lock held. */
 void dapl_evd_overflow(struct dapl_evd *evd);
 /* The tp_upcalls.cq_event of the core. */

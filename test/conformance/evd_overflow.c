@@ -223,6 +223,60 @@ static void evd_95_a_lost_completion_breaks_the_connection(void **state)
 	ct_empty(full);
 }
 
+/* So many receives of p complete that wait for their consumer. */
+static void complete(struct ct_end *a, struct ct_end *p, uint64_t first, uint64_t num)
+{
+	DAT_BOOLEAN idle = DAT_FALSE;
+
+	for (uint64_t i = first; i < first + num; i++)
+		expect_ok(ct_post_recv(p, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG));
+	for (uint64_t i = first; i < first + num; i++)
+		expect_ok(ct_post_send(a, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG));
+	for (uint64_t i = first; i < first + num; i++)
+		ct_completion(a->request, i, DAT_DTO_SUCCESS);
+	ct_await(dat_ep_get_status(p->ep, NULL, &idle, NULL) == DAT_SUCCESS && idle);
+}
+
+/*
+ * The completions of one endpoint, more of them than the queue was made for, outlive the reset and
+ * the end of another one that feeds the same queue.
+ */
+static void evd_95_nothing_is_lost_by_another_endpoints_reset(void **state)
+{
+	struct ct_ia *ia = *state;
+	DAT_EVD_HANDLE shared = ct_evd(ia->ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG);
+	struct ct_end a = { 0 }, p = { .recv = shared }, other = { .recv = shared }, peer = { 0 };
+	uint64_t posted = 0, taken = 0;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	ct_end_open(&a, ia->ia, NULL);
+	ct_end_open(&p, ia->ia, NULL);
+	ct_end_open(&peer, ia->ia, NULL);
+	ct_end_open(&other, ia->ia, NULL);
+	ct_end_connect(&a, &p);
+	ct_end_connect(&peer, &other);
+	/* A wait that takes one moves the others aside, and makes room for as many again. */
+	for (int i = 0; i < 3; i++) {
+		complete(&a, &p, posted, 7);
+		posted += 7;
+		expect_ok(dat_evd_wait(shared, 0, 1, &event, &more));
+		assert_int_equal(event.event_data.dto_completion_event_data.user_cookie.as_64,
+				 taken++);
+	}
+	complete(&a, &p, posted, 5);
+	posted += 5;
+	expect_ok(dat_ep_disconnect(other.ep, DAT_CLOSE_ABRUPT_FLAG));
+	ct_next(other.connect, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+	expect_ok(dat_ep_reset(other.ep));
+	expect_ok(dat_ep_free(other.ep));
+	for (; taken < posted; taken++)
+		ct_completion(shared, taken, DAT_DTO_SUCCESS);
+	ct_empty(shared);
+	ct_empty(ia->async);
+	assert_int_equal(ct_ep_state(p.ep), DAT_EP_STATE_CONNECTED);
+}
+
 /*
  * A device that keeps completions in a queue of its own cannot know of the software events: the
  * completion may find room, or be lost with everything that follows from it. The software events
@@ -333,6 +387,7 @@ int main(void)
 		T(evd_99_a_drained_dispatcher_works_again),
 		T(evd_98_a_full_async_dispatcher_drops_and_stays_usable),
 		T(evd_97_a_lost_connection_event_leaves_the_state),
+		T(evd_95_nothing_is_lost_by_another_endpoints_reset),
 		T(evd_95_a_lost_completion_breaks_the_connection),
 		T(evd_93_software_events_survive_a_completion_too_many),
 		T(evd_95_other_endpoints_are_untouched),
