@@ -180,7 +180,10 @@ static void *loop_main(void *arg)
 	return NULL;
 }
 
-/* The program's signals stay with the program's threads. */
+/*
+ * Tasks and timers that find no thread stay for the next one to start it, since their callers have
+ * no answer to wait for. The program's signals stay with the program's threads.
+ */
 static int start(struct dapl_loop *loop)
 {
 	sigset_t all, old;
@@ -306,12 +309,13 @@ void dapl_loop_del(struct dapl_loop *loop, struct tp_watch *watch)
 void dapl_loop_post(struct dapl_loop *loop, struct tp_task *task)
 {
 	pthread_mutex_lock(&loop->lock);
-	if (!task->queued && !start(loop)) {
+	if (!task->queued) {
 		task->queued = true;
 		task->next = NULL;
 		*loop->tasks_end = task;
 		loop->tasks_end = &task->next;
-		wake(loop);
+		if (!start(loop))
+			wake(loop);
 	}
 	pthread_mutex_unlock(&loop->lock);
 }
@@ -347,8 +351,6 @@ void dapl_loop_timer(struct dapl_loop *loop, struct tp_timer *timer, uint64_t de
 
 	pthread_mutex_lock(&loop->lock);
 	unlink_timer(timer);
-	if (start(loop))
-		goto unlock;
 	while (*link && (*link)->deadline <= deadline)
 		link = &(*link)->next;
 	timer->deadline = deadline;
@@ -357,9 +359,8 @@ void dapl_loop_timer(struct dapl_loop *loop, struct tp_timer *timer, uint64_t de
 	if (*link)
 		(*link)->prev = &timer->next;
 	*link = timer;
-	if (loop->timers == timer)
+	if (!start(loop) && loop->timers == timer)
 		wake(loop);
-unlock:
 	pthread_mutex_unlock(&loop->lock);
 }
 

@@ -706,7 +706,10 @@ struct tp_task {
 	bool queued;	      /* loop's own */
 };
 
-/* Any thread, any lock; no allocation; one write to an eventfd if the loop sleeps. */
+/*
+ * Any thread, any lock; no allocation; one write to an eventfd if the loop sleeps. The first need
+ * starts the loop's thread; where that fails the task waits until the next need starts it.
+ */
 void dapl_loop_post(struct dapl_loop *loop, struct tp_task *task);
 /* Unqueues; not running on another thread after return. Locks as dapl_loop_del. */
 void dapl_loop_cancel(struct dapl_loop *loop, struct tp_task *task);

@@ -644,6 +644,40 @@ static void threads_do_it_all_at_once(void **state)
 	await(atomic_load(&storms[0].clock.calls) == calls + 1);
 }
 
+/* As long as no thread can be made: its stack would be larger than the address space. */
+static void without_threads(bool without)
+{
+	static size_t usual;
+	pthread_attr_t attr;
+
+	assert_int_equal(pthread_getattr_default_np(&attr), 0);
+	if (without)
+		assert_int_equal(pthread_attr_getstacksize(&attr, &usual), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attr, without ? (size_t)1 << 50 : usual), 0);
+	assert_int_equal(pthread_setattr_default_np(&attr), 0);
+	pthread_attr_destroy(&attr);
+}
+
+static void what_finds_no_thread_waits_for_the_next_start(void **state)
+{
+	struct dapl_loop *loop = *state;
+	struct alarm_clock clock = { .timer.expired = expire };
+	struct tp_watch watched = { .fd = -1 };
+	struct job job = job_on(loop), second = job_on(loop);
+
+	without_threads(true);
+	dapl_loop_post(loop, &job.task);
+	dapl_loop_timer(loop, &clock.timer, dapl_now() + MS);
+	assert_true(dapl_loop_add(loop, &watched, EPOLLIN) < 0);
+	assert_false(dapl_loop_is_self(loop));
+	without_threads(false);
+	assert_int_equal(atomic_load(&job.runs), 0);
+	dapl_loop_post(loop, &second.task);
+	await(atomic_load(&second.runs) == 1);
+	await(atomic_load(&clock.calls) == 1);
+	assert_int_equal(atomic_load(&job.runs), 1);
+}
+
 static void a_loop_that_never_ran_is_destroyed(void **state)
 {
 	struct dapl_loop *loop;
@@ -695,6 +729,7 @@ int main(void)
 		T(cancel_waits_for_a_running_callback),
 		T(a_callback_may_free_itself),
 		T(threads_do_it_all_at_once),
+		T(what_finds_no_thread_waits_for_the_next_start),
 		cmocka_unit_test(a_loop_that_never_ran_is_destroyed),
 		cmocka_unit_test(destroy_ends_a_sleeping_thread),
 	};
