@@ -94,6 +94,25 @@ static uint32_t limited(uint32_t own, const struct soft_conn *conn)
 	return own < conn->peer_ird ? own : conn->peer_ird;
 }
 
+/* Reads that our side may have in flight, those that prove what it sent included. */
+static uint32_t wanted_out(const struct soft_qp *qp)
+{
+	return qp->delayed_ack && !qp->max_read_out ? 1 : qp->max_read_out;
+}
+
+static uint32_t prove_depth(const struct soft_conn *conn)
+{
+	uint32_t reads = limited(wanted_out(conn->qp), conn);
+
+	if (!conn->qp->delayed_ack)
+		return 0;
+	if (!reads)
+		dapl_trace(soft_no_proof, DAPL_TRC_ERROR, conn,
+			   "ia=%s no delayed acknowledgement, since the peer answers no reads",
+			   conn->dev->name);
+	return reads;
+}
+
 /* ---- Outcomes of the active side ---- */
 
 static enum tp_conn_event failure(int err)
@@ -141,7 +160,7 @@ static void build_request(struct soft_conn *conn, const void *data, uint32_t len
 	if (conn->revision >= 2) {
 		frame.enhanced = frame.p2p = frame.rtr_write = frame.rtr_read = true;
 		frame.ird = depth(conn->qp->max_read_in);
-		frame.ord = depth(conn->qp->max_read_out);
+		frame.ord = depth(wanted_out(conn->qp));
 	}
 	conn->hs->out_size = soft_mpa_encode(conn->hs->out, &frame);
 	conn->hs->out_sent = 0;
@@ -226,7 +245,7 @@ static void reply_accepted(struct soft_conn *conn, const struct soft_mpa_frame *
 	/* The responder's depth may not exceed what we said, but if it does we can follow. */
 	if (reply->enhanced && reply->ord != SOFT_MPA_NO_DEPTH && reply->ord > ird)
 		ird = reply->ord;
-	rc = soft_tx_init(conn, ird, limited(conn->qp->max_read_out, conn));
+	rc = soft_tx_init(conn, ird, limited(conn->qp->max_read_out, conn), prove_depth(conn));
 	if (rc) {
 		attempt_failed(conn, rc);
 		return;
@@ -459,7 +478,7 @@ static size_t build_reply(struct soft_conn *conn, const struct answer *answer, b
 		    : qp				? depth(qp->max_read_in)
 							: 0;
 	frame.ord = conn->peer_ird == SOFT_MPA_NO_DEPTH ? SOFT_MPA_NO_DEPTH
-		    : qp				? depth(limited(qp->max_read_out, conn))
+		    : qp				? depth(limited(wanted_out(qp), conn))
 							: 0;
 	/* A ready-to-receive read needs a place (RFC 6581 section 9.1). */
 	if (conn->p2p && frame.rtr_read && !frame.ird)
@@ -521,7 +540,8 @@ static int accept_on_loop(void *arg)
 	int rc;
 
 	conn->qp = answer->qp;
-	rc = soft_tx_init(conn, ird ? ird : 1, limited(conn->qp->max_read_out, conn));
+	rc = soft_tx_init(conn, ird ? ird : 1, limited(conn->qp->max_read_out, conn),
+			  prove_depth(conn));
 	if (rc) {
 		dapl_err("%s: connection not accepted: %s", conn->dev->name, dapl_strerror(-rc));
 		soft_tx_fini(conn);

@@ -84,8 +84,10 @@ void soft_conn_fail(struct soft_conn *conn, const struct soft_fault *fault)
 		atomic_store_explicit(&conn->dead, true, memory_order_release);
 	}
 	pthread_mutex_unlock(&conn->lock);
-	if (first)
-		dapl_loop_post(conn->base.dev->loop, &conn->task);
+	if (!first)
+		return;
+	soft_count_fault(conn->dev, fault);
+	dapl_loop_post(conn->base.dev->loop, &conn->task);
 }
 
 void soft_conn_refuse(struct soft_conn *conn, struct soft_error error, const struct soft_ddp *ddp,

@@ -147,6 +147,7 @@ static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 		.mw_qp_scope = true,
 		.send_invalidate = true,
 		.read_to_rkey = true,
+		.delayed_ack = true,
 		.handoff = true,
 		.ib_extension = true,
 		.fetch_and_add = true,
@@ -159,5 +160,5 @@ const struct dapl_device_ops soft_device_ops = {
 	.open = dev_open,
 	.close = dev_close,
 	.query = dev_query,
-	.sample = dapl_lacking_sample,
+	.sample = soft_sample,
 };

@@ -367,6 +367,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 	qp->recv_cq = cq_or_null(attr->recv_cq);
 	qp->max_read_in = attr->max_read_in;
 	qp->max_read_out = attr->max_read_out;
+	qp->delayed_ack = attr->delayed_ack;
 	pthread_mutex_init(&qp->rx_lock, NULL);
 	pthread_mutex_init(&qp->tx_lock, NULL);
 	pthread_mutex_lock(&dev->lock);
@@ -427,6 +428,8 @@ static void modify_locked(struct soft_qp *qp, const struct tp_qp_attr *attr, uin
 		qp->max_read_in = attr->max_read_in;
 		qp->max_read_out = attr->max_read_out;
 	}
+	if (mask & TP_QP_DELAYED_ACK)
+		qp->delayed_ack = attr->delayed_ack;
 }
 
 static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr, uint32_t mask)

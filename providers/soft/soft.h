@@ -38,6 +38,7 @@
 #include "providers/soft/rdmap.h"
 
 struct soft_conn;
+struct soft_dev;
 struct soft_qp;
 struct soft_cq;
 struct soft_srq;
@@ -182,6 +183,29 @@ void soft_window_dropped(struct soft_qp *qp, struct soft_sqe *sqe);
 bool soft_window_invalidate(struct soft_qp *qp, uint32_t key);
 extern const struct dapl_mw_ops soft_mw_ops;
 
+/* ---- Counters (counts.c) ---- */
+
+/* In the order of the IA's counters, from DCNT_IA_LNK_ERR_RCV on; the others stay 0. */
+enum soft_count {
+	SOFT_COUNT_RCV = 0,	  /* frames that were wrong */
+	SOFT_COUNT_INTEGRITY = 5, /* ours, says the peer */
+	SOFT_COUNT_XMT_WAIT = 8,  /* no room to send */
+	SOFT_COUNT_DIAG = 9,
+	SOFT_COUNT_RQ_RAE = SOFT_COUNT_DIAG, /* a peer's access refused */
+	SOFT_COUNT_RQ_OOS,		     /* a peer's message out of sequence */
+	SOFT_COUNT_RQ_RIRE,		     /* a peer's message that cannot be served */
+	SOFT_COUNT_SQ_RAE = SOFT_COUNT_DIAG + 4,
+	SOFT_COUNT_SQ_OOS,
+	SOFT_COUNT_SQ_RIRE,
+	SOFT_COUNT_SQ_RREE, /* a peer that was silent for too long */
+	SOFT_COUNTS = SOFT_COUNT_DIAG + 9,
+};
+
+struct soft_fault;
+void soft_count_wait(struct soft_dev *dev);
+void soft_count_fault(struct soft_dev *dev, const struct soft_fault *fault);
+int soft_sample(struct tp_device *dev, enum tp_counters group, uint64_t *value, uint32_t num);
+
 /* ---- Device (dev.c) ---- */
 
 struct soft_dev {
@@ -194,7 +218,8 @@ struct soft_dev {
 	pthread_mutex_t lock;
 	struct soft_list qps;
 	atomic_uint_fast64_t streams; /* connections so far */
-	atomic_bool looped;	      /* something of ours ran or runs on the loop */
+	atomic_uint_fast64_t count[SOFT_COUNTS];
+	atomic_bool looped; /* something of ours ran or runs on the loop */
 
 	/* The loop's. */
 	struct soft_list left; /* connections left to their CQs' pollers */
@@ -391,6 +416,7 @@ struct soft_qp {
 	struct tp_pd *pd;
 	struct soft_cq *send_cq, *recv_cq;
 	uint32_t max_read_in, max_read_out;
+	bool delayed_ack;
 	atomic_int state; /* enum soft_qp_state */
 	struct soft_conn *conn;
 	_Atomic uint64_t stream; /* of the device's connections so far; 0 while there is none */
@@ -504,6 +530,7 @@ enum soft_tx_source {
 	SOFT_TX_REQUEST,
 	SOFT_TX_RESPONSE,
 	SOFT_TX_RTR,
+	SOFT_TX_PROOF,
 };
 
 /* The end of an FPDU in the batch. */
@@ -525,11 +552,12 @@ struct soft_response {
 /* A read or atomic of ours that is not answered yet. */
 enum soft_flight_kind {
 	SOFT_FLIGHT_REQUEST,
-	SOFT_FLIGHT_RTR, /* the ready-to-receive read */
+	SOFT_FLIGHT_RTR,   /* the ready-to-receive read */
+	SOFT_FLIGHT_PROOF, /* a read of nothing, that proves what was sent before it */
 };
 
 struct soft_flight {
-	uint32_t index; /* in the SQ */
+	uint32_t index; /* in the SQ; of a proof: of the first request it says nothing of */
 	uint32_t kind;	/* enum soft_flight_kind */
 };
 
@@ -559,10 +587,18 @@ struct soft_tx {
 	bool immediate;	       /* its data are built, the immediate is next */
 
 	uint32_t msn[WIRE_QN_COUNT];
-	bool rx_held;		    /* whoever runs this holds rx_lock too */
-	bool bind_wait;		    /* the loop is clearing the window of the next request */
-	uint32_t ord, reads;	    /* reads and atomics allowed and in flight */
-	uint32_t sq_sent;	    /* index in the SQ of the next request to be all sent */
+	bool rx_held;	     /* whoever runs this holds rx_lock too */
+	bool bind_wait;	     /* the loop is clearing the window of the next request */
+	uint32_t ord, reads; /* reads and atomics allowed and in flight */
+	uint32_t sq_sent;    /* index in the SQ of the next request to be all sent */
+
+	/* With delayed acknowledgement, see tx.c. */
+	bool prove;	      /* on, and the peer answers reads */
+	bool prove_due;	      /* something is built that no proof was asked for */
+	bool prove_flying;    /* a proof is awaited */
+	uint32_t prove_next;  /* index in the SQ: what is before it is proven */
+	uint32_t prove_depth; /* reads that may be in flight with the proof */
+
 	uint32_t read_tag;	    /* what sink tags and request identifiers are counted from */
 	struct soft_flight *flight; /* ring of those in flight */
 	uint32_t flight_mask, flight_head;
@@ -572,7 +608,8 @@ struct soft_tx {
 	uint32_t response_head, response_next, response_tail; /* oldest unsent, being cut, free */
 };
 
-int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord);
+/* prove_depth: as ord, for delayed acknowledgement; 0: none. */
+int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord, uint32_t prove_depth);
 void soft_tx_fini(struct soft_conn *conn);
 /* Whether nothing is built that is not all sent. */
 static inline bool soft_tx_idle(const struct soft_tx *tx)

@@ -244,6 +244,7 @@ static void add_immediate(struct soft_conn *conn, const struct soft_sqe *sqe)
 	fpdu_header_done(tx, &fpdu, header);
 	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, true);
 	tx->immediate = false;
+	tx->prove_due = tx->prove;
 	request_all_built(conn);
 }
 
@@ -305,8 +306,10 @@ static bool add_request(struct soft_conn *conn)
 	tx->offset += n;
 	tx->immediate = last && sqe->opcode == TP_RDMA_WRITE_IMM;
 	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, last && !tx->immediate);
-	if (last && !tx->immediate)
+	if (last && !tx->immediate) {
+		tx->prove_due = tx->prove;
 		request_all_built(conn);
+	}
 	return true;
 }
 
@@ -521,6 +524,57 @@ static bool add_rtr(struct soft_conn *conn)
 	return true;
 }
 
+/* ---- Delayed acknowledgement ---- */
+
+/*
+ * iWARP has no acknowledgement of a Send or an RDMA Write. But a read is answered only after all
+ * that was sent before it has been placed, and its Sends received (RFC 5040 section 5.5). So with
+ * delayed acknowledgement a read of nothing follows the requests, and they complete when it is
+ * answered: the target's program can see the data by then. One such read at a time, for all that
+ * was built since the last one.
+ */
+static bool proof_ready(const struct soft_tx *tx)
+{
+	return tx->prove_due && !tx->prove_flying && tx->reads < tx->prove_depth;
+}
+
+static void add_proof(struct soft_conn *conn)
+{
+	uint32_t header = WIRE_DDP_UNTAGGED_SIZE + sizeof(struct wire_read_request);
+	struct soft_tx *tx = &conn->tx;
+	struct fpdu fpdu = fpdu_begin(tx, header, 0);
+
+	soft_ddp_put_untagged(fpdu.header, WIRE_OP_READ_REQUEST, true, WIRE_QN_READ,
+			      tx->msn[WIRE_QN_READ]++, 0);
+	soft_rdmap_put_read(fpdu.header + WIRE_DDP_UNTAGGED_SIZE,
+			    &(struct soft_read_request){ .size = 0 });
+	fpdu_header_done(tx, &fpdu, header);
+	fpdu_end(tx, &fpdu, SOFT_TX_PROOF, true);
+	add_flight(tx, SOFT_FLIGHT_PROOF, conn->qp->sq_next);
+	tx->prove_due = false;
+	tx->prove_flying = true;
+	tx->source = SOFT_TX_NONE;
+}
+
+/* All requests before that one are proven. */
+static void proven(struct soft_conn *conn, uint32_t end)
+{
+	struct soft_tx *tx = &conn->tx;
+	struct soft_qp *qp = conn->qp;
+	uint32_t head = atomic_load(&qp->sq.head), i = tx->prove_next;
+	struct soft_sqe *sqe;
+
+	if ((int32_t)(head - i) > 0)
+		i = head;
+	for (; i != end; i++) {
+		sqe = soft_sqe(qp, i);
+		if (!(sqe->flags & SOFT_WR_CAREFUL))
+			sqe->done = true;
+	}
+	tx->prove_next = end;
+	tx->prove_flying = false;
+}
+
 /* ---- Building ---- */
 
 /* Picks the message to go on with; false if there is none or it is at fault. */
@@ -532,6 +586,10 @@ static bool choose(struct soft_conn *conn)
 
 	if (tx->rtr) {
 		tx->source = SOFT_TX_RTR;
+		return true;
+	}
+	if (tx->prove_due && proof_ready(tx)) {
+		tx->source = SOFT_TX_PROOF;
 		return true;
 	}
 	request = request_ready(conn);
@@ -571,6 +629,9 @@ static bool add_fpdu(struct soft_conn *conn)
 	switch (tx->source) {
 	case SOFT_TX_RTR:
 		return add_rtr(conn);
+	case SOFT_TX_PROOF:
+		add_proof(conn);
+		return true;
 	case SOFT_TX_RESPONSE:
 		return add_response(conn);
 	default:
@@ -595,8 +656,10 @@ static bool build(struct soft_conn *conn)
 
 static void stall(struct soft_conn *conn)
 {
-	if (!atomic_exchange(&conn->qp->tx_stalled, true))
-		soft_progress_watch(conn);
+	if (atomic_exchange(&conn->qp->tx_stalled, true))
+		return;
+	soft_count_wait(conn->dev);
+	soft_progress_watch(conn);
 }
 
 static void unstall(struct soft_conn *conn)
@@ -624,7 +687,7 @@ static void message_sent(struct soft_conn *conn, uint8_t source)
 		tx->response_head++;
 	} else if (source == SOFT_TX_REQUEST) {
 		sqe = soft_sqe(conn->qp, tx->sq_sent++);
-		sqe->done = !(sqe->flags & SOFT_WR_CAREFUL);
+		sqe->done = !(sqe->flags & SOFT_WR_CAREFUL) && !tx->prove;
 	}
 }
 
@@ -764,18 +827,19 @@ void soft_tx_read_done(struct soft_conn *conn)
 
 	tx->flight_head++;
 	tx->reads--;
-	if (flight->kind == SOFT_FLIGHT_REQUEST) {
+	if (flight->kind == SOFT_FLIGHT_REQUEST)
 		soft_sqe(conn->qp, flight->index)->done = true;
-		soft_qp_send_done(conn->qp);
-	}
+	else if (flight->kind == SOFT_FLIGHT_PROOF)
+		proven(conn, flight->index);
+	soft_qp_send_done(conn->qp);
 }
 
 /* ---- Life ---- */
 
-int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord)
+int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord, uint32_t prove_depth)
 {
 	struct soft_tx *tx = &conn->tx;
-	uint32_t size = soft_ring_size(ird), flights = soft_ring_size(ord + 1);
+	uint32_t size = soft_ring_size(ird), flights = soft_ring_size(ord + 2);
 	uint32_t head = atomic_load(&conn->qp->sq.head);
 	size_t plain;
 
@@ -794,7 +858,9 @@ int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord)
 	tx->response_mask = size - 1;
 	tx->ird = ird;
 	tx->ord = ord;
-	tx->sq_sent = head;
+	tx->sq_sent = tx->prove_next = head;
+	tx->prove = prove_depth;
+	tx->prove_depth = prove_depth;
 	for (int qn = 0; qn < WIRE_QN_COUNT; qn++)
 		tx->msn[qn] = 1;
 	if (getrandom(&tx->read_tag, sizeof(tx->read_tag), 0) != sizeof(tx->read_tag))

@@ -409,9 +409,22 @@ static void ibx_45_order(void **state)
 	end_destroy(&d);
 }
 
+/* One running diagnostic counter. */
+static uint64_t counter(struct node *node, enum soft_count what)
+{
+	uint64_t value[9] = { 0 };
+
+	assert_int_equal(t->device->sample(node->dev, TP_COUNTERS_DIAG, value, 9), 9);
+	return value[what - SOFT_COUNT_DIAG];
+}
+
 static void bad_atomic(const void *remote, uint32_t rkey, uint32_t status)
 {
 	unsigned asyncs = node_asyncs(&right);
+	bool access = status == TP_WC_REMOTE_ACCESS;
+	enum soft_count rq = access ? SOFT_COUNT_RQ_RAE : SOFT_COUNT_RQ_RIRE;
+	enum soft_count sq = access ? SOFT_COUNT_SQ_RAE : SOFT_COUNT_SQ_RIRE;
+	uint64_t there = counter(&right, rq), here = counter(&left, sq);
 	uint8_t before[64];
 
 	memcpy(before, in, 64);
@@ -422,6 +435,8 @@ static void bad_atomic(const void *remote, uint32_t rkey, uint32_t status)
 	node_await_asyncs(&right, asyncs + 1);
 	assert_int_equal(right.async, TP_ASYNC_QP_ERROR);
 	assert_memory_equal(before, in, 64);
+	assert_int_equal(counter(&right, rq), there + 1);
+	assert_int_equal(counter(&left, sq), here + 1);
 	again();
 }
 
