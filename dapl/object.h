@@ -11,7 +11,7 @@
  *   ep->lock        state, queues of slots, the transport's posting calls
  *   srq->lock       posting to the SRQ
  *   evd->lock       the event ring, the waiter, the transport CQ's calls
- *   ia->bind_lock   what RMRs are bound to; the transport's binding call
+ *   ia->bind_lock   what RMRs are bound to; no transport is called with it held
  *   cno->lock       triggered state, agent
  *   the transport's own, then loop, arena
  *

@@ -74,10 +74,13 @@ static bool passed(const struct dapl_bind *bind)
 /* The oldest bind of the region takes its effect (RMR-19, RMR-24, RMR-25). */
 static void apply(struct dapl_rmr *rmr, struct dapl_bind *bind)
 {
-	if (bind->status != TP_WC_FLUSHED)
+	if (bind->status != TP_WC_FLUSHED) {
 		let_go(&rmr->now);
+		rmr->bound_by = NULL;
+	}
 	if (bind->status == TP_WC_SUCCESS) {
 		rmr->now = bind->to;
+		rmr->bound_by = bind->to.lmr ? bind : NULL;
 		if (!rmr->now.lmr)
 			rmr->now.ep = NULL;
 		bind->to = (struct dapl_binding){ .lmr = NULL };
@@ -437,6 +440,8 @@ static void remember(const struct wish *wish, struct dapl_slot *slot, struct dap
 
 	if (bind->rmr)
 		settle(bind->rmr); /* an earlier one of this slot */
+	if (rmr->bound_by == bind)
+		rmr->bound_by = NULL;
 	*bind = (struct dapl_bind){ .rmr = rmr,
 				    .handle = rmr,
 				    .to = wish->to,
@@ -451,53 +456,93 @@ static void remember(const struct wish *wish, struct dapl_slot *slot, struct dap
 	slot->silent = (uint8_t)wish->flags & wish->ep->request_unsignalled;
 }
 
-/* EP lock and bind_lock held */
-static DAT_RETURN post(const struct wish *wish, struct dapl_bind *bind, DAT_RMR_CONTEXT *context)
+/*
+ * The record is among those of the region before the transport hears of the bind: it may complete
+ * at any time from then on. EP lock and bind_lock held.
+ */
+static DAT_RETURN begin(const struct wish *wish, struct dapl_bind *bind, struct dapl_slot **slot)
 {
 	struct dapl_rmr *rmr = wish->rmr;
-	struct dapl_slot *slot;
 	DAT_RETURN rc;
-	int err;
 
 	rc = check_alive(wish);
 	if (!rc)
-		rc = dapl_request_take(wish->ep, &slot);
+		rc = dapl_request_take(wish->ep, slot);
 	if (rc)
 		return rc;
-	remember(wish, slot, bind);
-	err = tell_transport(wish, slot, &bind->to.context);
-	if (err) {
-		bind->rmr = NULL;
-		rc = dapl_request_refused(wish->ep, slot, err);
-		return err == -EINVAL ? dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE) : rc;
-	}
+	remember(wish, *slot, bind);
 	if (bind->to.lmr)
 		dapl_object_use(&bind->to.lmr->obj);
 	*rmr->last = bind;
 	rmr->last = &bind->next;
-	if (rmr->scope == DAT_RMR_SCOPE_EP)
-		relist(rmr);
+	relist(rmr);
+	return DAT_SUCCESS;
+}
+
+/* The transport refused it; bind_lock held. */
+static void forget(struct dapl_rmr *rmr, struct dapl_bind *bind)
+{
+	struct dapl_bind **link = &rmr->first;
+
+	while (*link != bind)
+		link = &(*link)->next;
+	*link = bind->next;
+	if (!bind->next)
+		rmr->last = link;
+	let_go(&bind->to);
+	bind->rmr = NULL;
+	relist(rmr);
+}
+
+/* What the transport named it, which may have completed meanwhile; bind_lock held. */
+static void set_context(struct dapl_rmr *rmr, struct dapl_bind *bind, DAT_RMR_CONTEXT context)
+{
+	if (bind->rmr)
+		bind->to.context = context;
+	else if (rmr->bound_by == bind)
+		rmr->now.context = context;
+}
+
+/* EP lock held; the transport is called without bind_lock, which comes behind the EVD's. */
+static DAT_RETURN post(const struct wish *wish, struct dapl_bind *bind, DAT_RMR_CONTEXT *context)
+{
+	struct dapl_ia *ia = wish->ep->obj.ia;
+	struct dapl_slot *slot;
+	uint32_t rkey = 0;
+	DAT_RETURN rc;
+	int err;
+
+	dapl_lock(&ia->bind_lock);
+	rc = begin(wish, bind, &slot);
+	dapl_unlock(&ia->bind_lock);
+	if (rc)
+		return rc;
+	err = tell_transport(wish, slot, &rkey);
+	dapl_lock(&ia->bind_lock);
+	if (err)
+		forget(wish->rmr, bind);
+	else
+		set_context(wish->rmr, bind, rkey);
+	dapl_unlock(&ia->bind_lock);
+	if (err) {
+		rc = dapl_request_refused(wish->ep, slot, err);
+		return err == -EINVAL ? dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE) : rc;
+	}
 	if (context)
-		*context = bind->to.context;
+		*context = rkey;
 	return DAT_SUCCESS;
 }
 
 static DAT_RETURN bind_rmr(const struct wish *wish, DAT_RMR_CONTEXT *context)
 {
 	struct dapl_ep *ep = wish->ep;
-	struct dapl_ia *ia = ep->obj.ia;
 	struct dapl_bind *bind;
-	DAT_RETURN rc;
+	DAT_RETURN rc = DAPL_NO_RESOURCE(MEMORY);
 
 	dapl_lock(&ep->lock);
 	bind = record(ep);
-	if (!bind) {
-		rc = DAPL_NO_RESOURCE(MEMORY);
-	} else {
-		dapl_lock(&ia->bind_lock);
+	if (bind)
 		rc = post(wish, bind, context);
-		dapl_unlock(&ia->bind_lock);
-	}
 	dapl_unlock(&ep->lock);
 	return rc;
 }

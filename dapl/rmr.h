@@ -45,7 +45,8 @@ struct dapl_rmr {
 	struct tp_mw *mw;
 	DAT_RMR_SCOPE scope;
 	struct dapl_binding now;
-	struct dapl_bind *first, **last; /* not settled, in the order of posting */
+	const struct dapl_bind *bound_by; /* what made it so; only to be compared */
+	struct dapl_bind *first, **last;  /* not settled, in the order of posting */
 	/* Scope EP, bound or about to be: the list of that EP. */
 	struct dapl_ep *listed;
 	struct dapl_rmr *next, **link;
