@@ -116,6 +116,7 @@ void dapl_ep_qp_attr(const struct dapl_ep_parts *parts, const DAT_EP_ATTR *attr,
 		.max_read_in = (uint32_t)attr->max_rdma_read_in,
 		.max_read_out = (uint32_t)attr->max_rdma_read_out,
 		.srq = parts->srq ? parts->srq->srq : NULL,
+		.delayed_ack = dapl_ep_delayed_ack(attr),
 	};
 }
 
@@ -130,6 +131,7 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 	bool easy;
 
 	ep->cold->attr = *attr;
+	dapl_ep_name_attr(dev, &ep->cold->attr);
 	ep->recv_mode = dapl_ep_mode((uint32_t)attr->recv_completion_flags, true);
 	ep->request_mode = dapl_ep_mode((uint32_t)attr->request_completion_flags, false);
 	ep->recv_unsignalled = ep->recv_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;

@@ -157,6 +157,12 @@ void dapl_ep_delete(struct dapl_ep *ep);
 DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 			      const struct dapl_ep *self, const DAT_EP_ATTR *attr,
 			      DAT_RETURN bad_arg);
+/* ep_named.c: whether the named attributes are known and possible (VND-17). */
+bool dapl_ep_named_ok(const struct dapl_ia *ia, const DAT_EP_ATTR *attr);
+/* What they say; of good ones only. */
+bool dapl_ep_delayed_ack(const DAT_EP_ATTR *attr);
+/* Puts constants in place of the caller's, which a query then reports (VND-18). */
+void dapl_ep_name_attr(const struct tp_device_attr *dev, DAT_EP_ATTR *attr);
 /* The completion flag that counts among those of an attribute (DTO-24). */
 uint8_t dapl_ep_mode(uint32_t flags, bool recv);
 /* An EVD gets (or loses) a stream of that mode (EVD-17). */

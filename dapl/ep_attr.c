@@ -168,9 +168,7 @@ DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_par
 	if (dapl_config.strict && /* DTO-24 */
 	    (!flags_exact(recv_flags, true) || !flags_exact(request_flags, false)))
 		return bad_arg;
-	/* No transport of the project knows a named attribute: whatever is given is unknown
-	 * (EP-46). */
-	if (attr->ep_transport_specific_count || attr->ep_provider_specific_count)
+	if (!dapl_ep_named_ok(ia, attr)) /* EP-46 */
 		return bad_arg;
 	if (!may_share(parts->recv_evd, parts, self, recv_mode, request_mode) ||
 	    !may_share(parts->request_evd, parts, self, recv_mode, request_mode))
@@ -275,8 +273,11 @@ static void new_attr(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT
 	TAKE(MAX_RDMA_WRITE_IOV, max_rdma_write_iov)
 #undef TAKE
 	/* EP-60: both bits or no change. */
-	if ((mask & F(EP_ATTR_NUM_PROVIDER_ATTR)) && (mask & F(EP_ATTR_PROVIDER_SPECIFIC_ATTR)))
+	if ((mask & F(EP_ATTR_NUM_PROVIDER_ATTR)) && (mask & F(EP_ATTR_PROVIDER_SPECIFIC_ATTR)) &&
+	    given->ep_provider_specific_count) {
 		attr->ep_provider_specific_count = given->ep_provider_specific_count;
+		attr->ep_provider_specific = given->ep_provider_specific;
+	}
 	if ((mask & F(EP_ATTR_NUM_TRANSPORT_ATTR)) && (mask & F(EP_ATTR_TRANSPORT_SPECIFIC_ATTR)))
 		attr->ep_transport_specific_count = given->ep_transport_specific_count;
 }
@@ -410,7 +411,8 @@ static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_E
 	if ((uint32_t)attr.max_recv_dtos < dapl_slots_used(&ep->recv) ||
 	    (uint32_t)attr.max_request_dtos < dapl_slots_used(&ep->request))
 		return dapl_ep_state_error(dapl_ep_state(ep)); /* EP-64 */
-	if (mask & (F(PZ_HANDLE) | QUEUES)) {
+	if ((mask & (F(PZ_HANDLE) | QUEUES)) ||
+	    dapl_ep_delayed_ack(&attr) != dapl_ep_delayed_ack(&ep->cold->attr)) {
 		rc = apply(ep, &parts, &attr);
 		if (rc)
 			return rc;

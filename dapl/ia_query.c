@@ -57,6 +57,8 @@ static void fill_ia(struct dapl_ia *ia, DAT_IA_ATTR *out)
 		.extension_version = dev->ib_extension ? DAT_IB_EXTENSION_VERSION : 0,
 	};
 	snprintf(out->adapter_name, sizeof(out->adapter_name), "%s", ia->provider->info.ia_name);
+	out->num_vendor_attr = ia->named->num_vendor;
+	out->vendor_attr = ia->named->vendor;
 	snprintf(out->vendor_name, sizeof(out->vendor_name), "%s", dev->vendor_name);
 }
 

@@ -3,8 +3,13 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <dat/dat_ib_extensions.h>
+#include <dat/dat_trace.h>
+
+#pragma weak dat_trclvl_query
+#pragma weak dat_trclvl_modify
 
 /* What has no value does not apply and is left out (IBX-119). */
 static void add(struct dapl_named *named, const char *name, const char *value)
@@ -40,10 +45,36 @@ static void add_port(struct dapl_named *named, const struct tp_device_attr *dev)
 	add(named, "DAT_IB_PORT_NUMBER", named->port);
 }
 
+/* Its address is the value (VND-5, VND-6); there is no text to read. */
+static void add_function(struct dapl_named *named, const char *name, void (*func)(void))
+{
+	DAT_NAMED_ATTR *attr = &named->vendor[named->num_vendor++];
+
+	attr->name = name;
+	memcpy(&attr->value, &func, sizeof(func));
+}
+
+/* Under another libdat2 there is no control of the trace (VND-7). */
+static void add_vendor(struct dapl_named *named, const struct tp_device_attr *dev)
+{
+	named->vendor[named->num_vendor++] =
+		(DAT_NAMED_ATTR){ .name = "delayed_ack_supported",
+				  .value = dev->delayed_ack ? "true" : "false" };
+	if (!dat_trclvl_query || !dat_trclvl_modify)
+		return;
+	named->vendor[named->num_vendor++] =
+		(DAT_NAMED_ATTR){ .name = "vendor_extension", .value = "true" };
+	named->vendor[named->num_vendor++] =
+		(DAT_NAMED_ATTR){ .name = "vendor_ext_version", .value = "1.0" };
+	add_function(named, "debug_query", (void (*)(void))dat_trclvl_query);
+	add_function(named, "debug_modify", (void (*)(void))dat_trclvl_modify);
+}
+
 void dapl_named_init(struct dapl_named *named, const struct dapl_transport *transport,
 		     const struct tp_device_attr *dev)
 {
 	*named = (struct dapl_named){ .num = 0 };
+	add_vendor(named, dev);
 	if (!dev->ib_extension)
 		return;
 	add(named, "DAT_IB_PROVIDER_NAME", transport->provider_name);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The named attributes of an adapter with the InfiniBand extension (IBX-116). */
+/*
+ * The named attributes of an adapter: those of the provider, with the InfiniBand extension
+ * (IBX-116), and those of the vendor (VND-1).
+ */
 #ifndef DAPL_NAMED_H
 #define DAPL_NAMED_H
 
@@ -7,11 +10,14 @@
 
 #include "dapl/transport.h"
 
-#define DAPL_MAX_NAMED 16
+#define DAPL_MAX_NAMED	16
+#define DAPL_NUM_VENDOR 5
 
 struct dapl_named {
 	DAT_NAMED_ATTR attr[DAPL_MAX_NAMED];
 	DAT_COUNT num;
+	DAT_NAMED_ATTR vendor[DAPL_NUM_VENDOR];
+	DAT_COUNT num_vendor;
 	char guid[20], mtu[12], port[12];
 };
 

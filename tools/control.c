@@ -146,7 +146,10 @@ int control_ask(pid_t pid, const char *line, char **answer, char *why, size_t si
 	fd = dial(pid, why, size);
 	if (fd < 0)
 		return fd;
-	if (send(fd, text, (size_t)n, MSG_NOSIGNAL) != n || !(reply = read_answer(fd))) {
+	send(fd, text, (size_t)n,
+	     MSG_NOSIGNAL); /* why it fails, if it does, stands in the answer */
+	reply = read_answer(fd);
+	if (!reply) {
 		err = errno == EAGAIN ? ETIMEDOUT : errno;
 		snprintf(why, size, "process %ld: %s", (long)pid, strerror(err));
 		close(fd);
