@@ -16,17 +16,11 @@
 #include "config.h"
 
 #if defined(HAVE_SYS_SDT_H) && HAVE_SYS_SDT_H
+#define DATS_HAVE_PROBES    1
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 #else
-#define STAP_PROBE1(...) ((void)0)
-#define STAP_PROBE2(...) ((void)0)
-#define STAP_PROBE3(...) ((void)0)
-#define STAP_PROBE4(...) ((void)0)
-#define STAP_PROBE5(...) ((void)0)
-#define STAP_PROBE6(...) ((void)0)
-#define STAP_PROBE7(...) ((void)0)
-#define STAP_PROBE8(...) ((void)0)
+#define DATS_HAVE_PROBES 0
 #endif
 
 /* Named trace levels (VND-11). Records up to normal are kept in memory at every level. */
@@ -61,24 +55,78 @@ struct dats_point {
 #define DATS_POINTS(component)	   __start_##component##_points
 #define DATS_POINTS_END(component) __stop_##component##_points
 
-/* Arguments decay: of an array the address is given. */
-#define DATS_PROBE_0(c, p, o)		  STAP_PROBE1(c, p, o)
-#define DATS_PROBE_1(c, p, o, A)	  STAP_PROBE2(c, p, o, (A) + 0)
-#define DATS_PROBE_2(c, p, o, A, B)	  STAP_PROBE3(c, p, o, (A) + 0, (B) + 0)
-#define DATS_PROBE_3(c, p, o, A, B, C)	  STAP_PROBE4(c, p, o, (A) + 0, (B) + 0, (C) + 0)
-#define DATS_PROBE_4(c, p, o, A, B, C, D) STAP_PROBE5(c, p, o, (A) + 0, (B) + 0, (C) + 0, (D) + 0)
-#define DATS_PROBE_5(c, p, o, A, B, C, D, E) \
-	STAP_PROBE6(c, p, o, (A) + 0, (B) + 0, (C) + 0, (D) + 0, (E) + 0)
-#define DATS_PROBE_6(c, p, o, A, B, C, D, E, F) \
-	STAP_PROBE7(c, p, o, (A) + 0, (B) + 0, (C) + 0, (D) + 0, (E) + 0, (F) + 0)
-#define DATS_PROBE_7(c, p, o, A, B, C, D, E, F, G) \
-	STAP_PROBE8(c, p, o, (A) + 0, (B) + 0, (C) + 0, (D) + 0, (E) + 0, (F) + 0, (G) + 0)
+/* In variables, so that of an array the address is given. */
+#define DATS_PROBE_0(c, p, o)         \
+	do {                          \
+		STAP_PROBE1(c, p, o); \
+	} while (0)
+#define DATS_PROBE_1(c, p, o, A)               \
+	do {                                   \
+		__auto_type probe_a = (A);     \
+		STAP_PROBE2(c, p, o, probe_a); \
+	} while (0)
+#define DATS_PROBE_2(c, p, o, A, B)                     \
+	do {                                            \
+		__auto_type probe_a = (A);              \
+		__auto_type probe_b = (B);              \
+		STAP_PROBE3(c, p, o, probe_a, probe_b); \
+	} while (0)
+#define DATS_PROBE_3(c, p, o, A, B, C)                           \
+	do {                                                     \
+		__auto_type probe_a = (A);                       \
+		__auto_type probe_b = (B);                       \
+		__auto_type probe_c = (C);                       \
+		STAP_PROBE4(c, p, o, probe_a, probe_b, probe_c); \
+	} while (0)
+#define DATS_PROBE_4(c, p, o, A, B, C, D)                                 \
+	do {                                                              \
+		__auto_type probe_a = (A);                                \
+		__auto_type probe_b = (B);                                \
+		__auto_type probe_c = (C);                                \
+		__auto_type probe_d = (D);                                \
+		STAP_PROBE5(c, p, o, probe_a, probe_b, probe_c, probe_d); \
+	} while (0)
+#define DATS_PROBE_5(c, p, o, A, B, C, D, E)                                       \
+	do {                                                                       \
+		__auto_type probe_a = (A);                                         \
+		__auto_type probe_b = (B);                                         \
+		__auto_type probe_c = (C);                                         \
+		__auto_type probe_d = (D);                                         \
+		__auto_type probe_e = (E);                                         \
+		STAP_PROBE6(c, p, o, probe_a, probe_b, probe_c, probe_d, probe_e); \
+	} while (0)
+#define DATS_PROBE_6(c, p, o, A, B, C, D, E, F)                                             \
+	do {                                                                                \
+		__auto_type probe_a = (A);                                                  \
+		__auto_type probe_b = (B);                                                  \
+		__auto_type probe_c = (C);                                                  \
+		__auto_type probe_d = (D);                                                  \
+		__auto_type probe_e = (E);                                                  \
+		__auto_type probe_f = (F);                                                  \
+		STAP_PROBE7(c, p, o, probe_a, probe_b, probe_c, probe_d, probe_e, probe_f); \
+	} while (0)
+#define DATS_PROBE_7(c, p, o, A, B, C, D, E, F, G)                                         \
+	do {                                                                               \
+		__auto_type probe_a = (A);                                                 \
+		__auto_type probe_b = (B);                                                 \
+		__auto_type probe_c = (C);                                                 \
+		__auto_type probe_d = (D);                                                 \
+		__auto_type probe_e = (E);                                                 \
+		__auto_type probe_f = (F);                                                 \
+		__auto_type probe_g = (G);                                                 \
+		STAP_PROBE8(c, p, o, probe_a, probe_b, probe_c, probe_d, probe_e, probe_f, \
+			    probe_g);                                                      \
+	} while (0)
 #define DATS_COUNT_(_, A, B, C, D, E, F, G, n, ...) n
 #define DATS_COUNT(...)				    DATS_COUNT_(_, ##__VA_ARGS__, 7, 6, 5, 4, 3, 2, 1, 0)
 #define DATS_JOIN_(a, b)			    a##b
 #define DATS_JOIN(a, b)				    DATS_JOIN_(a, b)
+#if DATS_HAVE_PROBES
 #define DATS_PROBE(c, p, o, ...) \
 	DATS_JOIN(DATS_PROBE_, DATS_COUNT(__VA_ARGS__))(c, p, o, ##__VA_ARGS__)
+#else
+#define DATS_PROBE(c, p, o, ...) ((void)0)
+#endif
 
 /* The semaphore is known to the tracers by the name of its symbol. */
 #define DATS_POINT(component, point, lvl, fmt)                                                    \

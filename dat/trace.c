@@ -273,18 +273,16 @@ int dat_trace_dump_command(void *arg, const char *args, FILE *out)
 /* "", "LEVEL" or "DAT DAPL". */
 static int parse_levels(const char *args, DAT_COUNT *dat, DAT_COUNT *dapl)
 {
-	char rest;
-	int num;
+	int end = -1;
 
 	*dat = *dapl = -1;
 	if (!*args)
 		return 0;
-	num = sscanf(args, "%d %d %c", dat, dapl, &rest);
-	if (num == 1 && args[strspn(args, "-0123456789")])
-		return -EINVAL;
-	if (num == 1)
+	if (sscanf(args, "%d %n", dat, &end) == 1 && end >= 0 && !args[end])
 		*dapl = *dat;
-	return num == 1 || num == 2 ? 0 : -EINVAL;
+	else if (sscanf(args, "%d %d %n", dat, dapl, &end) != 2 || end < 0 || args[end])
+		return -EINVAL;
+	return 0;
 }
 
 int dat_trace_command(void *arg, const char *args, FILE *out)

@@ -110,6 +110,24 @@ for options in "" "-c 10 -B 8" "-c 3 -B 100 -t 5 -b 4096" "-S 0 -c 4 -B 10"; do
 		"$samples/dtestsrq" -P "$UDAPL_IA" -h "$host" $options
 done
 
+levels() { # NAME PATTERN LEVELS...
+	name=$1 pattern=$2
+	shift 2
+	DAT_TRACE_LEVEL=1 timeout 60 "$samples/trace-level" "$UDAPL_IA" "$@" >"$scratch/client" 2>"$scratch/server"
+	grep -q -- "$pattern" "$scratch/client"
+	result $? "$name" "$scratch/client" "$scratch/server"
+}
+levels "trace-level: the interface has its version" '^interface 1\.0$'
+levels "trace-level: levels come from the environment" '^before: dat 1, dapl 0$'
+levels "trace-level: both are changed" '^after: dat 3, dapl 7$' 3 7
+levels "trace-level: -1 keeps one" '^after: dat 1, dapl 3$' -1 3
+grep -q ' 0x5C3 3 ' "$scratch/server"
+result $? "trace-level: the change takes effect at once" "$scratch/server"
+fails "trace-level: 11 is refused" "DAT_INVALID_PARAMETER DAT_INVALID_ARG2" \
+	"$samples/trace-level" "$UDAPL_IA" 3 11
+fails "trace-level: -2 is refused" "DAT_INVALID_PARAMETER DAT_INVALID_ARG1" \
+	"$samples/trace-level" "$UDAPL_IA" -2 3
+
 fails "an unknown adapter is named" nowhere "$samples/dtest" -P nowhere -h "$host"
 fails "an unknown host is named" no.such.host.invalid "$samples/dtest" -P "$UDAPL_IA" -h no.such.host.invalid
 for sample in cno-epoll sum dtest dtestx dtestcm dtestsrq; do
