@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Prints the tunables of the modules that serve the named IAs, which need not open. */
+/*
+ * Prints what a command of the control channel ("settings", "points") answers in this process, with
+ * the modules loaded that serve the named IAs, which need not open:  settings COMMAND IA...
+ */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -12,9 +15,11 @@ int main(int argc, char **argv)
 	DAT_IA_HANDLE ia;
 	int i;
 
-	for (i = 1; i < argc; i++) {
+	if (argc < 2)
+		return 2;
+	for (i = 2; i < argc; i++) {
 		evd = DAT_HANDLE_NULL;
 		dat_ia_open(argv[i], 8, &evd, &ia);
 	}
-	return dats_control_run("settings", stdout) ? 1 : 0;
+	return dats_control_run(argv[1], stdout) ? 1 : 0;
 }
