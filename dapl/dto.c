@@ -469,7 +469,7 @@ crowded_write(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT
 /* One segment and no flags. */
 static inline bool is_plain(DAT_COUNT num, DAT_COMPLETION_FLAGS flags)
 {
-	return likely(num == 1) && likely(!flags);
+	return !(((uint32_t)num - 1) | (uint32_t)flags);
 }
 
 /* Not empty and not too long; *less is its length, less one. */

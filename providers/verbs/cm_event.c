@@ -355,14 +355,14 @@ void vrb_cm_look(struct vrb_qp *qp)
 static void pulse(struct tp_timer *timer)
 {
 	struct vrb_dev *dev = vrb_container(timer, struct vrb_dev, pulse);
-	uint32_t head;
+	struct vrb_wr *head;
 	struct vrb_qp *qp;
 
 	pthread_mutex_lock(&dev->lock);
 	for (qp = dev->qps; qp; qp = qp->next) {
 		if (!atomic_load(&qp->live) || !qp->sq.cq)
 			continue;
-		head = atomic_load(&qp->sq.head);
+		head = vrb_queue_head(&qp->sq);
 		if (qp->seen == head)
 			vrb_cq_collect(qp->sq.cq);
 		qp->seen = head;

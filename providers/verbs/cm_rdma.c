@@ -243,6 +243,9 @@ int vrb_conn_ask(struct vrb_conn *conn)
 		return rc;
 	fill_param(conn, &param);
 	if (dev->iwarp) {
+		/* The kernel has the QP talk before it tells so. */
+		if (conn->qp->rq.cq)
+			vrb_cq_gate(conn->qp->rq.cq, conn->qp);
 		param.private_data = conn->data;
 		param.private_data_len = (uint8_t)conn->data_len;
 		vrb_qp_to_rts(conn->qp, conn->id, &conn->depth);
@@ -510,8 +513,10 @@ static void begin_drain(struct vrb_conn *conn)
 	if (conn->state != VRB_CONN_OPEN || atomic_exchange(&qp->draining, true))
 		return;
 	vrb_qp_post_marker(qp);
-	if (qp->sq.cq)
+	if (qp->sq.cq) {
+		vrb_queue_beware(&qp->sq);
 		vrb_cq_drain(qp->sq.cq, true);
+	}
 	vrb_qp_kick(qp);
 }
 

@@ -17,7 +17,15 @@
 #define FIXED_SIZE 4096 /* of CQs that cannot be resized, where that is more than asked for */
 #define ACK_AFTER  64	/* acknowledging takes a lock of libibverbs */
 
-/* ---- Stash; lock held ---- */
+static struct tp_wr *take(struct tp_cq *base);
+
+/* ---- Stash; CQ lock held ---- */
+
+/* The short way is there for what follows the stash only. */
+static void aim(struct vrb_cq *cq)
+{
+	cq->base.take = cq->count ? dapl_plain_take : take;
+}
 
 static bool grow_stash(struct vrb_cq *cq, uint32_t num)
 {
@@ -47,6 +55,7 @@ void vrb_cq_push(struct vrb_cq *cq, const struct tp_wc *wc)
 		return;
 	}
 	cq->stash[(cq->first + cq->count++) & (cq->size - 1)] = *wc;
+	aim(cq);
 }
 
 static void pop(struct vrb_cq *cq, struct tp_wc *wc)
@@ -54,6 +63,7 @@ static void pop(struct vrb_cq *cq, struct tp_wc *wc)
 	*wc = cq->stash[cq->first & (cq->size - 1)];
 	cq->first++;
 	cq->count--;
+	aim(cq);
 }
 
 /* A message that came before its connection was announced (EVD-12). */
@@ -79,12 +89,19 @@ static bool hold(struct vrb_cq *cq, struct vrb_qp *qp, const struct tp_wc *wc)
 	return true;
 }
 
+void vrb_cq_gate(struct vrb_cq *cq, struct vrb_qp *qp)
+{
+	vrb_cq_hold(cq);
+	qp->rq.gated = true;
+	vrb_cq_free(cq);
+}
+
 void vrb_cq_unhold(struct vrb_cq *cq, struct vrb_qp *qp)
 {
 	uint32_t i, kept = 0;
 	bool any;
 
-	vrb_lock(&cq->lock);
+	vrb_cq_hold(cq);
 	for (i = 0; i < cq->num_held; i++) {
 		if (cq->held_by[i] == qp) {
 			vrb_cq_push(cq, &cq->held[i]);
@@ -96,127 +113,229 @@ void vrb_cq_unhold(struct vrb_cq *cq, struct vrb_qp *qp)
 	any = kept != cq->num_held;
 	cq->num_held = kept;
 	qp->rq.gated = false;
-	vrb_unlock(&cq->lock);
+	vrb_cq_free(cq);
 	if (any)
 		cq->dev->base.up->cq_event(cq->base.owner);
 }
 
-/* ---- Completions of the device; lock held ---- */
+/* ---- Completions of the device; CQ lock held ---- */
 
-/* Whether the core is to have a completion whose turn has come. */
-static bool give(struct vrb_cq *cq, struct vrb_wr *wr, struct tp_wc *wc)
+/* Whether the core is to have a completion of qp whose turn has come. */
+static bool give(struct vrb_cq *cq, struct vrb_queue *queue, struct vrb_qp *qp, uint32_t odd,
+		 struct tp_wc *wc)
 {
-	struct vrb_queue *queue = wr->queue;
-
 	/* FL-2: what comes behind a failure did not succeed, whatever the device says. */
 	if (queue->failed)
 		wc->status = TP_WC_FLUSHED;
-	queue->failed |= wc->status;
-	if (wr->internal || (wr->silent && !wc->status))
+	queue->failed |= wc->status != 0;
+	if ((odd & VRB_ODD_INTERNAL) || ((odd & VRB_ODD_SILENT) && !wc->status))
 		return false;
-	return !queue->gated || wc->status || !hold(cq, queue->qp, wc);
+	return !queue->gated || wc->status || !hold(cq, qp, wc);
 }
 
 /*
  * Gives out in turn what is done. A request without completion of its own is done when a later one
- * is, but for reads, which all have one here.
+ * is, but for those that bring data, which all have one here.
  */
 static void give_in_turn(struct vrb_cq *cq, struct vrb_queue *queue)
 {
-	uint32_t seq = atomic_load(&queue->head);
-	struct vrb_wr *wr;
+	struct vrb_wr *wr = vrb_queue_head(queue);
 
-	for (; (int32_t)(queue->done - seq) > 0; seq++) {
-		wr = &queue->wr[seq & queue->mask];
-		if (!wr->done && (!wr->silent || wr->sink))
+	for (; wr != queue->done; wr = wr->next) {
+		if (!(wr->odd & VRB_ODD_DONE) &&
+		    (!(wr->odd & VRB_ODD_SILENT) || (wr->odd & VRB_ODD_SINK)))
 			break;
-		if (wr->done && give(cq, wr, &wr->wc))
+		queue->sunk += wr->odd & VRB_ODD_SINK ? 1 : 0;
+		if ((wr->odd & VRB_ODD_DONE) && give(cq, queue, queue->qp, wr->odd, &wr->wc))
 			vrb_cq_push(cq, &wr->wc);
-		wr->done = false;
+		wr->odd = 0;
 	}
-	atomic_store_explicit(&queue->head, seq, memory_order_release);
+	atomic_store_explicit(&queue->head, wr, memory_order_release);
 }
 
-static void fail(struct vrb_cq *cq, struct vrb_wr *wr, const struct ibv_wc *ib, struct tp_wc *wc)
+static void fail(struct vrb_queue *queue, struct vrb_qp *qp, struct vrb_wr *wr,
+		 const struct ibv_wc *ib, struct tp_wc *wc)
 {
-	struct vrb_queue *queue = wr->queue;
+	struct vrb_dev *dev = qp->dev;
 	uint32_t none = 0;
 
 	wc->status = vrb_map_wc(ib->status);
 	if (queue->failed)
 		wc->status = TP_WC_FLUSHED;
-	else if (queue->keeps && (wc->status == TP_WC_LOCAL_EP || wc->status == TP_WC_TRANSPORT))
+	else if (dev->vague && (wc->status == TP_WC_LOCAL_EP || wc->status == TP_WC_TRANSPORT))
 		wc->status = vrb_qp_explain(wr, wc->status);
 	if (wc->status <= TP_WC_FLUSHED)
 		return;
-	dapl_trace(verbs_wc_failed, DAPL_TRC_ERROR, cq,
-		   "ia=%s qp=0x%x kind=%s status=%s vendor_code=0x%x", cq->dev->name, ib->qp_num,
+	dapl_trace(verbs_wc_failed, DAPL_TRC_ERROR, qp,
+		   "ia=%s qp=0x%x kind=%s status=%s vendor_code=0x%x", dev->name, ib->qp_num,
 		   queue->recv ? "receive" : "request", ibv_wc_status_str(ib->status),
 		   ib->vendor_err);
-	if (atomic_compare_exchange_strong(&queue->qp->fault, &none, wc->status))
-		vrb_qp_kick(queue->qp);
+	if (atomic_compare_exchange_strong(&qp->fault, &none, wc->status))
+		vrb_qp_kick(qp);
 }
 
-/* What is not a plain success in its turn; true if the core is to have it now. */
-static bool take_rare(struct vrb_cq *cq, struct vrb_wr *wr, const struct ibv_wc *ib,
-		      struct tp_wc *wc)
+/* What a success says besides. Verbs does not say which messages were solicited: they all are. */
+static void describe(struct vrb_dev *dev, const struct ibv_wc *ib, bool recv, struct tp_wc *wc)
 {
-	struct vrb_queue *queue = wr->queue;
-	bool given = false;
-
-	if (ib->status)
-		fail(cq, wr, ib, wc);
-	if (queue->unordered) {
-		wr->wc = *wc;
-		wr->done = true;
-		if ((int32_t)(wr->seq + 1 - queue->done) > 0)
-			queue->done = wr->seq + 1;
-		give_in_turn(cq, queue);
-	} else {
-		given = give(cq, wr, wc);
-		atomic_store_explicit(&queue->head, wr->seq + 1, memory_order_release);
+	wc->flags = vrb_map_wc_flags(ib, recv);
+	wc->byte_len = ib->byte_len;
+	wc->data = ib->imm_data;
+	if (wc->flags & TP_WC_INVALIDATED) {
+		wc->data = ib->invalidated_rkey;
+		vrb_mw_invalidated(dev, wc->data);
 	}
+}
+
+/*
+ * Whether the next completion of the queue is to be looked at closely. A poster may have changed
+ * the answer meanwhile: it counts first and then warns.
+ */
+static void beware(struct vrb_queue *queue)
+{
+	bool careful =
+		queue->recv || queue->failed || queue->gated || atomic_load(&queue->qp->draining);
+
+	atomic_store(&queue->careful, careful);
+	if (atomic_load(&queue->sinks) != queue->sunk)
+		atomic_store(&queue->careful, 1);
+}
+
+void vrb_queue_beware(struct vrb_queue *queue)
+{
+	vrb_cq_hold(queue->cq);
+	beware(queue);
+	vrb_cq_free(queue->cq);
+}
+
+/* A receive from an SRQ; its QP is found by its number. */
+static bool look_shared(struct vrb_cq *cq, const struct ibv_wc *ib, struct vrb_wr *wr,
+			struct tp_wc *wc)
+{
+	struct vrb_qp *qp = vrb_srq_find(cq->dev, ib->qp_num);
+	bool given;
+
+	if (!qp) {
+		dapl_err("%s: a receive of QP 0x%x, which is gone, is lost", cq->dev->name,
+			 ib->qp_num);
+		return false;
+	}
+	if (ib->status)
+		fail(&qp->rq, qp, wr, ib, wc);
+	else
+		describe(cq->dev, ib, true, wc);
+	wc->flags |= TP_WC_RECV;
+	wc->qp_owner = qp->base.owner;
+	given = give(cq, &qp->rq, qp, 0, wc);
+	vrb_srq_return(wr->queue->srq, wr);
 	return given;
 }
 
-/* One completion of the device; true if the core is to have it. */
-static inline bool take(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc)
+/* A completion waits for its turn. The short way leaves done behind, where nothing waits. */
+static void come(struct vrb_queue *queue, struct vrb_wr *wr, const struct tp_wc *wc)
+{
+	struct vrb_wr *head = vrb_queue_head(queue);
+	uint32_t end = vrb_queue_span(queue, head, queue->done);
+
+	wr->wc = *wc;
+	wr->odd |= VRB_ODD_DONE;
+	if (end > vrb_queue_span(queue, head, vrb_queue_next(queue)) ||
+	    vrb_queue_span(queue, head, wr) >= end)
+		queue->done = wr->next;
+}
+
+/* Any completion of the device; true if the core is to have it now. */
+static bool look(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc)
 {
 	struct vrb_wr *wr = (struct vrb_wr *)(uintptr_t)ib->wr_id;
 	struct vrb_queue *queue = wr->queue;
-	bool rare = ib->status || wr->internal || queue->gated || queue->unordered, given = true;
+	bool given = false;
 
-	wc->wr_id = wr->id;
-	wc->status = TP_WC_SUCCESS;
-	/* Verbs does not say which messages were solicited: they all are. */
-	wc->flags = queue->recv ? TP_WC_RECV | TP_WC_SOLICITED : 0;
-	wc->byte_len = ib->byte_len;
-	if (vrb_unlikely(rare))
-		given = take_rare(cq, wr, ib, wc);
-	else /* It and all before it are done. */
-		atomic_store_explicit(&queue->head, wr->seq + 1, memory_order_release);
-	if (vrb_unlikely(atomic_load_explicit(&queue->qp->draining, memory_order_relaxed)) &&
-	    !queue->recv)
+	*wc = (struct tp_wc){ .wr_id = wr->id };
+	if (queue->srq)
+		return look_shared(cq, ib, wr, wc);
+	if (ib->status)
+		fail(queue, queue->qp, wr, ib, wc);
+	else
+		describe(cq->dev, ib, queue->recv, wc);
+	if (queue->unordered) {
+		come(queue, wr, wc);
+		give_in_turn(cq, queue);
+	} else {
+		given = give(cq, queue, queue->qp, wr->odd, wc);
+		wr->odd = 0;
+		atomic_store_explicit(&queue->head, wr->next, memory_order_release);
+	}
+	if (!queue->recv && atomic_load(&queue->qp->draining))
 		vrb_qp_kick(queue->qp);
+	beware(queue);
 	return given;
+}
+
+/* Whether a receive is one that the short way can tell of. */
+static bool is_plain_receive(const struct vrb_queue *queue, const struct ibv_wc *ib)
+{
+	return queue->recv && !queue->srq && !queue->failed && !queue->gated && !ib->status &&
+	       ib->opcode == IBV_WC_RECV && !(ib->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV));
+}
+
+/* What the short way found but cannot tell of goes into the stash. */
+static __attribute__((noinline)) struct tp_wr *take_other(struct vrb_cq *cq)
+{
+	const struct ibv_wc *ib = &cq->ib;
+	struct vrb_wr *wr = (struct vrb_wr *)(uintptr_t)ib->wr_id;
+	struct tp_wr *own = (struct tp_wr *)(uintptr_t)wr->id;
+	struct tp_wc wc;
+
+	if (is_plain_receive(wr->queue, ib)) {
+		atomic_store_explicit(&wr->queue->head, wr->next, memory_order_release);
+		own->length = ib->byte_len;
+		return own;
+	}
+	if (look(cq, ib, &wc))
+		vrb_cq_push(cq, &wc);
+	return NULL;
+}
+
+/* It and all before it are done. */
+static struct tp_wr *take(struct tp_cq *base)
+{
+	struct vrb_cq *cq = vrb_container(base, struct vrb_cq, base);
+	struct vrb_queue *queue;
+	struct vrb_wr *wr;
+
+	if (vrb_unlikely(cq->ib_poll(cq->ibcq, 1, &cq->ib) != 1))
+		return NULL;
+	wr = (struct vrb_wr *)(uintptr_t)cq->ib.wr_id;
+	queue = wr->queue;
+	if (vrb_unlikely((uint32_t)cq->ib.status | wr->odd |
+			 atomic_load_explicit(&queue->careful, memory_order_relaxed)))
+		return take_other(cq);
+	atomic_store_explicit(&queue->head, wr->next, memory_order_release);
+	return (struct tp_wr *)(uintptr_t)wr->id;
+}
+
+/* CQ lock held; whether there is something new. */
+static bool collect(struct vrb_cq *cq)
+{
+	struct ibv_wc ib[BATCH];
+	uint32_t before = cq->count;
+	struct tp_wc wc;
+	int i, n;
+
+	while ((n = ibv_poll_cq(cq->ibcq, BATCH, ib)) > 0)
+		for (i = 0; i < n; i++)
+			if (look(cq, &ib[i], &wc))
+				vrb_cq_push(cq, &wc);
+	return cq->count != before;
 }
 
 void vrb_cq_collect(struct vrb_cq *cq)
 {
-	struct ibv_wc ib[BATCH];
-	uint32_t before;
-	struct tp_wc wc;
 	bool any;
-	int i, n;
 
-	vrb_lock(&cq->lock);
-	before = cq->count;
-	while ((n = ibv_poll_cq(cq->ibcq, BATCH, ib)) > 0)
-		for (i = 0; i < n; i++)
-			if (take(cq, &ib[i], &wc))
-				vrb_cq_push(cq, &wc);
-	any = cq->count != before;
-	vrb_unlock(&cq->lock);
+	vrb_cq_hold(cq);
+	any = collect(cq);
+	vrb_cq_free(cq);
 	if (any)
 		cq->dev->base.up->cq_event(cq->base.owner);
 }
@@ -225,19 +344,15 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 {
 	struct vrb_cq *cq = vrb_container(base, struct vrb_cq, base);
 	struct ibv_wc ib;
-	int n = 0;
 
-	vrb_lock(&cq->lock);
-	while (vrb_likely(!cq->count) && (n = ibv_poll_cq(cq->ibcq, 1, &ib)) > 0)
-		if (take(cq, &ib, wc))
-			goto unlock;
+	while (!cq->count && ibv_poll_cq(cq->ibcq, 1, &ib) > 0)
+		if (look(cq, &ib, wc))
+			return 1;
 	/* Completions may also have come out of turn and got theirs now. */
-	n = cq->count;
-	if (n)
-		pop(cq, wc);
-unlock:
-	vrb_unlock(&cq->lock);
-	return n > 0;
+	if (!cq->count)
+		return 0;
+	pop(cq, wc);
+	return 1;
 }
 
 /* ---- Notification ---- */
@@ -272,36 +387,26 @@ static void request(struct vrb_cq *cq)
 			 dapl_strerror(err));
 }
 
-/* The loop hears of the next event. */
+/* The loop hears of the next event; CQ lock held. */
 static void watch(struct vrb_cq *cq)
 {
 	struct dapl_loop *loop = cq->dev->base.loop;
 
 	request(cq);
-	vrb_lock(&cq->lock);
-	if (atomic_load(&cq->watched))
+	if (cq->watched)
 		dapl_loop_mod(loop, &cq->watch, EPOLLIN | EPOLLONESHOT);
 	else if (!dapl_loop_add(loop, &cq->watch, EPOLLIN | EPOLLONESHOT))
-		atomic_store(&cq->watched, true);
-	vrb_unlock(&cq->lock);
+		cq->watched = true;
 }
 
-static bool has_drainers(struct vrb_cq *cq)
-{
-	bool any;
-
-	vrb_lock(&cq->lock);
-	any = cq->drainers;
-	vrb_unlock(&cq->lock);
-	return any;
-}
-
+/* CQ lock held */
 static void serve_drainers(struct vrb_cq *cq)
 {
-	if (!has_drainers(cq))
+	if (!cq->drainers)
 		return;
 	watch(cq);
-	vrb_cq_collect(cq);
+	if (collect(cq))
+		cq->dev->base.up->cq_event(cq->base.owner);
 }
 
 static void ready(struct tp_watch *w, uint32_t events)
@@ -310,17 +415,19 @@ static void ready(struct tp_watch *w, uint32_t events)
 
 	(void)events;
 	consume(cq);
+	vrb_cq_hold(cq);
 	serve_drainers(cq);
+	vrb_cq_free(cq);
 	cq->dev->base.up->cq_event(cq->base.owner);
 }
 
 void vrb_cq_drain(struct vrb_cq *cq, bool begin)
 {
-	vrb_lock(&cq->lock);
+	vrb_cq_hold(cq);
 	cq->drainers += begin ? 1 : -1u;
-	vrb_unlock(&cq->lock);
 	if (begin)
 		serve_drainers(cq);
+	vrb_cq_free(cq);
 }
 
 static void cq_arm(struct tp_cq *base, enum tp_arm how)
@@ -338,7 +445,7 @@ static void cq_disarm(struct tp_cq *base)
 	struct vrb_cq *cq = vrb_container(base, struct vrb_cq, base);
 
 	/* The loop may have counted on an event that is taken here. */
-	if (consume(cq) && vrb_unlikely(atomic_load(&cq->watched)))
+	if (consume(cq) && cq->watched)
 		serve_drainers(cq);
 }
 
@@ -376,7 +483,7 @@ int vrb_cq_attach(struct vrb_cq *cq, uint32_t num)
 
 	if (!cq || !num)
 		return 0;
-	vrb_lock(&cq->lock);
+	vrb_cq_hold(cq);
 	if (!grow_stash(cq, cq->count + cq->attached + num)) {
 		dapl_err("%s: completion queue not extended by %u: %s", cq->dev->name, num,
 			 dapl_strerror(ENOMEM));
@@ -385,7 +492,7 @@ int vrb_cq_attach(struct vrb_cq *cq, uint32_t num)
 		cq->attached += num;
 		resize(cq, cq->attached > cq->cqe ? cq->attached : cq->cqe);
 	}
-	vrb_unlock(&cq->lock);
+	vrb_cq_free(cq);
 	return rc;
 }
 
@@ -393,21 +500,75 @@ void vrb_cq_detach(struct vrb_cq *cq, uint32_t num)
 {
 	if (!cq)
 		return;
-	vrb_lock(&cq->lock);
+	vrb_cq_hold(cq);
 	cq->attached -= num;
-	vrb_unlock(&cq->lock);
+	vrb_cq_free(cq);
 }
 
+/* An SRQ whose receives may complete here, and how many QPs take them. */
+struct vrb_srq_use {
+	struct vrb_srq *srq;
+	uint32_t qps;
+	struct vrb_srq_use *next;
+};
+
+int vrb_cq_attach_srq(struct vrb_cq *cq, struct vrb_srq *srq)
+{
+	struct vrb_srq_use *use = calloc(1, sizeof(*use)), *found;
+	int rc = 0;
+
+	if (!cq || !use) {
+		free(use);
+		return cq ? -ENOMEM : 0;
+	}
+	vrb_cq_hold(cq);
+	for (found = cq->srqs; found && found->srq != srq; found = found->next)
+		;
+	if (found) {
+		found->qps++;
+	} else {
+		*use = (struct vrb_srq_use){ .srq = srq, .qps = 1, .next = cq->srqs };
+		cq->srqs = use;
+	}
+	vrb_cq_free(cq);
+	if (found) {
+		free(use);
+		return 0;
+	}
+	rc = vrb_cq_attach(cq, srq->max_wr);
+	if (rc)
+		vrb_cq_detach_srq(cq, srq);
+	return rc;
+}
+
+void vrb_cq_detach_srq(struct vrb_cq *cq, struct vrb_srq *srq)
+{
+	struct vrb_srq_use **link, *use;
+
+	if (!cq)
+		return;
+	vrb_cq_hold(cq);
+	for (link = &cq->srqs; (*link)->srq != srq; link = &(*link)->next)
+		;
+	use = *link;
+	if (--use->qps) {
+		use = NULL;
+	} else {
+		*link = use->next;
+		cq->attached -= srq->max_wr;
+	}
+	vrb_cq_free(cq);
+	free(use);
+}
+
+/* CQ lock held */
 static int cq_resize(struct tp_cq *base, uint32_t cqe)
 {
 	struct vrb_cq *cq = vrb_container(base, struct vrb_cq, base);
-	int rc;
+	int rc = resize(cq, cqe);
 
-	vrb_lock(&cq->lock);
-	rc = resize(cq, cqe);
 	if (!rc)
 		cq->cqe = cqe;
-	vrb_unlock(&cq->lock);
 	return rc;
 }
 
@@ -435,7 +596,10 @@ static int open_cq(struct vrb_cq *cq, uint32_t cqe)
 		size = FIXED_SIZE < cq->dev->attr.max_cqe ? FIXED_SIZE : cq->dev->attr.max_cqe;
 	errno = 0;
 	cq->ibcq = ibv_create_cq(cq->dev->ctx, (int)size, cq, cq->channel, 0);
-	return cq->ibcq ? 0 : -(errno ? errno : ENOMEM);
+	if (!cq->ibcq)
+		return -(errno ? errno : ENOMEM);
+	cq->ib_poll = cq->ibcq->context->ops.poll_cq;
+	return 0;
 }
 
 static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct tp_cq **out)
@@ -451,6 +615,7 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	};
 	cq->dev = dev;
 	cq->cqe = cqe;
+	aim(cq);
 	rc = open_channel(cq);
 	if (rc)
 		goto close_channel;
@@ -475,7 +640,7 @@ static void cq_destroy(struct tp_cq *base)
 	struct vrb_cq *cq = vrb_container(base, struct vrb_cq, base);
 	int err;
 
-	if (atomic_load(&cq->watched))
+	if (cq->watched)
 		dapl_loop_del(cq->dev->base.loop, &cq->watch);
 	consume(cq);
 	ibv_ack_cq_events(cq->ibcq, atomic_load(&cq->unacked));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The adapter: opening it, what it can do, and what it says unasked. */
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,13 +25,40 @@ static uint32_t positive(int value)
 }
 
 /*
- * Some devices name limits that no machine has the memory for. One request more than the program
- * sees is kept for a marker.
+ * Some devices name limits that no machine has the memory for. Two requests more than the program
+ * sees are kept for markers.
  */
 static uint32_t queue_length(const struct vrb_dev *dev, const struct ibv_device_attr *ib)
 {
-	return ib->max_qp_wr > 1 ? least((uint32_t)ib->max_qp_wr - 1, (uint64_t)dev->config->max_wr)
+	return ib->max_qp_wr > 2 ? least((uint32_t)ib->max_qp_wr - 2, (uint64_t)dev->config->max_wr)
 				 : 0;
+}
+
+#define TYPE_2 (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)
+
+static void fill_windows(struct vrb_dev *dev, const struct ibv_device_attr *ib)
+{
+	unsigned int flags = ib->max_mw > 0 ? ib->device_cap_flags : 0;
+	struct tp_device_attr *attr = &dev->attr;
+
+	attr->mw_qp_scope = flags & TYPE_2;
+	attr->mw_pd_scope = flags & IBV_DEVICE_MEM_WINDOW;
+	attr->send_invalidate = flags & TYPE_2;
+	dev->windows = attr->mw_qp_scope || attr->mw_pd_scope;
+	attr->max_mw = dev->windows ? positive(ib->max_mw) : 0;
+}
+
+/* Eight groups of four digits (IBX-116). */
+static void fill_gid(struct vrb_dev *dev)
+{
+	char *to = dev->attr.gid;
+	union ibv_gid gid;
+	int i;
+
+	if (ibv_query_gid(dev->ctx, dev->port, 0, &gid))
+		return;
+	for (i = 0; i < 16; i += 2)
+		to += sprintf(to, "%s%02x%02x", i ? ":" : "", gid.raw[i], gid.raw[i + 1]);
 }
 
 static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
@@ -66,9 +94,24 @@ static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
 		.max_conn_qual = UINT16_MAX,
 		.read_needs_remote_write = dev->iwarp,
 		.read_exposes_sink = dev->iwarp,
+		.max_srq = positive(ib->max_srq),
+		.max_srq_wr = least(positive(ib->max_srq_wr), (uint64_t)dev->config->max_wr),
+		.max_srq_sge = positive(ib->max_srq_sge),
+		.srq_limit = ib->max_srq > 0,
+		.mtu = 128U << port->active_mtu,
+		.port_num = dev->port,
+		.node_guid = be64toh(ib->node_guid),
+		.port_status = vrb_map_port_state(port->state),
+		/* iWARP's operations end with RFC 5040 here (IBX-2). */
+		.ib_extension = !dev->iwarp,
+		.write_immediate = !dev->iwarp,
+		.fetch_and_add = !dev->iwarp && ib->atomic_cap != IBV_ATOMIC_NONE,
+		.cmp_and_swap = !dev->iwarp && ib->atomic_cap != IBV_ATOMIC_NONE,
 	};
 	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%.40s (vendor 0x%x)", dev->ibdev,
 		 ib->vendor_id);
+	fill_windows(dev, ib);
+	fill_gid(dev);
 }
 
 /* Devices whose only words for local faults are "operation error" and "general error". */
@@ -89,6 +132,8 @@ static int learn_attr(struct vrb_dev *dev)
 		return -abs(rc);
 	}
 	fill_attr(dev, &ib, &port);
+	snprintf(dev->attr.ib_device, sizeof(dev->attr.ib_device), "%s", dev->ibdev);
+	dev->max_qp_wr = positive(ib.max_qp_wr);
 	dev->vague = ib.vendor_id == VENDOR_RXE || ib.vendor_id == VENDOR_SIW;
 	return 0;
 }
@@ -137,6 +182,7 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 {
 	struct vrb_async what = vrb_map_async(event->event_type);
+	struct vrb_srq *srq;
 	struct vrb_cq *cq;
 
 	dapl_trace(verbs_async, DAPL_TRC_NORMAL, dev, "ia=%s device=%s event=%s", dev->name,
@@ -150,6 +196,10 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 		break;
 	case VRB_ASYNC_QP:
 		qp_event(dev, event);
+		break;
+	case VRB_ASYNC_SRQ:
+		srq = event->element.srq->srq_context;
+		dev->base.up->async(dev->base.owner, what.event, srq->base.owner);
 		break;
 	case VRB_ASYNC_DEVICE:
 		if (what.event == TP_ASYNC_DEVICE_FATAL)
@@ -232,12 +282,16 @@ static void dev_init(struct vrb_dev *dev, const struct tp_device_init *init)
 	pthread_mutex_init(&dev->cm_lock, NULL);
 	pthread_cond_init(&dev->cm_left, NULL);
 	pthread_mutex_init(&dev->lock, NULL);
+	pthread_mutex_init(&dev->mw_lock, NULL);
+	pthread_mutex_init(&dev->number_lock, NULL);
 	pthread_mutex_init(&dev->mr_lock, NULL);
 }
 
 static void dev_free(struct vrb_dev *dev)
 {
 	pthread_mutex_destroy(&dev->mr_lock);
+	pthread_mutex_destroy(&dev->number_lock);
+	pthread_mutex_destroy(&dev->mw_lock);
 	pthread_mutex_destroy(&dev->lock);
 	pthread_cond_destroy(&dev->cm_left);
 	pthread_mutex_destroy(&dev->cm_lock);

@@ -36,6 +36,21 @@ enum tp_wc_status vrb_map_wc(enum ibv_wc_status status)
 	return (unsigned int)status < sizeof(map) ? map[status] : TP_WC_FLUSHED;
 }
 
+uint32_t vrb_map_wc_flags(const struct ibv_wc *wc, bool recv)
+{
+	uint32_t flags = TP_WC_RECV | TP_WC_SOLICITED;
+
+	if (!recv)
+		return 0;
+	if (wc->wc_flags & IBV_WC_WITH_INV)
+		flags |= TP_WC_INVALIDATED;
+	else if (wc->wc_flags & IBV_WC_WITH_IMM)
+		flags |= TP_WC_IMMEDIATE;
+	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
+		flags |= TP_WC_IMMEDIATE | TP_WC_WRITTEN;
+	return flags;
+}
+
 /* ---- Asynchronous events ---- */
 
 struct vrb_async vrb_map_async(enum ibv_event_type type)
@@ -46,6 +61,8 @@ struct vrb_async vrb_map_async(enum ibv_event_type type)
 		[IBV_EVENT_QP_REQ_ERR] = { VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
 		[IBV_EVENT_QP_ACCESS_ERR] = { VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
 		[IBV_EVENT_SQ_DRAINED] = { VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
+		[IBV_EVENT_SRQ_ERR] = { VRB_ASYNC_SRQ, TP_ASYNC_SRQ_ERROR },
+		[IBV_EVENT_SRQ_LIMIT_REACHED] = { VRB_ASYNC_SRQ, TP_ASYNC_SRQ_LIMIT },
 		[IBV_EVENT_DEVICE_FATAL] = { VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_FATAL },
 		[IBV_EVENT_PORT_ERR] = { VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
 		[IBV_EVENT_LID_CHANGE] = { VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
@@ -55,6 +72,17 @@ struct vrb_async vrb_map_async(enum ibv_event_type type)
 	static const struct vrb_async nothing = { .object = VRB_ASYNC_NOBODY };
 
 	return (unsigned int)type < sizeof(map) / sizeof(map[0]) ? map[type] : nothing;
+}
+
+const char *vrb_map_port_state(enum ibv_port_state state)
+{
+	static const char *const name[] = {
+		[IBV_PORT_NOP] = "NOP",	      [IBV_PORT_DOWN] = "DOWN",
+		[IBV_PORT_INIT] = "INIT",     [IBV_PORT_ARMED] = "ARMED",
+		[IBV_PORT_ACTIVE] = "ACTIVE", [IBV_PORT_ACTIVE_DEFER] = "DEFER",
+	};
+
+	return (unsigned int)state < sizeof(name) / sizeof(name[0]) ? name[state] : "UNKNOWN";
 }
 
 /* ---- Connections ---- */

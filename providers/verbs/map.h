@@ -13,11 +13,15 @@
 /* EVT-14 */
 enum tp_wc_status vrb_map_wc(enum ibv_wc_status status);
 
+/* What a success is: a receive, and what came with it. */
+uint32_t vrb_map_wc_flags(const struct ibv_wc *wc, bool recv);
+
 /* EVT-28: whom an asynchronous event concerns, and what it means for him. */
 enum vrb_async_object {
 	VRB_ASYNC_NOBODY,
 	VRB_ASYNC_CQ,
 	VRB_ASYNC_QP,
+	VRB_ASYNC_SRQ,
 	VRB_ASYNC_DEVICE,
 };
 
@@ -27,6 +31,9 @@ struct vrb_async {
 };
 
 struct vrb_async vrb_map_async(enum ibv_event_type type);
+
+/* IBX-116 */
+const char *vrb_map_port_state(enum ibv_port_state state);
 
 /* Where a connection stands when the kernel ends it. */
 enum vrb_phase {

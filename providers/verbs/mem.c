@@ -142,9 +142,10 @@ bool vrb_mr_allows(struct vrb_dev *dev, const struct vrb_pd *pd, const struct tp
 
 /* ---- Memory regions ---- */
 
-static int access_flags(uint32_t access)
+static int access_flags(const struct vrb_dev *dev, uint32_t access)
 {
-	return (access & TP_ACCESS_LOCAL_WRITE ? IBV_ACCESS_LOCAL_WRITE : 0) |
+	return (dev->windows ? IBV_ACCESS_MW_BIND : 0) |
+	       (access & TP_ACCESS_LOCAL_WRITE ? IBV_ACCESS_LOCAL_WRITE : 0) |
 	       (access & TP_ACCESS_REMOTE_WRITE ? IBV_ACCESS_REMOTE_WRITE : 0) |
 	       (access & TP_ACCESS_REMOTE_READ ? IBV_ACCESS_REMOTE_READ : 0) |
 	       (access & TP_ACCESS_REMOTE_ATOMIC ? IBV_ACCESS_REMOTE_ATOMIC : 0);
@@ -210,7 +211,7 @@ static int mr_reg(struct tp_pd *base, const struct tp_mr_attr *attr, struct tp_m
 		return refused(dev, attr, EIO);
 	errno = 0;
 	mr->ibmr = ibv_reg_mr(vrb_pd(base)->ibpd, attr->addr, attr->length,
-			      access_flags(attr->access));
+			      access_flags(dev, attr->access));
 	if (!mr->ibmr) {
 		rc = refused(dev, attr, errno ? errno : ENOMEM);
 		goto free_mr;

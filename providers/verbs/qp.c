@@ -14,33 +14,87 @@ static_assert(sizeof(struct tp_sge) == sizeof(struct ibv_sge) &&
 		      offsetof(struct tp_sge, lkey) == offsetof(struct ibv_sge, lkey),
 	      "a segment passes through as it is");
 
+#define same_place(member)                                                                        \
+	static_assert(offsetof(struct tp_wr, member) == offsetof(struct ibv_send_wr, member), "w" \
+											      "r")
+#define same_as(member, ib) \
+	static_assert(offsetof(struct tp_wr, member) == offsetof(struct ibv_send_wr, ib), "wr")
+/* Nor is a request copied. */
+same_place(wr_id);
+same_place(next);
+same_as(sge, sg_list);
+same_place(num_sge);
+same_place(opcode);
+same_as(flags, send_flags);
+same_as(immediate, imm_data);
+same_as(invalidate, invalidate_rkey);
+same_as(remote_addr, wr.rdma.remote_addr);
+same_as(rkey, wr.rdma.rkey);
+same_as(remote_addr, wr.atomic.remote_addr);
+same_as(atomic.compare_add, wr.atomic.compare_add);
+same_as(atomic.swap, wr.atomic.swap);
+same_as(atomic.rkey, wr.atomic.rkey);
+static_assert((int)TP_SEND == IBV_WR_SEND && (int)TP_RDMA_WRITE == IBV_WR_RDMA_WRITE &&
+		      (int)TP_RDMA_READ == IBV_WR_RDMA_READ &&
+		      (int)TP_RDMA_WRITE_IMM == IBV_WR_RDMA_WRITE_WITH_IMM &&
+		      (int)TP_CMP_AND_SWAP == IBV_WR_ATOMIC_CMP_AND_SWP &&
+		      (int)TP_FETCH_AND_ADD == IBV_WR_ATOMIC_FETCH_AND_ADD &&
+		      (int)TP_SEND_INVALIDATE == IBV_WR_SEND_WITH_INV,
+	      "opcodes");
+static_assert((int)TP_WR_FENCE == IBV_SEND_FENCE && (int)TP_WR_SIGNALED == IBV_SEND_SIGNALED &&
+		      (int)TP_WR_SOLICITED == IBV_SEND_SOLICITED,
+	      "flags");
+
 void vrb_qp_kick(struct vrb_qp *qp)
 {
 	dapl_loop_post(qp->dev->base.loop, &qp->task);
 }
 
-/* ---- The ring; queue->lock held ---- */
+/* ---- The ring; QP lock held ---- */
 
-static inline bool full(struct vrb_queue *queue)
+bool vrb_queue_full(struct vrb_queue *queue)
 {
-	return queue->tail - atomic_load_explicit(&queue->head, memory_order_acquire) > queue->mask;
+	return vrb_queue_used(queue) == queue->mask;
 }
 
 static inline struct vrb_wr *next_wr(struct vrb_queue *queue, uint64_t id)
 {
-	struct vrb_wr *wr = &queue->wr[queue->tail & queue->mask];
+	struct vrb_wr *wr = vrb_queue_next(queue);
 
+	atomic_store_explicit(&queue->next, wr->next, memory_order_relaxed);
 	wr->id = id;
-	wr->seq = queue->tail++;
-	wr->internal = false;
-	wr->silent = false;
-	wr->sink = false;
 	return wr;
 }
 
-static struct tp_sge *kept_sge(struct vrb_queue *queue, uint32_t seq)
+struct vrb_wr *vrb_queue_take(struct vrb_queue *queue, uint64_t id, uint32_t odd)
 {
-	return queue->sge + (size_t)(seq & queue->mask) * queue->max_sge;
+	struct vrb_wr *wr = next_wr(queue, id);
+
+	wr->odd = odd;
+	return wr;
+}
+
+static struct vrb_wr *before(struct vrb_queue *queue, const struct vrb_wr *wr)
+{
+	return &queue->wr[(uint32_t)(wr - queue->wr - 1) & queue->mask];
+}
+
+static void give_up(struct vrb_queue *queue, struct vrb_wr *wr)
+{
+	wr->odd = 0;
+	atomic_store_explicit(&queue->next, wr, memory_order_relaxed);
+}
+
+static void set_mode(struct vrb_queue *queue, enum vrb_mode mode)
+{
+	queue->mode = mode;
+	if (!queue->recv)
+		vrb_qp_aim(queue->qp);
+}
+
+static struct tp_sge *kept_sge(const struct vrb_queue *queue, const struct vrb_wr *wr)
+{
+	return queue->sge + (size_t)(wr - queue->wr) * queue->max_sge;
 }
 
 /* Copies segments that name bytes, up to a total of length. */
@@ -60,27 +114,45 @@ static uint32_t copy_sge(struct tp_sge *to, const struct tp_sge *from, uint32_t 
 	return used;
 }
 
-static void keep(struct vrb_queue *queue, struct vrb_wr *own, const struct tp_sge *sge,
-		 uint32_t num)
+struct tp_sge *vrb_wr_kept(struct vrb_wr *own)
 {
-	own->num_sge = (uint16_t)copy_sge(kept_sge(queue, own->seq), sge, num, UINT64_MAX);
+	return kept_sge(own->queue, own);
+}
+
+void vrb_wr_keep(struct vrb_wr *own, const struct tp_sge *sge, uint32_t num)
+{
+	own->num_sge = (uint16_t)copy_sge(kept_sge(own->queue, own), sge, num, UINT64_MAX);
+}
+
+/* Whether the segments are the program's to use as they were used. */
+static bool segments_allowed(const struct vrb_wr *wr)
+{
+	const struct vrb_queue *queue = wr->queue;
+	struct vrb_dev *dev = queue->srq ? queue->srq->dev : queue->qp->dev;
+	const struct vrb_pd *pd = queue->srq ? queue->srq->pd : queue->qp->pd;
+
+	if (!queue->recv && !(wr->odd & VRB_ODD_LONG))
+		return vrb_mr_allows(dev, pd, &((const struct tp_wr *)(uintptr_t)wr->id)->one, 1,
+				     false);
+	return vrb_mr_allows(dev, pd, kept_sge(queue, wr), wr->num_sge,
+			     queue->recv || (wr->odd & VRB_ODD_SINK));
 }
 
 enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr, enum tp_wc_status status)
 {
-	struct vrb_queue *queue = wr->queue;
-	struct vrb_qp *qp = queue->qp;
+	const struct vrb_queue *queue = wr->queue;
 
-	if (!vrb_mr_allows(qp->dev, qp->pd, kept_sge(queue, wr->seq), wr->num_sge,
-			   queue->recv || wr->sink))
+	if (wr->odd & VRB_ODD_INTERNAL)
+		return status;
+	if (!segments_allowed(wr))
 		return TP_WC_LOCAL_PROTECTION;
 	/* Nothing but its length is left to be wrong with a receive. */
 	if (queue->recv)
 		return TP_WC_LOCAL_LENGTH;
-	if (!qp->dev->iwarp || status != TP_WC_LOCAL_EP)
+	if (!queue->qp->dev->iwarp || status != TP_WC_LOCAL_EP)
 		return status;
 	/* iWARP: the peer refused a read; anything else was under way when the connection ended. */
-	return wr->sink ? TP_WC_REMOTE_ACCESS : TP_WC_FLUSHED;
+	return wr->odd & VRB_ODD_SINK ? TP_WC_REMOTE_ACCESS : TP_WC_FLUSHED;
 }
 
 /* ---- Giving back ---- */
@@ -97,97 +169,108 @@ static void give_back(struct vrb_queue *queue, uint64_t id)
 /* A post to a queue in error. */
 static void post_late(struct vrb_queue *queue, uint64_t id)
 {
+	struct vrb_wr *wr = vrb_queue_take(queue, id, 0);
 	struct vrb_cq *cq = queue->cq;
 
-	next_wr(queue, id);
 	if (queue->mode != VRB_DONE)
 		return;
-	vrb_lock(&cq->lock);
+	vrb_cq_hold(cq);
 	give_back(queue, id);
-	atomic_store(&queue->head, queue->tail);
-	vrb_unlock(&cq->lock);
+	atomic_store(&queue->head, wr->next);
+	vrb_cq_free(cq);
 	cq->dev->base.up->cq_event(cq->base.owner);
 }
 
 /* Whether the device makes no completion of its success. */
 static bool untold(const struct vrb_queue *queue, const struct vrb_wr *wr)
 {
-	return wr->silent && !(queue->unordered && wr->sink);
+	return (wr->odd & VRB_ODD_SILENT) && !(queue->unordered && (wr->odd & VRB_ODD_SINK));
 }
 
 /* Where the last of the device's completions will be, for want of a marker. */
-static uint32_t last_told(struct vrb_queue *queue)
+static struct vrb_wr *last_told(struct vrb_queue *queue)
 {
-	uint32_t seq = queue->tail, head = atomic_load(&queue->head);
+	struct vrb_wr *head = vrb_queue_head(queue), *wr = vrb_queue_next(queue);
 
-	while (seq != head && untold(queue, &queue->wr[(seq - 1) & queue->mask]))
-		seq--;
-	return seq;
+	while (wr != head && untold(queue, before(queue, wr)))
+		wr = before(queue, wr);
+	return wr;
 }
 
 static int post_marker(struct vrb_qp *qp);
 
 void vrb_queue_stop(struct vrb_queue *queue)
 {
-	vrb_lock(&queue->lock);
+	vrb_qp_hold(queue->qp);
 	switch (queue->mode) {
 	case VRB_KEEP:
-		queue->hw_tail = queue->flush_to = atomic_load(&queue->head);
-		queue->mode = VRB_FLUSH;
+		queue->hw_end = queue->flush_to = vrb_queue_head(queue);
+		set_mode(queue, VRB_FLUSH);
 		break;
 	case VRB_HW:
-		if (!queue->recv && last_told(queue) != queue->tail)
+		if (!queue->recv && last_told(queue) != vrb_queue_next(queue))
 			post_marker(queue->qp);
-		queue->hw_tail = queue->tail;
+		queue->hw_end = vrb_queue_next(queue);
 		queue->flush_to = last_told(queue);
-		queue->mode = VRB_FLUSH;
+		set_mode(queue, VRB_FLUSH);
 		break;
 	case VRB_FLUSH:
 	case VRB_DONE:
 		break;
 	}
-	vrb_unlock(&queue->lock);
+	vrb_qp_free(queue->qp);
+}
+
+/* Both locks held. */
+static void give_all_back(struct vrb_queue *queue, bool gave_up)
+{
+	struct vrb_wr *wr, *end = vrb_queue_next(queue);
+	bool hw = true;
+
+	for (wr = vrb_queue_head(queue); wr != end; wr = wr->next) {
+		hw &= wr != queue->hw_end;
+		/* The device is through: silent ones it has not told of succeeded. */
+		if (!(wr->odd & VRB_ODD_INTERNAL) &&
+		    (!(wr->odd & VRB_ODD_SILENT) || gave_up || !hw))
+			give_back(queue, wr->id);
+		wr->odd = 0;
+	}
+	queue->sunk = atomic_load(&queue->sinks);
+	queue->done = end;
+	atomic_store(&queue->head, end);
 }
 
 void vrb_queue_finish(struct vrb_queue *queue, bool gave_up)
 {
 	struct vrb_cq *cq = queue->cq;
-	uint32_t seq;
-	struct vrb_wr *wr;
+	bool done;
 
-	vrb_lock(&queue->lock);
-	if (!cq || queue->mode == VRB_DONE) {
-		queue->mode = VRB_DONE;
-		vrb_unlock(&queue->lock);
-		return;
+	vrb_qp_hold(queue->qp);
+	done = !cq || queue->mode == VRB_DONE;
+	if (!done) {
+		vrb_cq_hold(cq);
+		give_all_back(queue, gave_up);
+		vrb_cq_free(cq);
 	}
-	vrb_lock(&cq->lock);
-	for (seq = atomic_load(&queue->head); seq != queue->tail; seq++) {
-		wr = &queue->wr[seq & queue->mask];
-		/* The device is through: silent ones it has not told of succeeded. */
-		if (wr->internal || (wr->silent && !gave_up && (int32_t)(queue->hw_tail - seq) > 0))
-			continue;
-		give_back(queue, wr->id);
-	}
-	atomic_store(&queue->head, queue->tail);
-	vrb_unlock(&cq->lock);
-	queue->mode = VRB_DONE;
-	vrb_unlock(&queue->lock);
-	cq->dev->base.up->cq_event(cq->base.owner);
+	set_mode(queue, VRB_DONE);
+	vrb_qp_free(queue->qp);
+	if (!done)
+		cq->dev->base.up->cq_event(cq->base.owner);
 }
 
 /*
  * The device refused what it should take. A QP that is in error already may do so; what was posted
  * is flushed behind the rest then.
  */
-static int refused(struct vrb_queue *queue, int err)
+static int refused(struct vrb_queue *queue, struct vrb_wr *wr, int result)
 {
+	int err = abs(result); /* not all drivers agree on the sign */
 	struct vrb_qp *qp = queue->qp;
+	bool internal = wr->odd & VRB_ODD_INTERNAL;
 	struct ibv_qp_init_attr init;
-	uint64_t id;
 	struct ibv_qp_attr attr;
 
-	id = queue->wr[--queue->tail & queue->mask].id;
+	give_up(queue, wr);
 	if (!atomic_load(&qp->dev->gone) &&
 	    (ibv_query_qp(qp->ibqp, &attr, IBV_QP_STATE, &init) || attr.qp_state == IBV_QPS_RTS ||
 	     attr.qp_state == IBV_QPS_INIT || attr.qp_state == IBV_QPS_RTR)) {
@@ -195,35 +278,105 @@ static int refused(struct vrb_queue *queue, int err)
 			 queue->recv ? "receive" : "request", dapl_strerror(err));
 		return err == ENOMEM ? -ENOMEM : -EIO;
 	}
-	queue->hw_tail = queue->tail;
+	queue->hw_end = vrb_queue_next(queue);
 	queue->flush_to = last_told(queue);
-	queue->mode = VRB_FLUSH;
-	post_late(queue, id);
+	set_mode(queue, VRB_FLUSH);
+	if (!internal)
+		post_late(queue, wr->id);
 	return 0;
+}
+
+int vrb_qp_refused(struct vrb_qp *qp, struct vrb_wr *wr, int err)
+{
+	return refused(&qp->sq, wr, err);
 }
 
 /* ---- Requests ---- */
 
-static const enum ibv_wr_opcode opcodes[] = {
-	[TP_SEND] = IBV_WR_SEND,
-	[TP_RDMA_WRITE] = IBV_WR_RDMA_WRITE,
-	[TP_RDMA_READ] = IBV_WR_RDMA_READ,
-};
-
-static inline unsigned int send_flags(const struct tp_wr *wr)
+static int post_short(struct tp_qp *base, struct tp_wr *wr)
 {
-	return (wr->flags & TP_WR_SIGNALED ? IBV_SEND_SIGNALED : 0) |
-	       /* A read has nothing to wait for: those before it are executed before it. */
-	       (wr->flags & TP_WR_FENCE && wr->opcode != TP_RDMA_READ ? IBV_SEND_FENCE : 0) |
-	       (wr->flags & TP_WR_SOLICITED && wr->opcode == TP_SEND ? IBV_SEND_SOLICITED : 0);
+	struct vrb_qp *qp = vrb_qp(base);
+
+	wr->wr_id = (uintptr_t)next_wr(&qp->sq, (uintptr_t)wr);
+	return qp->ib_post(qp->ibqp, (struct ibv_send_wr *)(void *)wr, &qp->bad);
 }
 
-static inline bool may_inline(struct vrb_qp *qp, const struct ibv_send_wr *ib,
-			      const struct tp_wr *wr)
+/* Where requests without completions were posted, which leave their marks behind. */
+static int post_clean(struct tp_qp *base, struct tp_wr *wr)
+{
+	vrb_queue_next(&vrb_qp(base)->sq)->odd = 0;
+	return post_short(base, wr);
+}
+
+static int post_inline(struct tp_qp *base, struct tp_wr *wr)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+	uint32_t flags = wr->flags;
+	int err;
+
+	if (wr->length <= qp->max_inline && vrb_mr_covers(qp->dev, &qp->hint, qp->pd, &wr->one))
+		wr->flags |= IBV_SEND_INLINE;
+	err = post_clean(base, wr);
+	wr->flags = flags;
+	return err;
+}
+
+int vrb_qp_post_elsewhere(struct vrb_qp *qp, uint64_t id)
+{
+	if (qp->sq.mode == VRB_KEEP)
+		return -ENOTCONN;
+	if (vrb_queue_full(&qp->sq))
+		return -ENOMEM;
+	post_late(&qp->sq, id);
+	return 0;
+}
+
+static int post_elsewhere(struct tp_qp *base, struct tp_wr *wr)
+{
+	return vrb_qp_post_elsewhere(vrb_qp(base), (uintptr_t)wr);
+}
+
+int vrb_qp_unpost(struct tp_qp *base, struct tp_wr *wr, int result)
+{
+	struct vrb_queue *queue = &vrb_qp(base)->sq;
+
+	(void)wr;
+	if (queue->mode != VRB_HW)
+		return result;
+	return refused(queue, before(queue, vrb_queue_next(queue)), result);
+}
+
+void vrb_qp_aim(struct vrb_qp *qp)
+{
+	if (qp->sq.mode != VRB_HW)
+		qp->base.post = post_elsewhere;
+	else if (qp->max_inline)
+		qp->base.post = post_inline;
+	else
+		qp->base.post = qp->silent ? post_clean : post_short;
+}
+
+int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib)
+{
+	int err;
+
+	ib->wr_id = (uintptr_t)wr;
+	ib->next = NULL;
+	if ((wr->odd & VRB_ODD_SILENT) && !qp->silent) {
+		qp->silent = true;
+		vrb_qp_aim(qp);
+	}
+	err = ibv_post_send(qp->ibqp, ib, &qp->bad);
+	return vrb_likely(!err) ? 0 : refused(&qp->sq, wr, err);
+}
+
+static bool may_inline(struct vrb_qp *qp, const struct ibv_send_wr *ib, const struct tp_wr *wr)
 {
 	int i;
 
-	if (wr->length > qp->max_inline || wr->opcode == TP_RDMA_READ || !wr->length)
+	if (wr->length > qp->max_inline || !wr->length ||
+	    (wr->opcode != TP_SEND && wr->opcode != TP_RDMA_WRITE &&
+	     wr->opcode != TP_RDMA_WRITE_IMM))
 		return false;
 	for (i = 0; i < ib->num_sge; i++)
 		if (!vrb_mr_covers(qp->dev, &qp->hint, qp->pd,
@@ -232,82 +385,88 @@ static inline bool may_inline(struct vrb_qp *qp, const struct ibv_send_wr *ib,
 	return true;
 }
 
-static inline int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
+static bool is_sink(const struct tp_wr *wr)
+{
+	return wr->opcode == TP_RDMA_READ || wr->opcode == TP_CMP_AND_SWAP ||
+	       wr->opcode == TP_FETCH_AND_ADD;
+}
+
+static uint32_t oddity(const struct tp_wr *wr)
+{
+	bool plain = wr->opcode == TP_SEND || wr->opcode == TP_RDMA_WRITE ||
+		     wr->opcode == TP_RDMA_READ || wr->opcode == TP_SEND_INVALIDATE;
+
+	return VRB_ODD_LONG | (wr->flags & TP_WR_SIGNALED ? 0 : VRB_ODD_SILENT) |
+	       (is_sink(wr) ? VRB_ODD_SINK : 0) | (plain ? 0 : VRB_ODD_SAY);
+}
+
+/* What a device makes of flags that the contract explains for all requests. */
+static unsigned int send_flags(const struct tp_wr *wr)
+{
+	unsigned int flags = wr->flags;
+
+	/* A read has nothing to wait for: those before it are executed before it. */
+	if (wr->opcode == TP_RDMA_READ)
+		flags &= ~(unsigned int)IBV_SEND_FENCE;
+	if (wr->opcode != TP_SEND && wr->opcode != TP_SEND_INVALIDATE &&
+	    wr->opcode != TP_RDMA_WRITE_IMM)
+		flags &= ~(unsigned int)IBV_SEND_SOLICITED;
+	return flags;
+}
+
+static int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
 {
 	struct vrb_queue *queue = &qp->sq;
-	struct ibv_send_wr ib, *bad;
+	struct ibv_send_wr ib;
 	struct vrb_wr *own;
-	int err;
 
-	if (vrb_unlikely(full(queue)))
-		return -ENOMEM;
-	own = next_wr(queue, wr->wr_id);
-	own->silent = !(wr->flags & TP_WR_SIGNALED);
-	ib.wr_id = (uintptr_t)own;
-	ib.next = NULL;
-	ib.opcode = opcodes[wr->opcode];
+	memcpy(&ib, wr, offsetof(struct tp_wr, one));
+	own = vrb_queue_take(queue, wr->wr_id, oddity(wr));
 	ib.send_flags = send_flags(wr);
-	ib.wr.rdma.remote_addr = wr->remote_addr;
-	ib.wr.rdma.rkey = wr->rkey;
 	/* A read of nothing is as good as a write of nothing, and not every iWARP device ends it.
 	 */
-	if (vrb_unlikely(!wr->length) && wr->opcode == TP_RDMA_READ && qp->dev->iwarp)
+	if (!wr->length && wr->opcode == TP_RDMA_READ && qp->dev->iwarp) {
 		ib.opcode = IBV_WR_RDMA_WRITE;
-	if (vrb_likely(wr->num_sge == 1 && wr->length && wr->sge->length == wr->length)) {
-		ib.sg_list = (struct ibv_sge *)wr->sge;
-		ib.num_sge = 1;
-	} else {
-		ib.sg_list = (struct ibv_sge *)queue->sge;
-		ib.num_sge = (int)copy_sge(queue->sge, wr->sge, wr->num_sge, wr->length);
+		own->odd &= ~(uint32_t)VRB_ODD_SINK;
 	}
-	if (vrb_unlikely(queue->keeps))
-		keep(queue, own, wr->sge, wr->num_sge);
-	if (vrb_unlikely(queue->unordered || queue->keeps) && wr->opcode == TP_RDMA_READ) {
-		own->sink = true;
-		ib.send_flags |= queue->unordered ? IBV_SEND_SIGNALED : 0;
+	ib.sg_list = (struct ibv_sge *)kept_sge(queue, own);
+	own->num_sge = (uint16_t)copy_sge(kept_sge(queue, own), wr->sge, wr->num_sge, wr->length);
+	ib.num_sge = own->num_sge;
+	if (queue->unordered && (own->odd & VRB_ODD_SINK)) {
+		ib.send_flags |= IBV_SEND_SIGNALED;
+		atomic_fetch_add(&queue->sinks, 1);
+		atomic_store(&queue->careful, 1);
 	}
 	if (may_inline(qp, &ib, wr))
 		ib.send_flags |= IBV_SEND_INLINE;
-	err = ibv_post_send(qp->ibqp, &ib, &bad);
-	return vrb_likely(!err) ? 0 : refused(queue, err);
+	return vrb_qp_post_ib(qp, own, &ib);
 }
 
 int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 {
 	struct vrb_qp *qp = vrb_qp(base);
-	struct vrb_queue *queue = &qp->sq;
-	int rc = 0;
 
-	vrb_lock(&queue->lock);
-	if (vrb_likely(queue->mode == VRB_HW))
-		rc = post_request(qp, wr);
-	else if (queue->mode == VRB_KEEP)
-		rc = -ENOTCONN;
-	else if (full(queue))
-		rc = -ENOMEM;
-	else
-		post_late(queue, wr->wr_id);
-	vrb_unlock(&queue->lock);
-	return rc;
+	if (qp->sq.mode != VRB_HW)
+		return vrb_qp_post_elsewhere(qp, wr->wr_id);
+	return vrb_queue_full(&qp->sq) ? -ENOMEM : post_request(qp, wr);
 }
 
-/* queue->lock held */
+/* QP lock held */
 static int post_marker(struct vrb_qp *qp)
 {
 	struct ibv_send_wr ib = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };
 	struct vrb_queue *queue = &qp->sq;
-	struct ibv_send_wr *bad;
 	struct vrb_wr *own;
 	int err;
 
-	if (full(queue))
+	if (vrb_queue_full(queue))
 		return -ENOMEM;
-	own = next_wr(queue, 0);
-	own->internal = true;
+	own = vrb_queue_take(queue, 0, VRB_ODD_LONG | VRB_ODD_INTERNAL);
+	own->num_sge = 0;
 	ib.wr_id = (uintptr_t)own;
-	err = ibv_post_send(qp->ibqp, &ib, &bad);
+	err = ibv_post_send(qp->ibqp, &ib, &qp->bad);
 	if (err)
-		queue->tail--;
+		give_up(queue, own);
 	return -abs(err);
 }
 
@@ -316,10 +475,10 @@ int vrb_qp_post_marker(struct vrb_qp *qp)
 	struct vrb_queue *queue = &qp->sq;
 	int rc = 0;
 
-	vrb_lock(&queue->lock);
-	if (queue->mode == VRB_HW && last_told(queue) != queue->tail)
+	vrb_qp_hold(qp);
+	if (queue->mode == VRB_HW && last_told(queue) != vrb_queue_next(queue))
 		rc = post_marker(qp);
-	vrb_unlock(&queue->lock);
+	vrb_qp_free(qp);
 	return rc;
 }
 
@@ -343,59 +502,55 @@ static int post_now(struct vrb_queue *queue, uint64_t wr_id, const struct tp_sge
 	int err;
 
 	if (vrb_unlikely(num != 1 || !sge->length || queue->keeps)) {
-		keep(queue, own, sge, num);
+		vrb_wr_keep(own, sge, num);
 		num = own->num_sge;
-		sge = kept_sge(queue, own->seq);
+		sge = kept_sge(queue, own);
 		/* Not every iWARP device takes a receive without a segment. */
 		if (!num && queue->qp->dev->iwarp) {
-			kept_sge(queue, own->seq)[0] = (struct tp_sge){ .length = 0 };
+			kept_sge(queue, own)[0] = (struct tp_sge){ .length = 0 };
 			num = 1;
 		}
 	}
 	err = post_receive(queue->qp, own, sge, num);
-	return vrb_likely(!err) ? 0 : refused(queue, err);
+	return vrb_likely(!err) ? 0 : refused(queue, own, err);
 }
 
 int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge, uint32_t num_sge)
 {
 	struct vrb_queue *queue = &vrb_qp(base)->rq;
-	int rc = 0;
 
-	vrb_lock(&queue->lock);
-	if (vrb_unlikely(full(queue)))
-		rc = -ENOMEM;
-	else if (vrb_unlikely(num_sge > queue->max_sge))
-		rc = -EINVAL;
-	else if (vrb_likely(queue->mode == VRB_HW))
-		rc = post_now(queue, wr_id, sge, num_sge);
-	else if (queue->mode == VRB_KEEP)
-		keep(queue, next_wr(queue, wr_id), sge, num_sge);
+	if (vrb_unlikely(vrb_queue_full(queue)))
+		return -ENOMEM;
+	if (vrb_unlikely(num_sge > queue->max_sge))
+		return -EINVAL;
+	if (vrb_likely(queue->mode == VRB_HW))
+		return post_now(queue, wr_id, sge, num_sge);
+	if (queue->mode == VRB_KEEP)
+		vrb_wr_keep(next_wr(queue, wr_id), sge, num_sge);
 	else
 		post_late(queue, wr_id);
-	vrb_unlock(&queue->lock);
-	return rc;
+	return 0;
 }
 
 int vrb_qp_post_kept(struct vrb_qp *qp)
 {
 	struct vrb_queue *queue = &qp->rq;
-	struct vrb_wr *wr;
-	uint32_t seq;
+	struct vrb_wr *wr, *last = NULL;
 	int err = 0;
 
-	vrb_lock(&queue->lock);
-	for (seq = atomic_load(&queue->head); seq != queue->tail && !err; seq++) {
-		wr = &queue->wr[seq & queue->mask];
-		err = post_receive(qp, wr, kept_sge(queue, seq), wr->num_sge);
+	vrb_qp_hold(qp);
+	for (wr = vrb_queue_head(queue); wr != vrb_queue_next(queue) && !err; wr = wr->next) {
+		err = post_receive(qp, wr, kept_sge(queue, wr), wr->num_sge);
+		last = wr;
 	}
 	/* Also if it failed: what the device has it will give back. */
-	queue->mode = VRB_HW;
+	set_mode(queue, VRB_HW);
 	if (err) {
-		queue->hw_tail = queue->flush_to = seq - 1;
-		queue->mode = VRB_FLUSH;
+		queue->hw_end = queue->flush_to = last;
+		set_mode(queue, VRB_FLUSH);
 		dapl_err("%s: QP 0x%x does not take its receives: %s", qp->dev->name,
 			 qp->ibqp->qp_num, dapl_strerror(err));
 	}
-	vrb_unlock(&queue->lock);
+	vrb_qp_free(qp);
 	return -abs(err);
 }

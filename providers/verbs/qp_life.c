@@ -10,6 +10,22 @@
 
 /* ---- Rings ---- */
 
+#define MARKERS 2 /* of a drain, and of the stop behind it */
+
+/* Requests of the transport's own: markers, and an invalidation before a window is bound again. */
+static uint32_t extra(const struct vrb_queue *queue)
+{
+	uint32_t most, num = MARKERS;
+
+	if (queue->recv || !queue->max_wr)
+		return 0;
+	if (queue->qp->dev->windows) {
+		most = queue->qp->dev->max_qp_wr - queue->max_wr;
+		num = queue->max_wr + MARKERS < most ? queue->max_wr + MARKERS : most;
+	}
+	return num;
+}
+
 static int queue_init(struct vrb_queue *queue, struct vrb_qp *qp, bool recv, struct vrb_cq *cq,
 		      uint32_t max_wr, uint32_t max_sge)
 {
@@ -21,21 +37,26 @@ static int queue_init(struct vrb_queue *queue, struct vrb_qp *qp, bool recv, str
 	queue->cq = cq;
 	queue->max_wr = max_wr;
 	queue->max_sge = max_sge;
-	while (size < max_wr + 1) /* one for a marker */
+	while (size <= max_wr + extra(queue))
 		size *= 2;
 	queue->mask = size - 1;
 	queue->wr = calloc(size, sizeof(*queue->wr));
 	queue->keeps = qp->dev->vague;
 	queue->unordered = !recv && qp->dev->iwarp;
-	queue->sge = calloc((size_t)(recv || queue->keeps ? size : 1) * (max_sge ? max_sge : 1),
-			    sizeof(*queue->sge));
+	queue->careful = recv;
+	queue->sge = calloc((size_t)size * (max_sge ? max_sge : 1), sizeof(*queue->sge));
 	if (!queue->wr || !queue->sge) {
 		free(queue->wr);
 		free(queue->sge);
 		return -ENOMEM;
 	}
-	for (i = 0; i < size; i++)
+	for (i = 0; i < size; i++) {
 		queue->wr[i].queue = queue;
+		queue->wr[i].next = &queue->wr[(i + 1) & queue->mask];
+	}
+	queue->done = queue->wr;
+	atomic_store(&queue->head, queue->wr);
+	atomic_store(&queue->next, queue->wr);
 	return 0;
 }
 
@@ -49,7 +70,7 @@ static uint32_t room(const struct vrb_queue *queue)
 {
 	if (!queue->cq || !queue->max_wr)
 		return 0;
-	return queue->recv ? queue->max_wr : queue->max_wr + 1;
+	return queue->max_wr + extra(queue);
 }
 
 /* Puts a queue with its contents into another place. */
@@ -65,16 +86,13 @@ static void queue_move(struct vrb_queue *to, const struct vrb_queue *from)
 /* Kept receives go over to a ring of other dimensions. */
 static void move_kept(struct vrb_queue *to, struct vrb_queue *from)
 {
-	uint32_t seq;
-	struct vrb_wr *wr;
+	struct vrb_wr *old, *wr;
 
-	for (seq = atomic_load(&from->head); seq != from->tail; seq++) {
-		wr = &to->wr[to->tail & to->mask];
-		wr->id = from->wr[seq & from->mask].id;
-		wr->num_sge = from->wr[seq & from->mask].num_sge;
-		wr->seq = to->tail++;
-		memcpy(to->sge + (size_t)(wr->seq & to->mask) * to->max_sge,
-		       from->sge + (size_t)(seq & from->mask) * from->max_sge,
+	for (old = vrb_queue_head(from); old != vrb_queue_next(from); old = old->next) {
+		wr = vrb_queue_take(to, old->id, 0);
+		wr->num_sge = old->num_sge;
+		memcpy(to->sge + (size_t)(wr - to->wr) * to->max_sge,
+		       from->sge + (size_t)(old - from->wr) * from->max_sge,
 		       wr->num_sge * sizeof(*to->sge));
 	}
 }
@@ -97,7 +115,8 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 		.qp_context = qp,
 		.send_cq = cq_of(&qp->sq),
 		.recv_cq = cq_of(&qp->rq),
-		.cap = { .max_send_wr = qp->sq.max_wr + 1,
+		.srq = qp->srq ? qp->srq->ibsrq : NULL,
+		.cap = { .max_send_wr = at_least_one(qp->sq.max_wr + extra(&qp->sq)),
 			 .max_recv_wr = at_least_one(qp->rq.max_wr),
 			 .max_send_sge = at_least_one(qp->sq.max_sge),
 			 .max_recv_sge = at_least_one(qp->rq.max_sge),
@@ -117,6 +136,9 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 		qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
 	}
 	if (qp->ibqp) {
+		qp->ib_post = qp->ibqp->context->ops.post_send;
+		if (qp->srq)
+			vrb_srq_list(qp);
 		qp->max_inline = attempt.cap.max_inline_data < qp->dev->config->max_inline
 					 ? attempt.cap.max_inline_data
 					 : (uint32_t)qp->dev->config->max_inline;
@@ -137,6 +159,9 @@ static void discard(struct vrb_qp *qp)
 
 	if (!qp->ibqp)
 		return;
+	vrb_mw_qp_gone(qp);
+	if (qp->srq)
+		vrb_srq_delist(qp);
 	err = ibv_destroy_qp(qp->ibqp);
 	if (err)
 		dapl_err("%s: QP 0x%x not destroyed: %s", qp->dev->name, qp->ibqp->qp_num,
@@ -183,6 +208,10 @@ int vrb_qp_to_init(struct vrb_qp *qp, struct rdma_cm_id *id)
 	/* The regions' rights decide, whatever the depths that are known by now. */
 	attr.qp_access_flags =
 		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	if (qp->dev->attr.fetch_and_add)
+		attr.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+	if (qp->dev->windows)
+		attr.qp_access_flags |= IBV_ACCESS_MW_BIND;
 	return modify(qp, &attr, mask, "take receives");
 }
 
@@ -215,17 +244,23 @@ int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_dep
 
 void vrb_qp_open(struct vrb_qp *qp)
 {
-	vrb_lock(&qp->sq.lock);
+	vrb_qp_hold(qp);
 	if (qp->sq.mode == VRB_KEEP)
 		qp->sq.mode = VRB_HW;
-	vrb_unlock(&qp->sq.lock);
+	vrb_qp_aim(qp);
+	vrb_qp_free(qp);
 }
 
 /* ---- Out of service ---- */
 
 static bool flushed(struct vrb_queue *queue)
 {
-	return (int32_t)(atomic_load(&queue->head) - queue->flush_to) >= 0;
+	bool all;
+
+	vrb_qp_hold(queue->qp);
+	all = queue->mode == VRB_DONE || vrb_queue_head(queue) == queue->flush_to;
+	vrb_qp_free(queue->qp);
+	return all;
 }
 
 void vrb_qp_collect(struct vrb_qp *qp)
@@ -296,14 +331,18 @@ static void queue_reset(struct vrb_queue *queue)
 {
 	uint32_t i;
 
-	vrb_lock(&queue->lock);
+	vrb_qp_hold(queue->qp);
 	for (i = 0; i <= queue->mask; i++)
-		queue->wr[i].done = false;
-	queue->done = queue->tail;
-	atomic_store(&queue->head, queue->tail);
+		queue->wr[i].odd = 0;
+	queue->done = vrb_queue_next(queue);
+	atomic_store(&queue->head, vrb_queue_next(queue));
 	queue->mode = VRB_KEEP;
 	queue->failed = false;
-	vrb_unlock(&queue->lock);
+	queue->careful = queue->recv;
+	queue->sunk = atomic_load(&queue->sinks);
+	queue->qp->silent = false;
+	vrb_qp_aim(queue->qp);
+	vrb_qp_free(queue->qp);
 }
 
 /* The next connection gets a QP of another number: nothing of this one can reach it (SIM-11). */
@@ -357,7 +396,8 @@ static int attach(struct vrb_qp *qp)
 
 	if (rc)
 		return rc;
-	rc = vrb_cq_attach(qp->rq.cq, room(&qp->rq));
+	rc = qp->srq ? vrb_cq_attach_srq(qp->rq.cq, qp->srq)
+		     : vrb_cq_attach(qp->rq.cq, room(&qp->rq));
 	if (rc)
 		vrb_cq_detach(qp->sq.cq, room(&qp->sq));
 	return rc;
@@ -366,7 +406,10 @@ static int attach(struct vrb_qp *qp)
 static void detach(struct vrb_qp *qp)
 {
 	vrb_cq_detach(qp->sq.cq, room(&qp->sq));
-	vrb_cq_detach(qp->rq.cq, room(&qp->rq));
+	if (qp->srq)
+		vrb_cq_detach_srq(qp->rq.cq, qp->srq);
+	else
+		vrb_cq_detach(qp->rq.cq, room(&qp->rq));
 }
 
 /* Everything that attr says but the queue locks, into a fresh qp. */
@@ -428,11 +471,13 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 	};
 	qp->dev = dev;
 	qp->task.run = look;
+	qp->srq = vrb_srq(attr->srq);
 	rc = equip(qp, attr, attr->max_recv_sge);
 	if (rc) {
 		free(qp);
 		return rc;
 	}
+	vrb_qp_aim(qp);
 	enlist(qp);
 	*out = &qp->base;
 	return 0;
@@ -483,6 +528,7 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *given, uint32_
 		/* What is posted stays posted, with all its segments (EP-63). */
 		if (vrb_queue_used(&qp->rq) && recv_sge < qp->rq.max_sge)
 			recv_sge = qp->rq.max_sge;
+		fresh.srq = qp->srq;
 		rc = equip(&fresh, &attr, recv_sge);
 		if (rc)
 			return rc;
@@ -495,11 +541,13 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *given, uint32_
 		qp->sq.qp = qp->rq.qp = qp;
 		qp->pd = fresh.pd;
 		qp->ibqp = fresh.ibqp;
+		qp->ib_post = fresh.ib_post;
 		qp->max_inline = fresh.max_inline;
 		memset(&qp->hint, 0, sizeof(qp->hint));
 	}
 	qp->max_read_in = attr.max_read_in;
 	qp->max_read_out = attr.max_read_out;
+	vrb_qp_aim(qp);
 	return 0;
 }
 
@@ -515,18 +563,14 @@ static void qp_destroy(struct tp_qp *base)
 	free(qp);
 }
 
-/* What the device has finished counts as generated. */
+/* What the device has finished counts as generated. Of an SRQ, nobody can tell what was taken. */
 static void qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 
 	vrb_qp_collect(qp);
-	vrb_lock(&qp->rq.lock);
 	*recv = vrb_queue_used(&qp->rq);
-	vrb_unlock(&qp->rq.lock);
-	vrb_lock(&qp->sq.lock);
 	*send = vrb_queue_used(&qp->sq);
-	vrb_unlock(&qp->sq.lock);
 }
 
 const struct dapl_qp_ops vrb_qp_ops = {
@@ -535,7 +579,7 @@ const struct dapl_qp_ops vrb_qp_ops = {
 	.reset = qp_reset,
 	.destroy = qp_destroy,
 	.post_send = vrb_qp_post_send,
-	.unpost = dapl_plain_unpost,
+	.unpost = vrb_qp_unpost,
 	.post_recv = vrb_qp_post_recv,
 	.limit_recv = dapl_lacking_limit_recv,
 	.pending = qp_pending,

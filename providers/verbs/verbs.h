@@ -6,7 +6,10 @@
  * queue can be flushed even when the device cannot, receives can be posted before there is a QP to
  * post them to, and outstanding work can be counted.
  *
- * Locks, in the order in which they nest: dev->lock, queue->lock, cq->lock. No two of one kind.
+ * Locks: the posting side of a queue is under the core's lock of the QP's owner ("QP lock"), a CQ
+ * under that of its owner ("CQ lock"), so that posting and polling take none here. Whoever is not
+ * called with it takes it by vrb_qp_hold or vrb_cq_hold, the QP's first. dev->lock may be held
+ * then, the other locks of this transport are leaves.
  */
 #ifndef VERBS_VERBS_H
 #define VERBS_VERBS_H
@@ -19,13 +22,13 @@
 #include <stdint.h>
 
 #include "dapl/transport.h"
-#include "providers/verbs/lock.h"
 
 #define vrb_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 #define vrb_likely(x)			 __builtin_expect(!!(x), 1)
 #define vrb_unlikely(x)			 __builtin_expect(!!(x), 0)
 
-#define VRB_NAME_LEN 64
+#define VRB_NAME_LEN	  64
+#define VRB_NUMBER_CHAINS 64
 
 struct vrb_config {
 	int64_t max_inline, max_wr;
@@ -40,8 +43,11 @@ extern struct vrb_config vrb_config;
 
 struct vrb_conn;
 struct vrb_cq;
+struct vrb_srq;
 struct vrb_mr;
 struct vrb_qp;
+struct vrb_queue;
+struct vrb_srq_use;
 
 /* ---- Device ---- */
 
@@ -53,9 +59,11 @@ struct vrb_dev {
 	struct ibv_context *ctx;
 	uint8_t port;
 	bool iwarp;
-	bool no_resize;	  /* its CQs keep the length they are made with */
-	bool vague;	  /* it calls all local faults the same: their segments are looked at */
-	atomic_bool gone; /* the device was removed: nothing will complete any more */
+	bool windows;	    /* it has memory windows */
+	uint32_t max_qp_wr; /* what it names itself */
+	bool no_resize;	    /* its CQs keep the length they are made with */
+	bool vague;	    /* it calls all local faults the same: their segments are looked at */
+	atomic_bool gone;   /* the device was removed: nothing will complete any more */
 	struct sockaddr_storage addr;
 	struct tp_device_attr attr;
 	struct tp_watch async;
@@ -72,6 +80,12 @@ struct vrb_dev {
 	uint32_t num_open; /* connections */
 	bool pulsing;
 	struct tp_timer pulse;
+
+	pthread_mutex_t mw_lock; /* which windows are bound through which QP */
+	struct vrb_mw *mws;
+
+	pthread_mutex_t number_lock; /* the QPs that have an SRQ */
+	struct vrb_qp *by_number[VRB_NUMBER_CHAINS];
 
 	pthread_mutex_t mr_lock;
 	struct vrb_mr **mrs; /* by local key, chained */
@@ -126,6 +140,24 @@ struct vrb_mr_hint {
 	uint32_t lkey, gen;
 };
 
+/* A window; what a QP has bound goes with it. */
+struct vrb_mw {
+	struct tp_mw base;
+	struct ibv_mw *ibmw; /* NULL: to be made anew by the next bind */
+	uint32_t last_key;   /* that the peer may know */
+	/* under dev->mw_lock */
+	struct vrb_qp *qp; /* that it is bound on, or about to be */
+	bool bound;
+	struct vrb_mw *next, **link; /* of all of the device */
+};
+
+extern const struct dapl_mw_ops vrb_mw_ops;
+
+/* mw.c: the device's QP is about to go, and with it its bindings. */
+void vrb_mw_qp_gone(struct vrb_qp *qp);
+/* The peer invalidated a key. */
+void vrb_mw_invalidated(struct vrb_dev *dev, uint32_t rkey);
+
 extern const struct dapl_pd_ops vrb_pd_ops;
 extern const struct dapl_mr_ops vrb_mr_ops;
 
@@ -143,8 +175,10 @@ struct vrb_cq {
 	struct tp_cq base;
 	struct vrb_dev *dev;
 	struct ibv_cq *ibcq;
+	int (*ib_poll)(struct ibv_cq *cq, int num, struct ibv_wc *wc); /* the device's own */
+	struct ibv_wc ib;
 	struct ibv_comp_channel *channel;
-	struct vrb_lock lock; /* polling, and everything below but armed */
+	/* Under the CQ lock, but for armed and what follows. */
 
 	/* Completions that were taken off the device's queue for somebody else's sake, or made
 	 * here. */
@@ -154,6 +188,7 @@ struct vrb_cq {
 	struct tp_wc *held;
 	struct vrb_qp **held_by;
 	uint32_t num_held, held_size;
+	struct vrb_srq_use *srqs; /* whose receives may complete here */
 
 	uint32_t attached; /* work requests that may be outstanding at once */
 	uint32_t cqe;	   /* asked for by the core */
@@ -162,7 +197,7 @@ struct vrb_cq {
 	atomic_bool armed;
 	_Atomic uint32_t unacked;
 	struct tp_watch watch;
-	atomic_bool watched;
+	bool watched; /* CQ lock */
 };
 
 static inline struct vrb_cq *vrb_cq(struct tp_cq *base)
@@ -172,14 +207,30 @@ static inline struct vrb_cq *vrb_cq(struct tp_cq *base)
 
 extern const struct dapl_cq_ops vrb_cq_ops;
 
-/* Room for num more outstanding work requests; the end of it. */
+static inline void vrb_cq_hold(struct vrb_cq *cq)
+{
+	cq->base.dev->up->hold_cq(cq->base.owner);
+}
+
+static inline void vrb_cq_free(struct vrb_cq *cq)
+{
+	cq->base.dev->up->free_cq(cq->base.owner);
+}
+
+/* Room for num more outstanding work requests; the end of it. These and the next take the lock. */
 int vrb_cq_attach(struct vrb_cq *cq, uint32_t num);
+/* Room for all receives of an SRQ, as long as there are QPs that take them. */
+int vrb_cq_attach_srq(struct vrb_cq *cq, struct vrb_srq *srq);
+void vrb_cq_detach_srq(struct vrb_cq *cq, struct vrb_srq *srq);
 void vrb_cq_detach(struct vrb_cq *cq, uint32_t num);
+/* Sees to it that the queue's next completions are looked at closely, or no more. */
+void vrb_queue_beware(struct vrb_queue *queue);
 /* Takes everything off the device's queue. */
 void vrb_cq_collect(struct vrb_cq *cq);
 /* Adds a completion; the lock is held. */
 void vrb_cq_push(struct vrb_cq *cq, const struct tp_wc *wc);
-/* Gives out what was held for qp. */
+/* Has what qp receives held back from now on; gives out what was held. */
+void vrb_cq_gate(struct vrb_cq *cq, struct vrb_qp *qp);
 void vrb_cq_unhold(struct vrb_cq *cq, struct vrb_qp *qp);
 /* The loop polls until drain is ended as often as it was begun. */
 void vrb_cq_drain(struct vrb_cq *cq, bool begin);
@@ -194,31 +245,43 @@ enum vrb_mode {
 	VRB_DONE,  /* flushed; what comes is flushed at once */
 };
 
+/* What a work request is besides a plain one that went the short way. */
+enum {
+	VRB_ODD_LONG = 0x1,	/* it went the long way: its segments are beside the ring */
+	VRB_ODD_INTERNAL = 0x2, /* of this transport: a marker, an invalidation */
+	VRB_ODD_SILENT = 0x4,	/* success makes no completion */
+	VRB_ODD_SINK = 0x8,	/* writes to its segments */
+	VRB_ODD_DONE = 0x10,	/* its completion came out of turn and waits here; CQ lock */
+	VRB_ODD_SAY = 0x20,	/* its success is told by poll */
+};
+
 struct vrb_wr {
-	uint64_t id; /* the core's */
-	struct vrb_queue *queue;
-	uint32_t seq;
-	uint16_t num_sge; /* receives in VRB_KEEP, and all of a vague device */
-	bool sink;	  /* writes to its segments; of a vague device */
-	bool internal;	  /* a marker of this transport */
-	bool silent;	  /* success makes no completion */
-	bool done;	  /* its completion came out of turn and waits here; under cq->lock */
+	uint64_t id;		 /* the core's; of a request the address of its tp_wr */
+	struct vrb_queue *queue; /* for good, as is next */
+	struct vrb_wr *next;
+	uint32_t odd;
+	uint16_t num_sge; /* receives in VRB_KEEP, and all of a vague device but short ones */
 	struct tp_wc wc;
 };
 
 /* One direction of a QP. */
 struct vrb_queue {
-	struct vrb_lock lock; /* mode, tail, hw_tail and posting to the device */
-	enum vrb_mode mode;
+	_Atomic(struct vrb_wr *) next; /* of the ring, to be used */
+	_Atomic(struct vrb_wr *) head; /* the oldest; CQ lock or, in VRB_KEEP, QP lock */
+	_Atomic uint32_t
+		careful; /* take looks at every completion: for what is below, and the QP */
 	bool recv;
-	bool unordered; /* the device completes reads behind what was posted later */
-	uint32_t done;	/* then: end of what it has completed; under cq->lock */
-	bool failed;	/* a completion was no success; under cq->lock */
-	bool gated;	/* successful completions are held back; under cq->lock */
-	uint32_t mask, tail;
-	uint32_t hw_tail;      /* VRB_FLUSH: end of what the device has */
-	uint32_t flush_to;     /* VRB_FLUSH: end of what it makes completions of */
-	_Atomic uint32_t head; /* under cq->lock or, in VRB_KEEP, lock */
+	bool unordered;		 /* the device completes reads behind what was posted later */
+	_Atomic uint32_t sinks;	 /* unordered: requests that bring data, posted; QP lock */
+	uint32_t sunk;		 /* and done; CQ lock */
+	bool failed;		 /* a completion was no success; CQ lock */
+	bool gated;		 /* successful completions are held back; CQ lock */
+	enum vrb_mode mode;	 /* QP lock */
+	struct vrb_wr *done;	 /* unordered: end of what the device has completed; CQ lock */
+	struct vrb_wr *hw_end;	 /* VRB_FLUSH: end of what the device has */
+	struct vrb_wr *flush_to; /* VRB_FLUSH: end of what it makes completions of */
+	uint32_t mask;
+	struct vrb_srq *srq; /* this is the SRQ's: no ring */
 	struct vrb_wr *wr;
 	struct vrb_cq *cq;
 	struct vrb_qp *qp;
@@ -233,13 +296,20 @@ struct vrb_qp {
 	struct vrb_pd *pd;
 	struct ibv_qp *ibqp;
 	struct vrb_queue sq, rq;
+	struct ibv_send_wr *bad; /* of the last post; nobody reads it */
+	/* The device\'s own, without its ways to it. */
+	int (*ib_post)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+	struct vrb_srq *srq; /* where its receives come from; rq has none then */
+	bool silent;	     /* requests without completions were posted; QP lock */
 	uint32_t max_inline;
 	struct vrb_mr_hint hint;
 	atomic_bool draining;	/* the loop is to hear when sq is empty */
 	_Atomic uint32_t fault; /* enum tp_wc_status of the first failure, 0 if none */
 	atomic_bool live;	/* the device may have completions of it */
 	uint32_t max_read_in, max_read_out;
-	uint32_t seen;	       /* sq.head at the last pulse */
+	struct vrb_wr *seen; /* sq.head at the last pulse */
+	uint32_t number;     /* while listed by it, which only QPs with an SRQ are */
+	struct vrb_qp *same_number;
 	struct vrb_conn *conn; /* under dev->cm_lock */
 	struct tp_task task;   /* the connection is to be looked at */
 	struct vrb_qp *next, **link;
@@ -250,9 +320,36 @@ static inline struct vrb_qp *vrb_qp(struct tp_qp *base)
 	return vrb_container(base, struct vrb_qp, base);
 }
 
+static inline void vrb_qp_hold(struct vrb_qp *qp)
+{
+	qp->base.dev->up->hold_qp(qp->base.owner);
+}
+
+static inline void vrb_qp_free(struct vrb_qp *qp)
+{
+	qp->base.dev->up->free_qp(qp->base.owner);
+}
+
+static inline struct vrb_wr *vrb_queue_head(struct vrb_queue *queue)
+{
+	return atomic_load_explicit(&queue->head, memory_order_acquire);
+}
+
+static inline struct vrb_wr *vrb_queue_next(struct vrb_queue *queue)
+{
+	return atomic_load_explicit(&queue->next, memory_order_relaxed);
+}
+
+/* How far wr is ahead of from. */
+static inline uint32_t vrb_queue_span(const struct vrb_queue *queue, const struct vrb_wr *from,
+				      const struct vrb_wr *wr)
+{
+	return (uint32_t)(wr - from) & queue->mask;
+}
+
 static inline uint32_t vrb_queue_used(struct vrb_queue *queue)
 {
-	return queue->tail - atomic_load_explicit(&queue->head, memory_order_acquire);
+	return vrb_queue_span(queue, vrb_queue_head(queue), vrb_queue_next(queue));
 }
 
 extern const struct dapl_qp_ops vrb_qp_ops;
@@ -261,6 +358,21 @@ extern const struct dapl_qp_ops vrb_qp_ops;
 int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr);
 int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge,
 		     uint32_t num_sge);
+int vrb_qp_unpost(struct tp_qp *base, struct tp_wr *wr, int result);
+/* The QP's short way, by its mode and device; QP lock held. */
+void vrb_qp_aim(struct vrb_qp *qp);
+/* Whether a QP takes one more request, and the ring's entry for it; QP lock held. */
+bool vrb_queue_full(struct vrb_queue *queue);
+struct vrb_wr *vrb_queue_take(struct vrb_queue *queue, uint64_t id, uint32_t odd);
+/* Posts ib as wr. What the device does not take is given back or refused; QP lock held. */
+int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib);
+/* Whatever is not VRB_HW: -ENOTCONN, or the request is flushed; QP lock held. */
+int vrb_qp_post_elsewhere(struct vrb_qp *qp, uint64_t id);
+/* What the device did not take with err is given back or refused; QP lock held. */
+int vrb_qp_refused(struct vrb_qp *qp, struct vrb_wr *wr, int err);
+/* Copies the segments of a receive; and where to. */
+void vrb_wr_keep(struct vrb_wr *own, const struct tp_sge *sge, uint32_t num);
+struct tp_sge *vrb_wr_kept(struct vrb_wr *own);
 /* What was wrong with a request or receive that a vague device gave back. */
 enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr, enum tp_wc_status status);
 /* A request of no effect whose completion tells that all before it are done. */
@@ -294,6 +406,43 @@ void vrb_qp_collect(struct vrb_qp *qp);
 bool vrb_qp_found_fault(struct vrb_qp *qp);
 /* Error: everything outstanding completes before this returns. May be called again. */
 void vrb_qp_fail(struct vrb_qp *qp);
+
+/* ---- Shared receive queues (srq.c) ---- */
+
+/* Entries, which come in any order; queue is what they name. */
+struct vrb_srq_block {
+	struct vrb_queue queue;
+	struct vrb_srq_block *next;
+};
+
+struct vrb_srq {
+	struct tp_srq base;
+	struct vrb_dev *dev;
+	struct vrb_pd *pd;
+	struct ibv_srq *ibsrq;
+	struct vrb_srq_block *blocks;
+	struct vrb_wr *unused;		   /* SRQ lock of the core */
+	_Atomic(struct vrb_wr *) returned; /* completed; any CQ lock */
+	uint32_t max_wr, max_sge;
+	uint32_t posted;	    /* SRQ lock */
+	_Atomic uint32_t completed; /* any CQ lock */
+	atomic_bool late;	    /* the limit is to be told from the loop */
+	struct tp_task task;
+};
+
+static inline struct vrb_srq *vrb_srq(struct tp_srq *base)
+{
+	return base ? vrb_container(base, struct vrb_srq, base) : NULL;
+}
+
+extern const struct dapl_srq_ops vrb_srq_ops;
+
+/* A receive completed; any CQ lock held. */
+void vrb_srq_return(struct vrb_srq *srq, struct vrb_wr *wr);
+/* QPs with an SRQ are found by their number. */
+void vrb_srq_list(struct vrb_qp *qp);
+void vrb_srq_delist(struct vrb_qp *qp);
+struct vrb_qp *vrb_srq_find(struct vrb_dev *dev, uint32_t number);
 
 /* ---- Connections ---- */
 

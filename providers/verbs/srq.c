@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Shared receive queues. Their receives complete in any order, on the CQ of whichever QP took them:
+ * an entry goes back to the poster over a list that needs no lock.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "dapl/trace.h"
+#include "providers/verbs/verbs.h"
+
+/* ---- Entries ---- */
+
+static int add_block(struct vrb_srq *srq, uint32_t num)
+{
+	struct vrb_srq_block *block = calloc(1, sizeof(*block));
+	struct vrb_queue *queue;
+	uint32_t i;
+
+	if (!block)
+		return -ENOMEM;
+	queue = &block->queue;
+	queue->recv = true;
+	queue->careful = true;
+	queue->srq = srq;
+	queue->max_sge = srq->max_sge;
+	queue->wr = calloc(num, sizeof(*queue->wr));
+	queue->sge = calloc((size_t)num * srq->max_sge, sizeof(*queue->sge));
+	if (!queue->wr || !queue->sge) {
+		free(queue->wr);
+		free(queue->sge);
+		free(block);
+		return -ENOMEM;
+	}
+	for (i = 0; i < num; i++) {
+		queue->wr[i].queue = queue;
+		queue->wr[i].next = srq->unused;
+		srq->unused = &queue->wr[i];
+	}
+	block->next = srq->blocks;
+	srq->blocks = block;
+	return 0;
+}
+
+static void free_blocks(struct vrb_srq *srq)
+{
+	struct vrb_srq_block *block;
+
+	while ((block = srq->blocks)) {
+		srq->blocks = block->next;
+		free(block->queue.wr);
+		free(block->queue.sge);
+		free(block);
+	}
+}
+
+/* SRQ lock held; the only one that takes off the list, and all at once. */
+static struct vrb_wr *take_entry(struct vrb_srq *srq)
+{
+	struct vrb_wr *wr;
+
+	if (!srq->unused)
+		srq->unused = atomic_exchange_explicit(&srq->returned, NULL, memory_order_acquire);
+	wr = srq->unused;
+	if (wr)
+		srq->unused = wr->next;
+	return wr;
+}
+
+void vrb_srq_return(struct vrb_srq *srq, struct vrb_wr *wr)
+{
+	struct vrb_wr *first = atomic_load_explicit(&srq->returned, memory_order_relaxed);
+
+	do
+		wr->next = first;
+	while (!atomic_compare_exchange_weak_explicit(&srq->returned, &first, wr,
+						      memory_order_release, memory_order_relaxed));
+	atomic_fetch_add_explicit(&srq->completed, 1, memory_order_relaxed);
+}
+
+/* ---- QPs by number ---- */
+
+static struct vrb_qp **chain(struct vrb_dev *dev, uint32_t number)
+{
+	return &dev->by_number[number % VRB_NUMBER_CHAINS];
+}
+
+void vrb_srq_list(struct vrb_qp *qp)
+{
+	struct vrb_dev *dev = qp->dev;
+	struct vrb_qp **link;
+
+	pthread_mutex_lock(&dev->number_lock);
+	qp->number = qp->ibqp->qp_num;
+	link = chain(dev, qp->number);
+	qp->same_number = *link;
+	*link = qp;
+	pthread_mutex_unlock(&dev->number_lock);
+}
+
+void vrb_srq_delist(struct vrb_qp *qp)
+{
+	struct vrb_dev *dev = qp->dev;
+	struct vrb_qp **link;
+
+	pthread_mutex_lock(&dev->number_lock);
+	for (link = chain(dev, qp->number); *link && *link != qp; link = &(*link)->same_number)
+		;
+	if (*link)
+		*link = qp->same_number;
+	pthread_mutex_unlock(&dev->number_lock);
+}
+
+struct vrb_qp *vrb_srq_find(struct vrb_dev *dev, uint32_t number)
+{
+	struct vrb_qp *qp;
+
+	pthread_mutex_lock(&dev->number_lock);
+	for (qp = *chain(dev, number); qp && qp->number != number; qp = qp->same_number)
+		;
+	pthread_mutex_unlock(&dev->number_lock);
+	return qp;
+}
+
+/* ---- Limit ---- */
+
+/* On the loop: the limit was above what is there when it was asked for. */
+static void tell_limit(struct tp_task *task)
+{
+	struct vrb_srq *srq = vrb_container(task, struct vrb_srq, task);
+
+	if (atomic_exchange(&srq->late, false))
+		srq->dev->base.up->async(srq->dev->base.owner, TP_ASYNC_SRQ_LIMIT, srq->base.owner);
+}
+
+/* The device tells only when a receive is taken: what is below the limit already is told here. */
+static int srq_arm(struct tp_srq *base, uint32_t limit)
+{
+	struct vrb_srq *srq = vrb_srq(base);
+	uint32_t there = srq->posted - atomic_load(&srq->completed);
+	struct ibv_srq_attr attr = { .srq_limit = limit <= there ? limit : 0 };
+	int err = ibv_modify_srq(srq->ibsrq, &attr, IBV_SRQ_LIMIT);
+
+	if (err) {
+		dapl_err("%s: limit of %u receives not set: %s", srq->dev->name, limit,
+			 dapl_strerror(err));
+		return -abs(err);
+	}
+	atomic_store(&srq->late, limit > there);
+	if (limit > there)
+		dapl_loop_post(srq->dev->base.loop, &srq->task);
+	return 0;
+}
+
+static uint32_t srq_available(struct tp_srq *base)
+{
+	struct vrb_srq *srq = vrb_srq(base);
+
+	return srq->posted - atomic_load(&srq->completed);
+}
+
+/* ---- Posting ---- */
+
+static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sge, uint32_t num_sge)
+{
+	struct vrb_srq *srq = vrb_srq(base);
+	struct ibv_recv_wr ib = { .sg_list = (struct ibv_sge *)sge, .num_sge = (int)num_sge };
+	struct ibv_recv_wr *bad;
+	struct vrb_wr *wr;
+	int err;
+
+	wr = num_sge <= srq->max_sge ? take_entry(srq) : NULL;
+	if (!wr)
+		return -ENOMEM;
+	wr->id = wr_id;
+	ib.wr_id = (uintptr_t)wr;
+	if (num_sge != 1 || !sge->length || srq->dev->vague) {
+		vrb_wr_keep(wr, sge, num_sge);
+		ib.sg_list = (struct ibv_sge *)vrb_wr_kept(wr);
+		ib.num_sge = wr->num_sge;
+		/* Not every iWARP device takes a receive without a segment. */
+		if (!wr->num_sge && srq->dev->iwarp) {
+			*ib.sg_list = (struct ibv_sge){ .length = 0 };
+			ib.num_sge = 1;
+		}
+	}
+	err = ibv_post_srq_recv(srq->ibsrq, &ib, &bad);
+	if (!err) {
+		srq->posted++;
+		return 0;
+	}
+	wr->next = srq->unused;
+	srq->unused = wr;
+	dapl_err("%s: shared receive queue does not take a receive: %s", srq->dev->name,
+		 dapl_strerror(err));
+	return err == ENOMEM ? -ENOMEM : -EIO;
+}
+
+/* ---- Life ---- */
+
+static int failed(struct vrb_dev *dev, uint32_t max_wr, uint32_t max_sge, int err)
+{
+	dapl_err("%s: shared receive queue of %u receives of %u segments not made: %s (device "
+		 "limits: %u queues of %u receives of %u)",
+		 dev->name, max_wr, max_sge, dapl_strerror(err), dev->attr.max_srq,
+		 dev->attr.max_srq_wr, dev->attr.max_srq_sge);
+	return err == ENOSPC || err == EMFILE || err == ENFILE ? -ENOSPC : -ENOMEM;
+}
+
+static int srq_create(struct tp_device *base, const struct tp_srq_attr *attr, void *owner,
+		      struct tp_srq **out)
+{
+	struct vrb_dev *dev = vrb_dev(base);
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = attr->max_wr,
+						    .max_sge = attr->max_sge } };
+	struct vrb_srq *srq = calloc(1, sizeof(*srq));
+	int rc = -ENOMEM;
+
+	if (!dev->attr.max_srq) {
+		free(srq);
+		return -EOPNOTSUPP;
+	}
+	if (!srq)
+		return failed(dev, attr->max_wr, attr->max_sge, ENOMEM);
+	srq->base = (struct tp_srq){ .dev = base, .ops = &vrb_srq_ops, .owner = owner };
+	srq->dev = dev;
+	srq->pd = vrb_pd(attr->pd);
+	srq->max_wr = attr->max_wr;
+	srq->max_sge = attr->max_sge ? attr->max_sge : 1;
+	srq->task.run = tell_limit;
+	init.srq_context = srq;
+	init.attr.max_sge = srq->max_sge;
+	rc = add_block(srq, attr->max_wr);
+	if (rc)
+		goto fail;
+	errno = 0;
+	srq->ibsrq = ibv_create_srq(srq->pd->ibpd, &init);
+	if (!srq->ibsrq) {
+		rc = errno ? -errno : -ENOMEM;
+		goto fail;
+	}
+	*out = &srq->base;
+	return 0;
+
+fail:
+	free_blocks(srq);
+	free(srq);
+	return failed(dev, attr->max_wr, attr->max_sge, abs(rc));
+}
+
+static void srq_destroy(struct tp_srq *base)
+{
+	struct vrb_srq *srq = vrb_srq(base);
+	int err = ibv_destroy_srq(srq->ibsrq);
+
+	if (err)
+		dapl_err("%s: shared receive queue not destroyed: %s", srq->dev->name,
+			 dapl_strerror(err));
+	dapl_loop_cancel(srq->dev->base.loop, &srq->task);
+	free_blocks(srq);
+	free(srq);
+}
+
+/* One that shrinks stays as it is. */
+static int srq_resize(struct tp_srq *base, uint32_t max_wr)
+{
+	struct vrb_srq *srq = vrb_srq(base);
+	struct ibv_srq_attr attr = { .max_wr = max_wr };
+	int err;
+
+	if (max_wr <= srq->max_wr)
+		return 0;
+	err = ibv_modify_srq(srq->ibsrq, &attr, IBV_SRQ_MAX_WR);
+	if (!err)
+		err = -add_block(srq, max_wr - srq->max_wr);
+	if (!err) {
+		srq->max_wr = max_wr;
+		return 0;
+	}
+	dapl_err("%s: shared receive queue of %u receives not extended to %u: %s", srq->dev->name,
+		 srq->max_wr, max_wr, dapl_strerror(err));
+	return err == ENOMEM ? -ENOMEM : -EOPNOTSUPP;
+}
+
+const struct dapl_srq_ops vrb_srq_ops = {
+	.create = srq_create,
+	.destroy = srq_destroy,
+	.resize = srq_resize,
+	.post = srq_post,
+	.available = srq_available,
+	.arm = srq_arm,
+};
