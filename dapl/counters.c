@@ -24,7 +24,7 @@ static void add_posted(const struct dapl_ep *ep, uint32_t operation, DAT_EP_COUN
 		       uint64_t *value)
 {
 	value[counter] = ep->posted[operation];
-	value[counter + 1] = ep->posted_less[operation] + ep->posted[operation];
+	value[counter + 1] = ep->posted_bytes[operation];
 }
 
 /* What the slots of a ring, which may be one of requests, have received. */
@@ -73,6 +73,8 @@ static void read_posted(struct dapl_ep *ep, uint64_t *value)
 	add_posted(ep, DAT_DTO_RDMA_READ, DCNT_EP_POST_READ, value);
 	value[DCNT_EP_POST_CMP_SWAP] = ep->posted[DAT_IB_DTO_CMP_SWAP];
 	value[DCNT_EP_POST_FETCH_ADD] = ep->posted[DAT_IB_DTO_FETCH_ADD];
+	value[DCNT_EP_POST_SEND] += ep->short_sends;
+	value[DCNT_EP_POST_WRITE] += dapl_slots_posted(&ep->request) - ep->longs - ep->short_sends;
 	value[DCNT_EP_POST_RECV] = dapl_slots_posted(&ep->recv);
 	value[DCNT_EP_POST_RECV_DATA] = ep->recv_bytes;
 }

@@ -210,13 +210,16 @@ DAT_RETURN dapl_request_take(struct dapl_ep *ep, struct dapl_slot **slot)
 
 	if (slots->next == slots->stop)
 		rc = make_room(ep, slots, DAPL_EP_POST_REQUEST);
-	if (!rc)
-		*slot = take_slot(slots);
-	return rc;
+	if (rc)
+		return rc;
+	*slot = take_slot(slots);
+	ep->longs++;
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_request_refused(struct dapl_ep *ep, struct dapl_slot *slot, int err)
 {
+	ep->longs--;
 	return post_failed(&ep->request, slot, err);
 }
 
@@ -247,20 +250,12 @@ static void fill_wr(struct tp_wr *wr, const struct dapl_request *rq)
 	wr->length = rq->length;
 }
 
-/* less: the length, less one. EP lock held. */
-static inline __attribute__((always_inline)) void count_request(struct dapl_ep *ep,
-								uint32_t operation, uint64_t less)
-{
-	ep->posted[operation]++;
-	ep->posted_less[operation] += less;
-}
-
-static __attribute__((noinline)) DAT_RETURN request_failed(struct dapl_ep *ep,
-							   struct dapl_slot *slot, int err)
+/* EP lock held */
+static DAT_RETURN request_failed(struct dapl_ep *ep, struct dapl_slot *slot, int err)
 {
 	ep->posted[slot->done.operation]--;
-	ep->posted_less[slot->done.operation] -= slot->wr.length - (uint64_t)1;
-	return post_failed(&ep->request, slot, err);
+	ep->posted_bytes[slot->done.operation] -= slot->wr.length;
+	return dapl_request_refused(ep, slot, err);
 }
 
 DAT_RETURN dapl_request_post(const struct dapl_request *rq)
@@ -278,7 +273,8 @@ DAT_RETURN dapl_request_post(const struct dapl_request *rq)
 	slot->silent = (uint8_t)rq->flags & rq->ep->request_unsignalled;
 	slot->wr.wr_id = (uintptr_t)slot;
 	fill_wr(&slot->wr, rq);
-	count_request(rq->ep, rq->operation, rq->length - (uint64_t)1);
+	rq->ep->posted[rq->operation]++;
+	rq->ep->posted_bytes[rq->operation] += rq->length;
 	dapl_trace_at(post_request, rq->ep, POST_REQUEST_FORMAT, dapl_opcode_name(rq->opcode),
 		      rq->length, (unsigned long long)rq->cookie);
 	err = rq->ep->qp->ops->post_send(rq->ep->qp, &slot->wr);
@@ -300,8 +296,13 @@ static __attribute__((noinline)) DAT_RETURN unpost(struct dapl_lock *lock, int r
 	struct dapl_ep *ep = dapl_container(lock, struct dapl_ep, lock);
 	struct dapl_slot *slot = last_slot(&ep->request);
 	int err = ep->qp->ops->unpost(ep->qp, &slot->wr, result);
-	DAT_RETURN rc = err ? request_failed(ep, slot, err) : DAT_SUCCESS;
+	DAT_RETURN rc = DAT_SUCCESS;
 
+	if (err) {
+		ep->short_sends -= slot->done.operation == DAT_DTO_SEND;
+		ep->posted_bytes[slot->done.operation] -= slot->wr.length;
+		rc = post_failed(&ep->request, slot, err);
+	}
 	dapl_unlock(&ep->lock);
 	return rc;
 }
@@ -312,6 +313,28 @@ static __attribute__((noinline)) DAT_RETURN wake(struct dapl_lock *lock)
 	return DAT_SUCCESS;
 }
 
+typedef uint32_t four_words __attribute__((vector_size(16)));
+
+static_assert(offsetof(DAT_RMR_TRIPLET, segment_length) == 8 &&
+		      offsetof(DAT_RMR_TRIPLET, rmr_context) == 12 &&
+		      offsetof(struct tp_wr, rkey) - offsetof(struct tp_wr, remote_addr) == 8 &&
+		      sizeof(((struct tp_wr *)NULL)->atomic) >= 8,
+	      "address and key at once");
+
+/* Address and key, and where nobody looks the length. */
+static inline void put_remote(struct tp_wr *wr, const DAT_RMR_TRIPLET *remote)
+{
+	four_words words;
+
+	memcpy(&words, remote, sizeof(words));
+#ifdef __clang__
+	words = __builtin_shufflevector(words, words, 0, 1, 3, 2);
+#else
+	words = __builtin_shuffle(words, (four_words){ 0, 1, 3, 2 });
+#endif
+	memcpy((char *)wr + offsetof(struct tp_wr, remote_addr), &words, sizeof(words));
+}
+
 /*
  * The short way of most requests: one segment with something in it, no flags, so that there is
  * little to write. It takes the lock and the room that are there; where they are not, the long way
@@ -319,7 +342,8 @@ static __attribute__((noinline)) DAT_RETURN wake(struct dapl_lock *lock)
  * which no register has to be saved.
  */
 static inline __attribute__((always_inline)) DAT_RETURN
-post_easy(struct dapl_ep *ep, struct dapl_slot *slot, const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie)
+post_easy(struct dapl_ep *ep, struct dapl_slot *slot, const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie,
+	  const DAT_RMR_TRIPLET *remote)
 {
 	struct dapl_lock *lock = &ep->lock;
 	int result;
@@ -328,6 +352,8 @@ post_easy(struct dapl_ep *ep, struct dapl_slot *slot, const DAT_LMR_TRIPLET *iov
 	take_slot(&ep->request);
 	slot->done.user_cookie.as_64 = cookie;
 	memcpy(&slot->wr.one, iov, sizeof(slot->wr.one));
+	if (remote)
+		put_remote(&slot->wr, remote);
 	result = ep->qp->post(ep->qp, &slot->wr);
 	if (unlikely(result))
 		return unpost(lock, result);
@@ -472,34 +498,28 @@ static inline bool is_plain(DAT_COUNT num, DAT_COMPLETION_FLAGS flags)
 	return !(((uint32_t)num - 1) | (uint32_t)flags);
 }
 
-/* Not empty and not too long; *less is its length, less one. */
-static inline bool is_easy(const DAT_LMR_TRIPLET *iov, uint64_t easy, uint64_t *less)
-{
-	*less = iov->segment_length - (uint64_t)1;
-	return likely(*less < easy);
-}
-
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_ep *ep = ep_handle;
 	struct dapl_slot *slot;
-	uint64_t less;
+	uint64_t length;
 
 	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
 	if (unlikely(!is_plain(num_segments, flags) || !local_iov ||
-		     !is_easy(local_iov, ep->easy_message, &less) ||
+		     (length = local_iov->segment_length) >= ep->beyond_message ||
 		     dapl_trace_wanted(post_request) || !dapl_trylock(&ep->lock)))
 		return careful_send(ep, num_segments, local_iov, user_cookie, flags);
 	slot = ep->request.next;
 	if (unlikely(slot == ep->request.stop))
 		return crowded_send(ep, num_segments, local_iov, user_cookie, flags);
-	count_request(ep, DAT_DTO_SEND, less);
+	ep->short_sends++;
+	ep->posted_bytes[DAT_DTO_SEND] += length;
 	slot->done.operation = DAT_DTO_SEND;
 	slot->wr.opcode = TP_SEND;
-	return post_easy(ep, slot, local_iov, user_cookie.as_64);
+	return post_easy(ep, slot, local_iov, user_cookie.as_64, NULL);
 }
 
 DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -519,23 +539,21 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 {
 	struct dapl_ep *ep = ep_handle;
 	struct dapl_slot *slot;
-	uint64_t less;
+	uint64_t length;
 
 	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
 	if (unlikely(!is_plain(num_segments, flags) || !local_iov || !remote_iov ||
-		     !is_easy(local_iov, ep->easy_rdma, &less) || dapl_trace_wanted(post_request) ||
-		     !dapl_trylock(&ep->lock)))
+		     (length = local_iov->segment_length) >= ep->beyond_rdma ||
+		     dapl_trace_wanted(post_request) || !dapl_trylock(&ep->lock)))
 		return careful_write(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
 	slot = ep->request.next;
 	if (unlikely(slot == ep->request.stop))
 		return crowded_write(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
-	count_request(ep, DAT_DTO_RDMA_WRITE, less);
+	ep->posted_bytes[DAT_DTO_RDMA_WRITE] += length;
 	slot->done.operation = DAT_DTO_RDMA_WRITE;
 	slot->wr.opcode = TP_RDMA_WRITE;
-	slot->wr.remote_addr = remote_iov->virtual_address;
-	slot->wr.rkey = remote_iov->rmr_context;
-	return post_easy(ep, slot, local_iov, user_cookie.as_64);
+	return post_easy(ep, slot, local_iov, user_cookie.as_64, remote_iov);
 }
 
 /* ---- Receives ---- */

@@ -145,8 +145,8 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 		attr->max_rdma_read_out ? at_most(ep->max_read_sge, dev->max_sge_read) : 0;
 	ep->max_write_sge = at_most(ep->max_write_sge, dev->max_sge_write);
 	easy = !dapl_config.strict && !ep->request_unsignalled;
-	ep->easy_message = easy && ep->max_send_sge ? dev->max_msg_size : 0;
-	ep->easy_rdma = easy && ep->max_write_sge ? dev->max_rdma_size : 0;
+	ep->beyond_message = easy && ep->max_send_sge ? (uint64_t)dev->max_msg_size + 1 : 0;
+	ep->beyond_rdma = easy && ep->max_write_sge ? (uint64_t)dev->max_rdma_size + 1 : 0;
 	dapl_slots_speak(&ep->request);
 	ep->request.stop = ep->request.next;
 	ep->recv.stop = ep->recv.next;

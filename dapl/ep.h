@@ -58,13 +58,17 @@ struct dapl_ep {
 	uint8_t recv_unsignalled, request_unsignalled; /* the flag where posts may carry it, or 0 */
 	uint32_t max_send_sge, max_recv_sge, max_write_sge;
 	uint32_t max_read_sge; /* 0 also if no read may be outstanding */
-	/* What one segment may carry without a closer look; 0 if it is to be had always. */
-	uint64_t easy_message, easy_rdma;
+	/* One more than a segment may carry without a closer look; 0 if it is to be had always. */
+	uint64_t beyond_message, beyond_rdma;
 	struct tp_qp *qp;
 	struct dapl_slots recv, request;
 	/* Requests by DAT_DTOS and DAT_IB_DTOS that were posted, and their bytes less one for each;
 	 * bytes of receives. */
-	uint64_t posted[DAPL_EP_NUM_OPS], posted_less[DAPL_EP_NUM_OPS];
+	uint64_t posted[DAPL_EP_NUM_OPS]; /* requests that went the long way */
+	uint64_t posted_bytes[DAPL_EP_NUM_OPS];
+	/* Sends that went the short way, and everything that did not: what is left are the RDMA
+	 * Writes that did. */
+	uint64_t short_sends, longs;
 	uint64_t recv_bytes;
 	uint32_t watch; /* so many receives make dat_ep_post_recv look at the watermarks */
 	struct dapl_evd *recv_evd, *request_evd, *connect_evd;

@@ -102,6 +102,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	struct dapl_evd *evd = evd_handle;
 	struct dapl_lock *lock = &evd->lock;
+	DAT_RETURN rc = DAT_SUCCESS;
 	struct tp_wr *wr;
 
 	if (__builtin_expect(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD), 0))
@@ -121,7 +122,8 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	memset(event->event_extension_data, 0, sizeof(event->event_extension_data));
 	if (__builtin_expect(!dapl_tryunlock(lock), 0))
 		return dequeued(lock);
-	return DAT_SUCCESS;
+	DAPL_FORGET_ORIGIN(rc);
+	return rc;
 }
 
 /* ---- Waiting ---- */

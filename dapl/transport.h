@@ -440,7 +440,7 @@ struct tp_qp {
 	const struct dapl_qp_ops *ops;
 	void *owner; /* core: the EP */
 	/*
-	 * The short way for a Send or RDMA Write of one segment, which is not empty and is wr->one,
+	 * The short way for a Send or RDMA Write of one segment, which is wr->one and may be empty,
 	 * with a completion and without other flags. wr_id is the address of wr, which stays as it
 	 * is until its completion was polled; wr_id itself is the transport's to change. Anything
 	 * but 0 goes to unpost. The transport may change the pointer under the lock it is called

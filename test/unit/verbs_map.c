@@ -48,6 +48,46 @@ static void evt_14_completion_codes(void **state)
 		assert_int_equal(vrb_map_wc(rows[i].ib), rows[i].dat);
 }
 
+/* What comes with a success: IBX-25, DTO-58. */
+static void dto_58_ibx_25_words_of_a_success(void **state)
+{
+	static const struct {
+		struct ibv_wc wc;
+		bool recv;
+		uint32_t flags;
+	} rows[] = {
+		{ { .opcode = IBV_WC_RDMA_WRITE }, false, 0 },
+		{ { .opcode = IBV_WC_SEND, .wc_flags = IBV_WC_WITH_IMM }, false, 0 },
+		{ { .opcode = IBV_WC_RECV }, true, TP_WC_RECV | TP_WC_SOLICITED },
+		{ { .opcode = IBV_WC_RECV, .wc_flags = IBV_WC_WITH_IMM },
+		  true,
+		  TP_WC_RECV | TP_WC_SOLICITED | TP_WC_IMMEDIATE },
+		{ { .opcode = IBV_WC_RECV, .wc_flags = IBV_WC_WITH_INV },
+		  true,
+		  TP_WC_RECV | TP_WC_SOLICITED | TP_WC_INVALIDATED },
+		{ { .opcode = IBV_WC_RECV_RDMA_WITH_IMM, .wc_flags = IBV_WC_WITH_IMM },
+		  true,
+		  TP_WC_RECV | TP_WC_SOLICITED | TP_WC_IMMEDIATE | TP_WC_WRITTEN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(vrb_map_wc_flags(&rows[i].wc, rows[i].recv), rows[i].flags);
+}
+
+/* IBX-116 */
+static void ibx_116_port_states(void **state)
+{
+	(void)state;
+	assert_string_equal(vrb_map_port_state(IBV_PORT_NOP), "NOP");
+	assert_string_equal(vrb_map_port_state(IBV_PORT_DOWN), "DOWN");
+	assert_string_equal(vrb_map_port_state(IBV_PORT_INIT), "INIT");
+	assert_string_equal(vrb_map_port_state(IBV_PORT_ARMED), "ARMED");
+	assert_string_equal(vrb_map_port_state(IBV_PORT_ACTIVE), "ACTIVE");
+	assert_string_equal(vrb_map_port_state(IBV_PORT_ACTIVE_DEFER), "DEFER");
+	assert_string_equal(vrb_map_port_state((enum ibv_port_state)77), "UNKNOWN");
+}
+
 static void evt_28_asynchronous_events(void **state)
 {
 	static const struct {
@@ -60,6 +100,8 @@ static void evt_28_asynchronous_events(void **state)
 		{ IBV_EVENT_QP_REQ_ERR, VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
 		{ IBV_EVENT_QP_ACCESS_ERR, VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
 		{ IBV_EVENT_SQ_DRAINED, VRB_ASYNC_QP, TP_ASYNC_QP_ERROR },
+		{ IBV_EVENT_SRQ_ERR, VRB_ASYNC_SRQ, TP_ASYNC_SRQ_ERROR },
+		{ IBV_EVENT_SRQ_LIMIT_REACHED, VRB_ASYNC_SRQ, TP_ASYNC_SRQ_LIMIT },
 		{ IBV_EVENT_DEVICE_FATAL, VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_FATAL },
 		{ IBV_EVENT_PORT_ERR, VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
 		{ IBV_EVENT_LID_CHANGE, VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
@@ -67,12 +109,9 @@ static void evt_28_asynchronous_events(void **state)
 		{ IBV_EVENT_SM_CHANGE, VRB_ASYNC_DEVICE, TP_ASYNC_DEVICE_OTHER },
 	};
 	static const enum ibv_event_type nothing[] = {
-		IBV_EVENT_COMM_EST,	     IBV_EVENT_PATH_MIG,
-		IBV_EVENT_PATH_MIG_ERR,	     IBV_EVENT_PORT_ACTIVE,
-		IBV_EVENT_SRQ_ERR,	     IBV_EVENT_SRQ_LIMIT_REACHED,
-		IBV_EVENT_CLIENT_REREGISTER, IBV_EVENT_QP_LAST_WQE_REACHED,
-		IBV_EVENT_GID_CHANGE,	     IBV_EVENT_WQ_FATAL,
-		(enum ibv_event_type)1000,
+		IBV_EVENT_COMM_EST,    IBV_EVENT_PATH_MIG,	    IBV_EVENT_PATH_MIG_ERR,
+		IBV_EVENT_PORT_ACTIVE, IBV_EVENT_CLIENT_REREGISTER, IBV_EVENT_QP_LAST_WQE_REACHED,
+		IBV_EVENT_GID_CHANGE,  IBV_EVENT_WQ_FATAL,	    (enum ibv_event_type)1000,
 	};
 
 	(void)state;
@@ -185,6 +224,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(evt_14_completion_codes),
+		cmocka_unit_test(dto_58_ibx_25_words_of_a_success),
+		cmocka_unit_test(ibx_116_port_states),
 		cmocka_unit_test(evt_28_asynchronous_events),
 		cmocka_unit_test(ev_5_ends_of_connections),
 		cmocka_unit_test(pd_5_every_length_arrives),
