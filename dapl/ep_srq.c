@@ -140,8 +140,7 @@ static bool check_marks(struct dapl_ep *ep)
 	}
 	dapl_unlock(&ep->lock);
 	if (soft)
-		dapl_ia_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, ep,
-			      DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+		dapl_ia_watermark(ep->obj.ia, ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 	return hard;
 }
 

@@ -76,16 +76,11 @@ void dapl_ia_remove(struct dapl_object *obj, enum dapl_type type)
 
 /* ---- Upcalls ---- */
 
-void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason)
+static void tell(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason)
 {
 	struct dapl_event event = { .number = number };
 	struct dapl_evd *evd;
 
-	dapl_count(ia, DCNT_IA_ASYNC_ERROR);
-	if (number == DAT_ASYNC_ERROR_EP_BROKEN)
-		dapl_count(ia, DCNT_IA_ASYNC_QP_ERROR);
-	if (number == DAT_ASYNC_ERROR_EVD_OVERFLOW)
-		dapl_count(ia, DCNT_IA_ASYNC_CQ_ERROR);
 	event.data.asynch_error_event_data.dat_handle = object;
 	event.data.asynch_error_event_data.reason = reason;
 	pthread_mutex_lock(&ia->lock);
@@ -99,7 +94,23 @@ void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE objec
 	dapl_object_leave(&evd->obj);
 }
 
-static void async_event(void *device_owner, enum tp_async_event event, void *object)
+void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason)
+{
+	dapl_count(ia, DCNT_IA_ASYNC_ERROR);
+	if (number == DAT_ASYNC_ERROR_EP_BROKEN)
+		dapl_count(ia, DCNT_IA_ASYNC_QP_ERROR);
+	if (number == DAT_ASYNC_ERROR_EVD_OVERFLOW)
+		dapl_count(ia, DCNT_IA_ASYNC_CQ_ERROR);
+	tell(ia, number, object, reason);
+}
+
+void dapl_ia_watermark(struct dapl_ia *ia, DAT_HANDLE object, DAT_COUNT reason)
+{
+	dapl_trace(watermark, DAPL_TRC_NORMAL, object, "ia=%p reason=%d", (void *)ia, reason);
+	tell(ia, DAT_ASYNC_ERROR_EP_BROKEN, object, reason);
+}
+
+static void async_error(void *device_owner, enum tp_async_event event, void *object)
 {
 	struct dapl_ia *ia = device_owner;
 
@@ -111,13 +122,6 @@ static void async_event(void *device_owner, enum tp_async_event event, void *obj
 		break;
 	case TP_ASYNC_CQ_OVERFLOW:
 		dapl_evd_overflow(object);
-		break;
-	case TP_ASYNC_QP_RECV_LIMIT:
-		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, object,
-			      DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
-		break;
-	case TP_ASYNC_SRQ_LIMIT:
-		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, object, DAT_SRQ_LOW_WATERMARK_EVENT);
 		break;
 	case TP_ASYNC_SRQ_ERROR:
 		dapl_srq_failed(object);
@@ -132,7 +136,19 @@ static void async_event(void *device_owner, enum tp_async_event event, void *obj
 		dapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, dapl_ia_handle(ia),
 			      DAT_IA_OTHER_ERROR);
 		break;
+	default:
+		break;
 	}
+}
+
+static void async_event(void *device_owner, enum tp_async_event event, void *object)
+{
+	if (event == TP_ASYNC_QP_RECV_LIMIT)
+		dapl_ia_watermark(device_owner, object, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+	else if (event == TP_ASYNC_SRQ_LIMIT)
+		dapl_ia_watermark(device_owner, object, DAT_SRQ_LOW_WATERMARK_EVENT);
+	else
+		async_error(device_owner, event, object);
 }
 
 static void hold_qp(void *owner)

@@ -65,6 +65,9 @@ void dapl_ia_fill(struct dapl_ia *ia, DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR *p
 void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE object,
 		   DAT_COUNT reason);
 
+/* The same for a watermark that was passed, which is no error (EVT-27). */
+void dapl_ia_watermark(struct dapl_ia *ia, DAT_HANDLE object, DAT_COUNT reason);
+
 DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
 			DAT_IA_HANDLE *ia_handle);
 DAT_RETURN dapl_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd,

@@ -646,7 +646,7 @@ static void *sender(void *arg)
 	DAT_EVENT event;
 
 	for (uint64_t i = 0; i < MESSAGES; i++) {
-		t->failures +=
+		t->not_sent +=
 			ct_post_send(&t->a, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
 		while (dat_evd_dequeue(t->a.request, &event) != DAT_SUCCESS)
 			;
