@@ -3,9 +3,9 @@
 Which clause is named by which test, read from the sources of the tests.
 
 A C test names clauses by its function's name (rmr_8_11_old_context_is_dead) and by comments inside or directly
-above the function, or of a helper or table of the same file that it uses (DTO-68, or EP-13 to EP-15). A case of a
-Python test names them in its title, a shell script in the titles it prints. A line "Clauses: ..." in a comment of
-a script names what all its points prove together.
+above the function, or of a helper, a child process or a table of the same file that it uses (DTO-68, or EP-13 to
+EP-15). A case of a Python test names them in its title, a shell script in the titles it prints. A line "Clauses: ..."
+in a comment of a script names what all its points prove together.
 """
 import csv
 import os
@@ -103,6 +103,7 @@ class Chunk:
         self.name = None
         self.comments = []
         self.words = set()
+        self.strings = set()
 
 
 def _chunks(text):
@@ -120,6 +121,8 @@ def _chunks(text):
                 yield chunk
             if depth == 0:
                 chunk, last, named = Chunk(), None, False
+        elif token[0] == '"':
+            chunk.strings.add(token[1:-1])
         elif token[0] == "_" or token[0].isalpha():
             chunk.words.add(token)
             last = token
@@ -143,14 +146,20 @@ def c_points(text, names):
         if chunk.name in chunks:  # a declaration and its definition
             chunks[chunk.name].comments += chunk.comments
             chunks[chunk.name].words |= chunk.words
+            chunks[chunk.name].strings |= chunk.strings
         else:
             chunks[chunk.name] = chunk
+    # What a test runs in a process of its own, it calls by a string: { "name", function }.
+    children = dict(re.findall(r'\{\s*"([\w-]+)",\s*(\w+)\s*\}', text))
+    for chunk in chunks.values():
+        if chunk.name not in ("main", "tests"):
+            chunk.words |= {children[string] for string in chunk.strings & set(children)}
     points = {}
     roots = set()
     for name in ("main", "tests"):
         if name in chunks:
             roots |= chunks[name].words
-    for root in sorted(roots):
+    for root in sorted(roots - set(children.values()) - {"main"}):
         if root not in chunks and not names.in_name(root):
             continue
         points[root] = names.in_name(root) | _said(root, chunks, names)

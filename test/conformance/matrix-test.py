@@ -85,6 +85,15 @@ def _():
     check("unused" not in points, "a function that main does not name is no test")
 
 
+@case("What a child process proves belongs to the test that starts it")
+def _():
+    points = clauses.c_points(
+        'static int part(void)\n{\n\treturn 0; /* EP-2 */\n}\n\nstatic int other(void)\n{\n\treturn 0; /* EP-3 */\n}\n\n'
+        'static void ep_1_a(void **state)\n{\n\tspawn("part-one");\n}\n\nint main(void)\n{\n\tstatic const struct x c[] = '
+        '{ { "part-one", part }, { "other", other } };\n\tT(ep_1_a);\n}\n', NAMES)
+    equal(points, {"ep_1_a": {"EP-1", "EP-2"}}, "points")
+
+
 @case("Titles of Python cases and the line of a script name clauses")
 def _():
     equal(clauses.py_points('@case("a: EP-1, "\n    "CR-4")\ndef f(): pass\n', NAMES),
