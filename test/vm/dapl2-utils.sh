@@ -14,13 +14,13 @@ try_pair() {
 	local name="$*"
 	shift 2
 	for try in 1 2 3 4 5; do
-		(on "$stack" "$kind" B timeout 60 "$stage/bin/$program" -P "$(adapter "$kind")" "$@") >"$log.server" 2>&1 &
+		(on "$stack" "$kind" B timeout 200 "$stage/bin/$program" -P "$(adapter "$kind")" "$@") >"$log.server" 2>&1 &
 		server=$!
 		case $program in
 		dtestsrq) await $server listens_cm "$kind" ;;
 		*) await $server listens_tcp "$kind" 15828 ;; # where it hands the client its parameters
 		esac
-		timeout 60 "$0" --on "$stack" "$kind" A "$stage/bin/$program" -P "$(adapter "$kind")" -h "${!address}" \
+		timeout 200 "$0" --on "$stack" "$kind" A "$stage/bin/$program" -P "$(adapter "$kind")" -h "${!address}" \
 			"$@" >"$log.client" 2>&1
 		code=$?
 		# A server of theirs may begin to listen after it told its client that it does.
