@@ -102,7 +102,7 @@ def _():
         theirs = connected(server.pid, 2)
         equal({e["local"] for e in mine}, {e["remote"] for e in theirs}, "both ends")
         equal({e["remote"] for e in mine}, {e["local"] for e in theirs}, "both ends")
-        until("a full queue", lambda: any(e["requests"] == 16 for e in looked_at(client.pid)))
+        until("a queue in use", lambda: any(e["requests"] > 1 for e in looked_at(client.pid)))
         for ep in looked_at(client.pid):
             check(0 <= ep["requests"] <= ep["max_requests"], "requests: %s", ep)
             check(0 <= ep["recvs"] <= ep["max_recvs"], "receives: %s", ep)
