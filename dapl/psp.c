@@ -19,7 +19,7 @@ int dapl_sp_request(void *listener_owner, struct tp_conn *conn, const struct tp_
 	int err;
 
 	dapl_trace(conn_request, DAPL_TRC_NORMAL, sp, "qualifier=%llu bytes=%u",
-		   (unsigned long long)sp->conn_qual, req->private_data_len);
+		   (unsigned long long)dapl_sp_qual(sp), req->private_data_len);
 	dapl_count(ia, DCNT_IA_CM_REQ_RX);
 	err = sp->arrive(sp, conn, req);
 	if (err)
