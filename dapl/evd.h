@@ -27,10 +27,11 @@ enum dapl_evd_end {
 
 /* What has happened here (dapl/counters.h). */
 struct dapl_evd_counts {
-	uint64_t taken;		/* dequeues the short way */
-	uint64_t found, missed; /* other dequeues */
-	uint64_t polls, polled; /* of the transport's queue but for taken, and what they found */
-	uint64_t waits, blocked, notified;
+	uint64_t taken;		/* events by dequeueing the short way */
+	uint64_t kept, polled;	/* from the ring and from the transport's queue, otherwise */
+	uint64_t missed;	/* dequeues without an event */
+	uint64_t waits, waited; /* and how many of them returned an event */
+	uint64_t blocked, notified;
 	uint64_t connections, notices;
 };
 

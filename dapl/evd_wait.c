@@ -48,6 +48,7 @@ static bool take(struct dapl_evd *evd, DAT_EVENT *event)
 	struct tp_wc wc;
 
 	if (dapl_ring_pop(&evd->ring, &kept)) {
+		evd->counts.kept++;
 		event->event_data = kept.data;
 		if (kept.srq)
 			dapl_srq_let_go(kept.srq);
@@ -55,10 +56,7 @@ static bool take(struct dapl_evd *evd, DAT_EVENT *event)
 		dapl_evd_aim(evd);
 		return true;
 	}
-	if (!evd->cq)
-		return false;
-	evd->counts.polls++;
-	if (evd->cq->ops->poll(evd->cq, &wc) <= 0)
+	if (!evd->cq || evd->cq->ops->poll(evd->cq, &wc) <= 0)
 		return false;
 	evd->counts.polled++;
 	finish(evd, dapl_dto_fill(&wc, &event->event_data), event);
@@ -78,8 +76,6 @@ static __attribute__((noinline)) DAT_RETURN dequeue_other(struct dapl_lock *lock
 		rc = take(evd, event) ? DAT_SUCCESS : DAPL_QUEUE_EMPTY;
 	if (rc)
 		evd->counts.missed++;
-	else
-		evd->counts.found++;
 	dapl_unlock(&evd->lock);
 	return rc;
 }
@@ -299,7 +295,7 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COU
 	rc = (uint32_t)threshold > evd->qlen ? DAPL_BAD_ARG(3)
 					     : wait_one(evd, timeout, deadline, threshold);
 	if (!rc)
-		take(evd, event);
+		evd->counts.waited += take(evd, event);
 	if (!evd->waiter)
 		dapl_evd_drain(evd);
 	*n_more = (DAT_COUNT)evd->ring.count;

@@ -441,7 +441,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cr_reject(IN DAT_CR_HANDLE cr_handle,
  * Pass a connection request on to another service point of the same adapter.
  *
  * It arrives there as if it came from the network, with its private data and identity; this
- * request is gone, and its endpoint is treated as by dat_cr_reject (CR-20..CR-23). Every provider
+ * request is gone, and its endpoint is treated as by dat_cr_reject (CR-20..CR-23). The active side
+ * does not notice: its endpoint goes on naming the qualifier that it asked for. Every provider
  * reaches the service points of the same open adapter; the software provider also those of other
  * processes of the same user.
  *

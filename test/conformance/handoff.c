@@ -55,6 +55,7 @@ static void cr_20_as_if_it_had_arrived_there(void **state)
 	struct sockaddr_storage from = { 0 };
 	DAT_CR_ARRIVAL_EVENT_DATA *arrival;
 	DAT_CR_PARAM before, after;
+	DAT_EP_PARAM param;
 	DAT_EVENT event;
 
 	expect_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &before));
@@ -80,6 +81,9 @@ static void cr_20_as_if_it_had_arrived_there(void **state)
 	STATE(rig->a.ep, ACTIVE_CONNECTION_PENDING);
 	expect_ok(dat_cr_accept(arrival->cr_handle, rig->p.ep, 0, NULL));
 	established(&rig->a, &rig->p);
+	/* EP-15: the qualifier it connected to. */
+	cu_query(rig->a.ep, &param);
+	assert_int_equal(param.remote_port_qual, rig->qual);
 	check_transfer(&rig->a, &rig->p);
 	check_transfer(&rig->p, &rig->a);
 	cu_end_connection(&rig->a, &rig->p);
