@@ -225,7 +225,7 @@ static int hand_outside(struct soft_conn *conn, uint64_t qual)
 	int rc = -ECONNREFUSED;
 
 	for (uint32_t place = 0; place < SOFT_DOORS && rc == -ECONNREFUSED; place++) {
-		uint64_t turn = dapl_now() + all / 4;
+		uint64_t turn = dapl_now() + all / 2;
 
 		if (dapl_now() >= now + all)
 			break;

@@ -17,7 +17,7 @@ from iwarp import Peer, Startup, Wire, accept, listen
 from tap import case, check, equal, note, one_of, run, skip_all
 
 CANARY = 0xC5
-RIGHTS = {"none": 0, "read": 0x02, "local": 0x10, "write": 0x30, "all": 0x33}
+RIGHTS = {"none": 0, "read": 0x02, "local": 0x10, "write": 0x30, "all": 0x33, "atomic": 0x50}
 ESTABLISHED = "DAT_CONNECTION_EVENT_ESTABLISHED"
 PEER_REJECTED = "DAT_CONNECTION_EVENT_PEER_REJECTED"
 NON_PEER_REJECTED = "DAT_CONNECTION_EVENT_NON_PEER_REJECTED"
@@ -28,6 +28,7 @@ TIMED_OUT = "DAT_CONNECTION_EVENT_TIMED_OUT"
 UNREACHABLE = "DAT_CONNECTION_EVENT_UNREACHABLE"
 EP_BROKEN = "DAT_ASYNC_ERROR_EP_BROKEN"
 DTO = "DAT_DTO_COMPLETION_EVENT"
+IB_DTO = "DAT_IB_DTO_EVENT"
 SUCCESS = "DAT_DTO_SUCCESS"
 
 
@@ -206,12 +207,31 @@ class Endpoint:
         self.post_recv(slot)
         return data[: int(event["length"])]
 
-    def done(self, ms=5000):
+    def done(self, ms=5000, number=DTO):
         """The next completion of a request."""
         event = self.victim.event(ms)
-        equal(event["event"], DTO, "event")
+        equal(event["event"], number, "event")
         equal(int(event["cookie"]), self.requests.popleft(), "request in posting order (DTO-65)")
         return event
+
+    def bind(self, region, offset, length, rights="all"):
+        """Binds a part of a region for this connection alone; returns the context."""
+        got = self.victim.ask(
+            "bind",
+            ep=self.number,
+            region=region.number,
+            offset=offset,
+            length=length,
+            rights=RIGHTS[rights],
+        )
+        equal(got.get("result"), "DAT_SUCCESS", "dat_rmr_bind")
+        event = self.victim.event()
+        equal(
+            (event["event"], event["status"]),
+            ("DAT_RMR_BIND_COMPLETION_EVENT", "DAT_RMR_BIND_SUCCESS"),
+            "completion of the bind",
+        )
+        return int(got["context"])
 
     def state(self):
         return self.victim.ask("state", ep=self.number)["state"]
@@ -234,7 +254,7 @@ class Endpoint:
                 left,
                 end and end["event"],
             )
-            if event["event"] == DTO:
+            if event["event"] in (DTO, IB_DTO):
                 left -= 1
                 self.ended_dto(event, recv_rules, request_rules, end)
             else:

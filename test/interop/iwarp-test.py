@@ -211,7 +211,15 @@ def bad_segments():
     wrong("DDP version", dv=2)
     wrong("reserved", reserved=1)
     wrong("RDMAP version", rv=0)
-    wrong("opcode", opcode=9)
+    wrong("opcode", opcode=12)
+    wrong("QN 0", opcode=iwarp.ATOMIC_REQUEST)
+    wrong("QN 1", opcode=iwarp.ATOMIC_RESPONSE, qn=1)
+    wrong("QN 3", opcode=iwarp.IMMEDIATE, qn=3)
+    wrong("T 1", opcode=iwarp.IMMEDIATE, tagged=True)
+    wrong("immediate data of", opcode=iwarp.IMMEDIATE)
+    wrong("an Atomic Request of", opcode=iwarp.ATOMIC_REQUEST, qn=1)
+    wrong("an Atomic Response of", opcode=iwarp.ATOMIC_RESPONSE, qn=3)
+    wrong("was not asked for", opcode=iwarp.ATOMIC_RESPONSE, qn=3, payload=bytes(12))
     wrong("T 1", tagged=True)
     wrong("T 0", opcode=iwarp.WRITE)
     wrong("QN 1", qn=1)
@@ -238,6 +246,29 @@ def bad_segments():
     wrong("a Read Request of", opcode=iwarp.READ_REQUEST, qn=1)
     wrong("a ULPDU of", header=lambda: b"", payload=b"x")
     wrong("a header of", header=lambda: b"\x41\x43", payload=b"x")
+
+
+@case("Atomics and immediate data between two of these peers (RFC 7306)")
+def extensions():
+    one, two = connected()
+    stag = two.register(32, base=0x1000)
+    two.regions[stag].data[8:16] = (1000).to_bytes(8, "little")
+    for code, rest, left in (
+        (iwarp.FETCH_ADD, (5,), 1005),
+        (iwarp.CMP_SWAP, (7, iwarp.ALL_ONES, 1005, iwarp.ALL_ONES), 7),
+        (iwarp.CMP_SWAP, (9, iwarp.ALL_ONES, 1005, iwarp.ALL_ONES), 7),
+        (iwarp.FETCH_ADD, (0xFF, 0x80), 6),
+    ):
+        before = int.from_bytes(two.regions[stag].data[8:16], "little")
+        one.atomic_post(iwarp.Atomic(code, 0x1234, stag, 0x1008, *rest))
+        two.handle()
+        one.handle()
+        equal(one.values.pop(), before, "what was there")
+        equal(int.from_bytes(two.regions[stag].data[8:16], "little"), left, "what is left")
+    one.immediate(b"8 octets", True)
+    two.handle()
+    message = two.inbox.popleft()
+    equal((message.opcode, message.data), (iwarp.IMMEDIATE_SE, b"8 octets"), "immediate data")
 
 
 @case("FPDUs: a wrong CRC or pad is refused, a cut one is told from an orderly end")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""An iWARP peer: MPA (RFC 5044, RFC 6581), DDP (RFC 5041) and RDMAP (RFC 5040) over a TCP socket.
+"""
+An iWARP peer: MPA (RFC 5044, RFC 6581), DDP (RFC 5041) and RDMAP (RFC 5040, RFC 7306) over a TCP
+socket.
 
 Written from the RFCs alone and sharing nothing with the library, so that the two prove each other.
 It is strict about what it receives: whatever an RFC forbids raises ProtocolError with the section.
@@ -347,8 +349,17 @@ class FpduReceiver:
 
 WRITE, READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE = range(8)
 SENDS = (SEND, SEND_INV, SEND_SE, SEND_SE_INV)
-QN_SEND, QN_READ, QN_TERMINATE = 0, 1, 2
+IMMEDIATE, IMMEDIATE_SE, ATOMIC_REQUEST, ATOMIC_RESPONSE = range(8, 12)  # RFC 7306 figure 2
+QN_SEND, QN_READ, QN_TERMINATE, QN_ATOMIC = 0, 1, 2, 3
+QUEUES = {
+    READ_REQUEST: QN_READ,
+    TERMINATE: QN_TERMINATE,
+    ATOMIC_REQUEST: QN_READ,
+    ATOMIC_RESPONSE: QN_ATOMIC,
+}
 TAGGED_HEADER, UNTAGGED_HEADER, READ_HEADER = 14, 18, 28
+FETCH_ADD, CMP_SWAP = 0, 2  # RFC 7306 figure 5
+ALL_ONES = (1 << 64) - 1
 
 
 @dataclasses.dataclass
@@ -419,13 +430,13 @@ class Segment:
             raise ProtocolError("RFC 5040 4.1: RDMAP version %d" % self.rv)
         if rdmap & 0x30:
             raise ProtocolError("RFC 5040 4.1: reserved bits %#x" % rdmap)
-        if self.opcode > TERMINATE:
+        if self.opcode > ATOMIC_RESPONSE:
             raise ProtocolError("RFC 5040 4.1: opcode %d" % self.opcode)
         if self.tagged != (self.opcode in (WRITE, READ_RESPONSE)):
             raise ProtocolError("RFC 5040 figure 4: opcode %d, T %d" % (self.opcode, self.tagged))
         if self.tagged:
             return
-        want = {READ_REQUEST: QN_READ, TERMINATE: QN_TERMINATE}.get(self.opcode, QN_SEND)
+        want = QUEUES.get(self.opcode, QN_SEND)
         if self.qn != want:
             raise ProtocolError("RFC 5040 figure 4: opcode %d, QN %d" % (self.opcode, self.qn))
         if self.inv_stag and self.opcode not in (SEND_INV, SEND_SE_INV):
@@ -454,6 +465,60 @@ class ReadRequest:
         if len(data) != READ_HEADER:
             raise ProtocolError("RFC 5040 4.4: a Read Request of %d octets" % len(data))
         return ReadRequest(*struct.unpack(">IQIIQ", data))
+
+
+@dataclasses.dataclass
+class Atomic:
+    """An Atomic Operation Request, RFC 7306 section 5.2.1."""
+
+    code: int
+    identifier: int
+    stag: int
+    to: int
+    data: int
+    mask: int = 0
+    compare: int = 0
+    compare_mask: int = ALL_ONES
+    LAYOUT = ">IIIQQQQQ"
+
+    def pack(self):
+        return struct.pack(
+            self.LAYOUT,
+            self.code,
+            self.identifier,
+            self.stag,
+            self.to,
+            self.data,
+            self.mask,
+            self.compare,
+            self.compare_mask,
+        )
+
+    @staticmethod
+    def unpack(data):
+        if len(data) != 52:
+            raise ProtocolError("RFC 7306 5.2.1: an Atomic Request of %d octets" % len(data))
+        atomic = Atomic(*struct.unpack(Atomic.LAYOUT, data))
+        if atomic.code not in (FETCH_ADD, CMP_SWAP):
+            raise ProtocolError("RFC 7306 5.2.1: code or reserved bits %#x" % atomic.code)
+        if atomic.code == FETCH_ADD and (atomic.compare, atomic.compare_mask) != (0, ALL_ONES):
+            raise ProtocolError("RFC 7306 5.2.1: compare fields of a FetchAdd")
+        if atomic.to % 8:
+            raise ProtocolError("RFC 7306 5.1: an address without alignment")
+        return atomic
+
+    def result(self, old):
+        """What is left where old was found, by the letter of RFC 7306 section 5.1."""
+        if self.code == CMP_SWAP:
+            if (self.compare ^ old) & self.compare_mask:
+                return old
+            return old & ~self.mask | self.data & self.mask
+        new = carry = 0
+        for bit in range(64):
+            total = carry + (old >> bit & 1) + (self.data >> bit & 1)
+            carry = total >> 1 and not self.mask >> bit & 1
+            new |= (total & 1) << bit
+        return new
 
 
 LAYER_RDMA, LAYER_DDP, LAYER_LLP = 0, 1, 2
@@ -560,6 +625,9 @@ class Peer:
         self.reads = collections.deque()  # requests of ours the other side has not answered
         self.requests = collections.deque()  # the other side's, while auto_read is off
         self.auto_read = True
+        self.atomics = collections.deque()  # identifiers the other side has not answered
+        self.values = collections.deque()  # and what it answered
+        self.asked = collections.deque()  # atomics of the other side, in the order they came
         self.inbox = collections.deque()
         self.terminated = None
         self.partial = {}  # queue -> what has come of its message
@@ -729,6 +797,37 @@ class Peer:
         self.pump(lambda: not self.reads, timeout)
         return bytes(self.regions.pop(stag).data[:size])
 
+    def immediate(self, data, solicited=False):
+        """RFC 7306 section 6: eight octets on the queue of Sends."""
+        for segment in self.untagged(IMMEDIATE_SE if solicited else IMMEDIATE, QN_SEND, data):
+            self.fpdu(segment)
+
+    def atomic_post(self, atomic):
+        for segment in self.untagged(ATOMIC_REQUEST, QN_READ, atomic.pack()):
+            self.fpdu(segment)
+        self.atomics.append(atomic.identifier)
+
+    def atomic(self, *fields, timeout=5.0):
+        """One operation on remote memory; returns what was there. fields as of Atomic."""
+        fields = list(fields)
+        fields.insert(1, 0xA70000 + self.tx_msn[QN_READ])
+        self.atomic_post(Atomic(*fields))
+        self.pump(lambda: not self.atomics, timeout)
+        return self.values.pop()
+
+    def answer_atomic(self, atomic, value):
+        data = struct.pack(">IQ", atomic.identifier, value)
+        for segment in self.untagged(ATOMIC_RESPONSE, QN_ATOMIC, data):
+            self.fpdu(segment)
+
+    def do_atomic(self, atomic):
+        """Executes one of the other side in a region of ours, whose host is a little endian one."""
+        region = self.region(atomic.stag)
+        at = region.offset(atomic.to, 8)
+        old = struct.unpack_from("<Q", region.data, at)[0]
+        struct.pack_into("<Q", region.data, at, atomic.result(old))
+        self.answer_atomic(atomic, old)
+
     # -- receiving --
 
     def pump(self, done, timeout=5.0):
@@ -824,8 +923,25 @@ class Peer:
                 self.respond_read(request)
             else:
                 self.requests.append(request)
+        elif opcode == ATOMIC_REQUEST:
+            self.asked.append(Atomic.unpack(data))
+            if self.auto_read:
+                self.do_atomic(self.asked[-1])
+        elif opcode == ATOMIC_RESPONSE:
+            self.answered(data)
         else:
+            if opcode in (IMMEDIATE, IMMEDIATE_SE) and len(data) != 8:
+                raise ProtocolError("RFC 7306 6.3: immediate data of %d octets" % len(data))
             self.inbox.append(Message(data, opcode, segment.inv_stag))
+
+    def answered(self, data):
+        if len(data) != 12:
+            raise ProtocolError("RFC 7306 5.2.2: an Atomic Response of %d octets" % len(data))
+        identifier, value = struct.unpack(">IQ", data)
+        if not self.atomics or identifier != self.atomics[0]:
+            raise ProtocolError("RFC 7306 5.2.2: identifier %#x was not asked for" % identifier)
+        self.atomics.popleft()
+        self.values.append(value)
 
     def recv(self, timeout=5.0):
         """The next message sent to us."""

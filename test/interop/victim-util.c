@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "test/interop/victim.h"
 
+#include <dat2/dat_ib_extensions.h>
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -18,6 +20,7 @@ struct name {
 static const struct name events[] = {
 	NAME(DAT_DTO_COMPLETION_EVENT),
 	NAME(DAT_RMR_BIND_COMPLETION_EVENT),
+	NAME(DAT_IB_DTO_EVENT),
 	NAME(DAT_CONNECTION_REQUEST_EVENT),
 	NAME(DAT_CONNECTION_EVENT_ESTABLISHED),
 	NAME(DAT_CONNECTION_EVENT_PEER_REJECTED),
@@ -57,6 +60,11 @@ static const struct name operations[] = {
 	NAME(DAT_DTO_RDMA_READ),
 	NAME(DAT_DTO_RECEIVE),
 	NAME(DAT_DTO_RECEIVE_WITH_INVALIDATE),
+	NAME(DAT_IB_DTO_RDMA_WRITE_IMMED),
+	NAME(DAT_IB_DTO_RECV_IMMED),
+	NAME(DAT_IB_DTO_RECV_MSG_IMMED),
+	NAME(DAT_IB_DTO_FETCH_ADD),
+	NAME(DAT_IB_DTO_CMP_SWAP),
 };
 
 static const struct name states[] = {

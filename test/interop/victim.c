@@ -8,6 +8,8 @@
  */
 #include "test/interop/victim.h"
 
+#include <dat2/dat_ib_extensions.h>
+
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <poll.h>
@@ -43,6 +45,7 @@ struct region {
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT local;
 	DAT_RMR_CONTEXT remote;
+	DAT_RMR_HANDLE rmr; /* made by the first bind */
 };
 
 struct listening {
@@ -221,6 +224,8 @@ static void do_unregister(const struct command *cmd)
 
 static void region_free(struct region *region)
 {
+	if (region->rmr)
+		dat_rmr_free(region->rmr);
 	if (region->lmr)
 		dat_lmr_free(region->lmr);
 	if (region->map)
@@ -444,6 +449,47 @@ static void do_free(const struct command *cmd)
 /* ---- Transfers
  * ---------------------------------------------------------------------------------------------- */
 
+/* Lets the peer of an endpoint use a part of a region. */
+static void do_bind(const struct command *cmd)
+{
+	struct region *region = region_of(cmd);
+	DAT_LMR_TRIPLET part = { (uintptr_t)region->memory + number(cmd, "offset", 0),
+				 (DAT_SEG_LENGTH)number(cmd, "length", region->length),
+				 region->local };
+	DAT_RMR_COOKIE cookie = { .as_64 = 0 };
+	DAT_RMR_CONTEXT context = 0;
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (!region->rmr)
+		ret = dat_rmr_create_for_ep(zones[0], &region->rmr);
+	if (!ret)
+		ret = dat_rmr_bind(region->rmr, region->lmr, &part,
+				   (DAT_MEM_PRIV_FLAGS)number(cmd, "rights", DAT_MEM_PRIV_ALL_FLAG),
+				   DAT_VA_TYPE_VA, ep_of(cmd), cookie, DAT_COMPLETION_DEFAULT_FLAG,
+				   &context);
+	printf("context=%u ", context);
+	print_result(ret);
+}
+
+/* The requests of the extension, and the Send that invalidates. */
+static DAT_RETURN post_special(const struct command *cmd, DAT_LMR_TRIPLET *segment,
+			       DAT_RMR_TRIPLET *remote, DAT_DTO_COOKIE cookie,
+			       DAT_COMPLETION_FLAGS flags)
+{
+	const char *what = text(cmd, "what", "");
+	uint64_t arg = number(cmd, "arg", 0), swap = number(cmd, "swap", 0);
+	DAT_EP_HANDLE ep = ep_of(cmd);
+
+	if (!strcmp(what, "invalidate"))
+		return dat_ep_post_send_with_invalidate(ep, 1, segment, cookie, flags, DAT_TRUE,
+							(DAT_RMR_CONTEXT)arg);
+	if (!strcmp(what, "fetch_add"))
+		return dat_ib_post_fetch_and_add(ep, arg, segment, cookie, remote, flags);
+	if (!strcmp(what, "cmp_swap"))
+		return dat_ib_post_cmp_and_swap(ep, arg, swap, segment, cookie, remote, flags);
+	return dat_ib_post_rdma_write_immed(ep, 1, segment, cookie, remote, (DAT_UINT32)arg, flags);
+}
+
 static void do_post(const struct command *cmd)
 {
 	const char *what = text(cmd, "what", "recv");
@@ -464,8 +510,10 @@ static void do_post(const struct command *cmd)
 		ret = dat_ep_post_send(ep, 1, &segment, cookie, flags);
 	else if (!strcmp(what, "write"))
 		ret = dat_ep_post_rdma_write(ep, 1, &segment, cookie, &remote, flags);
-	else
+	else if (!strcmp(what, "read"))
 		ret = dat_ep_post_rdma_read(ep, 1, &segment, cookie, &remote, flags);
+	else
+		ret = post_special(cmd, &segment, &remote, cookie, flags);
 	print_result(ret);
 }
 
@@ -478,12 +526,22 @@ static void print_event(const DAT_EVENT *event)
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 	const DAT_CONNECTION_EVENT_DATA *conn = &event->event_data.connect_event_data;
 	const DAT_ASYNCH_ERROR_EVENT_DATA *err = &event->event_data.asynch_error_event_data;
+	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *bind =
+		&event->event_data.rmr_completion_event_data;
+	const DAT_IB_EXTENSION_EVENT_DATA *ext = (const void *)event->event_extension_data;
 
 	printf("event=%s", victim_event_name(event->event_number));
-	if (event->event_number == DAT_DTO_COMPLETION_EVENT) {
-		printf(" ep=%d op=%s status=%s length=%u cookie=%llu\n", ep_number(dto->ep_handle),
-		       victim_operation_name(dto->operation), victim_status_name(dto->status),
-		       dto->transfered_length, (unsigned long long)dto->user_cookie.as_64);
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT ||
+	    event->event_number == (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT) {
+		printf(" ep=%d op=%s status=%s length=%u cookie=%llu context=%u immediate=%u\n",
+		       ep_number(dto->ep_handle), victim_operation_name(dto->operation),
+		       victim_status_name(dto->status), (unsigned)dto->transfered_length,
+		       (unsigned long long)dto->user_cookie.as_64, dto->rmr_context,
+		       event->event_number == DAT_DTO_COMPLETION_EVENT ? 0 : ext->val.immed.data);
+	} else if (event->event_number == DAT_RMR_BIND_COMPLETION_EVENT) {
+		printf(" status=%s\n", bind->status == DAT_RMR_BIND_SUCCESS
+					       ? "DAT_RMR_BIND_SUCCESS"
+					       : victim_status_name(bind->status));
 	} else if (event->event_number & 0x4000) {
 		printf(" ep=%d", ep_number(conn->ep_handle));
 		print_bytes("data", conn->private_data, (size_t)conn->private_data_size);
@@ -572,6 +630,7 @@ static const struct {
 	{ "disconnect", do_disconnect },
 	{ "reset", do_reset },
 	{ "free", do_free },
+	{ "bind", do_bind },
 	{ "post", do_post },
 	{ "wait", do_wait },
 	{ "healthy", do_healthy },

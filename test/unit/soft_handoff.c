@@ -221,7 +221,9 @@ static void server(int fd)
 		t->cm->accept(conn, b.qp, "there", 5, &b);
 		end_event(&b, TP_CONN_ESTABLISHED);
 		say(fd, take_wc(b.recv_cq).status);
+		pthread_mutex_lock(&node.lock);
 		say(fd, node.data_len);
+		pthread_mutex_unlock(&node.lock);
 		end_event(&b, TP_CONN_DISCONNECTED);
 		end_destroy(&b);
 	}
@@ -264,7 +266,6 @@ static void cr_20_another_process(void **state)
 	/* Stopped it does not answer, and does not hang who asks; the request stays here. */
 	end_connect(&a, &right, NULL, 0);
 	kill(pid, SIGSTOP);
-	soft_config.handoff_ms = 200;
 	{
 		struct tp_conn *conn = node_request(&right);
 		uint64_t before = now_ms();
@@ -273,7 +274,6 @@ static void cr_20_another_process(void **state)
 		assert_true(now_ms() - before < 2000);
 		works_at(&a, &right, conn);
 	}
-	soft_config.handoff_ms = 1000;
 	kill(pid, SIGCONT);
 	/* What it was asked while it was stopped it forgets. */
 	end_reset(&a);
@@ -362,7 +362,6 @@ static void doors_that_cheat(void **state)
 
 	(void)state;
 	end_create(&a, &left, NULL);
-	soft_config.handoff_ms = 300;
 	for (unsigned i = 0; i < 4; i++) {
 		unsigned fds = count_fds();
 		struct tp_conn *conn;
@@ -385,7 +384,6 @@ static void doors_that_cheat(void **state)
 			pause_ms(5);
 		assert_int_equal(count_fds(), fds);
 	}
-	soft_config.handoff_ms = 1000;
 	end_destroy(&a);
 }
 
