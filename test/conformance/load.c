@@ -58,6 +58,9 @@ struct side {
 	unsigned int recv_posted, recv_done;
 };
 
+/* An iWARP device breaks the connection of a message that finds no Receive (DTO-90). */
+static bool receives_first;
+
 /* ---- Random numbers ---- */
 
 static uint64_t state_of_rng;
@@ -338,6 +341,11 @@ static void post_request(struct side *s, DAT_DTOS kind, size_t len, bool suppres
 
 	if (s->posted - s->retired >= DEPTH)
 		return;
+	if (kind == DAT_DTO_SEND && receives_first && s->num_sent == s->peer->recv_posted) {
+		post_recv(s->peer);
+		if (s->num_sent == s->peer->recv_posted)
+			return;
+	}
 	free(op->want);
 	*op = (struct op){ .kind = kind, .len = len, .seed = rnd() };
 	/* DTO-17: the last slot must be got back. */
@@ -524,6 +532,9 @@ static void settle(struct side *a, struct side *p)
 	receives_for_all(p);
 	for (int i = 0; i < 2; i++) {
 		REAP_UNTIL(a, p, both[i]->posted - both[i]->retired < DEPTH / 2);
+		REAP_UNTIL(a, p,
+			   both[i]->num_sent < both[!i]->recv_posted ||
+				   both[!i]->recv_posted - both[!i]->recv_done < DEPTH);
 		post_request(both[i], DAT_DTO_SEND, 0, false);
 		receives_for_all(both[!i]);
 	}
@@ -649,6 +660,9 @@ static void one_round(uint64_t seed, enum end how)
 	state_of_rng = seed;
 	merged = one_in(2);
 	rig = cu_rig_open();
+	/* IBX-2, LMR-28 */
+	receives_first = rig->attr.extension_supported == DAT_EXTENSION_NONE &&
+			 rig->prov.rdma_read_lmr_rmr_context_exposure;
 	a->peer = p;
 	p->peer = a;
 	open_side(rig, a, merged);
