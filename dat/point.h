@@ -3,7 +3,7 @@
  * Trace points, of libdat2 and of the provider core alike. Each is also a USDT probe of the
  * component's name, whose arguments are the object and those of the format.
  *
- * A point is a descriptor in a section of its component. Its first word is not 0 when somebody
+ * A point is a descriptor in a section of its component, and a word that is not 0 when somebody
  * wants it: the trace level reaches it, or a tracer of the system has counted up the semaphore. So
  * a point nobody wants costs one comparison with memory and one branch, and its arguments are not
  * looked at.
@@ -32,18 +32,22 @@ enum {
 	DATS_TRC_MAX = 10,
 };
 
-/* All of them lie one behind the other, as an array. */
-struct dats_point {
-	union {
-		struct {
-			uint16_t semaphore; /* the tracers' of the system */
-			uint16_t reached;   /* the level reaches it */
-		};
-		uint32_t wanted;
+/* Whether somebody wants a point. Lies where the tracers of the system look for their semaphores.
+ */
+union dats_wanted {
+	struct {
+		uint16_t semaphore; /* the tracers' */
+		uint16_t reached;   /* the level reaches it */
 	};
-	int level;
+	uint32_t any;
+};
+
+/* All of a component lie one behind the other, as an array. */
+struct dats_point {
+	union dats_wanted *wanted;
 	const char *name;
 	const char *format; /* every conversion has its name before it: "from=%s to=%s" */
+	int level;
 } __attribute__((aligned(32)));
 
 /* The points of a component: [DATS_POINTS(c), DATS_POINTS_END(c)). */
@@ -129,17 +133,21 @@ struct dats_point {
 #endif
 
 /* The semaphore is known to the tracers by the name of its symbol. */
-#define DATS_POINT(component, point, lvl, fmt)                                                    \
-	static struct dats_point component##_##point##_semaphore __asm__(#component "_" #point    \
-										    "_semaphore") \
-		__attribute__((used, section(#component "_points"))) = { .level = (lvl),          \
-									 .name = #point,          \
-									 .format = fmt }
+#define DATS_POINT(component, point, lvl, fmt)                                                 \
+	static union dats_wanted component##_##point##_semaphore __asm__(                      \
+		#component "_" #point "_semaphore") __attribute__((used, section(".probes"))); \
+	static struct dats_point component##_##point##_point                                   \
+		__attribute__((used, section(#component "_points"))) = {                       \
+			.wanted = &component##_##point##_semaphore,                            \
+			.name = #point,                                                        \
+			.format = fmt,                                                         \
+			.level = (lvl)                                                         \
+		}
 
 /* A plain load, which the compilers fold into a test as they do no atomic one, nor one that tells
  * them the value. */
 #define DATS_WANTED(component, point) \
-	__builtin_expect(DATS_POINT_READ(component##_##point##_semaphore.wanted) & 0x7fffffff, 0)
+	__builtin_expect(DATS_POINT_READ(component##_##point##_semaphore.any) & 0x7fffffff, 0)
 #if defined(__SANITIZE_THREAD__)
 #define DATS_POINT_READ(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 #elif defined(__has_feature)
@@ -152,11 +160,11 @@ struct dats_point {
 #endif
 
 /* The record of a point that is wanted. */
-#define DATS_TELL(component, point, out, object, fmt, ...)                               \
-	do {                                                                             \
-		const void *point_object = (object);                                     \
-		DATS_PROBE(component, point, point_object, ##__VA_ARGS__);               \
-		out(&component##_##point##_semaphore, point_object, fmt, ##__VA_ARGS__); \
+#define DATS_TELL(component, point, out, object, fmt, ...)                           \
+	do {                                                                         \
+		const void *point_object = (object);                                 \
+		DATS_PROBE(component, point, point_object, ##__VA_ARGS__);           \
+		out(&component##_##point##_point, point_object, fmt, ##__VA_ARGS__); \
 	} while (0)
 
 /* A point with all that belongs to it. */
@@ -171,7 +179,7 @@ struct dats_point {
 static inline void dats_points_reach(struct dats_point *from, struct dats_point *to, int level)
 {
 	for (; from < to; from++)
-		__atomic_store_n(&from->reached, level >= from->level, __ATOMIC_RELAXED);
+		__atomic_store_n(&from->wanted->reached, level >= from->level, __ATOMIC_RELAXED);
 }
 
 #endif
