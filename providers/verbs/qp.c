@@ -293,17 +293,26 @@ int vrb_qp_refused(struct vrb_qp *qp, struct vrb_wr *wr, int err)
 
 /* ---- Requests ---- */
 
+/* The second one is the third argument of a call. */
+#ifdef __x86_64__
+#define LOADED_BEFORE(first, third) __asm__ volatile("" : "+r"(first), "+d"(third) : : "memory")
+#else
+#define LOADED_BEFORE(first, third) __asm__ volatile("" : "+r"(first), "+r"(third) : : "memory")
+#endif
+
 static int post_short(struct tp_qp *base, struct tp_wr *wr)
 {
 	struct vrb_qp *qp = vrb_qp(base);
-	struct vrb_wr *own = next_wr(&qp->sq, (uintptr_t)wr);
+	struct vrb_wr *own = vrb_queue_next(&qp->sq), *next = own->next;
 	__typeof__(qp->ib_post) post = qp->ib_post;
 
+	atomic_store_explicit(&qp->sq.next, next, memory_order_relaxed);
+	own->id = (uintptr_t)wr;
 	wr->wr_id = (uintptr_t)own;
 	/* Loaded before the QP, whose register is free for the device's then. */
-	__asm__ volatile("" : "+r"(post) : : "memory");
-	/* What the driver says of a bad request is what the id says already. */
-	return post(qp->ibqp, (struct ibv_send_wr *)(void *)wr, (struct ibv_send_wr **)&own->id);
+	LOADED_BEFORE(post, next);
+	/* What the driver says of a bad request lands in an entry that is not in use. */
+	return post(qp->ibqp, (struct ibv_send_wr *)(void *)wr, (struct ibv_send_wr **)next);
 }
 
 /* Where requests without completions were posted, which leave their marks behind. */
