@@ -62,9 +62,8 @@ struct dapl_ep {
 	uint64_t beyond_message, beyond_rdma;
 	struct tp_qp *qp;
 	struct dapl_slots recv, request;
-	/* Requests by DAT_DTOS and DAT_IB_DTOS that were posted, and their bytes less one for each;
-	 * bytes of receives. */
-	uint64_t posted[DAPL_EP_NUM_OPS]; /* requests that went the long way */
+	/* By DAT_DTOS and DAT_IB_DTOS: requests that were posted the long way, and bytes of all. */
+	uint64_t posted[DAPL_EP_NUM_OPS];
 	uint64_t posted_bytes[DAPL_EP_NUM_OPS];
 	/* Sends that went the short way, and everything that did not: what is left are the RDMA
 	 * Writes that did. */
