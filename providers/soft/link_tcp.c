@@ -57,6 +57,10 @@ static void set_options(const struct soft_dev *dev, int fd)
 	int seconds = (int)(dev->config->peer_timeout_ms / 1000);
 
 	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	if (dev->config->tos && dev->addr.ss_family == AF_INET6)
+		set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, (int)dev->config->tos);
+	else if (dev->config->tos)
+		set_int(fd, IPPROTO_IP, IP_TOS, (int)dev->config->tos);
 	if (seconds <= 0)
 		return;
 	set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);

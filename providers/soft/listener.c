@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Service points: a listening descriptor, and the connections on it whose request has not come. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
@@ -77,6 +78,24 @@ static void open_door(struct soft_dev *dev)
 		soft_door_open(dev);
 }
 
+/* On a qualifier of the program's choice, of the administrator's, or of the system's. */
+static int listen_on(const struct soft_dev *dev, uint64_t *qual)
+{
+	static atomic_uint next; /* so that one that was just given up is not taken again at once */
+	uint32_t min = (uint32_t)dev->config->port_min, max = (uint32_t)dev->config->port_max;
+	uint32_t num = max > min ? max - min + 1 : 1, start, i;
+	int fd = -EADDRINUSE;
+
+	if (*qual || !min)
+		return class->listen(&dev->addr, qual);
+	start = atomic_fetch_add(&next, 1);
+	for (i = 0; i < num && fd == -EADDRINUSE; i++) {
+		*qual = min + (start + i) % num;
+		fd = class->listen(&dev->addr, qual);
+	}
+	return fd;
+}
+
 int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct tp_listener **out)
 {
 	struct soft_dev *dev = soft_dev(base);
@@ -91,7 +110,7 @@ int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct 
 		goto explain;
 	listener->base =
 		(struct tp_listener){ .dev = base, .owner = owner, .conn_qual = conn_qual };
-	fd = class->listen(&dev->addr, &listener->base.conn_qual);
+	fd = listen_on(dev, &listener->base.conn_qual);
 	rc = fd;
 	if (fd < 0)
 		goto free_listener;
@@ -115,6 +134,11 @@ explain:
 	if (conn_qual && rc == -EADDRINUSE)
 		dapl_trace(soft_in_use, DAPL_TRC_ERROR, dev, "ia=%s qualifier=%llu", dev->name,
 			   (unsigned long long)conn_qual);
+	else if (rc == -EADDRINUSE && dev->config->port_min)
+		dapl_err("%s: all connection qualifiers from %lld to %lld are in use (options "
+			 "port_min, port_max)",
+			 dev->name, (long long)dev->config->port_min,
+			 (long long)dev->config->port_max);
 	else
 		dapl_err("%s: not listening on qualifier %llu: %s", dev->name,
 			 (unsigned long long)conn_qual, dapl_strerror(-rc));

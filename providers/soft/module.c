@@ -12,6 +12,7 @@ struct soft_config soft_config = {
 	.peer_timeout_ms = 30000,
 	.held_bytes = 256 << 10,
 	.half_open = 1024,
+	.port_max = 65535,
 	.handoff_ms = 1000,
 };
 
@@ -120,6 +121,41 @@ static const struct dapl_option options[] = {
 		.value_min = 1,
 		.value_max = 1 << 20,
 		.offset = offsetof(struct soft_config, half_open),
+	},
+	{
+		.name = "port_min",
+		.env = "DAPL_SOFT_PORT_MIN",
+		.type = DAPL_OPTION_INT,
+		.unit = "",
+		.help = "The lowest of the connection qualifiers that are given out where the "
+			"program "
+			"leaves the choice, for firewalls. 0: the system chooses.",
+		.value_default = 0,
+		.value_min = 0,
+		.value_max = 65535,
+		.offset = offsetof(struct soft_config, port_min),
+	},
+	{
+		.name = "port_max",
+		.env = "DAPL_SOFT_PORT_MAX",
+		.type = DAPL_OPTION_INT,
+		.unit = "",
+		.help = "The highest of them.",
+		.value_default = 65535,
+		.value_min = 1,
+		.value_max = 65535,
+		.offset = offsetof(struct soft_config, port_max),
+	},
+	{
+		.name = "tos",
+		.env = "DAPL_CM_TOS",
+		.type = DAPL_OPTION_INT,
+		.unit = "",
+		.help = "Traffic class of connections: the DS field of IPv4 and IPv6.",
+		.value_default = 0,
+		.value_min = 0,
+		.value_max = 255,
+		.offset = offsetof(struct soft_config, tos),
 	},
 	{
 		.name = "handoff",

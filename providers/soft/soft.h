@@ -54,6 +54,8 @@ struct soft_config {
 	int64_t peer_timeout_ms;
 	int64_t held_bytes;
 	int64_t half_open;
+	int64_t port_min, port_max;
+	int64_t tos;
 	int64_t handoff_ms;
 };
 
