@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/cno.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "dapl/status.h"
 #include "dapl/trace.h"
 #include "dapl/transport.h"
+
+static_assert(sizeof(struct dapl_cno) <= DAPL_SLOT_SIZE, "a CNO is an object");
 
 /* ---- Sleeping and waking ---- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/cr.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "dapl/ia.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
+
+static_assert(sizeof(struct dapl_cr) <= DAPL_SLOT_SIZE, "a CR is an object");
 
 static const struct dapl_cm_ops *cm_of(const struct dapl_cr *cr)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Common service points: named by address and port, with a communicator as sockets have. */
+#include <assert.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -8,6 +9,8 @@
 #include "dapl/ia.h"
 #include "dapl/sp.h"
 #include "dapl/status.h"
+
+static_assert(sizeof(struct dapl_csp) <= DAPL_SLOT_SIZE, "a CSP is an object");
 
 static int csp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
 {

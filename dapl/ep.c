@@ -2,6 +2,7 @@
 /* Life of an endpoint. */
 #include "dapl/ep.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include "dapl/srq.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
+
+static_assert(sizeof(struct dapl_ep) <= DAPL_SLOT_SIZE, "an EP is an object");
 
 #define DEFAULT_DTOS	   16
 #define DEFAULT_IOV	   4

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/evd.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #include "dapl/names.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
+
+static_assert(sizeof(struct dapl_evd) <= DAPL_SLOT_SIZE, "an EVD is an object");
 
 #define CQ_FLAGS (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
 #define ALL_FLAGS \

@@ -2,6 +2,7 @@
 /* Opening and closing an interface adapter, and its list of objects. */
 #include "dapl/ia.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #include "dapl/srq.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
+
+static_assert(sizeof(struct dapl_ia) <= DAPL_SLOT_SIZE, "an IA is an object");
 
 const DAT_PROVIDER *dapl_ia_table(const struct dapl_ia *ia)
 {

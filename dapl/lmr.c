@@ -13,6 +13,8 @@
 #include "dapl/rmr.h"
 #include "dapl/status.h"
 
+static_assert(sizeof(struct dapl_lmr) <= DAPL_SLOT_SIZE, "an LMR is an object");
+
 static_assert(TP_ACCESS_REMOTE_READ == (int)DAT_MEM_PRIV_REMOTE_READ_FLAG &&
 		      TP_ACCESS_LOCAL_WRITE == (int)DAT_MEM_PRIV_LOCAL_WRITE_FLAG &&
 		      TP_ACCESS_REMOTE_WRITE == (int)DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&

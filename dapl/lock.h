@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
@@ -37,40 +38,45 @@ void dapl_futex_wake(uint32_t *word, int num);
 
 #ifdef DAPL_LOCK_MUTEX
 
+/* Not in place: objects must fit into their slots in this build, too. */
 struct dapl_lock {
-	pthread_mutex_t mutex;
+	pthread_mutex_t *mutex;
 };
 
 static inline void dapl_lock_init(struct dapl_lock *lock)
 {
-	pthread_mutex_init(&lock->mutex, NULL);
+	lock->mutex = malloc(sizeof(*lock->mutex));
+	if (!lock->mutex)
+		abort();
+	pthread_mutex_init(lock->mutex, NULL);
 }
 
 static inline void dapl_lock_fini(struct dapl_lock *lock)
 {
-	pthread_mutex_destroy(&lock->mutex);
+	pthread_mutex_destroy(lock->mutex);
+	free(lock->mutex);
 }
 
 static inline void dapl_lock(struct dapl_lock *lock)
 {
-	pthread_mutex_lock(&lock->mutex);
+	pthread_mutex_lock(lock->mutex);
 }
 
 static inline void dapl_unlock(struct dapl_lock *lock)
 {
-	pthread_mutex_unlock(&lock->mutex);
+	pthread_mutex_unlock(lock->mutex);
 }
 
 /* False: somebody has it. */
 static inline bool dapl_trylock(struct dapl_lock *lock)
 {
-	return !pthread_mutex_trylock(&lock->mutex);
+	return !pthread_mutex_trylock(lock->mutex);
 }
 
 /* False: somebody waits, and dapl_unlock_slow is to follow. */
 static inline bool dapl_tryunlock(struct dapl_lock *lock)
 {
-	pthread_mutex_unlock(&lock->mutex);
+	pthread_mutex_unlock(lock->mutex);
 	return true;
 }
 

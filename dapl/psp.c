@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Public service points, and what all service points share. */
+#include <assert.h>
 #include <errno.h>
 
 #include "dapl/config.h"
@@ -9,6 +10,8 @@
 #include "dapl/sp.h"
 #include "dapl/status.h"
 #include "dapl/trace.h"
+
+static_assert(sizeof(struct dapl_psp) <= DAPL_SLOT_SIZE, "a PSP is an object");
 
 /* ---- All service points ---- */
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <assert.h>
+
 #include "dapl/pz.h"
 
 #include "dapl/counters.h"
 #include "dapl/ia.h"
 #include "dapl/status.h"
+
+static_assert(sizeof(struct dapl_pz) <= DAPL_SLOT_SIZE, "a PZ is an object");
 
 struct dapl_pz *dapl_pz_arg(DAT_PZ_HANDLE handle, const struct dapl_ia *ia)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Reserved service points. */
+#include <assert.h>
 #include <errno.h>
 
 #include "dapl/counters.h"
@@ -8,6 +9,8 @@
 #include "dapl/loop.h"
 #include "dapl/sp.h"
 #include "dapl/status.h"
+
+static_assert(sizeof(struct dapl_rsp) <= DAPL_SLOT_SIZE, "an RSP is an object");
 
 static DAT_RETURN fire(struct dapl_ep *ep, enum dapl_ep_cause cause)
 {
