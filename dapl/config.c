@@ -383,7 +383,7 @@ static void judge_variable(const char *name)
 	if (!near)
 		near = near_variable(&core, name);
 	if (why)
-		dapl_err("%s has no effect: %s", name, why);
+		dapl_err("%s has no effect on provider %s: %s", name, transport.section, why);
 	else if (near)
 		dapl_err("%s: unknown variable, near: %s", name, near);
 }

@@ -88,7 +88,8 @@ struct dapl_setting {
 void dapl_config_each(const char *ia_name, void (*each)(void *arg, const struct dapl_setting *),
 		      void *arg);
 
-/* The variables of release 2.1.10 that mean nothing here, and why; NULL if name is none of them. */
+/* The variables of release 2.1.10 that mean nothing here, and why; NULL if name is none of them. A
+ * module that declares one as its own does not ask. */
 const char *dapl_config_unused(const char *name);
 
 #endif

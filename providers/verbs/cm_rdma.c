@@ -277,6 +277,17 @@ void vrb_conn_open(struct vrb_conn *conn, const void *data, uint32_t len)
 
 /* ---- connect ---- */
 
+/* A wish of the administrator's that the connection does not depend on. */
+static void set_tos(struct vrb_conn *conn)
+{
+	const struct vrb_dev *dev = conn->subject.dev;
+	uint8_t tos = (uint8_t)dev->config->tos;
+
+	if (tos && rdma_set_option(conn->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)))
+		dapl_err("%s: traffic class %u not set (option tos): %s", dev->name, tos,
+			 dapl_strerror(errno));
+}
+
 /* A bound id, so that this end's port is known from now on (EP-13). */
 static int open_id(struct vrb_conn *conn)
 {
@@ -294,6 +305,7 @@ static int open_id(struct vrb_conn *conn)
 		conn->id = NULL;
 		goto fail;
 	}
+	set_tos(conn);
 	conn->addr.local_qual = ntohs(rdma_get_src_port(conn->id));
 	return 0;
 

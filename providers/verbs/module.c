@@ -64,6 +64,10 @@ static const struct dapl_option options[] = {
 	       route_timeout_ms),
 	NUMBER("route_retry", "DAPL_CM_ROUTE_RETRY_COUNT", "", "How often it is repeated.", 15, 0,
 	       1000, route_retry),
+	NUMBER("tos", "DAPL_CM_TOS", "",
+	       "Traffic class of connections: the DS field of IPv4 and IPv6, from which RoCE and "
+	       "InfiniBand derive theirs.",
+	       0, 0, 255, tos),
 	NUMBER("flush", "DAPL_VERBS_FLUSH", "ms",
 	       "How long the device may take to give back the work of a connection that ended. "
 	       "Then it "

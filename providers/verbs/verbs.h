@@ -36,6 +36,7 @@ struct vrb_config {
 	int64_t rnr_retry, rnr_timer;
 	int64_t arp_timeout_ms, arp_retry;
 	int64_t route_timeout_ms, route_retry;
+	int64_t tos;
 	int64_t flush_ms, pulse_ms;
 };
 

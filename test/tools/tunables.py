@@ -78,4 +78,31 @@ def _():
         check(False, "no connection with tos 0x28: %s", seen[:2000])
 
 
+RELEASE_2_1_10 = """
+DAPL_ACK_RETRY DAPL_ACK_TIMER DAPL_CM_ARP_RETRY_COUNT DAPL_CM_ARP_TIMEOUT_MS DAPL_CM_ROUTE_RETRY_COUNT
+DAPL_CM_ROUTE_TIMEOUT_MS DAPL_CM_TOS DAPL_DBG_LEVEL DAPL_DBG_SYS_MEM DAPL_GLOBAL_ROUTING DAPL_HOP_LIMIT DAPL_IB_MTU
+DAPL_IB_PKEY DAPL_IB_SL DAPL_LOOPBACK DAPL_MAX_CM_RESPONSE_TIME DAPL_MAX_CM_RETRIES DAPL_MAX_INLINE
+DAPL_NETWORK_NODES DAPL_NETWORK_PPN DAPL_NETWORK_PROCESS_NUM DAPL_NETWORK_TRESHOLD DAPL_RNR_RETRY DAPL_RNR_TIMER
+DAPL_SCM_NETDEV DAPL_TCLASS DAPL_UCM_ARRAY_BITS DAPL_UCM_CQ_SIZE DAPL_UCM_DREP_TIME DAPL_UCM_DREQ_RETRY
+DAPL_UCM_ENTRY_BITS DAPL_UCM_QP_SIZE DAPL_UCM_REP_TIME DAPL_UCM_RETRY DAPL_UCM_RTU_TIME DAPL_UCM_TIMER
+DAPL_UCM_TX_BURST DAPL_UCM_WAIT_TIME DAPL_WR_MAX
+""".split()
+
+
+@case("each variable of release 2.1.10 is a tunable, or named as one without effect")
+def _():
+    ofa = os.path.join(BUILD, "providers/verbs/.libs/libdaplofa.so.2")
+    if not os.path.exists(ofa):
+        raise Skip("built without verbs")
+    with Scratch() as s:
+        conf = s.write("dat.conf", entry("ofa", params="nothing", lib=ofa))
+        variables = {name: "1" for name in RELEASE_2_1_10}
+        result = call(0, os.path.join(BUILD, "tools/settings"), "settings", "ofa",
+                      env={"DAT_OVERRIDE": conf, "DAPL_CONF": "/dev/null", **variables})
+        declared = {line.split("\t")[9] for line in result.out.splitlines()}
+        for name in RELEASE_2_1_10:
+            if name not in declared:
+                result.complains("^dat: %s has no effect on provider verbs: " % name)
+
+
 run()

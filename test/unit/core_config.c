@@ -556,7 +556,7 @@ static void near_sections_and_variables_are_told(void **state)
 	unsetenv("DAPL_NETWORK_NODES");
 	heard(":1: unknown section livly, near: lively");
 	heard("DAPL_TEST_DEPHT: unknown variable, near: DAPL_TEST_DEPTH");
-	heard("DAPL_NETWORK_NODES has no effect: ");
+	heard("DAPL_NETWORK_NODES has no effect on provider lively: ");
 	assert_int_equal(lines(), 3);
 	assert_int_equal(lively.depth, 16);
 }
