@@ -21,12 +21,10 @@ struct news {
 
 /* ---- The active side ---- */
 
-static uint32_t answer_len(const struct vrb_dev *dev, const struct news *news)
+static uint32_t answer_len(const struct vrb_dev *dev, const uint8_t *data, uint32_t len)
 {
-	uint32_t len = news->len;
-
 	if (!dev->iwarp)
-		len = vrb_pd_reply_len(news->data, len);
+		len = vrb_pd_reply_len(data, len);
 	return len < dev->attr.max_private_data ? len : dev->attr.max_private_data;
 }
 
@@ -61,7 +59,7 @@ static void answered(struct vrb_conn *conn, const struct news *news)
 		attempt_failed(conn, rc);
 		return;
 	}
-	vrb_conn_open(conn, news->data, answer_len(conn->subject.dev, news));
+	vrb_conn_open(conn, news->data, answer_len(conn->subject.dev, news->data, news->len));
 	if (conn->state != VRB_CONN_OPEN)
 		return;
 	if (rdma_establish(conn->id))
@@ -74,7 +72,8 @@ static void established(struct vrb_conn *conn, const struct news *news)
 
 	if (!asked && conn->state != VRB_CONN_ACCEPTED)
 		return;
-	vrb_conn_open(conn, news->data, asked ? answer_len(conn->subject.dev, news) : 0);
+	vrb_conn_open(conn, news->data,
+		      asked ? answer_len(conn->subject.dev, news->data, news->len) : 0);
 	if (conn->qp->rq.cq)
 		vrb_cq_unhold(conn->qp->rq.cq, conn->qp);
 }
@@ -126,6 +125,7 @@ static void ended(struct vrb_conn *conn, const struct news *news)
 	struct vrb_dev *dev = conn->subject.dev;
 	enum vrb_phase phase = VRB_ACTIVE;
 	enum tp_conn_event event;
+	uint32_t mark = 0;
 
 	switch (conn->state) {
 	case VRB_CONN_REQUEST:
@@ -143,10 +143,14 @@ static void ended(struct vrb_conn *conn, const struct news *news)
 		break;
 	}
 	event = vrb_map_end(phase, news->type, news->status, dev->iwarp);
+	if (event == TP_CONN_REJECTED && !vrb_pd_rejected(news->data, news->len, &mark))
+		event = TP_CONN_REFUSED;
 	if (phase == VRB_OPEN && vrb_qp_found_fault(conn->qp))
 		event = fault_here(conn);
-	vrb_conn_over(conn, event, vrb_map_end_errno(news->type, news->status), news->data,
-		      event == TP_CONN_REJECTED ? answer_len(dev, news) : 0);
+	vrb_conn_over(conn, event, vrb_map_end_errno(news->type, news->status), news->data + mark,
+		      event == TP_CONN_REJECTED
+			      ? answer_len(dev, news->data + mark, news->len - mark)
+			      : 0);
 }
 
 static void removed(struct vrb_conn *conn, const struct news *news)

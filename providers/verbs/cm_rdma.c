@@ -446,14 +446,13 @@ void vrb_conn_drop_id(struct vrb_conn *conn)
 static int cm_reject(struct tp_conn *base, const void *data, uint32_t len)
 {
 	struct vrb_conn *conn = vrb_conn(base);
-	struct vrb_pd_frame frame;
+	uint8_t bytes[VRB_PD_REJECT_MAX];
 	int rc = 0;
 
 	vrb_enter(&conn->subject);
 	if (conn->id && !conn->gone) {
-		vrb_pd_reply(&frame, data, len > VRB_PD_MAX ? 0 : len);
-		rc = conn->subject.dev->iwarp ? rdma_reject(conn->id, data, (uint8_t)len)
-					      : rdma_reject(conn->id, frame.bytes, frame.len);
+		len = vrb_pd_reject(bytes, data, len, conn->subject.dev->iwarp);
+		rc = rdma_reject(conn->id, bytes, (uint8_t)len);
 	}
 	if (rc)
 		dapl_trace(rdma_no_reject, DAPL_TRC_NORMAL, conn, "ia=%s why=%s",

@@ -253,6 +253,19 @@ static void probe_resize(struct vrb_dev *dev)
 	ibv_destroy_cq(cq);
 }
 
+/*
+ * libsiw takes the offset 0x90000 of a mapping for a failure, and the kernel gives out offsets from
+ * the lowest free one on: the first queue of a soft-iWARP context has to cover it.
+ */
+static int null_length(const struct vrb_dev *dev)
+{
+	const int covering = 20000; /* of 32 bytes */
+
+	if (!dev->iwarp)
+		return 1;
+	return (int)dev->attr.max_cqe < covering ? (int)dev->attr.max_cqe : covering;
+}
+
 static int start(struct vrb_dev *dev)
 {
 	int rc = nonblocking(dev->ctx->async_fd);
@@ -261,7 +274,7 @@ static int start(struct vrb_dev *dev)
 		rc = learn_attr(dev);
 	if (rc)
 		return rc;
-	dev->null_cq = ibv_create_cq(dev->ctx, 1, NULL, NULL, 0);
+	dev->null_cq = ibv_create_cq(dev->ctx, null_length(dev), NULL, NULL, 0);
 	if (!dev->null_cq) {
 		dapl_err("%s: no completion queue to be had: %s", dev->name, dapl_strerror(errno));
 		return -ENOMEM;

@@ -231,3 +231,42 @@ uint32_t vrb_pd_reply_len(const void *data, uint32_t len)
 		return out;
 	return len;
 }
+
+/*
+ * Release 2.1.10 has four bytes before the private data of a rejection by its consumer: the kernel
+ * answers for a process that is gone, and for a listener that is freed, with the same reason but
+ * without them. iWARP sends lengths, and its peers may be others than ours: there they come where
+ * there is no data that would tell.
+ */
+static const uint8_t by_consumer[4] = { 2, 0, 2, 0 };
+
+uint32_t vrb_pd_reject(uint8_t *at, const void *data, uint32_t len, bool iwarp)
+{
+	struct vrb_pd_frame frame;
+
+	if (iwarp && len) {
+		memcpy(at, data, len);
+		return len;
+	}
+	memcpy(at, by_consumer, sizeof(by_consumer));
+	if (iwarp)
+		return sizeof(by_consumer);
+	vrb_pd_reply(&frame, data, len);
+	memcpy(at + sizeof(by_consumer), frame.bytes, frame.len);
+	return (uint32_t)sizeof(by_consumer) + frame.len;
+}
+
+bool vrb_pd_rejected(const void *data, uint32_t len, uint32_t *mark)
+{
+	const uint8_t *bytes = data;
+
+	*mark = 0;
+	if (len >= sizeof(by_consumer) && !memcmp(bytes, by_consumer, sizeof(by_consumer))) {
+		*mark = sizeof(by_consumer);
+		return true;
+	}
+	/* InfiniBand's has one length, filled with zeros. */
+	while (len && !bytes[len - 1])
+		len--;
+	return len;
+}

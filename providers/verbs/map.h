@@ -72,4 +72,12 @@ void vrb_pd_reply(struct vrb_pd_frame *frame, const void *data, uint32_t len);
 uint32_t vrb_pd_request_len(const void *data, uint32_t len, bool flow_control);
 uint32_t vrb_pd_reply_len(const void *data, uint32_t len);
 
+/* Room for the private data of a rejection. */
+#define VRB_PD_REJECT_MAX 244
+
+/* Private data of a rejection by the consumer, into at; its length on the wire. */
+uint32_t vrb_pd_reject(uint8_t *at, const void *data, uint32_t len, bool iwarp);
+/* Whether a rejection comes from the peer's consumer; *mark: how much of it is before his data. */
+bool vrb_pd_rejected(const void *data, uint32_t len, uint32_t *mark);
+
 #endif

@@ -220,10 +220,38 @@ static void pd_5_plain_data_stays_plain(void **state)
 	assert_int_equal(vrb_pd_reply_len(wire, 196), 196);
 }
 
+/* EV-8, EV-9: the peer's consumer is known by release 2.1.10's mark, or by his data. */
+static void ev_8_9_whose_rejection_it_is(void **state)
+{
+	static const uint8_t marked[] = { 2, 0, 2, 0 };
+	uint8_t data[56], wire[VRB_PD_REJECT_MAX];
+	uint32_t mark;
+
+	(void)state;
+	memset(data, 0x5a, sizeof(data));
+	for (uint32_t len = 0; len <= sizeof(data); len++) {
+		memset(wire, 0, sizeof(wire));
+		assert_int_equal(vrb_pd_reject(wire, data, len, false), 4 + VRB_PD_FRAME);
+		assert_memory_equal(wire, marked, 4);
+		assert_memory_equal(wire + 4, data, len);
+		assert_true(vrb_pd_rejected(wire, 148, &mark));
+		assert_int_equal(mark, 4);
+		assert_int_equal(vrb_pd_reply_len(wire + 4, 144), len);
+		assert_int_equal(vrb_pd_reject(wire, data, len, true), len ? len : 4);
+		assert_true(vrb_pd_rejected(wire, len ? len : 4, &mark));
+		assert_int_equal(mark, len ? 0 : 4);
+	}
+	/* What the kernel says for others. */
+	memset(wire, 0, sizeof(wire));
+	assert_false(vrb_pd_rejected(wire, 148, &mark));
+	assert_false(vrb_pd_rejected(wire, 0, &mark));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(evt_14_completion_codes),
+		cmocka_unit_test(ev_8_9_whose_rejection_it_is),
 		cmocka_unit_test(dto_58_ibx_25_words_of_a_success),
 		cmocka_unit_test(ibx_116_port_states),
 		cmocka_unit_test(evt_28_asynchronous_events),
