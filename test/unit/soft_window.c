@@ -4,6 +4,7 @@
 #include "test/unit/soft_util.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -512,6 +513,97 @@ static void rmr_24_flushed(void **state)
 	t->mw->free(mw);
 }
 
+struct poller {
+	struct end *end;
+	pthread_t thread;
+	atomic_bool stop;
+};
+
+static void *poll_all(void *arg)
+{
+	struct poller *poller = arg;
+	struct tp_wc wc;
+
+	while (!atomic_load(&poller->stop))
+		try_wc(poller->end->recv_cq, &wc);
+	return NULL;
+}
+
+/*
+ * RMR-11, DTO-58: once the unbinding is complete nobody writes through the window any more, also
+ * who was in the middle of it, on another thread and, where that may be, another connection.
+ */
+static void nobody_is_left(bool qp_scope, bool by_peer)
+{
+	struct end *from = qp_scope ? &a : &c, *into = qp_scope ? &b : &d;
+	struct tp_mw *mw = window(qp_scope);
+	struct tp_bind bind = to(mw, 0, SIZE, REMOTE), none = { .mw = mw };
+	struct tp_wr wr = { .opcode = TP_SEND_INVALIDATE };
+	struct poller poller = { .end = into };
+	unsigned cut = 0;
+	struct tp_wc wc;
+	uint32_t key;
+
+	if (!by_peer)
+		assert_int_equal(pthread_create(&poller.thread, NULL, poll_all, &poller), 0);
+	for (unsigned round = 0; round < 60; round++) {
+		memset(in, 0, SIZE);
+		key = bind_on(&b, &bind);
+		for (unsigned i = 0; i < 6; i++)
+			post_rdma(from, TP_RDMA_WRITE, i, out, SIZE, out_mr, in, key, 0);
+		if (by_peer) {
+			post_recv(&b, 9, NULL, 0, NULL);
+			wr.invalidate = key;
+			assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+			assert_wc(take_wc(b.recv_cq), 9, SUCCESS);
+		} else {
+			pause_ms((int)round % 4);
+			assert_int_equal(t->mw->bind(b.qp, 900, TP_WR_SIGNALED, &none, &key), 0);
+			do
+				wc = take_wc(b.send_cq);
+			while (wc.wr_id != 900);
+			assert_int_equal(wc.status, TP_WC_SUCCESS);
+		}
+		memset(in, 0x77, SIZE);
+		pause_ms(1);
+		for (unsigned i = 0; i < SIZE; i++)
+			if (in[i] != 0x77)
+				fail_msg("round %u: octet %u written after the unbinding", round,
+					 i);
+		if (!by_peer) {
+			/* Some writes were still to come. */
+			post_rdma(from, TP_RDMA_READ, 7, out, 0, NULL, NULL, 0, TP_WR_SIGNALED);
+			do
+				wc = take_wc(from->send_cq);
+			while (wc.wr_id != 7);
+			if (wc.status == TP_WC_SUCCESS)
+				continue;
+			cut++;
+			end_event(from, TP_CONN_BROKEN);
+			end_event(into, TP_CONN_BROKEN);
+			again(from, into);
+		}
+	}
+	assert_true(by_peer || cut);
+	atomic_store(&poller.stop, true);
+	if (!by_peer)
+		pthread_join(poller.thread, NULL);
+	t->mw->free(mw);
+}
+
+static void rmr_11_nobody_is_left_pd_scope(void **state)
+{
+	(void)state;
+	nobody_is_left(false, false);
+}
+
+static void rmr_11_nobody_is_left_qp_scope(void **state)
+{
+	(void)state;
+	nobody_is_left(true, false);
+	nobody_is_left(true, true);
+}
+
 /* Keys are all different, do not count up, and the table does not grow with what has gone. */
 static void keys(void **state)
 {
@@ -540,13 +632,22 @@ static void keys(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(zero_based_region), cmocka_unit_test(rmr_38_pd_scope),
-		cmocka_unit_test(rmr_38_qp_scope),   cmocka_unit_test(rmr_3_scopes),
-		cmocka_unit_test(rmr_11_pd_scope),   cmocka_unit_test(rmr_11_qp_scope),
-		cmocka_unit_test(rmr_14_zero_based), cmocka_unit_test(rmr_10_pd_scope),
-		cmocka_unit_test(rmr_10_qp_scope),   cmocka_unit_test(queued_pd_scope),
-		cmocka_unit_test(queued_qp_scope),   cmocka_unit_test(rmr_25_failed_binding),
-		cmocka_unit_test(rmr_24_flushed),    cmocka_unit_test(keys),
+		cmocka_unit_test(zero_based_region),
+		cmocka_unit_test(rmr_38_pd_scope),
+		cmocka_unit_test(rmr_38_qp_scope),
+		cmocka_unit_test(rmr_3_scopes),
+		cmocka_unit_test(rmr_11_pd_scope),
+		cmocka_unit_test(rmr_11_qp_scope),
+		cmocka_unit_test(rmr_14_zero_based),
+		cmocka_unit_test(rmr_10_pd_scope),
+		cmocka_unit_test(rmr_10_qp_scope),
+		cmocka_unit_test(queued_pd_scope),
+		cmocka_unit_test(queued_qp_scope),
+		cmocka_unit_test(rmr_25_failed_binding),
+		cmocka_unit_test(rmr_24_flushed),
+		cmocka_unit_test(rmr_11_nobody_is_left_pd_scope),
+		cmocka_unit_test(rmr_11_nobody_is_left_qp_scope),
+		cmocka_unit_test(keys),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
