@@ -105,4 +105,26 @@ def _():
                 result.complains("^dat: %s has no effect on provider verbs: " % name)
 
 
+@case("bad settings of the trace are told, and the program runs on")
+def _():
+    with Scratch() as s:
+        conf = s.write("dapl.conf", 'dapl {\n trace_level = 11\n trace_dest = printer\n trace_fil = "/x"\n'
+                                    ' dat_trace_level = high\n}\n')
+        env = {"DAT_OVERRIDE": s.write("dat.conf", entry("soft-lo"))}
+        settings = os.path.join(BUILD, "tools/settings")
+        result = call(0, settings, "trace", "soft-lo", env={**env, "DAPL_CONF": conf})
+        result.complains(
+            "^dat: %s:2, section dapl: trace_level is 11, but 0 to 10 are possible; 0 stays$" % conf,
+            '^dat: %s:3: trace_dest is "printer", but a list of stderr, syslog, file and none is possible' % conf,
+            "^dat: %s:4, section dapl: unknown name trace_fil, near: trace_file$" % conf,
+            '^dat: %s:5, section dapl: dat_trace_level is "high", which is not a number; 0 stays$' % conf,
+        )
+        equal(result.out, "dat 0\ndapl 0\n", "levels")
+        for level in ("-1", "11"):
+            call(0, settings, "trace", "soft-lo", env={**env, "DAPL_TRACE_LEVEL": level}).complains(
+                "^dat: DAPL_TRACE_LEVEL: trace_level is %s, but 0 to 10 are possible; 0 stays$" % level)
+        call(0, settings, "trace", "soft-lo", env={**env, "DAPL_TRACE_LEVEL": "high"}).complains(
+            '^dat: DAPL_TRACE_LEVEL: "high" is not a number; 0 stays$')
+
+
 run()
