@@ -331,6 +331,18 @@ static int open_channel(struct vrb_dev *dev)
 	return -err;
 }
 
+/* Before the first registration of the process, or libibverbs refuses. */
+static int make_fork_safe(const struct vrb_dev *dev)
+{
+	int err = dev->config->fork_safe ? ibv_fork_init() : 0;
+
+	if (err)
+		dapl_err("%s: registered memory not made safe for fork: %s (something was "
+			 "registered before?)",
+			 dev->name, dapl_strerror(err));
+	return -abs(err);
+}
+
 static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 {
 	struct vrb_dev *dev = calloc(1, sizeof(*dev));
@@ -342,6 +354,9 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 		return -ENOMEM;
 	}
 	dev_init(dev, init);
+	rc = make_fork_safe(dev);
+	if (rc)
+		goto free_dev;
 	rc = open_channel(dev);
 	if (rc)
 		goto free_dev;
@@ -394,5 +409,5 @@ const struct dapl_device_ops vrb_device_ops = {
 	.open = dev_open,
 	.close = dev_close,
 	.query = dev_query,
-	.sample = dapl_lacking_sample,
+	.sample = vrb_dev_sample,
 };

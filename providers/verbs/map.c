@@ -85,6 +85,34 @@ const char *vrb_map_port_state(enum ibv_port_state state)
 	return (unsigned int)state < sizeof(name) / sizeof(name[0]) ? name[state] : "UNKNOWN";
 }
 
+/* ---- Counters ---- */
+
+const struct vrb_counters *vrb_map_counters(enum tp_counters group)
+{
+	static const char *const link[] = {
+		"port_rcv_errors",
+		"port_rcv_remote_physical_errors",
+		"port_rcv_constraint_errors",
+		"port_xmit_discards",
+		"port_xmit_constraint_errors",
+		"local_link_integrity_errors",
+		"excessive_buffer_overrun_errors",
+		"port_rcv_switch_relay_errors",
+		"port_xmit_wait",
+	};
+	/* Of mlx4 and, under other names, of drivers that count the same. */
+	static const char *const diag[] = {
+		"rq_num_rae", "rq_num_oos",  "rq_num_rire", "rq_num_udsdprd", "sq_num_rae",
+		"sq_num_oos", "sq_num_rire", "sq_num_rree", "sq_num_tree",
+	};
+	static const struct vrb_counters groups[] = {
+		[TP_COUNTERS_LINK] = { "counters", link, sizeof(link) / sizeof(link[0]) },
+		[TP_COUNTERS_DIAG] = { "hw_counters", diag, sizeof(diag) / sizeof(diag[0]) },
+	};
+
+	return &groups[group];
+}
+
 /* ---- Connections ---- */
 
 /* Reasons of InfiniBand's REJ message (IBTA volume 1, section 12.6.7.2). */

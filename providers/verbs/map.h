@@ -32,6 +32,15 @@ struct vrb_async {
 
 struct vrb_async vrb_map_async(enum ibv_event_type type);
 
+/* The kernel's names of a group of counters, in the group's order; NULL: it has none. */
+struct vrb_counters {
+	const char *folder;
+	const char *const *name;
+	uint32_t num;
+};
+
+const struct vrb_counters *vrb_map_counters(enum tp_counters group);
+
 /* IBX-116 */
 const char *vrb_map_port_state(enum ibv_port_state state);
 

@@ -73,6 +73,17 @@ static const struct dapl_option options[] = {
 	       "Then it "
 	       "is given back without the device.",
 	       500, 1, 60000, flush_ms),
+	{ .name = "fork_safe",
+	  .env = "DAPL_VERBS_FORK_SAFE",
+	  .type = DAPL_OPTION_BOOL,
+	  .unit = "",
+	  .help = "Whether registered memory stays the parent's where the program forks "
+		  "(ibv_fork_init), which costs registrations time. Recent kernels see to it by "
+		  "themselves.",
+	  .value_default = 0,
+	  .value_min = 0,
+	  .value_max = 1,
+	  .offset = offsetof(struct vrb_config, fork_safe) },
 	NUMBER("pulse", "DAPL_VERBS_PULSE", "ms",
 	       "How often connections whose requests nobody asks about are looked at, so that "
 	       "their "

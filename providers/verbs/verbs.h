@@ -38,6 +38,7 @@ struct vrb_config {
 	int64_t route_timeout_ms, route_retry;
 	int64_t tos;
 	int64_t flush_ms, pulse_ms;
+	int64_t fork_safe;
 };
 
 extern struct vrb_config vrb_config;
@@ -101,6 +102,8 @@ static inline struct vrb_dev *vrb_dev(struct tp_device *base)
 
 extern const struct dapl_device_ops vrb_device_ops;
 
+/* sample.c */
+int vrb_dev_sample(struct tp_device *base, enum tp_counters group, uint64_t *value, uint32_t num);
 /* On the loop: what the device has to say is heard now. */
 void vrb_dev_events(struct vrb_dev *dev);
 /* On the loop: the kernel took the device away. */

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <dat2/udat.h>
+#include <dat2/dat_ib_extensions.h>
+
 #include "providers/verbs/map.h"
 
 static void evt_14_completion_codes(void **state)
@@ -73,6 +76,24 @@ static void dto_58_ibx_25_words_of_a_success(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(vrb_map_wc_flags(&rows[i].wc, rows[i].recv), rows[i].flags);
+}
+
+/* Every place of a group has a name of the kernel's, and DCNT_IA_DIAG_ERR_RQ_RAE begins the second.
+ */
+static void ibx_61_names_of_counters(void **state)
+{
+	const struct vrb_counters *link = vrb_map_counters(TP_COUNTERS_LINK);
+	const struct vrb_counters *diag = vrb_map_counters(TP_COUNTERS_DIAG);
+
+	(void)state;
+	assert_int_equal(link->num, DCNT_IA_DIAG_ERR_RQ_RAE - DCNT_IA_LNK_ERR_RCV);
+	assert_int_equal(diag->num, 9);
+	assert_string_equal(link->name[DCNT_IA_LNK_ERR_RCV - DCNT_IA_LNK_ERR_RCV],
+			    "port_rcv_errors");
+	assert_string_equal(link->name[DCNT_IA_LNK_WARN_XMT_WAIT - DCNT_IA_LNK_ERR_RCV],
+			    "port_xmit_wait");
+	assert_string_equal(diag->name[DCNT_IA_DIAG_ERR_SQ_RAE - DCNT_IA_DIAG_ERR_RQ_RAE],
+			    "sq_num_rae");
 }
 
 /* IBX-116 */
@@ -253,6 +274,7 @@ int main(void)
 		cmocka_unit_test(evt_14_completion_codes),
 		cmocka_unit_test(ev_8_9_whose_rejection_it_is),
 		cmocka_unit_test(dto_58_ibx_25_words_of_a_success),
+		cmocka_unit_test(ibx_61_names_of_counters),
 		cmocka_unit_test(ibx_116_port_states),
 		cmocka_unit_test(evt_28_asynchronous_events),
 		cmocka_unit_test(ev_5_ends_of_connections),
