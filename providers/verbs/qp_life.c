@@ -109,6 +109,12 @@ static struct ibv_cq *cq_of(const struct vrb_queue *queue)
 	return queue->cq ? queue->cq->ibcq : queue->qp->dev->null_cq;
 }
 
+/* Devices made of software have the kernel copy the data anyway. */
+static uint32_t inline_wanted(const struct vrb_dev *dev)
+{
+	return dev->vague ? 0 : (uint32_t)dev->config->max_inline;
+}
+
 int vrb_qp_prepare(struct vrb_qp *qp)
 {
 	struct ibv_qp_init_attr init = {
@@ -120,7 +126,7 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 			 .max_recv_wr = at_least_one(qp->rq.max_wr),
 			 .max_send_sge = at_least_one(qp->sq.max_sge),
 			 .max_recv_sge = at_least_one(qp->rq.max_sge),
-			 .max_inline_data = (uint32_t)qp->dev->config->max_inline },
+			 .max_inline_data = inline_wanted(qp->dev) },
 		.qp_type = IBV_QPT_RC,
 	};
 	struct ibv_qp_init_attr attempt = init;
@@ -139,9 +145,9 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 		qp->ib_post = qp->ibqp->context->ops.post_send;
 		if (qp->srq)
 			vrb_srq_list(qp);
-		qp->max_inline = attempt.cap.max_inline_data < qp->dev->config->max_inline
+		qp->max_inline = attempt.cap.max_inline_data < inline_wanted(qp->dev)
 					 ? attempt.cap.max_inline_data
-					 : (uint32_t)qp->dev->config->max_inline;
+					 : inline_wanted(qp->dev);
 		return 0;
 	}
 	err = errno ? errno : ENOMEM;
