@@ -209,11 +209,14 @@ static void door_ready(struct tp_watch *watch, uint32_t events)
 	int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	(void)events;
-	if (fd >= 0)
+	if (fd >= 0) {
 		let_in(door, fd);
-	else if (errno == EMFILE || errno == ENFILE)
+	} else if (errno == EMFILE || errno == ENFILE) {
 		/* Told again and again otherwise; who hands on gives up in time. */
+		dapl_err("%s: other processes cannot hand requests on to it any more: %s",
+			 door->dev->name, dapl_strerror(errno));
 		soft_door_close(door->dev);
+	}
 }
 
 static int door_socket(const struct soft_dev *dev)
