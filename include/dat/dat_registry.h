@@ -95,8 +95,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_registry_remove_provider(
  *
  * The provider of each is asked about the other, if it has an open adapter in this process;
  * nothing is loaded or opened. The providers of this project take their answer from the tunable
- * `related` of dapl.conf (DAPL_RELATED): groups of names. Both yes: DAT_HA_TRUE; both no: DAT_HA_FALSE; they differ:
- * DAT_HA_CONFLICTING; an answer is missing: DAT_HA_UNKNOWN (HA-1..HA-8).
+ * `related` of dapl.conf (DAPL_RELATED): groups of names. Both yes: DAT_HA_TRUE; both no:
+ * DAT_HA_FALSE; they differ: DAT_HA_CONFLICTING; an answer is missing: DAT_HA_UNKNOWN (HA-1..HA-8).
  *
  * @param name1 name of one adapter, 1 to 255 characters; never NULL.
  * @param name2 name of the other; equal names are related.
