@@ -298,3 +298,12 @@ bool vrb_pd_rejected(const void *data, uint32_t len, uint32_t *mark)
 		len--;
 	return len;
 }
+
+enum ibv_mtu vrb_map_mtu(int64_t bytes, enum ibv_mtu route)
+{
+	enum ibv_mtu code = IBV_MTU_256;
+
+	while (code < route && bytes >= INT64_C(512) << (code - IBV_MTU_256))
+		code++;
+	return code;
+}

@@ -15,6 +15,8 @@ struct vrb_config vrb_config = {
 	.arp_retry = 15,
 	.route_timeout_ms = 4000,
 	.route_retry = 15,
+	.sl = -1,
+	.tclass = -1,
 	.flush_ms = 500,
 	.pulse_ms = 100,
 };
@@ -68,6 +70,22 @@ static const struct dapl_option options[] = {
 	       "Traffic class of connections: the DS field of IPv4 and IPv6, from which RoCE and "
 	       "InfiniBand derive theirs.",
 	       0, 0, 255, tos),
+	NUMBER("mtu", "DAPL_IB_MTU", "bytes",
+	       "Largest packet of a connection, rounded down to 256, 512, 1024, 2048 or 4096, "
+	       "where "
+	       "the route allows a larger one. 0: what the route says. InfiniBand and RoCE.",
+	       0, 0, 4096, mtu),
+	NUMBER("sl", "DAPL_IB_SL", "",
+	       "Service level of connections. -1: what the route says. InfiniBand and RoCE.", -1,
+	       -1, 15, sl),
+	NUMBER("tclass", "DAPL_TCLASS", "",
+	       "Traffic class in the global routing header. -1: what the route, or tos, says. "
+	       "InfiniBand and RoCE.",
+	       -1, -1, 255, tclass),
+	NUMBER("hop_limit", "DAPL_HOP_LIMIT", "hops",
+	       "Hop limit in the global routing header. 0: what the route says. InfiniBand and "
+	       "RoCE.",
+	       0, 0, 255, hop_limit),
 	NUMBER("flush", "DAPL_VERBS_FLUSH", "ms",
 	       "How long the device may take to give back the work of a connection that ended. "
 	       "Then it "

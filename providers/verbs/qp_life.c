@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dapl/trace.h"
+#include "providers/verbs/map.h"
 #include "providers/verbs/verbs.h"
 
 /* ---- Rings ---- */
@@ -221,6 +222,23 @@ int vrb_qp_to_init(struct vrb_qp *qp, struct rdma_cm_id *id)
 	return modify(qp, &attr, mask, "take receives");
 }
 
+/* What the operator wants instead of what the route says. */
+static void steer(const struct vrb_config *config, struct ibv_qp_attr *attr, int mask)
+{
+	if ((mask & IBV_QP_PATH_MTU) && config->mtu)
+		attr->path_mtu = vrb_map_mtu(config->mtu, attr->path_mtu);
+	if (!(mask & IBV_QP_AV))
+		return;
+	if (config->sl >= 0)
+		attr->ah_attr.sl = (uint8_t)config->sl;
+	if (!attr->ah_attr.is_global)
+		return;
+	if (config->tclass >= 0)
+		attr->ah_attr.grh.traffic_class = (uint8_t)config->tclass;
+	if (config->hop_limit)
+		attr->ah_attr.grh.hop_limit = (uint8_t)config->hop_limit;
+}
+
 int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_depth *depth)
 {
 	struct ibv_qp_attr attr;
@@ -235,6 +253,7 @@ int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_dep
 	attr.max_dest_rd_atomic = depth->in;
 	attr.min_rnr_timer = (uint8_t)qp->dev->config->rnr_timer;
 	mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	steer(qp->dev->config, &attr, mask);
 	rc = modify(qp, &attr, mask, "receive");
 	if (rc)
 		return rc;

@@ -37,6 +37,7 @@ struct vrb_config {
 	int64_t arp_timeout_ms, arp_retry;
 	int64_t route_timeout_ms, route_retry;
 	int64_t tos;
+	int64_t mtu, sl, tclass, hop_limit; /* instead of the route's, which 0 and -1 leave */
 	int64_t flush_ms, pulse_ms;
 	int64_t fork_safe;
 };

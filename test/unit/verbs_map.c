@@ -268,6 +268,17 @@ static void ev_8_9_whose_rejection_it_is(void **state)
 	assert_false(vrb_pd_rejected(wire, 0, &mark));
 }
 
+static void packet_sizes(void **state)
+{
+	(void)state;
+	assert_int_equal(vrb_map_mtu(4096, IBV_MTU_4096), IBV_MTU_4096);
+	assert_int_equal(vrb_map_mtu(4096, IBV_MTU_1024), IBV_MTU_1024);
+	assert_int_equal(vrb_map_mtu(4095, IBV_MTU_4096), IBV_MTU_2048);
+	assert_int_equal(vrb_map_mtu(1024, IBV_MTU_4096), IBV_MTU_1024);
+	assert_int_equal(vrb_map_mtu(511, IBV_MTU_4096), IBV_MTU_256);
+	assert_int_equal(vrb_map_mtu(1, IBV_MTU_4096), IBV_MTU_256);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -280,6 +291,7 @@ int main(void)
 		cmocka_unit_test(ev_5_ends_of_connections),
 		cmocka_unit_test(pd_5_every_length_arrives),
 		cmocka_unit_test(pd_5_plain_data_stays_plain),
+		cmocka_unit_test(packet_sizes),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
