@@ -119,7 +119,7 @@ static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 		.hw_major = 1,
 		.fw_major = 1,
 		.max_qp = 65536,
-		.max_qp_wr = SOFT_MAX_WR,
+		.max_qp_wr = (uint32_t)dev->config->max_wr,
 		.max_sge = SOFT_MAX_SGE,
 		.max_sge_read = SOFT_MAX_SGE,
 		.max_sge_write = SOFT_MAX_SGE,

@@ -14,6 +14,7 @@ struct soft_config soft_config = {
 	.half_open = 1024,
 	.port_max = 65535,
 	.handoff_ms = 1000,
+	.max_wr = SOFT_MAX_WR,
 };
 
 static const struct dapl_option options[] = {
@@ -167,6 +168,18 @@ static const struct dapl_option options[] = {
 		.value_min = 1,
 		.value_max = 60000,
 		.offset = offsetof(struct soft_config, handoff_ms),
+	},
+	{
+		.name = "max_wr",
+		.env = "DAPL_WR_MAX",
+		.type = DAPL_OPTION_INT,
+		.unit = "requests",
+		.help = "How many requests, and Receives, an endpoint may have outstanding at "
+			"most.",
+		.value_default = SOFT_MAX_WR,
+		.value_min = 1,
+		.value_max = SOFT_MAX_WR,
+		.offset = offsetof(struct soft_config, max_wr),
 	},
 };
 

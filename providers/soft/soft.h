@@ -58,6 +58,7 @@ struct soft_config {
 	int64_t port_min, port_max;
 	int64_t tos;
 	int64_t handoff_ms;
+	int64_t max_wr;
 };
 
 extern struct soft_config soft_config;

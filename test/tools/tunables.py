@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Tunables of the software provider that show outside: the port range and the traffic class."""
+"""Tunables of the software provider that show outside: port range, queue sizes, traffic class."""
+import json
 import os
 import random
 import re
@@ -56,6 +57,16 @@ def _():
             equal(port, None, "the third's port")
             check("all connection qualifiers from %d to %d are in use (options port_min, port_max)" % (low, low + 1)
                   in said, "what it says: %s", said)
+
+
+@case("max_wr: an endpoint takes so many requests and no more")
+def _():
+    with Scratch() as s:
+        for limit in 7, 16384:
+            conf = s.write("dapl.conf", "soft {\n\tmax_wr = %d\n}\n" % limit)
+            result = call(0, DAPLTEST, "-T", "L", "-D", "soft-lo", "-m", "100", "--json", "limit_rpost",
+                          env={"DAT_OVERRIDE": s.write("dat.conf", entry("soft-lo")), "DAPL_CONF": conf})
+            equal(json.loads(result.out)["results"][0]["objects"], min(limit, 100), "receives")
 
 
 @case("tos: connections have the traffic class")
