@@ -9,17 +9,23 @@
 #define DATS_WEAK
 #include "dat/dats.h"
 
+#define MAX_IAS 64
+
 int main(int argc, char **argv)
 {
+	DAT_IA_HANDLE ia[MAX_IAS];
+	int i, num = 0, result;
 	DAT_EVD_HANDLE evd;
-	DAT_IA_HANDLE ia;
-	int i;
 
-	if (argc < 2)
+	if (argc < 2 || argc > 2 + MAX_IAS)
 		return 2;
 	for (i = 2; i < argc; i++) {
 		evd = DAT_HANDLE_NULL;
-		dat_ia_open(argv[i], 8, &evd, &ia);
+		if (dat_ia_open(argv[i], 8, &evd, &ia[num]) == DAT_SUCCESS)
+			num++;
 	}
-	return dats_control_run(argv[1], stdout) ? 1 : 0;
+	result = dats_control_run(argv[1], stdout) ? 1 : 0;
+	while (num)
+		dat_ia_close(ia[--num], DAT_CLOSE_ABRUPT_FLAG);
+	return result;
 }
