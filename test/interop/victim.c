@@ -133,6 +133,8 @@ static int ep_number(DAT_EP_HANDLE ep)
 	return -1;
 }
 
+static unsigned start_threads; /* before the first call */
+
 static unsigned count_entries(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -144,6 +146,13 @@ static unsigned count_entries(const char *path)
 		n++;
 	closedir(dir);
 	return n - 2;
+}
+
+/* The kernel lists a thread for a moment after it was joined. */
+static void await_threads(unsigned number)
+{
+	for (int i = 0; i < 2000 && count_entries("/proc/self/task") > number; i++)
+		usleep(1000);
 }
 
 /* Descriptors without the one that counts them, and threads. */
@@ -686,6 +695,7 @@ static int start(const char *name)
 	 */
 	if (pthread_create(&first, NULL, nothing, NULL) == 0)
 		pthread_join(first, NULL);
+	start_threads = count_entries("/proc/self/task");
 	print_counts("start_");
 	async_evd = DAT_HANDLE_NULL;
 	ret = dat_ia_open((DAT_NAME_PTR)name, 256, &async_evd, &ia);
@@ -732,6 +742,7 @@ static int finish(void)
 		ret = dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 	}
 	printf("closed=%s ", victim_result(ret));
+	await_threads(start_threads);
 	print_counts("end_");
 	printf("\n");
 	fflush(stdout);
