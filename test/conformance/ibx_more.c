@@ -123,6 +123,31 @@ static void ibx_57_60_ep_8_no_datagram_endpoint(void **state)
 	expect_type(dat_ep_create(rig->ia, rig->a.pz, rig->a.recv, rig->a.request, rig->a.connect,
 				  &attr, &ep),
 		    DAT_MODEL_NOT_SUPPORTED);
+	/* Whatever its size of messages would be. */
+	attr.max_message_size = 0;
+	expect_type(dat_ep_create(rig->ia, rig->a.pz, rig->a.recv, rig->a.request, rig->a.connect,
+				  &attr, &ep),
+		    DAT_MODEL_NOT_SUPPORTED);
+}
+
+static void ibx_60_no_datagram_endpoint_with_a_shared_queue(void **state)
+{
+	struct cu_rig *rig = *state;
+	DAT_SRQ_ATTR queue = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	DAT_EP_ATTR attr;
+	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE ep;
+
+	if (!rig->prov.srq_supported)
+		harness_skip("the adapter has no shared receive queues");
+	ct_default_attr(rig->ia, &attr);
+	attr.service_type = (DAT_SERVICE_TYPE)DAT_IB_SERVICE_TYPE_UD;
+	expect_ok(dat_srq_create(rig->ia, rig->a.pz, &queue, &srq));
+	expect_type(dat_ep_create_with_srq(rig->ia, rig->a.pz, rig->a.recv, rig->a.request,
+					   rig->a.connect, srq, &attr, &ep),
+		    DAT_MODEL_NOT_SUPPORTED);
+	/* Nothing holds the queue. */
+	expect_ok(dat_srq_free(srq));
 }
 
 static void ibx_93_nothing_of_datagrams_to_free(void **state)
@@ -133,6 +158,7 @@ static void ibx_93_nothing_of_datagrams_to_free(void **state)
 	without_datagrams(rig);
 	/* IBX-13: a member of the union. */
 	expect_type(dat_ib_ud_cm_free(rig->a.ep, none.as_64), DAT_NOT_IMPLEMENTED);
+	expect_type(dat_ib_ud_ah_free(rig->a.ep, NULL), DAT_NOT_IMPLEMENTED);
 }
 
 /* Whether the endpoint or the capability is looked at first is open (GEN-7). */
@@ -209,6 +235,7 @@ int main(void)
 		T(ibx_21_the_standard_part_is_filled),
 		T(ibx_15_operations_do_not_wait),
 		T(ibx_57_60_ep_8_no_datagram_endpoint),
+		T(ibx_60_no_datagram_endpoint_with_a_shared_queue),
 		T(ibx_93_nothing_of_datagrams_to_free),
 		T(ibx_33_34_no_datagram_over_a_connection),
 		T(lmr_19_offsets_for_both_sides),

@@ -13,7 +13,7 @@ import clauses  # noqa: E402
 import matrix  # noqa: E402
 from tap import case, equal, check, run  # noqa: E402
 
-TABLE = {"EP-1": "one", "EP-2": "two", "EP-3": "three", "EP-T1": "recipe", "CR-4": "four", "CR-5": "five"}
+TABLE = {"EP-1": "one", "EP-2": "two", "EP-3": "three", "EP-T1": "recipe", "CR-4": "four", "CR-5": "five", "CR-6": "six"}
 NAMES = clauses.Names(TABLE)
 PROGRAM = """/* of a file: EP-1 */
 #include <x.h>
@@ -128,6 +128,7 @@ def tree(folder, untestable="EP-T1 nobody can\n", program=PROGRAM):
         ("test/conformance/clauses.csv", "clause,subject\n" + "".join("%s,%s\n" % row for row in TABLE.items())),
         ("test/conformance/untestable", "# text\n" + untestable),
         ("test/conformance/pending", "CR-5 to come\n"),
+        ("test/conformance/absent", "CR-6 EP-2 nobody has it\n"),
         ("test/conformance/one.c", program.replace(", T(ep_t1_made)", "")),
         ("test/unit/core.c", "/* EP-3 */\nstatic void t(void **s)\n{\n}\nint main(void)\n{\n\tT(t);\n}\n"),
     ):
@@ -179,10 +180,11 @@ def _():
         equal(rows["EP-3"][1], ["one", "unit/core"], "tests")
         equal(rows["EP-T1"][0], ["not testable"] * 3, "with a reason")
         equal(rows["CR-5"][0], ["pending"] * 3, "to come")
+        equal(rows["CR-6"][0], ["unsupported: nobody has it", "not run", "not run"], "absent, where that is shown")
         equal(matrix.wording("ep_2_b is excluded for siw: slow"), "excluded: slow", "by the file")
         lines = matrix.summary(one, matrix.matrix(one, runs))
         equal(lines[2], "| pass | 4 | 1 | 0 |", "count")
-        equal(lines[-1], "| tested | 66.7 % | 16.7 % | 66.7 % |", "share")
+        equal(lines[-1], "| tested | 57.1 % | 14.3 % | 57.1 % |", "share")
 
 
 @case("One failing point is a failing clause, whatever else passes")

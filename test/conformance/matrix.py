@@ -111,6 +111,7 @@ class Tree:
         self.table = clauses.load(os.path.join(here, "clauses.csv"))
         self.untestable = clauses.load_reasons(os.path.join(here, "untestable"))
         self.pending = clauses.load_reasons(os.path.join(here, "pending"))
+        self.absent = clauses.load_reasons(os.path.join(here, "absent"))
         self.names = clauses.Names(self.table)
         self.sources = clauses.sources(top, self.names)
         self.named = set().union(*(source.clauses() for source in self.sources))
@@ -126,6 +127,13 @@ class Tree:
                     seen.setdefault(clause, []).append((verdict, reason, source.test, source.scope))
         return seen
 
+    def lacks(self, clause, seen):
+        """What no adapter has is not taken on trust: a point that asks the adapter must have passed."""
+        shown, _, reason = self.absent[clause].partition(" ")
+        if any(point[0] == "pass" for point in seen.get(shown, [])):
+            return "unsupported: " + reason
+        return "not run"
+
     def cell(self, clause, kind, seen, general):
         """What the matrix says of a clause on a provider."""
         if clause in self.untestable:
@@ -140,6 +148,8 @@ class Tree:
             return "pass (no device)"
         if points:
             return wording(points[0][1])
+        if clause in self.absent:
+            return self.lacks(clause, seen)
         if clause in self.pending:
             return "pending"
         return "not run" if not seen or kind == "soft" else "soft only"
@@ -202,7 +212,9 @@ verbs provider are runs in the virtual machine of test/vm.
 
 - *pass*: at least one test point names the clause, and every one that does passed; *(no device)*: tests of the
   registry library, the core or the headers, which no provider takes part in.
-- *unsupported*: the adapter's attributes say that it lacks this, and the tests look at the attributes.
+- *unsupported*: the adapter's attributes say that it lacks this, and the tests look at the attributes. What none
+  of the adapters has stands in test/conformance/absent, with the clause that says how an adapter tells so and
+  refuses; it counts only where the test of that clause passed.
 - *excluded*: by test/conformance/exclusions, with its reason.
 - *soft only*: the tests that name it look at the wire or into the software provider.
 - *not testable*: by test/conformance/untestable; the reasons stand at the end.
@@ -260,12 +272,14 @@ def check(tree, text):
     table = set(tree.table)
     wrong = ["%s: %s" % (source.path, clause) for source in tree.sources
              for clause in sorted(source.clauses() - table)]
-    listed = set(tree.untestable) | set(tree.pending)
+    listed = set(tree.untestable) | set(tree.pending) | set(tree.absent)
+    shown = {reason.partition(" ")[0] for reason in tree.absent.values()}
     return [
         ("every clause has a test, or a reason why not",
          [c for c in tree.table if c not in tree.named | listed]),
         ("every clause that a test names exists", wrong),
-        ("every clause with a reason exists", sorted(listed - table)),
+        ("every clause with a reason exists", sorted((listed | shown) - table)),
+        ("what shows that something is absent has a test", sorted(shown - tree.named)),
         ("no clause is tested and called untestable", sorted(tree.named & set(tree.untestable))),
         ("doc/conformance.md is about these clauses", stale(tree, text)),
     ]
