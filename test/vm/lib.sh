@@ -71,23 +71,24 @@ report() {
 	esac
 }
 
-# Numbers the results from standard input; the exit status says whether all are well.
+# Numbers the results from standard input, each as it comes; the exit status says whether all are well.
 collect() {
-	awk '
-	/^(ok|not ok) / {
-		failed += /^not/
-		match($0, /^(ok|not ok) /)
-		word = substr($0, 1, RLENGTH)
-		rest = substr($0, RLENGTH + 1)
-		skip = sub(/^# SKIP /, "", rest)
-		n++
-		print word n " - " rest (skip ? " # SKIP" : "")
-		fflush()
-		next
-	}
-	/^1\.\./ { next }
-	{ print /^#/ ? $0 : "# " $0; fflush() }
-	END { print "1.." n; exit failed > 0 }'
+	local line n=0 failed=0
+	while IFS= read -r line; do
+		case $line in
+		'ok '* | 'not ok '*)
+			[[ $line =~ ^(ok|not ok)\ (#\ SKIP\ )?(.*) ]]
+			[ "${BASH_REMATCH[1]}" = ok ] || failed=1
+			n=$((n + 1))
+			printf '%s %d - %s%s\n' "${BASH_REMATCH[1]}" $n "${BASH_REMATCH[3]}" "${BASH_REMATCH[2]:+ # SKIP}"
+			;;
+		1..*) ;;
+		'#'*) printf '%s\n' "$line" ;;
+		*) printf '# %s\n' "$line" ;;
+		esac
+	done
+	printf '1..%d\n' $n
+	return $failed
 }
 
 # ---- Programs of release 2.1.10 and of ours, over either one's libraries -----------------------
