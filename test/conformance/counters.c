@@ -429,6 +429,8 @@ static void ibx_105_dequeued_completions(void **state)
 
 	NEED_COUNTERS(rig);
 	for (int i = 0; i < 4; i++)
+		expect_ok(cu_recv(&rig->p, 0, 16, 1));
+	for (int i = 0; i < 4; i++)
 		expect_ok(ct_post_send(&rig->a, 0, 16, 1, DAT_COMPLETION_DEFAULT_FLAG));
 	for (int i = 0; i < 4; i++)
 		cu_poll(rig->a.request, &event);
