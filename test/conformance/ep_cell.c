@@ -89,17 +89,23 @@ void cell_active(int fd)
 	cu_rig_close(rig);
 }
 
+static enum {
+	UNKNOWN,
+	HOLDS,
+	BREAKS
+} transport;
+
+bool cell_transport_breaks(void)
+{
+	return transport == BREAKS;
+}
+
 /*
  * A message that nobody receives and that no transport can buffer keeps the disconnect waiting,
  * unless the transport breaks the connection for it (DTO-90).
  */
 static bool reach_disconnecting(struct cell *c)
 {
-	static enum {
-		UNKNOWN,
-		HOLDS,
-		BREAKS
-	} transport;
 	struct ct_mem *big = cu_extra_mem(c->rig, c->me->pz, CU_BIG, DAT_MEM_PRIV_LOCAL_READ_FLAG);
 	DAT_LMR_TRIPLET seg = ct_segment(big, 0, CU_BIG);
 	DAT_EVENT event;

@@ -38,6 +38,8 @@ void cell_active(int fd);
 void cell_open(struct cell *c, DAT_EP_STATE state);
 /* false: this transport does not stop in the state. */
 bool cell_reach(struct cell *c);
+/* Whether a message without a receive breaks the connection; known once DP was tried. */
+bool cell_transport_breaks(void);
 void cell_close(struct cell *c);
 
 #endif
