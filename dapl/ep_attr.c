@@ -36,9 +36,7 @@ static uint32_t *stream_counter(struct dapl_evd *evd, uint8_t mode)
 
 void dapl_ep_count_stream(struct dapl_evd *evd, uint8_t mode, int by)
 {
-	dapl_lock(&evd->lock);
-	*stream_counter(evd, mode) += (uint32_t)by;
-	dapl_unlock(&evd->lock);
+	dapl_evd_count_stream(evd, stream_counter(evd, mode), by);
 }
 
 static bool flags_exact(uint32_t flags, bool recv)

@@ -63,6 +63,17 @@ static bool add(struct dapl_evd *evd, const struct dapl_event *event)
 	return true;
 }
 
+/* Whether one of the receives that were taken over as silent ones is none, as it turns out. */
+static bool hear(struct dapl_evd *evd)
+{
+	if (!evd->unheard || !evd->cq->ops->announced(evd->cq))
+		return false;
+	evd->unheard = false;
+	if (evd->waiter && evd->ring.count >= evd->threshold)
+		evd->satisfied = true;
+	return true;
+}
+
 bool dapl_evd_drain(struct dapl_evd *evd)
 {
 	struct dapl_event event;
@@ -74,9 +85,10 @@ bool dapl_evd_drain(struct dapl_evd *evd)
 	while (evd->ring.count < evd->ring.size && evd->cq->ops->poll(evd->cq, &wc) > 0) {
 		dapl_dto_event(&wc, &event);
 		notify |= !event.silent;
+		evd->unheard |= event.silent && evd->solicited && (wc.flags & TP_WC_PERHAPS);
 		add(evd, &event);
 	}
-	return notify;
+	return hear(evd) || notify;
 }
 
 /* lock held */
@@ -211,7 +223,7 @@ void dapl_evd_keep_all(struct dapl_evd *evd)
 
 void dapl_evd_listen(struct dapl_evd *evd)
 {
-	bool listen = evd->cno && !evd->disabled && evd->cq;
+	bool listen = evd->cno && !evd->disabled && evd->cq && dapl_evd_has_streams(evd);
 
 	if (evd->waiter)
 		return;
@@ -219,6 +231,32 @@ void dapl_evd_listen(struct dapl_evd *evd)
 			      memory_order_seq_cst);
 	if (listen)
 		evd->cq->ops->arm(evd->cq, TP_ARM_NOTIFY);
+}
+
+void dapl_evd_forget(struct dapl_evd *evd)
+{
+	evd->unheard = false;
+	evd->cq->ops->disarm(evd->cq);
+	evd->cq->ops->announced(evd->cq);
+}
+
+void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by)
+{
+	bool was;
+
+	dapl_lock(&evd->lock);
+	was = dapl_evd_has_streams(evd);
+	*kind += (uint32_t)by;
+	if (evd->cq->solicited != !!evd->solicited) {
+		evd->cq->solicited = evd->solicited;
+		evd->unheard = false;
+		evd->cq->ops->announced(evd->cq);
+	}
+	if (was != dapl_evd_has_streams(evd)) {
+		dapl_evd_listen(evd);
+		dapl_evd_wake(evd);
+	}
+	dapl_unlock(&evd->lock);
 }
 
 /* On the loop: completions came that nobody waits for. */

@@ -52,6 +52,7 @@ struct dapl_evd {
 	uint32_t qlen;
 	uint32_t flags; /* DAT_EVD_FLAGS of creation */
 	bool disabled, unwaitable;
+	bool unheard;	    /* of the kept receives it is not known whether one is solicited */
 	bool overflowed;    /* an overflow was reported and no event removed since (EVD-94) */
 	uint32_t notify;    /* EP streams with UNSIGNALLED (EVD-17) */
 	uint32_t solicited; /* EP streams with SOLICITED_WAIT */
@@ -110,6 +111,17 @@ bool dapl_evd_drain(struct dapl_evd *evd);
 void dapl_evd_listen(struct dapl_evd *evd);
 /* Sets source; after every change of what it depends on. */
 void dapl_evd_aim(struct dapl_evd *evd);
+/* Whether completions may come; before, nobody knows what to ask for. */
+static inline bool dapl_evd_has_streams(const struct dapl_evd *evd)
+{
+	return evd->notify || evd->solicited || evd->threshold_streams;
+}
+
+/* Counts an EP stream of a kind, notify, solicited or threshold_streams, in or out. No lock held.
+ */
+void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by);
+/* What was announced before counts no more. */
+void dapl_evd_forget(struct dapl_evd *evd);
 /* Gets a sleeping waiter to look again. */
 void dapl_evd_wake(struct dapl_evd *evd);
 

@@ -199,12 +199,13 @@ static DAT_RETURN wait_locked(struct dapl_evd *evd, uint64_t deadline)
 	DAT_RETURN rc;
 	int err = NOT_SLEPT;
 
+	if (evd->solicited)
+		dapl_evd_forget(evd);
 	for (;;) {
 		atomic_store_explicit(&evd->ear, DAPL_EAR_WAITER, memory_order_seq_cst);
-		if (evd->cq) {
+		if (evd->cq && dapl_evd_has_streams(evd))
 			evd->cq->ops->arm(evd->cq, TP_ARM_WAITER);
-			dapl_evd_drain(evd);
-		}
+		dapl_evd_drain(evd);
 		if (over(evd, err, &rc))
 			break;
 		if (err == NOT_SLEPT)

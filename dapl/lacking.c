@@ -115,6 +115,12 @@ struct tp_wr *dapl_plain_take(struct tp_cq *cq)
 	return NULL;
 }
 
+bool dapl_plain_announced(struct tp_cq *cq)
+{
+	(void)cq;
+	return false;
+}
+
 int dapl_lacking_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard)
 {
 	(void)qp;

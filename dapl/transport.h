@@ -37,7 +37,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define DAPL_TRANSPORT_VERSION 3
+#define DAPL_TRANSPORT_VERSION 4
 
 struct dapl_loop;
 struct dapl_option;
@@ -141,6 +141,7 @@ enum {
 	TP_WC_IMMEDIATE = 0x4,	  /* data is the sender's immediate */
 	TP_WC_WRITTEN = 0x8,	  /* ditto, of an RDMA Write; byte_len is the bytes it wrote */
 	TP_WC_INVALIDATED = 0x10, /* data is the remote key that the sender invalidated (DTO-58) */
+	TP_WC_PERHAPS = 0x20,	  /* instead of SOLICITED: this cannot be told, see announced */
 };
 
 struct tp_wc {
@@ -342,6 +343,11 @@ struct tp_cq {
 	 * may change it under the lock it is called with. EVD lock held.
 	 */
 	struct tp_wr *(*take)(struct tp_cq *cq);
+	/*
+	 * Core, EVD lock: all its completions are receives of QPs whose program is to hear of
+	 * solicited and of failed ones alone (EVD-17). Looked at by arm.
+	 */
+	bool solicited;
 };
 
 struct dapl_cq_ops {
@@ -370,6 +376,12 @@ struct dapl_cq_ops {
 	/* The waiter woke up, for whatever reason; consumes what made fd() readable if need be. EVD
 	 * lock held. */
 	void (*disarm)(struct tp_cq *cq);
+	/*
+	 * Of a transport that says TP_WC_PERHAPS: whether, since this was asked last, a solicited
+	 * or failed completion followed an arm of a CQ with solicited set, as far as disarm or
+	 * cq_event have told. Rather once too often than not at all. EVD lock held.
+	 */
+	bool (*announced)(struct tp_cq *cq);
 	/* The descriptor a waiter sleeps on (input readiness), constant for the CQ's life; -1:
 	 * cq_event only. */
 	int (*fd)(struct tp_cq *cq);
@@ -767,6 +779,7 @@ int dapl_lacking_sample(struct tp_device *dev, enum tp_counters group, uint64_t 
 int dapl_plain_post(struct tp_qp *qp, struct tp_wr *wr);
 int dapl_plain_unpost(struct tp_qp *qp, struct tp_wr *wr, int result);
 struct tp_wr *dapl_plain_take(struct tp_cq *cq);
+bool dapl_plain_announced(struct tp_cq *cq);
 int dapl_lacking_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard);
 int dapl_lacking_handoff(struct tp_conn *conn, uint64_t conn_qual);
 

@@ -352,24 +352,36 @@ void vrb_cm_look(struct vrb_qp *qp)
 	vrb_unpin(&conn->subject);
 }
 
+/* Whether nothing that is outstanding was taken off a queue since the last time. */
+static bool stands_still(struct vrb_queue *queue, const struct vrb_srq *srq)
+{
+	uint64_t place = (uintptr_t)vrb_queue_head(queue), seen = queue->seen;
+
+	if (srq)
+		place = atomic_load(&srq->completed);
+	else if (!vrb_queue_used(queue))
+		return false;
+	queue->seen = place;
+	return place == seen;
+}
+
 /*
- * Requests that fail while nobody asks for completions would fail unheard (EP-144). Where none was
- * taken off a queue since the last time, it is done here.
+ * Requests that fail while nobody asks for completions would fail unheard (EP-144), and so would
+ * more completions than there is room for (EVD-95).
  */
 static void pulse(struct tp_timer *timer)
 {
 	struct vrb_dev *dev = vrb_container(timer, struct vrb_dev, pulse);
-	struct vrb_wr *head;
 	struct vrb_qp *qp;
 
 	pthread_mutex_lock(&dev->lock);
 	for (qp = dev->qps; qp; qp = qp->next) {
-		if (!atomic_load(&qp->live) || !qp->sq.cq)
+		if (!atomic_load(&qp->live))
 			continue;
-		head = vrb_queue_head(&qp->sq);
-		if (qp->seen == head)
+		if (qp->sq.cq && stands_still(&qp->sq, NULL))
 			vrb_cq_collect(qp->sq.cq);
-		qp->seen = head;
+		if (qp->rq.cq && stands_still(&qp->rq, qp->srq))
+			vrb_cq_collect(qp->rq.cq);
 	}
 	dev->pulsing = dev->num_open;
 	if (dev->pulsing)

@@ -48,10 +48,28 @@ static bool grow_stash(struct vrb_cq *cq, uint32_t num)
 	return true;
 }
 
-void vrb_cq_push(struct vrb_cq *cq, const struct tp_wc *wc)
+static void overflown(struct tp_task *task)
 {
-	if (cq->count == cq->size && !grow_stash(cq, cq->count + 1)) {
-		dapl_err("%s: a completion was lost: %s", cq->dev->name, dapl_strerror(ENOMEM));
+	struct vrb_cq *cq = vrb_container(task, struct vrb_cq, overflow);
+
+	cq->dev->base.up->async(cq->dev->base.owner, TP_ASYNC_CQ_OVERFLOW, cq->base.owner);
+}
+
+static __attribute__((cold)) void lose(struct vrb_cq *cq, struct vrb_qp *qp)
+{
+	uint32_t none = 0;
+
+	if (atomic_compare_exchange_strong(&qp->fault, &none, TP_WC_TRANSPORT))
+		dapl_trace(verbs_cq_full, DAPL_TRC_ERROR, qp, "ia=%s qp=0x%x length=%u",
+			   cq->dev->name, qp->ibqp ? qp->ibqp->qp_num : 0, cq->cqe);
+	vrb_qp_kick(qp);
+	dapl_loop_post(cq->dev->base.loop, &cq->overflow);
+}
+
+void vrb_cq_push(struct vrb_cq *cq, struct vrb_qp *qp, const struct tp_wc *wc)
+{
+	if (cq->count >= cq->cqe || (cq->count == cq->size && !grow_stash(cq, cq->count + 1))) {
+		lose(cq, qp);
 		return;
 	}
 	cq->stash[(cq->first + cq->count++) & (cq->size - 1)] = *wc;
@@ -104,7 +122,7 @@ void vrb_cq_unhold(struct vrb_cq *cq, struct vrb_qp *qp)
 	vrb_cq_hold(cq);
 	for (i = 0; i < cq->num_held; i++) {
 		if (cq->held_by[i] == qp) {
-			vrb_cq_push(cq, &cq->held[i]);
+			vrb_cq_push(cq, qp, &cq->held[i]);
 			continue;
 		}
 		cq->held[kept] = cq->held[i];
@@ -147,7 +165,7 @@ static void give_in_turn(struct vrb_cq *cq, struct vrb_queue *queue)
 			break;
 		queue->sunk += wr->odd & VRB_ODD_SINK ? 1 : 0;
 		if ((wr->odd & VRB_ODD_DONE) && give(cq, queue, queue->qp, wr->odd, &wr->wc))
-			vrb_cq_push(cq, &wr->wc);
+			vrb_cq_push(cq, queue->qp, &wr->wc);
 		wr->odd = 0;
 	}
 	atomic_store_explicit(&queue->head, wr, memory_order_release);
@@ -174,10 +192,12 @@ static void fail(struct vrb_queue *queue, struct vrb_qp *qp, struct vrb_wr *wr,
 		vrb_qp_kick(qp);
 }
 
-/* What a success says besides. Verbs does not say which messages were solicited: they all are. */
+/* What a success says besides. */
 static void describe(struct vrb_dev *dev, const struct ibv_wc *ib, bool recv, struct tp_wc *wc)
 {
 	wc->flags = vrb_map_wc_flags(ib, recv);
+	if (recv && dev->deaf)
+		wc->flags ^= TP_WC_PERHAPS | TP_WC_SOLICITED;
 	wc->byte_len = ib->byte_len;
 	wc->data = ib->imm_data;
 	if (wc->flags & TP_WC_INVALIDATED) {
@@ -278,21 +298,30 @@ static bool is_plain_receive(const struct vrb_queue *queue, const struct ibv_wc 
 	       ib->opcode == IBV_WC_RECV && !(ib->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV));
 }
 
+/* The core gets it later. */
+static void stash(struct vrb_cq *cq, const struct ibv_wc *ib)
+{
+	const struct vrb_queue *queue = ((const struct vrb_wr *)(uintptr_t)ib->wr_id)->queue;
+	struct vrb_qp *qp = queue->srq ? vrb_srq_find(cq->dev, ib->qp_num) : queue->qp;
+	struct tp_wc wc;
+
+	if (look(cq, ib, &wc))
+		vrb_cq_push(cq, qp, &wc);
+}
+
 /* What the short way found but cannot tell of goes into the stash. */
 static __attribute__((noinline)) struct tp_wr *take_other(struct vrb_cq *cq)
 {
 	const struct ibv_wc *ib = &cq->ib;
 	struct vrb_wr *wr = (struct vrb_wr *)(uintptr_t)ib->wr_id;
 	struct tp_wr *own = (struct tp_wr *)(uintptr_t)wr->id;
-	struct tp_wc wc;
 
 	if (is_plain_receive(wr->queue, ib)) {
 		atomic_store_explicit(&wr->queue->head, wr->next, memory_order_release);
 		own->length = ib->byte_len;
 		return own;
 	}
-	if (look(cq, ib, &wc))
-		vrb_cq_push(cq, &wc);
+	stash(cq, ib);
 	return NULL;
 }
 
@@ -319,13 +348,11 @@ static bool collect(struct vrb_cq *cq)
 {
 	struct ibv_wc ib[BATCH];
 	uint32_t before = cq->count;
-	struct tp_wc wc;
 	int i, n;
 
 	while ((n = ibv_poll_cq(cq->ibcq, BATCH, ib)) > 0)
 		for (i = 0; i < n; i++)
-			if (look(cq, &ib[i], &wc))
-				vrb_cq_push(cq, &wc);
+			stash(cq, &ib[i]);
 	return cq->count != before;
 }
 
@@ -366,7 +393,8 @@ static bool consume(struct vrb_cq *cq)
 
 	while (!ibv_get_cq_event(cq->channel, &ibcq, &context)) {
 		any = true;
-		atomic_store(&cq->armed, false);
+		atomic_store(&cq->armed, VRB_NOT_ARMED);
+		atomic_store(&cq->announced, true);
 		if (atomic_fetch_add(&cq->unacked, 1) + 1 == ACK_AFTER) {
 			atomic_fetch_sub(&cq->unacked, ACK_AFTER);
 			ibv_ack_cq_events(cq->ibcq, ACK_AFTER);
@@ -375,13 +403,15 @@ static bool consume(struct vrb_cq *cq)
 	return any;
 }
 
+/* The device forgets no earlier request for a later one of less. */
 static void request(struct vrb_cq *cq)
 {
-	int err;
+	int kind = cq->base.solicited && !cq->dev->deaf ? VRB_ARMED_SOLICITED : VRB_ARMED_ALL, err;
 
-	if (atomic_exchange(&cq->armed, true))
+	if (atomic_load(&cq->armed) >= kind)
 		return;
-	err = ibv_req_notify_cq(cq->ibcq, 0);
+	atomic_store(&cq->armed, kind);
+	err = ibv_req_notify_cq(cq->ibcq, kind == VRB_ARMED_SOLICITED);
 	if (err && !atomic_load(&cq->dev->gone))
 		dapl_err("%s: completion notification not requested: %s", cq->dev->name,
 			 dapl_strerror(err));
@@ -447,6 +477,12 @@ static void cq_disarm(struct tp_cq *base)
 	/* The loop may have counted on an event that is taken here. */
 	if (consume(cq) && cq->watched)
 		serve_drainers(cq);
+}
+
+/* Verbs does not say which messages were solicited, only that one was. */
+static bool cq_announced(struct tp_cq *base)
+{
+	return atomic_exchange(&vrb_container(base, struct vrb_cq, base)->announced, false);
 }
 
 static int cq_fd(struct tp_cq *base)
@@ -615,6 +651,7 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	};
 	cq->dev = dev;
 	cq->cqe = cqe;
+	cq->overflow.run = overflown;
 	aim(cq);
 	rc = open_channel(cq);
 	if (rc)
@@ -642,6 +679,7 @@ static void cq_destroy(struct tp_cq *base)
 
 	if (cq->watched)
 		dapl_loop_del(cq->dev->base.loop, &cq->watch);
+	dapl_loop_cancel(cq->dev->base.loop, &cq->overflow);
 	consume(cq);
 	ibv_ack_cq_events(cq->ibcq, atomic_load(&cq->unacked));
 	err = ibv_destroy_cq(cq->ibcq);
@@ -663,5 +701,6 @@ const struct dapl_cq_ops vrb_cq_ops = {
 	.poll = cq_poll,
 	.arm = cq_arm,
 	.disarm = cq_disarm,
+	.announced = cq_announced,
 	.fd = cq_fd,
 };

@@ -134,6 +134,7 @@ static int learn_attr(struct vrb_dev *dev)
 	fill_attr(dev, &ib, &port);
 	snprintf(dev->attr.ib_device, sizeof(dev->attr.ib_device), "%s", dev->ibdev);
 	dev->max_qp_wr = positive(ib.max_qp_wr);
+	dev->deaf = ib.vendor_id == VENDOR_SIW;
 	dev->vague = ib.vendor_id == VENDOR_RXE || ib.vendor_id == VENDOR_SIW;
 	return 0;
 }

@@ -163,7 +163,7 @@ static void give_back(struct vrb_queue *queue, uint64_t id)
 				  .status = TP_WC_FLUSHED,
 				  .flags = queue->recv ? TP_WC_RECV : 0 };
 
-	vrb_cq_push(queue->cq, &wc);
+	vrb_cq_push(queue->cq, queue->qp, &wc);
 }
 
 /* A post to a queue in error. */

@@ -65,6 +65,7 @@ struct vrb_dev {
 	bool windows;	    /* it has memory windows */
 	uint32_t max_qp_wr; /* what it names itself */
 	bool no_resize;	    /* its CQs keep the length they are made with */
+	bool deaf;	    /* it announces no solicited receives: all are told as such */
 	bool vague;	    /* it calls all local faults the same: their segments are looked at */
 	atomic_bool gone;   /* the device was removed: nothing will complete any more */
 	struct sockaddr_storage addr;
@@ -176,6 +177,12 @@ bool vrb_mr_allows(struct vrb_dev *dev, const struct vrb_pd *pd, const struct tp
 
 /* ---- Completion queues ---- */
 
+enum vrb_armed {
+	VRB_NOT_ARMED,
+	VRB_ARMED_SOLICITED,
+	VRB_ARMED_ALL,
+};
+
 struct vrb_cq {
 	struct tp_cq base;
 	struct vrb_dev *dev;
@@ -199,8 +206,10 @@ struct vrb_cq {
 	uint32_t cqe;	   /* asked for by the core */
 	uint32_t drainers; /* QPs whose last request is waited for */
 
-	atomic_bool armed;
+	_Atomic int armed; /* enum vrb_armed */
+	atomic_bool announced;
 	_Atomic uint32_t unacked;
+	struct tp_task overflow; /* a completion was lost */
 	struct tp_watch watch;
 	bool watched; /* CQ lock */
 };
@@ -232,8 +241,8 @@ void vrb_cq_detach(struct vrb_cq *cq, uint32_t num);
 void vrb_queue_beware(struct vrb_queue *queue);
 /* Takes everything off the device's queue. */
 void vrb_cq_collect(struct vrb_cq *cq);
-/* Adds a completion; the lock is held. */
-void vrb_cq_push(struct vrb_cq *cq, const struct tp_wc *wc);
+/* Adds a completion of qp, which fails where there is no room (EVD-95); the lock is held. */
+void vrb_cq_push(struct vrb_cq *cq, struct vrb_qp *qp, const struct tp_wc *wc);
 /* Has what qp receives held back from now on; gives out what was held. */
 void vrb_cq_gate(struct vrb_cq *cq, struct vrb_qp *qp);
 void vrb_cq_unhold(struct vrb_cq *cq, struct vrb_qp *qp);
@@ -286,6 +295,7 @@ struct vrb_queue {
 	struct vrb_wr *hw_end;	 /* VRB_FLUSH: end of what the device has */
 	struct vrb_wr *flush_to; /* VRB_FLUSH: end of what it makes completions of */
 	uint32_t mask;
+	uint64_t seen;	     /* how far it was at the last pulse */
 	struct vrb_srq *srq; /* this is the SRQ's: no ring */
 	struct vrb_wr *wr;
 	struct vrb_cq *cq;
@@ -312,8 +322,7 @@ struct vrb_qp {
 	_Atomic uint32_t fault; /* enum tp_wc_status of the first failure, 0 if none */
 	atomic_bool live;	/* the device may have completions of it */
 	uint32_t max_read_in, max_read_out;
-	struct vrb_wr *seen; /* sq.head at the last pulse */
-	uint32_t number;     /* while listed by it, which only QPs with an SRQ are */
+	uint32_t number; /* while listed by it, which only QPs with an SRQ are */
 	struct vrb_qp *same_number;
 	struct vrb_conn *conn; /* under dev->cm_lock */
 	struct tp_task task;   /* the connection is to be looked at */
