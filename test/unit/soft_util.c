@@ -354,15 +354,18 @@ struct tp_wc wait_wc(struct end *end, struct tp_cq *cq)
 	uint64_t limit = now_ms() + DEADLINE_MS;
 	struct tp_wc wc = { 0 };
 	struct pollfd fd;
+	unsigned seen;
 	bool got;
 
 	while (!try_wc(cq, &wc)) {
+		/* Counted before the look: an event after it is then seen as a new one. */
+		seen = atomic_load(&end->cq_events);
 		t->cq->arm(cq, TP_ARM_WAITER);
 		fd = (struct pollfd){ .fd = t->cq->fd(cq), .events = POLLIN };
 		got = try_wc(cq, &wc);
 		/* The test has no descriptor for cq_event: it looks at the count in short
 		 * intervals. */
-		for (unsigned seen = atomic_load(&end->cq_events); !got && now_ms() <= limit;)
+		while (!got && now_ms() <= limit)
 			if (poll(&fd, 1, 5) > 0 || atomic_load(&end->cq_events) != seen)
 				break;
 		t->cq->disarm(cq);

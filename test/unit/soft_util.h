@@ -14,7 +14,7 @@
 #include "providers/soft/soft.h"
 
 enum {
-	DEADLINE_MS = 10000,
+	DEADLINE_MS = 30000,
 	MAX_EVENTS = 8,
 	MAX_DATA = 600,
 };
