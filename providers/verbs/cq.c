@@ -177,16 +177,19 @@ static void fail(struct vrb_queue *queue, struct vrb_qp *qp, struct vrb_wr *wr,
 	struct vrb_dev *dev = qp->dev;
 	uint32_t none = 0;
 
-	wc->status = vrb_map_wc(ib->status);
+	wc->status = queue->recv ? vrb_map_received(ib->status) : vrb_map_wc(ib->status);
 	if (queue->failed)
 		wc->status = TP_WC_FLUSHED;
+	else if (!ib->status)
+		wc->status = TP_WC_REMOTE_RESPONDER;
 	else if (dev->vague && (wc->status == TP_WC_LOCAL_EP || wc->status == TP_WC_TRANSPORT))
 		wc->status = vrb_qp_explain(wr, wc->status);
 	if (wc->status <= TP_WC_FLUSHED)
 		return;
 	dapl_trace(verbs_wc_failed, DAPL_TRC_ERROR, qp,
 		   "ia=%s qp=0x%x kind=%s status=%s vendor_code=0x%x", dev->name, ib->qp_num,
-		   queue->recv ? "receive" : "request", ibv_wc_status_str(ib->status),
+		   queue->recv ? "receive" : "request",
+		   ib->status ? ibv_wc_status_str(ib->status) : "atomic of a crooked address",
 		   ib->vendor_err);
 	if (atomic_compare_exchange_strong(&qp->fault, &none, wc->status))
 		vrb_qp_kick(qp);
@@ -198,6 +201,9 @@ static void describe(struct vrb_dev *dev, const struct ibv_wc *ib, bool recv, st
 	wc->flags = vrb_map_wc_flags(ib, recv);
 	if (recv && dev->deaf)
 		wc->flags ^= TP_WC_PERHAPS | TP_WC_SOLICITED;
+	/* Soft-RoCE gives the kernel's number of the flag, which means something else here. */
+	if (dev->vague && recv && (ib->wc_flags & IBV_WC_IP_CSUM_OK))
+		wc->flags |= TP_WC_INVALIDATED;
 	wc->byte_len = ib->byte_len;
 	wc->data = ib->imm_data;
 	if (wc->flags & TP_WC_INVALIDATED) {
@@ -273,7 +279,7 @@ static bool look(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc)
 	*wc = (struct tp_wc){ .wr_id = wr->id };
 	if (queue->srq)
 		return look_shared(cq, ib, wr, wc);
-	if (ib->status)
+	if (ib->status || (wr->odd & VRB_ODD_DOOMED))
 		fail(queue, queue->qp, wr, ib, wc);
 	else
 		describe(cq->dev, ib, queue->recv, wc);
@@ -291,11 +297,14 @@ static bool look(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc)
 	return given;
 }
 
+/* Flags of a receive that may have more to say: see describe. */
+#define TELLING (IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK)
+
 /* Whether a receive is one that the short way can tell of. */
 static bool is_plain_receive(const struct vrb_queue *queue, const struct ibv_wc *ib)
 {
 	return queue->recv && !queue->srq && !queue->failed && !queue->gated && !ib->status &&
-	       ib->opcode == IBV_WC_RECV && !(ib->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV));
+	       ib->opcode == IBV_WC_RECV && !(ib->wc_flags & TELLING);
 }
 
 /* The core gets it later. */

@@ -36,6 +36,19 @@ enum tp_wc_status vrb_map_wc(enum ibv_wc_status status)
 	return (unsigned int)status < sizeof(map) ? map[status] : TP_WC_FLUSHED;
 }
 
+/* A receive that a refused request of the peer had taken is as good as flushed (IBX-54). */
+enum tp_wc_status vrb_map_received(enum ibv_wc_status status)
+{
+	switch (status) {
+	case IBV_WC_REM_INV_REQ_ERR:
+		return TP_WC_LOCAL_PROTECTION; /* it must not invalidate that (DTO-61) */
+	case IBV_WC_REM_ACCESS_ERR:
+		return TP_WC_FLUSHED;
+	default:
+		return vrb_map_wc(status);
+	}
+}
+
 uint32_t vrb_map_wc_flags(const struct ibv_wc *wc, bool recv)
 {
 	uint32_t flags = TP_WC_RECV | TP_WC_PERHAPS;

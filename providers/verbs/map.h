@@ -12,6 +12,8 @@
 
 /* EVT-14 */
 enum tp_wc_status vrb_map_wc(enum ibv_wc_status status);
+/* Of a receive. */
+enum tp_wc_status vrb_map_received(enum ibv_wc_status status);
 
 /* What a success is: a receive, and what came with it. */
 uint32_t vrb_map_wc_flags(const struct ibv_wc *wc, bool recv);

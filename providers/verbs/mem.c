@@ -242,7 +242,9 @@ static void mr_dereg(struct tp_mr *base)
 	int err;
 
 	unlist(dev, mr);
-	err = ibv_dereg_mr(mr->ibmr);
+	do {
+		err = ibv_dereg_mr(mr->ibmr);
+	} while (err && vrb_mw_let_go(dev, mr->ibmr));
 	if (err)
 		dapl_err("%s: region at 0x%llx not deregistered: %s", dev->name,
 			 (unsigned long long)mr->start, dapl_strerror(err));

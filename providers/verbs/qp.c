@@ -405,6 +405,13 @@ static bool is_sink(const struct tp_wr *wr)
 	       wr->opcode == TP_FETCH_AND_ADD;
 }
 
+/* Librxe takes no atomic that the peer would refuse for its address (IBX-40). */
+static bool is_misplaced(const struct tp_wr *wr)
+{
+	return (wr->opcode == TP_CMP_AND_SWAP || wr->opcode == TP_FETCH_AND_ADD) &&
+	       wr->remote_addr % sizeof(uint64_t);
+}
+
 static uint32_t oddity(const struct tp_wr *wr)
 {
 	bool plain = wr->opcode == TP_SEND || wr->opcode == TP_RDMA_WRITE ||
@@ -446,6 +453,12 @@ static int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
 	ib.sg_list = (struct ibv_sge *)kept_sge(queue, own);
 	own->num_sge = (uint16_t)copy_sge(kept_sge(queue, own), wr->sge, wr->num_sge, wr->length);
 	ib.num_sge = own->num_sge;
+	if (qp->dev->vague && is_misplaced(wr)) {
+		ib.opcode = IBV_WR_RDMA_WRITE;
+		ib.send_flags |= IBV_SEND_SIGNALED;
+		ib.num_sge = 0;
+		own->odd |= VRB_ODD_DOOMED;
+	}
 	if (queue->unordered && (own->odd & VRB_ODD_SINK)) {
 		ib.send_flags |= IBV_SEND_SIGNALED;
 		atomic_fetch_add(&queue->sinks, 1);

@@ -149,11 +149,14 @@ struct vrb_mr_hint {
 /* A window; what a QP has bound goes with it. */
 struct vrb_mw {
 	struct tp_mw base;
-	struct ibv_mw *ibmw; /* NULL: to be made anew by the next bind */
-	uint32_t last_key;   /* that the peer may know */
+	pthread_mutex_t lock;	   /* binds; behind the QP's, before the CQ's */
+	struct ibv_mw *ibmw;	   /* NULL: to be made anew by the next bind */
+	struct ibv_mr *ibmr;	   /* that it was last bound to */
+	_Atomic uint32_t last_key; /* that the peer may know */
+	atomic_bool bound;
 	/* under dev->mw_lock */
-	struct vrb_qp *qp; /* that it is bound on, or about to be */
-	bool bound;
+	struct vrb_qp *qp;	     /* that it was bound on, or is about to be */
+	bool doubtful;		     /* how its last bind ended is not known */
 	struct vrb_mw *next, **link; /* of all of the device */
 };
 
@@ -163,6 +166,8 @@ extern const struct dapl_mw_ops vrb_mw_ops;
 void vrb_mw_qp_gone(struct vrb_qp *qp);
 /* The peer invalidated a key. */
 void vrb_mw_invalidated(struct vrb_dev *dev, uint32_t rkey);
+/* A region that nothing is bound to goes: ends one binding to it that was made all the same. */
+bool vrb_mw_let_go(struct vrb_dev *dev, struct ibv_mr *ibmr);
 
 extern const struct dapl_pd_ops vrb_pd_ops;
 extern const struct dapl_mr_ops vrb_mr_ops;
@@ -267,6 +272,7 @@ enum {
 	VRB_ODD_SINK = 0x8,	/* writes to its segments */
 	VRB_ODD_DONE = 0x10,	/* its completion came out of turn and waits here; CQ lock */
 	VRB_ODD_SAY = 0x20,	/* its success is told by poll */
+	VRB_ODD_DOOMED = 0x40,	/* the device has a harmless one instead of it; it fails */
 };
 
 struct vrb_wr {

@@ -4,6 +4,8 @@
 #include "srq_util.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 
 /* ---- The queue itself -------------------------------------------------- */
 
@@ -614,11 +616,13 @@ static void ia_84_closing_with_queues_in_use(void **state)
 }
 
 #define MESSAGES 400
+#define AHEAD	 4 /* of what was taken: the queue has receives for both connections */
 
 struct taker {
 	struct ct_end a, p;
 	struct su_queue *queue;
-	unsigned taken, failures, not_sent;
+	atomic_uint taken;
+	unsigned failures, not_sent;
 };
 
 /* Takes its messages, and posts a new receive for each. */
@@ -646,6 +650,8 @@ static void *sender(void *arg)
 	DAT_EVENT event;
 
 	for (uint64_t i = 0; i < MESSAGES; i++) {
+		while (atomic_load(&t->taken) + AHEAD <= i)
+			sched_yield();
 		t->not_sent +=
 			ct_post_send(&t->a, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
 		while (dat_evd_dequeue(t->a.request, &event) != DAT_SUCCESS)

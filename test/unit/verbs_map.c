@@ -51,6 +51,16 @@ static void evt_14_completion_codes(void **state)
 		assert_int_equal(vrb_map_wc(rows[i].ib), rows[i].dat);
 }
 
+/* DTO-61: what the peer asked for and was refused is no fault of the receive it had taken. */
+static void ibx_54_what_a_refused_request_had_taken(void **state)
+{
+	(void)state;
+	assert_int_equal(vrb_map_received(IBV_WC_REM_ACCESS_ERR), TP_WC_FLUSHED);
+	assert_int_equal(vrb_map_received(IBV_WC_REM_INV_REQ_ERR), TP_WC_LOCAL_PROTECTION);
+	assert_int_equal(vrb_map_received(IBV_WC_LOC_LEN_ERR), TP_WC_LOCAL_LENGTH);
+	assert_int_equal(vrb_map_received(IBV_WC_WR_FLUSH_ERR), TP_WC_FLUSHED);
+}
+
 /* What comes with a success: IBX-25, DTO-58. */
 static void dto_58_ibx_25_words_of_a_success(void **state)
 {
@@ -284,6 +294,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(evt_14_completion_codes),
 		cmocka_unit_test(ev_8_9_whose_rejection_it_is),
+		cmocka_unit_test(ibx_54_what_a_refused_request_had_taken),
 		cmocka_unit_test(dto_58_ibx_25_words_of_a_success),
 		cmocka_unit_test(ibx_61_names_of_counters),
 		cmocka_unit_test(ibx_116_port_states),
