@@ -355,7 +355,18 @@ class Page:
             self.line("doc/conformance.md tells which tests prove them.")
 
     def and_list(self):
-        words = [c.replace("..", " to ") for c in self.clauses]
+        """The clauses in words, in order, each once: what a range has is not named again."""
+        areas = {}
+        for clause in self.clauses:
+            area = clause.split("-")[0]
+            numbers = [int(n) for n in re.findall(r"-(\d+)", clause)]
+            areas.setdefault(area, set()).update(range(numbers[0], numbers[-1] + 1))
+        words = []
+        for area, numbers in areas.items():
+            for low in sorted(n for n in numbers if n - 1 not in numbers):
+                high = next(n for n in range(low, max(numbers) + 1) if n + 1 not in numbers)
+                last = " to %s-%d" % (area, high) if high > low else ""
+                words.append("%s-%d%s" % (area, low, last))
         return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
     def call_page(self):
