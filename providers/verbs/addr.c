@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "dapl/trace.h"
 #include "providers/verbs/verbs.h"
@@ -133,8 +135,11 @@ static bool is_verbs_device(const char *name)
 
 static int list_candidates(struct wanted *wanted, struct candidates *list)
 {
+	errno = 0;
 	if (if_nametoindex(wanted->what))
 		return add_interfaces(list, wanted->what);
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+		return -errno;
 	wanted->by_device = is_verbs_device(wanted->what);
 	if (wanted->by_device)
 		return add_interfaces(list, NULL);
@@ -191,6 +196,25 @@ static int try(struct vrb_dev *dev, const struct wanted *wanted, struct sockaddr
 	return rc;
 }
 
+/*
+ * The libraries below do not say when they find nothing because they can open nothing. Beside the
+ * device's own they have so many descriptors open at a time at most.
+ */
+#define SPARE 8
+
+int vrb_addr_blame(int rc)
+{
+	int fd[SPARE], num = 0;
+
+	while (num < SPARE && (fd[num] = eventfd(0, EFD_CLOEXEC)) >= 0)
+		num++;
+	if (num < SPARE)
+		rc = -errno;
+	while (num > 0)
+		close(fd[--num]);
+	return rc;
+}
+
 int vrb_addr_open(struct vrb_dev *dev, const char *params)
 {
 	struct candidates list = { .num = 0 };
@@ -216,6 +240,8 @@ int vrb_addr_open(struct vrb_dev *dev, const char *params)
 		rc = 0;
 	}
 	rc = rc ? rc : best;
+	if (rc == -ENODEV)
+		rc = vrb_addr_blame(rc);
 	if (rc == -ENODEV && list.num)
 		dapl_err("%s: no RDMA device with an address of \"%s\" (%u tried)", dev->name,
 			 params, list.num);

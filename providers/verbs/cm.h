@@ -45,6 +45,7 @@ struct vrb_conn {
 	bool silent;  /* no event is wanted any more */
 	bool gone;    /* passive, unanswered: the peer gave up */
 	bool counted; /* in dev->num_open */
+	bool asking;  /* iWARP: the kernel waits for the peer's answer and cannot be stopped */
 	uint32_t tries;
 	struct vrb_depth depth;
 	struct tp_conn_addr addr;
@@ -53,6 +54,10 @@ struct vrb_conn {
 	bool late;
 	enum tp_conn_event late_event;
 	int late_err;
+	/* What is left of an attempt that was given up while the kernel asked. */
+	struct vrb_reap reap;
+	struct rdma_cm_id *reap_id;
+	struct ibv_qp *reap_qp;
 	uint8_t data[VRB_PD_MAX_IWARP]; /* of the request here */
 	uint32_t data_len;
 };

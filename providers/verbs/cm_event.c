@@ -177,12 +177,14 @@ static void conn_news(struct vrb_conn *conn, const struct news *news)
 			answered(conn, news);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
+		conn->asking = false;
 		established(conn, news);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DISCONNECTED:
+		conn->asking = false;
 		ended(conn, news);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:

@@ -255,7 +255,10 @@ int vrb_conn_ask(struct vrb_conn *conn)
 		param.private_data_len = frame.len;
 		param.flow_control = frame.flow_control;
 	}
-	return rdma_connect(conn->id, &param) ? -errno : 0;
+	if (rdma_connect(conn->id, &param))
+		return -errno;
+	conn->asking = dev->iwarp;
+	return 0;
 }
 
 void vrb_conn_open(struct vrb_conn *conn, const void *data, uint32_t len)
@@ -478,8 +481,34 @@ static void uncount(struct vrb_conn *conn)
 	pthread_mutex_unlock(&dev->lock);
 }
 
+static void reap_attempt(struct vrb_reap *item)
+{
+	struct vrb_conn *conn = vrb_container(item, struct vrb_conn, reap);
+	int err;
+
+	rdma_destroy_id(conn->reap_id);
+	err = conn->reap_qp ? ibv_destroy_qp(conn->reap_qp) : 0;
+	if (err)
+		dapl_err("%s: QP 0x%x not destroyed: %s", conn->subject.dev->name,
+			 conn->reap_qp->qp_num, dapl_strerror(err));
+	vrb_unpin(&conn->subject);
+}
+
+/* Of the answer, should it come, nobody hears. */
+static void abandon_attempt(struct vrb_conn *conn)
+{
+	conn->asking = false;
+	conn->reap.run = reap_attempt;
+	conn->reap_qp = vrb_qp_abandon(conn->qp);
+	conn->reap_id = conn->id;
+	conn->id = NULL;
+	vrb_pin(&conn->subject);
+	vrb_reap(conn->subject.dev, &conn->reap);
+}
+
 void vrb_conn_end(struct vrb_conn *conn)
 {
+	bool siw = conn->subject.dev->siw, talked;
 	enum vrb_conn_state was = conn->state;
 	struct vrb_qp *qp = conn->qp;
 
@@ -487,14 +516,23 @@ void vrb_conn_end(struct vrb_conn *conn)
 	if (was == VRB_CONN_ENDED)
 		return;
 	uncount(conn);
-	if ((was == VRB_CONN_OPEN || was == VRB_CONN_ACCEPTED) && conn->id)
+	if (conn->asking) {
+		abandon_attempt(conn);
+		return;
+	}
+	/* InfiniBand has no end for what the peer has not consented to, but a rejection. */
+	talked = was == VRB_CONN_OPEN || (was == VRB_CONN_ACCEPTED && conn->subject.dev->iwarp);
+	if (talked && conn->id && !siw)
 		rdma_disconnect(conn->id);
 	if (qp && atomic_exchange(&qp->draining, false) && qp->sq.cq)
 		vrb_cq_drain(qp->sq.cq, false);
 	if (qp)
 		vrb_qp_fail(qp);
+	/* soft-iWARP's QP, closed in order first, may keep what it has not begun to send. */
+	if (talked && conn->id && siw)
+		rdma_disconnect(conn->id);
 	/* Withdraws an attempt; with iWARP the kernel waits for the peer unless the QP failed. */
-	if (was != VRB_CONN_OPEN && was != VRB_CONN_ACCEPTED)
+	if (!talked)
 		vrb_conn_drop_id(conn);
 }
 

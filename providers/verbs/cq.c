@@ -199,7 +199,7 @@ static void fail(struct vrb_queue *queue, struct vrb_qp *qp, struct vrb_wr *wr,
 static void describe(struct vrb_dev *dev, const struct ibv_wc *ib, bool recv, struct tp_wc *wc)
 {
 	wc->flags = vrb_map_wc_flags(ib, recv);
-	if (recv && dev->deaf)
+	if (recv && dev->siw)
 		wc->flags ^= TP_WC_PERHAPS | TP_WC_SOLICITED;
 	/* Soft-RoCE gives the kernel's number of the flag, which means something else here. */
 	if (dev->vague && recv && (ib->wc_flags & IBV_WC_IP_CSUM_OK))
@@ -415,7 +415,7 @@ static bool consume(struct vrb_cq *cq)
 /* The device forgets no earlier request for a later one of less. */
 static void request(struct vrb_cq *cq)
 {
-	int kind = cq->base.solicited && !cq->dev->deaf ? VRB_ARMED_SOLICITED : VRB_ARMED_ALL, err;
+	int kind = cq->base.solicited && !cq->dev->siw ? VRB_ARMED_SOLICITED : VRB_ARMED_ALL, err;
 
 	if (atomic_load(&cq->armed) >= kind)
 		return;
@@ -524,12 +524,14 @@ static int resize(struct vrb_cq *cq, uint32_t cqe)
  */
 int vrb_cq_attach(struct vrb_cq *cq, uint32_t num)
 {
+	uint32_t kept;
 	int rc = 0;
 
 	if (!cq || !num)
 		return 0;
 	vrb_cq_hold(cq);
-	if (!grow_stash(cq, cq->count + cq->attached + num)) {
+	kept = cq->count + cq->attached + num;
+	if (!grow_stash(cq, kept < cq->cqe ? kept : cq->cqe)) {
 		dapl_err("%s: completion queue not extended by %u: %s", cq->dev->name, num,
 			 dapl_strerror(ENOMEM));
 		rc = -ENOMEM;
@@ -681,14 +683,11 @@ fail:
 	return rc == -EMFILE || rc == -ENFILE || rc == -ENOSPC ? rc : -ENOMEM;
 }
 
-static void cq_destroy(struct tp_cq *base)
+static void cq_finish(struct vrb_reap *item)
 {
-	struct vrb_cq *cq = vrb_container(base, struct vrb_cq, base);
+	struct vrb_cq *cq = vrb_container(item, struct vrb_cq, reap);
 	int err;
 
-	if (cq->watched)
-		dapl_loop_del(cq->dev->base.loop, &cq->watch);
-	dapl_loop_cancel(cq->dev->base.loop, &cq->overflow);
 	consume(cq);
 	ibv_ack_cq_events(cq->ibcq, atomic_load(&cq->unacked));
 	err = ibv_destroy_cq(cq->ibcq);
@@ -701,6 +700,17 @@ static void cq_destroy(struct tp_cq *base)
 	free(cq->held_by);
 	free(cq->stash);
 	free(cq);
+}
+
+static void cq_destroy(struct tp_cq *base)
+{
+	struct vrb_cq *cq = vrb_container(base, struct vrb_cq, base);
+
+	if (cq->watched)
+		dapl_loop_del(cq->dev->base.loop, &cq->watch);
+	dapl_loop_cancel(cq->dev->base.loop, &cq->overflow);
+	cq->reap.run = cq_finish;
+	vrb_reap_behind(cq->dev, &cq->reap);
 }
 
 const struct dapl_cq_ops vrb_cq_ops = {

@@ -134,7 +134,7 @@ static int learn_attr(struct vrb_dev *dev)
 	fill_attr(dev, &ib, &port);
 	snprintf(dev->attr.ib_device, sizeof(dev->attr.ib_device), "%s", dev->ibdev);
 	dev->max_qp_wr = positive(ib.max_qp_wr);
-	dev->deaf = ib.vendor_id == VENDOR_SIW;
+	dev->siw = ib.vendor_id == VENDOR_SIW;
 	dev->vague = ib.vendor_id == VENDOR_RXE || ib.vendor_id == VENDOR_SIW;
 	return 0;
 }
@@ -170,6 +170,8 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 	struct vrb_qp *qp = event->element.qp->qp_context;
 	uint32_t none = 0;
 
+	if (!qp) /* abandoned */
+		return;
 	/* A queue that ran dry has failed only if something else says so. */
 	if (event->event_type != IBV_EVENT_SQ_DRAINED) {
 		if (atomic_compare_exchange_strong(&qp->fault, &none, TP_WC_TRANSPORT))
@@ -299,6 +301,7 @@ static void dev_init(struct vrb_dev *dev, const struct tp_device_init *init)
 	pthread_mutex_init(&dev->mw_lock, NULL);
 	pthread_mutex_init(&dev->number_lock, NULL);
 	pthread_mutex_init(&dev->mr_lock, NULL);
+	vrb_reaper_init(&dev->reaper);
 }
 
 static void dev_free(struct vrb_dev *dev)
@@ -323,6 +326,8 @@ static int open_channel(struct vrb_dev *dev)
 	if (dev->channel)
 		return nonblocking(dev->channel->fd);
 	err = errno ? errno : ENODEV;
+	if (err != EMFILE && err != ENFILE)
+		err = -vrb_addr_blame(-err);
 	if (err == ENODEV || err == ENOENT || err == ENOSYS) {
 		dapl_err("%s: no RDMA devices (are their drivers and rdma_ucm loaded?): %s",
 			 dev->name, dapl_strerror(err));
@@ -385,6 +390,7 @@ close_ctx:
 close_channel:
 	rdma_destroy_event_channel(dev->channel);
 free_dev:
+	vrb_reaper_end(&dev->reaper);
 	dev_free(dev);
 	return rc;
 }
@@ -393,6 +399,7 @@ static void dev_close(struct tp_device *base)
 {
 	struct vrb_dev *dev = vrb_dev(base);
 
+	vrb_reaper_end(&dev->reaper);
 	vrb_cm_stop(dev);
 	dapl_loop_del(base->loop, &dev->async);
 	rdma_destroy_event_channel(dev->channel);

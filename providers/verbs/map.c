@@ -173,6 +173,9 @@ enum tp_conn_event vrb_map_end(enum vrb_phase phase, enum rdma_cm_event_type typ
 	case VRB_OPEN:
 		if (type == RDMA_CM_EVENT_DISCONNECTED)
 			return TP_CONN_DISCONNECTED;
+		/* The peer's program ended what it had accepted before it heard of our consent. */
+		if (type == RDMA_CM_EVENT_REJECTED && !iwarp && status == IB_REJ_CONSUMER)
+			return TP_CONN_DISCONNECTED;
 		break;
 	case VRB_ACCEPTED:
 		break;

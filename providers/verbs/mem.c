@@ -33,15 +33,23 @@ static int pd_alloc(struct tp_device *base, struct tp_pd **out)
 	return 0;
 }
 
-static void pd_free(struct tp_pd *base)
+static void pd_finish(struct vrb_reap *item)
 {
-	struct vrb_pd *pd = vrb_pd(base);
+	struct vrb_pd *pd = vrb_container(item, struct vrb_pd, reap);
 	int err = ibv_dealloc_pd(pd->ibpd);
 
 	if (err)
-		dapl_err("%s: protection domain not freed: %s", vrb_dev(base->dev)->name,
+		dapl_err("%s: protection domain not freed: %s", vrb_dev(pd->base.dev)->name,
 			 dapl_strerror(err));
 	free(pd);
+}
+
+static void pd_free(struct tp_pd *base)
+{
+	struct vrb_pd *pd = vrb_pd(base);
+
+	pd->reap.run = pd_finish;
+	vrb_reap_behind(vrb_dev(base->dev), &pd->reap);
 }
 
 /* ---- Finding a region by its key ---- */

@@ -47,6 +47,8 @@ static int queue_init(struct vrb_queue *queue, struct vrb_qp *qp, bool recv, str
 	queue->careful = recv;
 	queue->sge = calloc((size_t)size * (max_sge ? max_sge : 1), sizeof(*queue->sge));
 	if (!queue->wr || !queue->sge) {
+		dapl_err("%s: queue of %u %s not made: %s", qp->dev->name, max_wr,
+			 recv ? "receives" : "requests", dapl_strerror(ENOMEM));
 		free(queue->wr);
 		free(queue->sge);
 		return -ENOMEM;
@@ -162,19 +164,25 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 /* With what it has; nothing of it completes any more. */
 static void discard(struct vrb_qp *qp)
 {
+	struct ibv_qp *ibqp = qp->ibqp;
 	int err;
 
-	if (!qp->ibqp)
+	if (!ibqp)
 		return;
 	vrb_mw_qp_gone(qp);
 	if (qp->srq)
 		vrb_srq_delist(qp);
-	err = ibv_destroy_qp(qp->ibqp);
-	if (err)
-		dapl_err("%s: QP 0x%x not destroyed: %s", qp->dev->name, qp->ibqp->qp_num,
-			 dapl_strerror(err));
 	qp->ibqp = NULL;
 	atomic_store(&qp->live, false);
+	if (qp->leaving) {
+		ibqp->qp_context = NULL;
+		qp->left = ibqp;
+		return;
+	}
+	err = ibv_destroy_qp(ibqp);
+	if (err)
+		dapl_err("%s: QP 0x%x not destroyed: %s", qp->dev->name, ibqp->qp_num,
+			 dapl_strerror(err));
 }
 
 /* ---- Into service ---- */
@@ -305,7 +313,9 @@ static bool await_flush(struct vrb_qp *qp)
 		vrb_qp_collect(qp);
 		if (flushed(&qp->sq) && flushed(&qp->rq))
 			return true;
-		if (atomic_load(&qp->dev->gone))
+		/* soft-iWARP gives back what it does while the QP changes to error, and forgets
+		 * what was posted after it had gone there by itself. */
+		if (atomic_load(&qp->dev->gone) || qp->dev->siw)
 			return false;
 		if (dapl_now() > deadline)
 			break;
@@ -337,6 +347,19 @@ void vrb_qp_fail(struct vrb_qp *qp)
 		discard(qp);
 	vrb_queue_finish(&qp->sq, gave_up);
 	vrb_queue_finish(&qp->rq, gave_up);
+}
+
+struct ibv_qp *vrb_qp_abandon(struct vrb_qp *qp)
+{
+	struct ibv_qp *left;
+
+	qp->leaving = true;
+	vrb_qp_fail(qp);
+	discard(qp);
+	left = qp->left;
+	qp->left = NULL;
+	qp->leaving = false;
+	return left;
 }
 
 /*
@@ -448,7 +471,7 @@ static int equip(struct vrb_qp *qp, const struct tp_qp_attr *attr, uint32_t recv
 	rc = queue_init(&qp->sq, qp, false, vrb_cq(attr->send_cq), attr->max_send_wr,
 			attr->max_send_sge);
 	if (rc)
-		goto fail;
+		return rc;
 	rc = queue_init(&qp->rq, qp, true, vrb_cq(attr->recv_cq), attr->max_recv_wr, recv_sge);
 	if (rc)
 		goto fini_sq;
@@ -466,9 +489,6 @@ fini_rq:
 	queue_fini(&qp->rq);
 fini_sq:
 	queue_fini(&qp->sq);
-fail:
-	dapl_err("%s: queue pair of %u requests and %u receives not made: %s", qp->dev->name,
-		 attr->max_send_wr, attr->max_recv_wr, dapl_strerror(rc));
 	return rc;
 }
 

@@ -52,6 +52,25 @@ struct vrb_qp;
 struct vrb_queue;
 struct vrb_srq_use;
 
+/* ---- What the kernel takes its time for (reap.c) ---- */
+
+struct vrb_reap {
+	void (*run)(struct vrb_reap *item);
+	struct vrb_reap *next;
+};
+
+struct vrb_reaper {
+	pthread_mutex_t lock; /* a leaf; everything below */
+	pthread_cond_t more;
+	struct vrb_reap *first;
+	bool busy, stop, started;
+	pthread_t thread;
+};
+
+void vrb_reaper_init(struct vrb_reaper *reaper);
+/* Everything is done when it returns. */
+void vrb_reaper_end(struct vrb_reaper *reaper);
+
 /* ---- Device ---- */
 
 struct vrb_dev {
@@ -65,9 +84,9 @@ struct vrb_dev {
 	bool windows;	    /* it has memory windows */
 	uint32_t max_qp_wr; /* what it names itself */
 	bool no_resize;	    /* its CQs keep the length they are made with */
-	bool deaf;	    /* it announces no solicited receives: all are told as such */
-	bool vague;	    /* it calls all local faults the same: their segments are looked at */
-	atomic_bool gone;   /* the device was removed: nothing will complete any more */
+	bool siw;   /* soft-iWARP, which announces no solicited receives and flushes at once */
+	bool vague; /* it calls all local faults the same: their segments are looked at */
+	atomic_bool gone; /* the device was removed: nothing will complete any more */
 	struct sockaddr_storage addr;
 	struct tp_device_attr attr;
 	struct tp_watch async;
@@ -84,6 +103,8 @@ struct vrb_dev {
 	uint32_t num_open; /* connections */
 	bool pulsing;
 	struct tp_timer pulse;
+
+	struct vrb_reaper reaper;
 
 	pthread_mutex_t mw_lock; /* which windows are bound through which QP */
 	struct vrb_mw *mws;
@@ -104,6 +125,11 @@ static inline struct vrb_dev *vrb_dev(struct tp_device *base)
 
 extern const struct dapl_device_ops vrb_device_ops;
 
+/* run, which may block, comes when all before it have run; of the second, before it returns if
+ * there are none. */
+void vrb_reap(struct vrb_dev *dev, struct vrb_reap *item);
+void vrb_reap_behind(struct vrb_dev *dev, struct vrb_reap *item);
+
 /* sample.c */
 int vrb_dev_sample(struct tp_device *base, enum tp_counters group, uint64_t *value, uint32_t num);
 /* On the loop: what the device has to say is heard now. */
@@ -114,6 +140,8 @@ void vrb_dev_removed(struct vrb_dev *dev);
 /* addr.c: the adapter's address that an entry of dat.conf means, and the open verbs device it is
  * on. */
 int vrb_addr_open(struct vrb_dev *dev, const char *params);
+/* Why there really is nothing: rc, or the lack of descriptors that is behind it. */
+int vrb_addr_blame(int rc);
 /* "address port" for messages. */
 #define VRB_ADDR_TEXT 64
 const char *vrb_addr_text(const struct sockaddr_storage *addr, char text[VRB_ADDR_TEXT]);
@@ -125,6 +153,7 @@ void vrb_addr_set_port(struct sockaddr_storage *addr, uint16_t port);
 struct vrb_pd {
 	struct tp_pd base;
 	struct ibv_pd *ibpd;
+	struct vrb_reap reap;
 };
 
 static inline struct vrb_pd *vrb_pd(struct tp_pd *base)
@@ -215,6 +244,7 @@ struct vrb_cq {
 	atomic_bool announced;
 	_Atomic uint32_t unacked;
 	struct tp_task overflow; /* a completion was lost */
+	struct vrb_reap reap;
 	struct tp_watch watch;
 	bool watched; /* CQ lock */
 };
@@ -316,6 +346,8 @@ struct vrb_qp {
 	struct vrb_dev *dev;
 	struct vrb_pd *pd;
 	struct ibv_qp *ibqp;
+	bool leaving;	     /* it is not to be destroyed here */
+	struct ibv_qp *left; /* but by whoever has it abandoned */
 	struct vrb_queue sq, rq;
 	struct ibv_send_wr *bad; /* of the last post; nobody reads it */
 	/* The device\'s own, without its ways to it. */
@@ -426,6 +458,8 @@ void vrb_qp_collect(struct vrb_qp *qp);
 bool vrb_qp_found_fault(struct vrb_qp *qp);
 /* Error: everything outstanding completes before this returns. May be called again. */
 void vrb_qp_fail(struct vrb_qp *qp);
+/* The same, and the device's QP, if there is one, is the caller's to destroy. */
+struct ibv_qp *vrb_qp_abandon(struct vrb_qp *qp);
 
 /* ---- Shared receive queues (srq.c) ---- */
 

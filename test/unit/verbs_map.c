@@ -188,6 +188,9 @@ static void ev_5_ends_of_connections(void **state)
 		{ VRB_OPEN, RDMA_CM_EVENT_DISCONNECTED, 0, false, TP_CONN_DISCONNECTED },
 		{ VRB_OPEN, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, false, TP_CONN_BROKEN },
 		{ VRB_OPEN, RDMA_CM_EVENT_CONNECT_ERROR, 0, false, TP_CONN_BROKEN },
+		/* 28: by the program; 4: it gave up */
+		{ VRB_OPEN, RDMA_CM_EVENT_REJECTED, 28, false, TP_CONN_DISCONNECTED },
+		{ VRB_OPEN, RDMA_CM_EVENT_REJECTED, 4, false, TP_CONN_BROKEN },
 	};
 
 	(void)state;
