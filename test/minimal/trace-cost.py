@@ -9,19 +9,11 @@ import tempfile
 TOP, BUILD = os.environ["top_srcdir"], os.environ["top_builddir"]
 sys.path.insert(0, os.path.join(TOP, "test/bench"))
 sys.path.insert(0, os.path.join(TOP, "test/interop"))
-from cost import plain, profile  # noqa: E402
+from callgrind import Profile  # noqa: E402
 from tap import Skip, case, check, note, run  # noqa: E402
 
 BELOW = {"qp_post_send", "cq_poll"}
 MOST = 3
-
-
-def edge(counts, caller, callee):
-    return sum(n for (a, b), n in counts.items() if plain(a) == caller and plain(b) == callee)
-
-
-def below(counts, callees):
-    return sum(n for (_, b), n in counts.items() if plain(b) in callees)
 
 
 def count(level):
@@ -40,10 +32,10 @@ def count(level):
             if done.returncode:
                 note("%s", done.stdout)
             check(done.returncode == 0, "status %d", done.returncode)
-            _, calls, edges = profile(out)
-            number = sum(n for name, n in calls.items() if plain(name) == call)
+            profile = Profile(out)
+            number = profile.count(call)
             check(number == 160, "%d calls of %s", number, call)
-            result.append((edge(edges, function, call) - below(edges, BELOW)) / number)
+            result.append(profile.above(call, lambda called: called.name in BELOW))
     return result
 
 

@@ -1,62 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What a call costs above the verbs driver: cost.py FILE FUNCTION
+"""What a call costs above the verbs driver: cost.py FILE FUNCTION...
 
-FILE is of callgrind, with --toggle-collect=FUNCTION. Prints the instructions per call that did not run in the
-driver's library.
+FILE is of callgrind, with --toggle-collect of each FUNCTION. Prints for each the instructions per call that did not run
+in the driver's library, and on standard error in which functions they ran.
 """
+import os
 import re
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bench"))
+from callgrind import Profile  # noqa: E402
 
 DRIVER = re.compile(r"/lib(rxe|siw|mlx[45])[-.]")
 
 
-def named(names, text):
-    number, _, rest = text.partition(" ")
-    if rest:
-        names[number] = rest
-    return names.get(number, text)
-
-
-def read(path, function):
-    """All instructions, those of the driver and what it calls, and the calls of the function."""
-    total = below = calls = 0
-    objects, functions = {}, {}
-    here = there = None
-    inside = callee = ""
-    pending = None
-    for line in open(path, encoding="utf-8"):
-        line = line.rstrip("\n")
-        key, _, value = line.partition("=")
-        if key == "ob":
-            here = named(objects, value)
-        elif key == "fn":
-            inside = named(functions, value)
-        elif key == "cob":
-            there = named(objects, value)
-        elif key == "cfn":
-            callee = named(functions, value)
-        elif key == "calls":
-            pending = int(value.split()[0])
-        elif re.match(r"^[+\-*\d]", line):
-            cost = int(line.split()[1])
-            if pending is None:
-                total += cost
-                continue
-            target = there or here
-            if DRIVER.search(target) and not DRIVER.search(here):
-                below += cost
-            if callee.split("@")[0] == function and inside != callee:
-                calls += pending
-            pending, there = None, None
-    return total, below, calls
+def in_driver(function):
+    return bool(DRIVER.search(function.library))
 
 
 def main():
-    total, below, calls = read(sys.argv[1], sys.argv[2])
-    if not calls:
-        sys.exit("no calls of " + sys.argv[2])
-    print("%.1f" % ((total - below) / calls))
+    profile = Profile(sys.argv[1])
+    for name in sys.argv[2:]:
+        if not profile.count(name):
+            sys.exit("no calls of " + name)
+        print("%.1f" % profile.above(name, in_driver))
+        for function, own in profile.parts(name, in_driver):
+            if own >= 0.05:
+                print("%8.1f  %s (%s)" % (own, function.name, os.path.basename(function.library)), file=sys.stderr)
 
 
 if __name__ == "__main__":
