@@ -50,7 +50,7 @@ static void init_slot(struct dapl_slot *slot, struct dapl_ep *ep, bool recv)
 	slot->done.operation = recv ? DAT_DTO_RECEIVE : DAT_DTO_SEND;
 }
 
-/* A ring whose first slot gets the place after tail. */
+/* A ring whose next slot gets the place after tail; places say where in the ring a slot is. */
 static bool new_ring(struct dapl_slots *slots, uint32_t limit, uint32_t tail, struct dapl_ep *ep,
 		     bool recv)
 {
@@ -67,9 +67,10 @@ static bool new_ring(struct dapl_slots *slots, uint32_t limit, uint32_t tail, st
 		init_slot(&slot[i], ep, recv);
 		slot[i].next = &slot[(i + 1) & (size - 1)];
 		slot[i].head = &slots->head;
-		slot[i].seq = tail + 1 + i - size;
+		slot[i].seq = tail - ((tail - i - 1) & (size - 1));
 	}
-	slots->slot = slots->next = slots->stop = slot;
+	slots->slot = slot;
+	slots->next = slots->stop = &slot[tail & (size - 1)];
 	slots->size = size;
 	slots->limit = limit;
 	return true;
@@ -105,12 +106,17 @@ void dapl_slots_speak(struct dapl_slots *slots)
 }
 
 /* Next moves on; EP lock held. */
+static inline void use_slot(struct dapl_slots *slots, struct dapl_slot *slot)
+{
+	slots->next = slot->next;
+	slot->seq += slots->size;
+}
+
 static inline struct dapl_slot *take_slot(struct dapl_slots *slots)
 {
 	struct dapl_slot *slot = slots->next;
 
-	slots->next = slot->next;
-	slot->seq += slots->size;
+	use_slot(slots, slot);
 	return slot;
 }
 
@@ -165,12 +171,22 @@ static DAT_RETURN why_not(const struct dapl_ep *ep, const struct dapl_slots *slo
 
 static const uint8_t wr_flags[16] = { WR_FLAGS_4(0), WR_FLAGS_4(4), WR_FLAGS_4(8), WR_FLAGS_4(12) };
 
+/* All posts ever but for overflow, which is the place of the one before next; EP lock held. */
+static inline uint32_t slots_tail(const struct dapl_slots *slots)
+{
+	return slots->next->seq + slots->size - 1;
+}
+
+/* The slot that has or gets the place + 1. */
+static inline struct dapl_slot *slot_at(const struct dapl_slots *slots, uint32_t place)
+{
+	return &slots->slot[place & (slots->size - 1)];
+}
+
 /* The one that was taken last; EP lock held. */
 static struct dapl_slot *last_slot(const struct dapl_slots *slots)
 {
-	uint32_t index = (uint32_t)(slots->next - slots->slot) - 1;
-
-	return &slots->slot[index & (slots->size - 1)];
+	return slot_at(slots, slots_tail(slots) - 1);
 }
 
 /* The transport refused what was to be in slot, the last one taken; EP lock held. */
@@ -190,7 +206,7 @@ static DAT_RETURN post_failed(struct dapl_slots *slots, struct dapl_slot *slot, 
 static __attribute__((noinline)) DAT_RETURN make_room(struct dapl_ep *ep, struct dapl_slots *slots,
 						      enum dapl_ep_cause cause)
 {
-	uint32_t used = dapl_slots_used(slots), bound = slots->limit, index;
+	uint32_t used = dapl_slots_used(slots), bound = slots->limit;
 
 	dapl_slots_posted(slots);
 	if (!ep->pz || used >= slots->limit ||
@@ -198,9 +214,27 @@ static __attribute__((noinline)) DAT_RETURN make_room(struct dapl_ep *ep, struct
 		return why_not(ep, slots, cause);
 	if (slots == &ep->recv && ep->watch < bound) /* from there on one by one */
 		bound = ep->watch > used ? ep->watch : used + 1;
-	index = (uint32_t)(slots->next - slots->slot) + bound - used;
-	slots->stop = &slots->slot[index & (slots->size - 1)];
+	slots->stop = slot_at(slots, slots_tail(slots) + bound - used);
 	return DAT_SUCCESS;
+}
+
+/*
+ * The same for most requests, where next has met stop for no other reason than that it ran; and
+ * without a call, for which registers had to be saved. False: make_room is to say. EP lock held.
+ */
+static inline __attribute__((always_inline)) bool refill(struct dapl_ep *ep,
+							 const struct dapl_slot *next)
+{
+	struct dapl_slots *slots = &ep->request;
+	uint32_t tail = next->seq + slots->size - 1, end;
+
+	end = atomic_load_explicit(&slots->head, memory_order_acquire) + slots->limit;
+	if (end == tail || dapl_ep_state(ep) != DAT_EP_STATE_CONNECTED)
+		return false;
+	slots->posted += tail - slots->counted;
+	slots->counted = tail;
+	slots->stop = slot_at(slots, end);
+	return true;
 }
 
 DAT_RETURN dapl_request_take(struct dapl_ep *ep, struct dapl_slot **slot)
@@ -342,18 +376,14 @@ static inline void put_remote(struct tp_wr *wr, const DAT_RMR_TRIPLET *remote)
  * which no register has to be saved.
  */
 static inline __attribute__((always_inline)) DAT_RETURN
-post_easy(struct dapl_ep *ep, struct dapl_slot *slot, const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie,
-	  const DAT_RMR_TRIPLET *remote)
+post_easy(struct dapl_ep *ep, struct dapl_slot *slot, const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie)
 {
 	struct dapl_lock *lock = &ep->lock;
 	int result;
 
 	DAPL_FORGET_ORIGIN(lock);
-	take_slot(&ep->request);
 	slot->done.user_cookie.as_64 = cookie;
 	memcpy(&slot->wr.one, iov, sizeof(slot->wr.one));
-	if (remote)
-		put_remote(&slot->wr, remote);
 	result = ep->qp->post(ep->qp, &slot->wr);
 	if (unlikely(result))
 		return unpost(lock, result);
@@ -472,22 +502,73 @@ careful_write(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT
 	return careful_rdma(ep, num, iov, cookie, remote, flags, false);
 }
 
-/* There seemed to be no room; the lock is held and given back. */
-static __attribute__((noinline)) DAT_RETURN crowded_send(struct dapl_ep *ep, DAT_COUNT num,
-							 const DAT_LMR_TRIPLET *iov,
-							 DAT_DTO_COOKIE cookie,
-							 DAT_COMPLETION_FLAGS flags)
+static inline __attribute__((always_inline)) DAT_RETURN
+post_easy_send(struct dapl_ep *ep, struct dapl_slot *slot, const DAT_LMR_TRIPLET *iov,
+	       DAT_UINT64 cookie, uint64_t length)
 {
+	use_slot(&ep->request, slot);
+	ep->short_sends++;
+	ep->posted_bytes[DAT_DTO_SEND] += length;
+	slot->done.operation = DAT_DTO_SEND;
+	slot->wr.opcode = TP_SEND;
+	return post_easy(ep, slot, iov, cookie);
+}
+
+static inline __attribute__((always_inline)) DAT_RETURN
+post_easy_write(struct dapl_ep *ep, struct dapl_slot *slot, const DAT_LMR_TRIPLET *iov,
+		DAT_UINT64 cookie, const DAT_RMR_TRIPLET *remote, uint64_t length)
+{
+	use_slot(&ep->request, slot);
+	ep->posted_bytes[DAT_DTO_RDMA_WRITE] += length;
+	slot->done.operation = DAT_DTO_RDMA_WRITE;
+	slot->wr.opcode = TP_RDMA_WRITE;
+	put_remote(&slot->wr, remote);
+	return post_easy(ep, slot, iov, cookie);
+}
+
+/* The arguments stay where the calls have them, whether they are used or not. */
+#if __has_attribute(noipa)
+#define KEEP_ARGUMENTS __attribute__((noipa))
+#else
+#define KEEP_ARGUMENTS __attribute__((noinline))
+#endif
+
+/* Slot is next, which has met stop; the lock is held and given back. */
+static KEEP_ARGUMENTS DAT_RETURN full_send(struct dapl_ep *ep, struct dapl_slot *slot,
+					   const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie)
+{
+	(void)slot;
 	dapl_unlock(&ep->lock);
-	return careful_send(ep, num, iov, cookie, flags);
+	return careful_send(ep, 1, iov, (DAT_DTO_COOKIE){ .as_64 = cookie },
+			    DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static KEEP_ARGUMENTS DAT_RETURN full_write(struct dapl_ep *ep, struct dapl_slot *slot,
+					    const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie,
+					    const DAT_RMR_TRIPLET *remote)
+{
+	(void)slot;
+	dapl_unlock(&ep->lock);
+	return careful_write(ep, 1, iov, (DAT_DTO_COOKIE){ .as_64 = cookie }, remote,
+			     DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static __attribute__((noinline)) DAT_RETURN crowded_send(struct dapl_ep *ep, struct dapl_slot *slot,
+							 const DAT_LMR_TRIPLET *iov,
+							 DAT_UINT64 cookie)
+{
+	if (unlikely(!refill(ep, slot)))
+		return full_send(ep, slot, iov, cookie);
+	return post_easy_send(ep, slot, iov, cookie, iov->segment_length);
 }
 
 static __attribute__((noinline)) DAT_RETURN
-crowded_write(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-	      const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+crowded_write(struct dapl_ep *ep, struct dapl_slot *slot, const DAT_LMR_TRIPLET *iov,
+	      DAT_UINT64 cookie, const DAT_RMR_TRIPLET *remote)
 {
-	dapl_unlock(&ep->lock);
-	return careful_rdma(ep, num, iov, cookie, remote, flags, false);
+	if (unlikely(!refill(ep, slot)))
+		return full_write(ep, slot, iov, cookie, remote);
+	return post_easy_write(ep, slot, iov, cookie, remote, iov->segment_length);
 }
 
 /* ---- The calls ---- */
@@ -496,6 +577,12 @@ crowded_write(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT
 static inline bool is_plain(DAT_COUNT num, DAT_COMPLETION_FLAGS flags)
 {
 	return !(((uint32_t)num - 1) | (uint32_t)flags);
+}
+
+/* Neither is NULL. False may be said of others, too, which costs the way round only. */
+static inline bool surely_both(const void *a, const void *b)
+{
+	return (uintptr_t)a & (uintptr_t)b;
 }
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -514,12 +601,8 @@ DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		return careful_send(ep, num_segments, local_iov, user_cookie, flags);
 	slot = ep->request.next;
 	if (unlikely(slot == ep->request.stop))
-		return crowded_send(ep, num_segments, local_iov, user_cookie, flags);
-	ep->short_sends++;
-	ep->posted_bytes[DAT_DTO_SEND] += length;
-	slot->done.operation = DAT_DTO_SEND;
-	slot->wr.opcode = TP_SEND;
-	return post_easy(ep, slot, local_iov, user_cookie.as_64, NULL);
+		return crowded_send(ep, slot, local_iov, user_cookie.as_64);
+	return post_easy_send(ep, slot, local_iov, user_cookie.as_64, length);
 }
 
 DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -543,17 +626,14 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 
 	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	if (unlikely(!is_plain(num_segments, flags) || !local_iov || !remote_iov ||
+	if (unlikely(!is_plain(num_segments, flags) || !surely_both(local_iov, remote_iov) ||
 		     (length = local_iov->segment_length) >= ep->beyond_rdma ||
 		     dapl_trace_wanted(post_request) || !dapl_trylock(&ep->lock)))
 		return careful_write(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
 	slot = ep->request.next;
 	if (unlikely(slot == ep->request.stop))
-		return crowded_write(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
-	ep->posted_bytes[DAT_DTO_RDMA_WRITE] += length;
-	slot->done.operation = DAT_DTO_RDMA_WRITE;
-	slot->wr.opcode = TP_RDMA_WRITE;
-	return post_easy(ep, slot, local_iov, user_cookie.as_64, remote_iov);
+		return crowded_write(ep, slot, local_iov, user_cookie.as_64, remote_iov);
+	return post_easy_write(ep, slot, local_iov, user_cookie.as_64, remote_iov, length);
 }
 
 /* ---- Receives ---- */

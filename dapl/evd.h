@@ -48,6 +48,7 @@ struct dapl_evd {
 	struct tp_cq *cq; /* NULL without DTO and bind streams */
 	/* What dequeue takes from: cq, or what never has anything while it is to look closer. */
 	struct tp_cq *source;
+	DAT_EVENT *into; /* dequeue's, while the source is asked: a register less for it to save */
 	struct dapl_cno *cno;
 	uint32_t qlen;
 	uint32_t flags; /* DAT_EVD_FLAGS of creation */
