@@ -95,6 +95,11 @@ bool harness_sanitized(void)
 #endif
 }
 
+bool harness_emulated(void)
+{
+	return getenv("UDAPL_VM") != NULL;
+}
+
 unsigned int harness_rounds(unsigned int n)
 {
 	const char *env = getenv("UDAPL_BRIEF");

@@ -47,6 +47,9 @@ char *harness_ia_name(void);
 /* Whether this is a build with a sanitizer, where memory and time mean little. */
 bool harness_sanitized(void);
 
+/* Whether this is the emulated machine of test/vm, where processor time means little. */
+bool harness_emulated(void);
+
 /* How often to repeat what is done n times: a tenth of it where UDAPL_BRIEF=1 says so. */
 unsigned int harness_rounds(unsigned int n);
 
