@@ -133,8 +133,11 @@ static unsigned int established(struct work *w, double *first)
 	DAT_EVENT event = next(w, w->conn_evd);
 	DAT_EP_HANDLE ep = event.event_data.connect_event_data.ep_handle;
 
-	if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+	if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
+		if (w->opt.verbose)
+			printf("connected after %.2f usec\n", (now() - *first) * 1e6);
 		return 1;
+	}
 	if (event.event_number != DAT_CONNECTION_EVENT_NON_PEER_REJECTED || ep != w->ep[0] ||
 	    now() > *first + SAMPLE_SECONDS)
 		die("connection event 0x%x", event.event_number);
@@ -169,6 +172,8 @@ static void await(struct work *w, bool up)
 	while (to_come || to_end) {
 		event = next(w, w->conn_evd);
 		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED && to_come) {
+			if (w->opt.verbose)
+				printf("connected, %u to come\n", to_come - 1);
 			if (!--to_come)
 				printf(" ALL %u CONNECTED on server\n", w->opt.connections);
 		} else if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED && to_end) {

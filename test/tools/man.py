@@ -94,16 +94,25 @@ def _():
 def _():
     makefile = read(os.path.join(BUILD, "Makefile")).replace("\\\n", " ")
     programs = re.search(r"^bin_PROGRAMS = (.*)$", makefile, re.M).group(1)
-    names = {os.path.basename(p).replace("$(EXEEXT)", "") for p in programs.split()}
-    names = {n for n in names if not n.startswith("$")} | {"dat-info", "dapltest"}
-    for name in sorted(names):
+    paths = {p.replace("$(EXEEXT)", "") for p in programs.split()}
+    paths = {p for p in paths if not p.startswith("$")} | {"dat-info", "dapltest"}
+    check({"samples/dtest", "samples/dtestcm"} <= paths, "programs: %s", paths)
+    for program in sorted(paths):
+        name = os.path.basename(program)
         check((name, "1") in PAGES, "%s has no page", name)
         done = subprocess.run(
-            [os.path.join(BUILD, name), "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            [os.path.join(BUILD, program), "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, stdin=subprocess.DEVNULL, check=False, timeout=60,
         )
+        options = set(re.findall(r"(?<![\w-])--?[a-zA-Z][a-z-]*", done.stdout))
+        # Those of one letter stand in the call that takes them.
+        source = os.path.join(TOP, program + ".c")
+        letters = re.findall(r'getopt\(argc, argv, "([^"]*)"', read(source)) if os.path.exists(source) else []
+        options = {o for o in options if o.startswith("--") or not letters}
+        options |= {"-" + letter for text in letters for letter in text if letter != ":"}
+        check(options, "%s has no options", name)
         text = plain(name, "1")
-        for option in set(re.findall(r"(?<![\w-])--?[a-zA-Z][a-z-]*", done.stdout)):
+        for option in options:
             check(re.search(r"%s(?![\w-])" % re.escape(option), text), "%s: option %s", name, option)
 
 
