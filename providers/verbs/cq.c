@@ -709,6 +709,7 @@ static void cq_destroy(struct tp_cq *base)
 	if (cq->watched)
 		dapl_loop_del(cq->dev->base.loop, &cq->watch);
 	dapl_loop_cancel(cq->dev->base.loop, &cq->overflow);
+	cq->base.owner = NULL;
 	cq->reap.run = cq_finish;
 	vrb_reap_behind(cq->dev, &cq->reap);
 }

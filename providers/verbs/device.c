@@ -182,6 +182,13 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 	dev->base.up->async(dev->base.owner, TP_ASYNC_QP_ERROR, qp->base.owner);
 }
 
+/* Of an object that the core has freed there is nothing to tell. */
+static void tell(struct vrb_dev *dev, enum tp_async_event event, void *owner)
+{
+	if (owner)
+		dev->base.up->async(dev->base.owner, event, owner);
+}
+
 static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 {
 	struct vrb_async what = vrb_map_async(event->event_type);
@@ -195,14 +202,14 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 		break;
 	case VRB_ASYNC_CQ:
 		cq = event->element.cq->cq_context;
-		dev->base.up->async(dev->base.owner, what.event, cq->base.owner);
+		tell(dev, what.event, cq->base.owner);
 		break;
 	case VRB_ASYNC_QP:
 		qp_event(dev, event);
 		break;
 	case VRB_ASYNC_SRQ:
 		srq = event->element.srq->srq_context;
-		dev->base.up->async(dev->base.owner, what.event, srq->base.owner);
+		tell(dev, what.event, srq->base.owner);
 		break;
 	case VRB_ASYNC_DEVICE:
 		if (what.event == TP_ASYNC_DEVICE_FATAL)

@@ -248,17 +248,26 @@ fail:
 	return failed(dev, attr->max_wr, attr->max_sge, abs(rc));
 }
 
-static void srq_destroy(struct tp_srq *base)
+static void srq_finish(struct vrb_reap *item)
 {
-	struct vrb_srq *srq = vrb_srq(base);
+	struct vrb_srq *srq = vrb_container(item, struct vrb_srq, reap);
 	int err = ibv_destroy_srq(srq->ibsrq);
 
 	if (err)
 		dapl_err("%s: shared receive queue not destroyed: %s", srq->dev->name,
 			 dapl_strerror(err));
-	dapl_loop_cancel(srq->dev->base.loop, &srq->task);
 	free_blocks(srq);
 	free(srq);
+}
+
+static void srq_destroy(struct tp_srq *base)
+{
+	struct vrb_srq *srq = vrb_srq(base);
+
+	dapl_loop_cancel(srq->dev->base.loop, &srq->task);
+	srq->base.owner = NULL;
+	srq->reap.run = srq_finish;
+	vrb_reap_behind(srq->dev, &srq->reap);
 }
 
 /* One that shrinks stays as it is. */

@@ -482,6 +482,7 @@ struct vrb_srq {
 	_Atomic uint32_t completed; /* any CQ lock */
 	atomic_bool late;	    /* the limit is to be told from the loop */
 	struct tp_task task;
+	struct vrb_reap reap;
 };
 
 static inline struct vrb_srq *vrb_srq(struct tp_srq *base)
