@@ -502,25 +502,43 @@ unsigned int cu_count_fds(void)
 	return n;
 }
 
-size_t cu_private_kib(int pid)
+/* Memory that a device's driver maps: the queues of the device. */
+static bool of_a_device(const char *mapped)
 {
-	char path[64], line[256];
+	return strncmp(mapped, "/dev/", 5) == 0 && strncmp(mapped, "/dev/shm/", 9) != 0 &&
+	       strcmp(mapped, "/dev/zero") != 0;
+}
+
+size_t cu_memory_kib(int pid, size_t *device)
+{
+	char path[64], line[512], mapped[256] = "";
 	size_t sum = 0, kib;
+	unsigned long from, to;
 	FILE *f;
 
+	*device = 0;
 	if (pid == 0)
-		snprintf(path, sizeof(path), "/proc/self/smaps_rollup");
+		snprintf(path, sizeof(path), "/proc/self/smaps");
 	else
-		snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
+		snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
 	f = fopen(path, "re");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f) != NULL) {
 		if (sscanf(line, "Private_Clean: %zu", &kib) == 1 ||
 		    sscanf(line, "Private_Dirty: %zu", &kib) == 1)
-			sum += kib;
+			*(of_a_device(mapped) ? device : &sum) += kib;
+		else if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %255s", &from, &to, mapped) == 2)
+			mapped[0] = '\0'; /* anonymous */
 	}
 	fclose(f);
 	return sum;
+}
+
+size_t cu_private_kib(int pid)
+{
+	size_t device;
+
+	return cu_memory_kib(pid, &device);
 }
 
 bool cu_sanitized(void)

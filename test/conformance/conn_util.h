@@ -133,7 +133,11 @@ void cu_check_all(const void *buf, uint8_t value, size_t len, const char *file, 
 /* ---- The process ------------------------------------------------------- */
 
 unsigned int cu_count_fds(void);
-/* Private memory of a process in KiB (pid 0: this one). */
+/*
+ * Private memory of a process in KiB (pid 0: this one), and what it shares with a device, whose
+ * queues lie there: how long they are is the device's choice.
+ */
+size_t cu_memory_kib(int pid, size_t *device);
 size_t cu_private_kib(int pid);
 bool cu_sanitized(void);
 

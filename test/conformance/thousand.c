@@ -242,8 +242,12 @@ static void all_end(struct side *s)
 
 static void report(const char *when, size_t own, size_t other)
 {
-	print_message("# %s: %zu KiB here, %zu KiB there, %.1f KiB per connection\n", when, own,
-		      other, (double)(own + other) / N);
+	size_t device;
+
+	cu_memory_kib(0, &device);
+	print_message("# %s: %zu KiB here, %zu KiB there, %.1f KiB per connection, and %.1f KiB of "
+		      "the device's on each side\n",
+		      when, own, other, (double)(own + other) / N, (double)device / N);
 	if (!cu_sanitized())
 		assert_in_range(own + other, 0, (size_t)N * MOST_KIB);
 }
