@@ -477,3 +477,9 @@ void ct_pause(void)
 {
 	poll(NULL, 0, 1);
 }
+
+bool ct_receives_first(const DAT_IA_ATTR *attr, const DAT_PROVIDER_ATTR *prov)
+{
+	return attr->extension_supported == DAT_EXTENSION_NONE &&
+	       prov->rdma_read_lmr_rmr_context_exposure;
+}

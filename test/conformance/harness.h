@@ -179,6 +179,12 @@ DAT_RETURN ct_post_recv(struct ct_end *end, size_t offset, size_t len, uint64_t 
 DAT_RETURN ct_post_send(struct ct_end *end, size_t offset, size_t len, uint64_t cookie,
 			DAT_COMPLETION_FLAGS flags);
 
+/*
+ * Whether a message needs a Receive that was posted before it, or the connection breaks, as DTO-90
+ * allows iWARP devices: those have no extension and expose the sinks of reads (IBX-2, LMR-28).
+ */
+bool ct_receives_first(const DAT_IA_ATTR *attr, const DAT_PROVIDER_ATTR *prov);
+
 /* ---- Events ---- */
 
 /* Posts a software event with the given value. */

@@ -58,7 +58,6 @@ struct side {
 	unsigned int recv_posted, recv_done;
 };
 
-/* An iWARP device breaks the connection of a message that finds no Receive (DTO-90). */
 static bool receives_first;
 
 /* ---- Random numbers ---- */
@@ -660,9 +659,7 @@ static void one_round(uint64_t seed, enum end how)
 	state_of_rng = seed;
 	merged = one_in(2);
 	rig = cu_rig_open();
-	/* IBX-2, LMR-28 */
-	receives_first = rig->attr.extension_supported == DAT_EXTENSION_NONE &&
-			 rig->prov.rdma_read_lmr_rmr_context_exposure;
+	receives_first = ct_receives_first(&rig->attr, &rig->prov);
 	a->peer = p;
 	p->peer = a;
 	open_side(rig, a, merged);

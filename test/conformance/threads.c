@@ -29,6 +29,8 @@ struct worker {
 	DAT_EVD_HANDLE evd;
 	unsigned int index, n;
 	struct shared *shared;
+	struct worker *receiver; /* a sender must not overtake this one's Receives; or null */
+	unsigned int receives;	 /* posted by this receiver */
 	char wrong[160];
 };
 
@@ -148,6 +150,22 @@ static bool is(const uint8_t *buf, unsigned int value)
 	return true;
 }
 
+/* DTO-90: where messages do not wait, until there is a Receive for the i-th. */
+static bool may_send(struct worker *w, unsigned int i)
+{
+	uint64_t deadline = ct_now_us() + CT_US;
+
+	while (w->receiver != NULL &&
+	       __atomic_load_n(&w->receiver->receives, __ATOMIC_ACQUIRE) <= i) {
+		if (ct_now_us() > deadline) {
+			WRONG(w, "nobody receives message %u", i);
+			return false;
+		}
+		sched_yield();
+	}
+	return true;
+}
+
 /* Sends n messages, at most DEPTH at a time, polling. */
 static void send_all(struct worker *w)
 {
@@ -162,6 +180,8 @@ static void send_all(struct worker *w)
 			return;
 		}
 		put(w->end->mem.base + off, i);
+		if (!may_send(w, i))
+			return;
 		if (ct_post_send(w->end, off, SLOT, i, DAT_COMPLETION_DEFAULT_FLAG) !=
 		    DAT_SUCCESS) {
 			WRONG(w, "post %u was refused", i);
@@ -192,6 +212,7 @@ static void receive_all(struct worker *w)
 			WRONG(w, "Receive %u was refused", i + DEPTH);
 			return;
 		}
+		__atomic_store_n(&w->receives, i + DEPTH + 1, __ATOMIC_RELEASE);
 	}
 }
 
@@ -199,6 +220,13 @@ static void post_first_receives(struct ct_end *end, unsigned int n)
 {
 	for (unsigned int i = 0; i < DEPTH && i < n; i++)
 		expect_ok(cu_recv(end, 32768 + i * SLOT, SLOT, i));
+}
+
+static void let_follow(struct cu_rig *rig, struct worker *sender, struct worker *receiver)
+{
+	receiver->receives = DEPTH;
+	if (ct_receives_first(&rig->attr, &rig->prov))
+		sender->receiver = receiver;
 }
 
 /* ---- Separate endpoints ------------------------------------------------ */
@@ -219,6 +247,8 @@ static void dto_6_separate_endpoints_and_evds(void **state)
 		/* On each endpoint one thread sends while another receives. */
 		w[0].end = w[1].end = &a[i];
 		w[2].end = w[3].end = &p[i];
+		let_follow(rig, &w[0], &w[3]);
+		let_follow(rig, &w[2], &w[1]);
 		for (unsigned int k = 0; k < 4; k++) {
 			w[k].n = n;
 			start(&w[k], k % 2 ? receive_all : send_all);
@@ -439,6 +469,7 @@ static void gen_24_queries_during_traffic(void **state)
 	onlooker.end = &rig->p;
 	onlooker.shared = &shared;
 	workers[0].n = workers[1].n = n;
+	let_follow(rig, &workers[0], &workers[1]);
 	start(&onlooker, look_on);
 	start(&workers[0], send_all);
 	start(&workers[1], receive_all);
