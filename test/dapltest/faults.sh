@@ -15,7 +15,7 @@ usable() {
 start_runner() {
 	rm -f "$scratch/runner.out"
 	mkfifo "$scratch/runner.out" || bail "mkfifo"
-	"$dapltest" -T "$1" -s 127.0.0.1 -D soft-lo -n "$port" --timeout 5 -d -i 2000000000 $2 \
+	"$dapltest" -T "$1" -s "$host" -D "$adapter" -n "$port" --timeout 5 -d -i 2000000000 $2 \
 		>"$scratch/runner.out" 2>"$scratch/runner.err" &
 	runner=$!
 	exec 4<"$scratch/runner.out"
@@ -68,8 +68,8 @@ kill -CONT "$runner"
 usable "beside a client that runs"
 kill_runner
 
-"$dapltest" -T S -D soft-lo -n "$port" >"$scratch/out" 2>"$scratch/err"
-[ $? -eq 100 ] && has '^NOTICE: server already started for this NIC: soft-lo$'
+"$dapltest" -T S -D "$adapter" -n "$port" >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 100 ] && has '^NOTICE: server already started for this NIC: '"$adapter"'$'
 result $? "a second server on the same port says so" "$scratch/out" "$scratch/err"
 
 client T -i 1 client SR 4096 2000 server SR

@@ -3,6 +3,9 @@
 # Sourced; needs top_srcdir and top_builddir, which the test driver sets.
 
 dapltest=$top_builddir/dapltest
+# The adapter may be another one, with its address and a registry that has it.
+adapter=${UDAPL_IA:-soft-lo}
+host=${UDAPL_HOST:-127.0.0.1}
 # Every wait inside dapltest; far below the limit of the test as a whole.
 wait_limit=${DAPLTEST_WAIT:-20}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/dapltest.XXXXXX") || exit 99
@@ -46,8 +49,9 @@ bail() {
 	exit 1
 }
 
-# A registry of our own, so that the tests use the module of this build and nothing else.
+# A registry of our own, so that the tests use the module of this build and nothing else; no other adapter's.
 use_soft() {
+	[ -z "${UDAPL_IA:-}" ] || return 0
 	soft_module=$top_builddir/providers/soft/.libs/libdaplsoft.so.2
 	[ -e "$soft_module" ] || bail "no libdaplsoft.so.2 in $top_builddir"
 	DAT_OVERRIDE=$scratch/dat.conf
@@ -60,7 +64,7 @@ use_soft() {
 start_server() {
 	rm -f "$scratch/server.out"
 	mkfifo "$scratch/server.out" || bail "mkfifo"
-	"$dapltest" -T S -D soft-lo -n 0 --timeout "$wait_limit" "$@" \
+	"$dapltest" -T S -D "$adapter" -n 0 --timeout "$wait_limit" "$@" \
 		>"$scratch/server.out" 2>>"$scratch/server.err" &
 	server=$!
 	exec 3<"$scratch/server.out"
@@ -69,7 +73,7 @@ start_server() {
 	while [ -z "$ready" ] && read -r line <&3; do
 		case $line in
 		"Dapltest: Server Port - "*) port=${line##* } ;;
-		"Dapltest: Service Point Ready - soft-lo") ready=yes ;;
+		"Dapltest: Service Point Ready - $adapter") ready=yes ;;
 		esac
 	done
 	if [ -z "$ready" ] || [ -z "$port" ]; then
@@ -84,7 +88,7 @@ start_server() {
 client() {
 	client_test=$1
 	shift
-	"$dapltest" -T "$client_test" -s 127.0.0.1 -D soft-lo -n "$port" \
+	"$dapltest" -T "$client_test" -s "$host" -D "$adapter" -n "$port" \
 		--timeout "$wait_limit" "$@" >"$scratch/out" 2>"$scratch/err"
 }
 
