@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Measures, and writes a page that people look at: report.py BUILD FOLDER [--rounds N]
+"""Measures, and writes a page that people look at: report.py BUILD FOLDER [--rounds N] [--vm-only]
 
 Writes FOLDER/bench.html (needs no other file), FOLDER/latency.png, FOLDER/bandwidth.png and FOLDER/performance.md.
 Everything is measured beside plain TCP in the same run, pinned, and shown as medians; absolute times drift on shared
@@ -107,22 +107,24 @@ def bench_table(bench):
     return rows
 
 
-def facts(counts, kib, vm):
+def facts(counts, kib):
     rows = [("what", "figure")]
     if counts:
         for name, figure in counts:
             rows.append(("instructions above the transport, soft: %s" % name, figure))
     for when, figure in kib or []:
         rows.append(("memory per connection, both ends, soft: %s" % when, figure + " KiB"))
-    return rows + vm
+    return rows
 
 
 def read_vm(build):
-    """Lines of bench-vm: name TAB figure TAB figure of release 2.1.10."""
+    """The tables of bench-vm: cells with a tab between, empty lines between tables."""
     path = build + "/bench-vm.tsv"
     if not os.path.exists(path):
         return []
-    return [tuple(line.rstrip("\n").split("\t")) for line in open(path) if "\t" in line]
+    with open(path, encoding="utf-8") as file:
+        tables = [[tuple(line.split("\t")) for line in table.splitlines()] for table in file.read().split("\n\n")]
+    return [[row for row in table if len(row) > 1] for table in tables if any(len(row) > 1 for row in table)]
 
 
 def machine():
@@ -164,6 +166,27 @@ ABOUT = ("Half a round trip in microseconds (polling: the smaller the better) an
          "connections.")
 
 
+VM_HEAD = "## Kernel verbs in a virtual machine"
+
+VM_ABOUT = ("Measured by %s on soft-RoCE (RXE) and soft-iWARP (SIW) of an emulated machine, with release 2.1.10's own "
+            "libraries and, where the table has it, with plain libibverbs in the same run. Times there are those of an "
+            "emulated processor: the columns compare, the figures themselves mean little. Latency is half a round "
+            "trip. \"fails\": the program does not get through on that device with those libraries.")
+
+
+def vm_markdown(vm):
+    out = VM_HEAD + "\n\n" + VM_ABOUT % "`make bench-vm`" + "\n"
+    return out + "".join("\n" + as_markdown(table) + "\n" for table in vm)
+
+
+def renew_vm(folder, vm):
+    """Puts the tables of the virtual machine in the place of those in FOLDER/performance.md, which stays as it is."""
+    with open(folder + "/performance.md", encoding="utf-8") as file:
+        text = file.read().split(VM_HEAD)[0]
+    with open(folder + "/performance.md", "w", encoding="utf-8") as file:
+        file.write(text.rstrip("\n") + "\n\n" + vm_markdown(vm))
+
+
 def write(folder, bench, rounds, rows, vm):
     about = ABOUT % rounds
     command = "make bench"
@@ -174,8 +197,7 @@ def write(folder, bench, rounds, rows, vm):
         if len(rows) > 1:
             out.write("\n" + as_markdown(rows) + "\n")
         if vm:
-            out.write("\nReal kernel verbs in a virtual machine (`make bench-vm`), beside release 2.1.10 there:\n\n")
-            out.write(as_markdown(vm) + "\n")
+            out.write("\n" + vm_markdown(vm))
     with open(folder + "/bench.html", "w") as out:
         out.write('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>udapl: performance</title>'
                   "<style>%s</style></head><body><h1>udapl: performance</h1>\n" % STYLE)
@@ -186,7 +208,8 @@ def write(folder, bench, rounds, rows, vm):
         if len(rows) > 1:
             out.write(as_html(rows) + "\n")
         if vm:
-            out.write("<h2>Kernel verbs in a virtual machine</h2>\n%s\n" % as_html(vm))
+            out.write("<h2>%s</h2>\n<p>%s</p>\n" % (VM_HEAD.strip("# "), VM_ABOUT % "<code>make bench-vm</code>"))
+            out.write("\n".join(as_html(table) for table in vm) + "\n")
         out.write("</body></html>\n")
 
 
@@ -195,10 +218,17 @@ def main():
     parser.add_argument("build")
     parser.add_argument("folder")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--vm-only", action="store_true",
+                        help="only renew the part of FOLDER/performance.md that BUILD/bench-vm.tsv makes")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     source = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
     os.makedirs(args.folder, exist_ok=True)
+    vm = read_vm(build)
+    if args.vm_only:
+        if not vm:
+            sys.exit("no tables in %s/bench-vm.tsv: make bench-vm writes them" % build)
+        return renew_vm(args.folder, vm)
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as conf:
         conf.write('soft-lo u2.0 nonthreadsafe default %s/providers/soft/.libs/libdaplsoft.so.2 udapl.1.0 "lo" ""\n'
                    % build)
@@ -206,10 +236,9 @@ def main():
         bench = Bench(build, args.rounds, conf.name)
         counts = cost(build, source, conf.name)
         kib = memory(build, source)
-    vm = read_vm(build)
     plot(args.folder + "/latency.png", bench, "polling", "microseconds", True)
     plot(args.folder + "/bandwidth.png", bench, "stream", "MB per second", False)
-    write(args.folder, bench, args.rounds, facts(counts, kib, []), vm)
+    write(args.folder, bench, args.rounds, facts(counts, kib), vm)
     print(as_markdown(bench_table(bench)))
     print("\nwritten to %s/bench.html and %s/performance.md" % (args.folder, args.folder))
 

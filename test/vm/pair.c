@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "pair.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUAL 45390
+#define US   20000000
+
+void pair_ok(const char *what, DAT_RETURN rc)
+{
+	if (rc != DAT_SUCCESS) {
+		fprintf(stderr, "%s: 0x%x\n", what, rc);
+		exit(1);
+	}
+}
+
+static DAT_EVENT next(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	pair_ok("dat_evd_wait", dat_evd_wait(evd, US, 1, &event, &more));
+	if (event.event_number != number) {
+		fprintf(stderr, "event 0x%x instead of 0x%x\n", event.event_number, number);
+		exit(1);
+	}
+	return event;
+}
+
+static void open_evd(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	pair_ok("dat_evd_create", dat_evd_create(ia, qlen, DAT_HANDLE_NULL, flags, evd));
+}
+
+static void open_side(struct pair *pair, struct pair_side *side)
+{
+	open_evd(pair->ia, 8, DAT_EVD_CONNECTION_FLAG, &side->conn);
+	open_evd(pair->ia, 64, DAT_EVD_DTO_FLAG, &side->request);
+	open_evd(pair->ia, 64, DAT_EVD_DTO_FLAG, &side->recv);
+	pair_ok("dat_ep_create", dat_ep_create(pair->ia, pair->pz, side->recv, side->request,
+					       side->conn, NULL, &side->ep));
+}
+
+static void connect_sides(DAT_IA_HANDLE ia, struct pair_side *active, struct pair_side *passive)
+{
+	DAT_EVD_HANDLE requests;
+	DAT_PSP_HANDLE psp;
+	DAT_IA_ATTR attr;
+	DAT_EVENT event;
+
+	open_evd(ia, 8, DAT_EVD_CR_FLAG, &requests);
+	pair_ok("dat_psp_create", dat_psp_create(ia, QUAL, requests, DAT_PSP_CONSUMER_FLAG, &psp));
+	pair_ok("dat_ia_query", dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	pair_ok("dat_ep_connect", dat_ep_connect(active->ep, attr.ia_address_ptr, QUAL, US, 0, NULL,
+						 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	event = next(requests, DAT_CONNECTION_REQUEST_EVENT);
+	pair_ok("dat_cr_accept", dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+					       passive->ep, 0, NULL));
+	next(active->conn, DAT_CONNECTION_EVENT_ESTABLISHED);
+	next(passive->conn, DAT_CONNECTION_EVENT_ESTABLISHED);
+	dat_psp_free(psp);
+	dat_evd_free(requests);
+}
+
+static void register_memory(struct pair *pair)
+{
+	DAT_REGION_DESCRIPTION region;
+	DAT_VLEN registered;
+	DAT_VADDR address;
+
+	pair->memory = calloc(2, PAIR_MEMORY);
+	if (!pair->memory) {
+		fprintf(stderr, "no memory\n");
+		exit(1);
+	}
+	region.for_va = pair->memory;
+	pair_ok("dat_lmr_create",
+		dat_lmr_create(pair->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * PAIR_MEMORY, pair->pz,
+			       DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &pair->lmr,
+			       &pair->lmr_context, &pair->rmr_context, &registered, &address));
+	pair->side[0].memory = pair->memory;
+	pair->side[1].memory = pair->memory + PAIR_MEMORY;
+}
+
+void pair_open(struct pair *pair, const char *ia_name)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+
+	memset(pair, 0, sizeof(*pair));
+	pair_ok("dat_ia_open", dat_ia_open((DAT_NAME_PTR)ia_name, 8, &async, &pair->ia));
+	pair_ok("dat_pz_create", dat_pz_create(pair->ia, &pair->pz));
+	register_memory(pair);
+	open_side(pair, &pair->side[0]);
+	open_side(pair, &pair->side[1]);
+	connect_sides(pair->ia, &pair->side[0], &pair->side[1]);
+}
+
+static void close_side(struct pair_side *side)
+{
+	dat_ep_free(side->ep);
+	dat_evd_free(side->request);
+	dat_evd_free(side->recv);
+	dat_evd_free(side->conn);
+}
+
+void pair_close(struct pair *pair)
+{
+	dat_ep_disconnect(pair->side[0].ep, DAT_CLOSE_ABRUPT_FLAG);
+	close_side(&pair->side[0]);
+	close_side(&pair->side[1]);
+	dat_lmr_free(pair->lmr);
+	dat_pz_free(pair->pz);
+	dat_ia_close(pair->ia, DAT_CLOSE_ABRUPT_FLAG);
+	free(pair->memory);
+}
+
+DAT_LMR_TRIPLET pair_local(const struct pair *pair, int side, size_t length)
+{
+	DAT_LMR_TRIPLET iov;
+
+	memset(&iov, 0, sizeof(iov));
+	iov.virtual_address = (DAT_VADDR)(DAT_UVERYLONG)pair->side[side].memory;
+	iov.segment_length = (DAT_SEG_LENGTH)length;
+	iov.lmr_context = pair->lmr_context;
+	return iov;
+}
+
+DAT_RMR_TRIPLET pair_remote(const struct pair *pair, int side, size_t length)
+{
+	DAT_RMR_TRIPLET iov;
+
+	memset(&iov, 0, sizeof(iov));
+	iov.virtual_address = (DAT_VADDR)(DAT_UVERYLONG)pair->side[side].memory;
+	iov.segment_length = (DAT_SEG_LENGTH)length;
+	iov.rmr_context = pair->rmr_context;
+	return iov;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Two connected endpoints of one adapter in one process, and registered memory for each. Uses what
+ * release 2.1.10 exports only. Whatever fails is told on standard error and ends the process.
+ */
+#ifndef VM_PAIR_H
+#define VM_PAIR_H
+
+#include <dat2/udat.h>
+
+#define PAIR_MEMORY ((size_t)1 << 20)
+
+struct pair_side {
+	DAT_EVD_HANDLE conn, request, recv;
+	DAT_EP_HANDLE ep;
+	unsigned char *memory; /* PAIR_MEMORY bytes */
+};
+
+struct pair {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	unsigned char *memory;
+	struct pair_side side[2];
+};
+
+void pair_ok(const char *what, DAT_RETURN rc);
+/* Opens the adapter and connects side 0 to side 1. */
+void pair_open(struct pair *pair, const char *ia_name);
+void pair_close(struct pair *pair);
+/* The first length bytes of a side's memory, here and as the other side names them. */
+DAT_LMR_TRIPLET pair_local(const struct pair *pair, int side, size_t length);
+DAT_RMR_TRIPLET pair_remote(const struct pair *pair, int side, size_t length);
+
+#endif

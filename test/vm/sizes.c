@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Latency of messages and bandwidth of RDMA writes against size, with the same loops over DAT and
+ * over plain verbs, polling: sizes dat IA COUNT, sizes verbs ADDRESS COUNT. One line for each:
+ * what, bytes, figure, unit, with tabs between. One thread drives both ends.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sizes.h"
+
+#define WINDOW 8 /* writes under way at once */
+#define WARM   20
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+/* Messages there and back. */
+static void ping_pong(const struct sizes_ops *ops, size_t size, int count)
+{
+	int i, side;
+
+	for (i = 0; i < count; i++)
+		for (side = 0; side < 2; side++) {
+			ops->post_recv(!side, size);
+			ops->post_send(side, size);
+			ops->reap_recv(!side);
+			ops->reap_request(side);
+		}
+}
+
+static void stream(const struct sizes_ops *ops, size_t size, int count)
+{
+	int i;
+
+	for (i = 0; i < count + WINDOW; i++) {
+		if (i >= WINDOW)
+			ops->reap_request(0);
+		if (i < count)
+			ops->post_write(0, size);
+	}
+}
+
+static double timed(void (*run)(const struct sizes_ops *, size_t, int), const struct sizes_ops *ops,
+		    size_t size, int count)
+{
+	double begun;
+
+	run(ops, size, WARM);
+	begun = now();
+	run(ops, size, count);
+	return now() - begun;
+}
+
+int main(int argc, char **argv)
+{
+	static const size_t sizes[] = { 8, 512, 4096, 32768 };
+	const struct sizes_ops *ops = NULL;
+	size_t i;
+	int count;
+
+	if (argc == 4 && !strcmp(argv[1], "dat"))
+		ops = &sizes_dat;
+	else if (argc == 4 && !strcmp(argv[1], "verbs"))
+		ops = &sizes_verbs;
+	count = ops ? atoi(argv[3]) : 0;
+	if (count < 1) {
+		fprintf(stderr, "usage: sizes dat IA COUNT | verbs ADDRESS COUNT\n");
+		return 2;
+	}
+	ops->open(argv[2]);
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		printf("latency, send\t%zu\t%.1f\tus\n", sizes[i],
+		       timed(ping_pong, ops, sizes[i], count) / count / 2 * 1e6);
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		printf("stream, RDMA write\t%zu\t%.2f\tMB/s\n", sizes[i],
+		       (double)sizes[i] * count / timed(stream, ops, sizes[i], count) / 1e6);
+	fflush(stdout);
+	ops->close();
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What sizes.c measures over: two connected ends in this process, 0 and 1, each with memory of its
+ * own. Whatever fails is told on standard error and ends the process.
+ */
+#ifndef VM_SIZES_H
+#define VM_SIZES_H
+
+#include <stddef.h>
+
+#define SIZES_MOST ((size_t)1 << 20)
+
+struct sizes_ops {
+	void (*open)(const char *where);
+	void (*post_recv)(int side, size_t size);
+	void (*post_send)(int side, size_t size);
+	void (*post_write)(int side, size_t size); /* into the other's memory */
+	/* Polls until one has completed, which is a success. */
+	void (*reap_recv)(int side);
+	void (*reap_request)(int side);
+	void (*close)(void);
+};
+
+extern const struct sizes_ops sizes_dat, sizes_verbs;
+
+#endif
