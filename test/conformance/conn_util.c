@@ -524,9 +524,10 @@ size_t cu_memory_kib(int pid, size_t *device)
 	f = fopen(path, "re");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "Private_Clean: %zu", &kib) == 1 ||
-		    sscanf(line, "Private_Dirty: %zu", &kib) == 1)
+		if (sscanf(line, "Private_Dirty: %zu", &kib) == 1)
 			*(of_a_device(mapped) ? device : &sum) += kib;
+		else if (sscanf(line, "Private_Clean: %zu", &kib) == 1)
+			*device += of_a_device(mapped) ? kib : 0;
 		else if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %255s", &from, &to, mapped) == 2)
 			mapped[0] = '\0'; /* anonymous */
 	}

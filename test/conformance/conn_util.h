@@ -135,7 +135,8 @@ void cu_check_all(const void *buf, uint8_t value, size_t len, const char *file, 
 unsigned int cu_count_fds(void);
 /*
  * Private memory of a process in KiB (pid 0: this one), and what it shares with a device, whose
- * queues lie there: how long they are is the device's choice.
+ * queues lie there: how long they are is the device's choice. Clean pages do not count: those of
+ * libraries become private when the last other process that has them ends.
  */
 size_t cu_memory_kib(int pid, size_t *device);
 size_t cu_private_kib(int pid);
