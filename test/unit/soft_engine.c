@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The software engine: connections, transfers and their order, through dapl/transport.h. */
-#include "test/unit/soft_util.h"
+#include "test/unit/soft_two.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,48 +15,18 @@ static const struct dapl_transport *const t = &dapl_module_transport;
 
 #define BIG (3u << 20)
 
-static struct node left, right;
-static uint8_t *out, *in; /* BIG each, on the left and on the right */
-static struct tp_mr *out_mr, *in_mr;
-static unsigned fds_before;
-
 static int set_up(void **state)
 {
 	(void)state;
-	fds_before = count_fds();
-	node_open(&left, "lo");
-	node_open(&right, "");
-	out = malloc(BIG);
-	in = malloc(BIG);
-	out_mr = reg(&left, out, BIG, FULL);
-	in_mr = reg(&right, in, BIG, FULL);
+	two_open(BIG, FULL, FULL);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	dereg(out_mr);
-	dereg(in_mr);
-	node_close(&left);
-	node_close(&right);
-	free(out);
-	free(in);
-	assert_int_equal(count_fds(), fds_before);
+	two_close();
 	return 0;
-}
-
-static void pair(struct end *a, struct end *b, const struct end_options *options)
-{
-	end_create(a, &left, options);
-	end_create(b, &right, options);
-	ends_connect(a, b);
-}
-
-static void unpair(struct end *a, struct end *b)
-{
-	end_destroy(a);
-	end_destroy(b);
 }
 
 /* ---- Connections ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The software engine: what goes wrong, and who sees what (DTO-84 to DTO-89). */
-#include "test/unit/soft_util.h"
+#include "test/unit/soft_two.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,49 +11,28 @@ static const struct dapl_transport *const t = &dapl_module_transport;
 
 #define SIZE (1u << 20)
 
-static struct node left, right;
 static struct end a, b, c, d; /* a - b have the faults; c - d must not notice */
-static uint8_t *out, *in;
-static struct tp_mr *out_mr, *in_mr;
-static unsigned fds_before;
 
 static int group_set_up(void **state)
 {
 	(void)state;
-	fds_before = count_fds();
-	node_open(&left, "lo");
-	node_open(&right, "127.0.0.1");
-	out = malloc(SIZE);
-	in = malloc(SIZE);
-	out_mr = reg(&left, out, SIZE, FULL);
-	in_mr = reg(&right, in, SIZE, FULL);
-	end_create(&c, &left, NULL);
-	end_create(&d, &right, NULL);
-	ends_connect(&c, &d);
+	two_open(SIZE, FULL, FULL);
+	pair(&c, &d, NULL);
 	return 0;
 }
 
 static int group_tear_down(void **state)
 {
 	(void)state;
-	end_destroy(&c);
-	end_destroy(&d);
-	dereg(out_mr);
-	dereg(in_mr);
-	node_close(&left);
-	node_close(&right);
-	free(out);
-	free(in);
-	assert_int_equal(count_fds(), fds_before);
+	unpair(&c, &d);
+	two_close();
 	return 0;
 }
 
 static int set_up(void **state)
 {
 	(void)state;
-	end_create(&a, &left, NULL);
-	end_create(&b, &right, NULL);
-	ends_connect(&a, &b);
+	pair(&a, &b, NULL);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The software engine: send with invalidate, read into a key, immediate data, atomics. */
-#include "test/unit/soft_util.h"
+#include "test/unit/soft_two.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,42 +12,21 @@ static const struct dapl_transport *const t = &dapl_module_transport;
 #define SIZE (1u << 20)
 #define ALL  (FULL | TP_ACCESS_REMOTE_ATOMIC)
 
-static struct node left, right;
 static struct end a, b;
-static uint8_t *out, *in;
-static struct tp_mr *out_mr, *in_mr;
-static unsigned fds_before;
 
 static int set_up(void **state)
 {
 	(void)state;
-	fds_before = count_fds();
-	node_open(&left, "lo");
-	node_open(&right, "");
-	out = aligned_alloc(64, SIZE);
-	in = aligned_alloc(64, SIZE);
-	fill(out, SIZE, 1);
-	memset(in, 0, SIZE);
-	out_mr = reg(&left, out, SIZE, ALL);
-	in_mr = reg(&right, in, SIZE, ALL);
-	end_create(&a, &left, NULL);
-	end_create(&b, &right, NULL);
-	ends_connect(&a, &b);
+	two_open(SIZE, ALL, ALL);
+	pair(&a, &b, NULL);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	end_destroy(&a);
-	end_destroy(&b);
-	dereg(out_mr);
-	dereg(in_mr);
-	node_close(&left);
-	node_close(&right);
-	free(out);
-	free(in);
-	assert_int_equal(count_fds(), fds_before);
+	unpair(&a, &b);
+	two_close();
 	return 0;
 }
 

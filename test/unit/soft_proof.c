@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The software engine: delayed acknowledgement (VND-16). */
-#include "test/unit/soft_util.h"
+#include "test/unit/soft_two.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,37 +10,23 @@ static const struct dapl_transport *const t = &dapl_module_transport;
 
 #define SIZE (1u << 20)
 
-static struct node left, right;
-static uint8_t *out, *in;
-static struct tp_mr *out_mr, *in_mr;
-
 static int set_up(void **state)
 {
 	(void)state;
-	node_open(&left, "lo");
-	node_open(&right, "");
-	out = malloc(SIZE);
-	in = malloc(SIZE);
-	fill(out, SIZE, 1);
-	out_mr = reg(&left, out, SIZE, FULL);
-	in_mr = reg(&right, in, SIZE, FULL);
+	two_open(SIZE, FULL, FULL);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	dereg(out_mr);
-	dereg(in_mr);
-	node_close(&left);
-	node_close(&right);
-	free(out);
-	free(in);
+	two_close();
 	return 0;
 }
 
 /* An initiator with or without it, and a target that knows nothing of it. */
-static void pair(struct end *a, struct end *b, bool delayed, uint32_t read_out, uint32_t read_in)
+static void pair_delayed(struct end *a, struct end *b, bool delayed, uint32_t read_out,
+			 uint32_t read_in)
 {
 	struct end_options mine = { 64, 4, 4, read_out, false };
 	struct end_options theirs = { 64, 4, read_in, 4, false };
@@ -52,12 +38,6 @@ static void pair(struct end *a, struct end *b, bool delayed, uint32_t read_out, 
 	ends_connect(a, b);
 }
 
-static void unpair(struct end *a, struct end *b)
-{
-	end_destroy(a);
-	end_destroy(b);
-}
-
 /* A Send completes when it is received, and not before (DTO-90). */
 static void vnd_16_send_is_received(void **state)
 {
@@ -66,7 +46,7 @@ static void vnd_16_send_is_received(void **state)
 
 	(void)state;
 	for (int delayed = 0; delayed < 2; delayed++) {
-		pair(&a, &b, delayed, 4, 4);
+		pair_delayed(&a, &b, delayed, 4, 4);
 		post_send(&a, 1, out, 100, out_mr, TP_WR_SIGNALED);
 		if (!delayed)
 			assert_wc(take_wc(a.send_cq), 1, SUCCESS);
@@ -87,7 +67,7 @@ static void vnd_16_write_is_placed(void **state)
 	struct tp_wc wc;
 
 	(void)state;
-	pair(&a, &b, true, 4, 4);
+	pair_delayed(&a, &b, true, 4, 4);
 	for (unsigned i = 0; i < 300; i++) {
 		uint32_t len = 1 + i * 3001 % (SIZE / 2);
 
@@ -98,7 +78,7 @@ static void vnd_16_write_is_placed(void **state)
 	}
 	unpair(&a, &b);
 	for (int i = 0; i < 30; i++) {
-		pair(&a, &b, true, 4, 4);
+		pair_delayed(&a, &b, true, 4, 4);
 		post_rdma(&a, TP_RDMA_WRITE, 1, out, 8, out_mr, in, in_mr->rkey, TP_WR_SIGNALED);
 		post_rdma(&a, TP_RDMA_WRITE, 2, out, 8, out_mr, in + SIZE - 7, in_mr->rkey,
 			  TP_WR_SIGNALED);
@@ -124,7 +104,7 @@ static void in_order(void **state)
 
 	(void)state;
 	for (uint32_t depth = 0; depth < 4; depth++) {
-		pair(&a, &b, true, depth, 4);
+		pair_delayed(&a, &b, true, depth, 4);
 		for (unsigned round = 0; round < 30; round++) {
 			for (unsigned i = 0; i < 10; i++) {
 				post_recv(&b, i, in, 4096, in_mr);
@@ -175,7 +155,7 @@ static void who_has_it(void **state)
 	post_recv(&a, 2, out, 100, out_mr);
 	assert_wc(take_wc(b.send_cq), 1, SUCCESS);
 	unpair(&a, &b);
-	pair(&a, &b, true, 4, 0);
+	pair_delayed(&a, &b, true, 4, 0);
 	post_send(&a, 1, out, 100, out_mr, TP_WR_SIGNALED);
 	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
 	unpair(&a, &b);

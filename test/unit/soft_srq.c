@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The software engine: shared receive queues (spec file 05 section 13). */
-#include "test/unit/soft_util.h"
+#include "test/unit/soft_two.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,13 +15,9 @@ enum {
 	PAIRS = 3,
 };
 
-static struct node left, right;
 static struct end a[PAIRS], b[PAIRS];
 static struct tp_srq *srq;
 static int srq_owner;
-static uint8_t *out, *in;
-static struct tp_mr *out_mr, *in_mr;
-static unsigned fds_before;
 
 static struct tp_srq *make_srq(struct tp_pd *pd, uint32_t max_wr)
 {
@@ -56,15 +52,7 @@ static int set_up(void **state)
 	static const struct end_options deep = { 256, 4, 4, 4, false };
 
 	(void)state;
-	fds_before = count_fds();
-	node_open(&left, "lo");
-	node_open(&right, "");
-	out = malloc(SIZE);
-	in = malloc(SIZE);
-	fill(out, SIZE, 1);
-	memset(in, 0, SIZE);
-	out_mr = reg(&left, out, SIZE, FULL);
-	in_mr = reg(&right, in, SIZE, FULL);
+	two_open(SIZE, FULL, FULL);
 	srq = make_srq(right.pd, 64);
 	for (int i = 0; i < PAIRS; i++) {
 		end_create(&a[i], &left, &deep);
@@ -82,13 +70,7 @@ static int tear_down(void **state)
 		end_destroy(&b[i]);
 	}
 	t->srq->destroy(srq);
-	dereg(out_mr);
-	dereg(in_mr);
-	node_close(&left);
-	node_close(&right);
-	free(out);
-	free(in);
-	assert_int_equal(count_fds(), fds_before);
+	two_close();
 	return 0;
 }
 

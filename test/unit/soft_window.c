@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The software engine: zero-based memory, memory windows of both scopes (spec file 04 section 3).
  */
-#include "test/unit/soft_util.h"
+#include "test/unit/soft_two.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,47 +13,24 @@ static const struct dapl_transport *const t = &dapl_module_transport;
 #define SIZE   (1u << 20)
 #define REMOTE (TP_ACCESS_REMOTE_READ | TP_ACCESS_REMOTE_WRITE)
 
-static struct node left, right;
 static struct end a, b, c, d; /* a - b, and a second pair of the same devices */
-static uint8_t *out, *in;
-static struct tp_mr *out_mr, *in_mr; /* in_mr lets nobody in */
-static unsigned fds_before;
 
 static int set_up(void **state)
 {
 	(void)state;
-	fds_before = count_fds();
-	node_open(&left, "lo");
-	node_open(&right, "");
-	out = malloc(SIZE);
-	in = malloc(SIZE);
-	fill(out, SIZE, 1);
-	memset(in, 0, SIZE);
-	out_mr = reg(&left, out, SIZE, FULL);
-	in_mr = reg(&right, in, SIZE, TP_ACCESS_LOCAL_WRITE);
-	end_create(&a, &left, NULL);
-	end_create(&b, &right, NULL);
-	end_create(&c, &left, NULL);
-	end_create(&d, &right, NULL);
-	ends_connect(&a, &b);
-	ends_connect(&c, &d);
+	/* The one on the right lets nobody in. */
+	two_open(SIZE, FULL, TP_ACCESS_LOCAL_WRITE);
+	pair(&a, &b, NULL);
+	pair(&c, &d, NULL);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	end_destroy(&a);
-	end_destroy(&b);
-	end_destroy(&c);
-	end_destroy(&d);
-	dereg(out_mr);
-	dereg(in_mr);
-	node_close(&left);
-	node_close(&right);
-	free(out);
-	free(in);
-	assert_int_equal(count_fds(), fds_before);
+	unpair(&a, &b);
+	unpair(&c, &d);
+	two_close();
 	return 0;
 }
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What most tests of the software engine stand on: two devices, each with a registered buffer. */
+#ifndef TEST_SOFT_TWO_H
+#define TEST_SOFT_TWO_H
+
+#include "test/unit/soft_util.h"
+
+extern struct node left, right;
+extern uint8_t *out, *in; /* aligned for atomics: out on the left, filled; in on the right, zero */
+extern struct tp_mr *out_mr, *in_mr;
+
+void two_open(size_t size, uint32_t out_access, uint32_t in_access);
+/* Fails the test if a descriptor is left behind. */
+void two_close(void);
+
+/* An end of each, connected. */
+void pair(struct end *a, struct end *b, const struct end_options *options);
+void unpair(struct end *a, struct end *b);
+
+#endif
