@@ -11,9 +11,10 @@
 #include <stdatomic.h>
 
 enum {
-	MESSAGES = 1500,
 	WINDOW = 8, /* receives posted ahead */
 };
+
+static int messages; /* of each test */
 
 /* A thread that sends numbered messages, each at a moment of its own. */
 struct sender {
@@ -49,7 +50,7 @@ static void *send_messages(void *arg)
 	unsigned int seed = 1;
 	int sent = 0, done = 0;
 
-	while (sent < MESSAGES && !atomic_load(&s->stop)) {
+	while (sent < messages && !atomic_load(&s->stop)) {
 		DAT_RETURN rc;
 
 		if (sent >= atomic_load(&s->allowed)) {
@@ -66,7 +67,7 @@ static void *send_messages(void *arg)
 	}
 	while (done < sent && !atomic_load(&s->stop))
 		reap(s, &done);
-	atomic_store(&s->failed, done == MESSAGES ? DAT_SUCCESS : DAT_INTERNAL_ERROR);
+	atomic_store(&s->failed, done == messages ? DAT_SUCCESS : DAT_INTERNAL_ERROR);
 	return NULL;
 }
 
@@ -108,7 +109,7 @@ static void received(struct sender *s, const DAT_EVENT *event, int *count)
 static void allow_all(struct sender *s)
 {
 	s->follow = ct_receives_first(&s->ia->attr, &s->ia->prov);
-	atomic_store(&s->allowed, s->follow ? WINDOW : MESSAGES);
+	atomic_store(&s->allowed, s->follow ? WINDOW : messages);
 }
 
 static void join(struct sender *s)
@@ -120,9 +121,9 @@ static void join(struct sender *s)
 
 static void finish(struct sender *s, int count)
 {
-	atomic_store(&s->stop, count < MESSAGES);
+	atomic_store(&s->stop, count < messages);
 	join(s);
-	assert_int_equal(count, MESSAGES);
+	assert_int_equal(count, messages);
 	expect_ok(atomic_load(&s->failed));
 	ct_empty(s->p.recv);
 }
@@ -144,7 +145,7 @@ static void evd_46_no_wakeup_is_lost_one_by_one(void **state)
 	int count = 0;
 
 	/* The next message is sent about when the wait for it begins. */
-	while (count < MESSAGES && rc == DAT_SUCCESS) {
+	while (count < messages && rc == DAT_SUCCESS) {
 		atomic_store(&s->allowed, count + 1);
 		rc = dat_evd_wait(s->p.recv, CT_US, 1, &event, &more);
 		if (rc == DAT_SUCCESS)
@@ -162,11 +163,11 @@ static void evd_46_no_wakeup_is_lost_with_a_threshold(void **state)
 	DAT_COUNT more;
 	int count = 0;
 
-	while (count < MESSAGES && rc == DAT_SUCCESS) {
+	while (count < messages && rc == DAT_SUCCESS) {
 		int n = 1 + count % 4;
 
-		if (n > MESSAGES - count)
-			n = MESSAGES - count;
+		if (n > messages - count)
+			n = messages - count;
 		atomic_store(&s->allowed, count + n);
 		rc = dat_evd_wait(s->p.recv, CT_US, n, &event, &more);
 		while (rc == DAT_SUCCESS && n-- > 0) {
@@ -187,7 +188,7 @@ static void evd_48_short_waits_lose_nothing(void **state)
 	DAT_COUNT more;
 	int count = 0;
 
-	while (count < MESSAGES && ct_now_us() < deadline) {
+	while (count < messages && ct_now_us() < deadline) {
 		DAT_RETURN rc;
 
 		atomic_store(&s->allowed, count + 1);
@@ -210,11 +211,11 @@ static void cno_6_no_wakeup_is_lost_with_completions(void **state)
 	DAT_EVENT event;
 	int count = 0;
 
-	while (count < MESSAGES && rc == DAT_SUCCESS) {
+	while (count < messages && rc == DAT_SUCCESS) {
 		while (dat_evd_dequeue(s->p.recv, &event) == DAT_SUCCESS)
 			received(s, &event, &count);
 		atomic_store(&s->allowed, count + 1);
-		if (count < MESSAGES)
+		if (count < messages)
 			rc = dat_cno_wait(cno, CT_US, &hint);
 	}
 	finish(s, count);
@@ -232,11 +233,11 @@ static void cno_9_no_readiness_is_lost(void **state)
 
 	expect_ok(dat_cno_fd_create(ia->ia, &pfd.fd, &cno));
 	s = begin(ia, dto_evd(ia, cno));
-	while (count < MESSAGES && ready == 1) {
+	while (count < messages && ready == 1) {
 		while (dat_evd_dequeue(s->p.recv, &event) == DAT_SUCCESS)
 			received(s, &event, &count);
 		atomic_store(&s->allowed, count + 1);
-		if (count == MESSAGES)
+		if (count == messages)
 			break;
 		ready = poll(&pfd, 1, CT_MS);
 		expect_ok(dat_cno_trigger(cno, &hint));
@@ -256,7 +257,7 @@ static void evd_41_enabling_under_traffic(void **state)
 	int count = 0;
 
 	/* The pattern that CNO-6 promises to work: enable, drain, then wait. */
-	while (count < MESSAGES && rc == DAT_SUCCESS) {
+	while (count < messages && rc == DAT_SUCCESS) {
 		expect_ok(dat_evd_disable(s->p.recv));
 		atomic_store(&s->allowed, count + 1);
 		expect_ok(dat_evd_enable(s->p.recv));
@@ -281,7 +282,7 @@ static void evd_75_resizing_under_traffic(void **state)
 	int count = 0;
 
 	allow_all(s);
-	for (int i = 0; count < MESSAGES && ct_now_us() < deadline; i++) {
+	for (int i = 0; count < messages && ct_now_us() < deadline; i++) {
 		DAT_RETURN rc = dat_evd_resize(s->p.recv, sizes[i % 6]);
 
 		/* EVD-77: not below what is queued. */
@@ -304,13 +305,13 @@ static void evd_37_moving_between_cnos_under_traffic(void **state)
 	DAT_EVENT event;
 	int count = 0;
 
-	for (int i = 0; count < MESSAGES && rc == DAT_SUCCESS; i++) {
+	for (int i = 0; count < messages && rc == DAT_SUCCESS; i++) {
 		expect_ok(dat_evd_modify_cno(s->p.recv, cnos[i % 3]));
 		/* EVD-38: drained once after the move. */
 		while (dat_evd_dequeue(s->p.recv, &event) == DAT_SUCCESS)
 			received(s, &event, &count);
 		atomic_store(&s->allowed, count + 1);
-		if (count < MESSAGES && cnos[i % 3] != DAT_HANDLE_NULL)
+		if (count < messages && cnos[i % 3] != DAT_HANDLE_NULL)
 			rc = dat_cno_wait(cnos[i % 3], CT_US, &hint);
 	}
 	finish(s, count);
@@ -345,7 +346,7 @@ static void evd_82_releases_lose_no_completion(void **state)
 	int count = 0;
 
 	assert_int_equal(pthread_create(&thread, NULL, release_often, &loop), 0);
-	while (count < MESSAGES && ct_now_us() < deadline) {
+	while (count < messages && ct_now_us() < deadline) {
 		DAT_RETURN rc;
 
 		atomic_store(&s->allowed, count + 1);
@@ -372,8 +373,8 @@ static void evd_59_software_events_among_completions(void **state)
 	DAT_COUNT more;
 
 	allow_all(s);
-	while ((count < MESSAGES || taken < posted) && rc == DAT_SUCCESS) {
-		if (posted - taken < 4 && count < MESSAGES)
+	while ((count < messages || taken < posted) && rc == DAT_SUCCESS) {
+		if (posted - taken < 4 && count < messages)
 			expect_ok(ct_post_se(evd, (uintptr_t)posted++));
 		rc = dat_evd_wait(evd, CT_US, 1, &event, &more);
 		if (rc != DAT_SUCCESS)
@@ -413,5 +414,6 @@ int main(void)
 		T(evd_59_software_events_among_completions),
 	};
 
+	messages = (int)harness_rounds(1500);
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
 }
