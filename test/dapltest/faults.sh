@@ -45,6 +45,11 @@ spoiled() {
 		client T -V -i 10 "$@"
 	status=$?
 	cat "$scratch/err" "$scratch/server.err" >"$scratch/both"
+	if few=$(grep -o 'segments per .* needed, the adapter has at most .*' "$scratch/both"); then
+		count=$((count + 1))
+		echo "ok $count - -V sees a spoiled $kind # SKIP $few"
+		return
+	fi
 	[ $status -eq 100 ] && grep -Eq 'Validation Error :: iteration 2 .* seg=[0-9]+ byte=[0-9]+' \
 		"$scratch/both"
 	result $? "-V sees a spoiled $kind" "$scratch/out" "$scratch/both"
@@ -76,7 +81,7 @@ client T -i 1 client SR 4096 2000 server SR
 result $((! $?)) "more segments than there can be are refused" "$scratch/out" "$scratch/err"
 
 client T -i 1 -t 256 -w 64 client SR 512m server SR 512m
-[ $? -eq 100 ] && grep -q 'buffers needed\|buffer too large' "$scratch/err"
+[ $? -eq 100 ] && grep -q 'buffers needed\|buffer too large\|refuses: dat_[a-z_]* ' "$scratch/err"
 result $? "more memory than there is is refused, and by whom" "$scratch/out" "$scratch/err"
 usable "after that"
 
