@@ -3,8 +3,9 @@
  * Random traffic both ways, random ends, against a model: data intact, completions in order,
  * suppressed ones absent, every operation completes exactly once, the end comes after the flushes.
  *
- * UDAPL_LOAD_SEED     repeats a round that failed; its number was printed
- * UDAPL_LOAD_SECONDS  how long each test goes on (2)
+ * UDAPL_LOAD_SEED      repeats a round that failed; its number was printed
+ * UDAPL_LOAD_SECONDS   how long each test goes on (2)
+ * UDAPL_LOAD_RECEIVES  first: no message is sent before its Receive is posted, on any device
  */
 #include "conn_util.h"
 
@@ -659,7 +660,8 @@ static void one_round(uint64_t seed, enum end how)
 	state_of_rng = seed;
 	merged = one_in(2);
 	rig = cu_rig_open();
-	receives_first = ct_receives_first(&rig->attr, &rig->prov);
+	receives_first = ct_receives_first(&rig->attr, &rig->prov) ||
+			 getenv("UDAPL_LOAD_RECEIVES") != NULL;
 	a->peer = p;
 	p->peer = a;
 	open_side(rig, a, merged);

@@ -30,6 +30,9 @@ run_kind() { # KIND PROGRAM...
 	shift
 	UDAPL_IA=$(adapter "$kind")
 	export UDAPL_IA DAT_OVERRIDE=$stage/ours.A.conf
+	# soft-RoCE of Linux 6.1 sends nothing more, with nothing on the wire, when a request with a fence stands behind
+	# a message that it had to send again for want of a Receive. Without fences, or without such messages, it does.
+	[ "$kind" != RXE ] || export UDAPL_LOAD_RECEIVES=first
 	for program in "$@"; do
 		start=$SECONDS limit=${CONFORMANCE_LIMIT:-300}
 		left=$((${CONFORMANCE_BUDGET:-100000} - SECONDS))
