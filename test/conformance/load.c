@@ -660,8 +660,8 @@ static void one_round(uint64_t seed, enum end how)
 	state_of_rng = seed;
 	merged = one_in(2);
 	rig = cu_rig_open();
-	receives_first = ct_receives_first(&rig->attr, &rig->prov) ||
-			 getenv("UDAPL_LOAD_RECEIVES") != NULL;
+	receives_first =
+		ct_receives_first(&rig->attr, &rig->prov) || getenv("UDAPL_LOAD_RECEIVES") != NULL;
 	a->peer = p;
 	p->peer = a;
 	open_side(rig, a, merged);
