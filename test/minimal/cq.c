@@ -118,6 +118,7 @@ const struct dapl_cq_ops mini_cq_ops = {
 	.poll = cq_poll,
 	.arm = cq_arm,
 	.disarm = cq_disarm,
+	.announced = dapl_plain_announced,
 	.fd = cq_fd,
 };
 
