@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Completion queues. The device's queue is as long as all requests attached to it, so that it never
- * overflows. What is taken off it for another reason than the core's asking waits in the stash.
+ * overflows. What is taken off it for another reason than the core's asking waits in the stash,
+ * which has as many places as the core asked for: more is an overflow of the core's queue (EVD-95).
  */
 #include <errno.h>
 #include <fcntl.h>
