@@ -30,11 +30,10 @@ regress() { # KIND
 	(on ours+ours "$kind" B "$top_builddir/dapltest" -T S -D "$UDAPL_IA") >"$log.server" 2>&1 &
 	server=$!
 	await $server grep -q Ready "$log.server"
-	(on ours+ours "$kind" A timeout 600 "$top_builddir/dapltest" --regress "$far" -D "$UDAPL_IA" --quick --timeout 60) \
-		>"$log" 2>&1
-	[ $? -eq 0 ] && grep -qx 'REGRESS: 22 of 22 forms passed' "$log"
+	(on ours+ours "$kind" A stdbuf -oL "$top_builddir/dapltest" --regress "$far" -D "$UDAPL_IA" --quick --timeout 60) 2>&1 |
+		tee "$log" | sed -u -n "s/^REGRESS: /# $kind &/p"
+	grep -qx 'REGRESS: 22 of 22 forms passed' "$log"
 	result $? "$kind --regress: every form passes" "$log" "$log.server"
-	sed -n 's/^REGRESS: /# &/p' "$log"
 	(on ours+ours "$kind" A timeout 60 "$top_builddir/dapltest" -T Q -s "$far" -D "$UDAPL_IA") >"$log" 2>&1
 	wait $server
 	result $? "$kind --regress: the server ends when asked" "$log" "$log.server"
