@@ -195,6 +195,9 @@ def _():
                 "rxe": {}, "siw": {}}
         rows = {row[0]: row[1] for row in matrix.matrix(one, runs)}
         equal(rows["EP-3"], ["FAIL: test/unit/core", "not run", "not run"], "cell")
+        runs["rxe"] = {"test/conformance/other": [("x", "pass", "")]}
+        rows = {row[0]: row[1] for row in matrix.matrix(one, runs)}
+        equal(rows["EP-1"][1], "not run", "a program without a record")
         runs["soft"]["test/conformance/one"].append(("", "fail", "Bail out!"))
         rows = {row[0]: row[1] for row in matrix.matrix(one, runs)}
         equal(rows["EP-1"][0], "FAIL: test/conformance/one", "a program that was cut off")

@@ -115,6 +115,7 @@ class Tree:
         self.names = clauses.Names(self.table)
         self.sources = clauses.sources(top, self.names)
         self.named = set().union(*(source.clauses() for source in self.sources))
+        self.everywhere = set().union(*(s.clauses() for s in self.sources if s.scope == clauses.ANY))
 
     def seen(self, kind, logs):
         """Clause to the list of (verdict, reason, test, scope) of all points that name it."""
@@ -152,7 +153,7 @@ class Tree:
             return self.lacks(clause, seen)
         if clause in self.pending:
             return "pending"
-        return "not run" if not seen or kind == "soft" else "soft only"
+        return "not run" if kind == "soft" or clause in self.everywhere else "soft only"
 
 
 def wording(reason):
