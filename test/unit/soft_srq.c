@@ -148,7 +148,7 @@ static void srq_15_empty_queue(void **state)
 		post_send(&a[i % PAIRS], i, out, 60000, out_mr, TP_WR_SIGNALED);
 	pause_ms(20);
 	for (unsigned i = 0; i < 12; i++)
-		post_srq(i, in, 60000, in_mr);
+		post_srq(i, in + i * 60000, 60000, in_mr);
 	for (unsigned i = 0; i < 12; i++) {
 		wc = take_wc(b[i % PAIRS].recv_cq);
 		assert_int_equal(wc.status, TP_WC_SUCCESS);
