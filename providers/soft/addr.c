@@ -73,8 +73,7 @@ static int by_netdev(const char *name, struct sockaddr_storage *addr)
 	return best ? 0 : -EADDRNOTAVAIL;
 }
 
-/* Whether the address is this host's: only then can it be bound. */
-static int bindable(const struct sockaddr_storage *addr)
+int soft_addr_bindable(const struct sockaddr_storage *addr)
 {
 	socklen_t len = addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 						    : sizeof(struct sockaddr_in);
@@ -104,7 +103,7 @@ static int by_name(const char *name, struct sockaddr_storage *addr)
 		if (!rank(ai->ai_addr) || wildcard(ai->ai_addr)) /* an adapter has one address */
 			continue;
 		soft_addr_copy(addr, ai->ai_addr);
-		rc = bindable(addr);
+		rc = soft_addr_bindable(addr);
 	}
 	freeaddrinfo(list);
 	return rc;
@@ -116,7 +115,7 @@ static int loopback(struct sockaddr_storage *addr)
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 
 	soft_addr_copy(addr, (struct sockaddr *)&in);
-	return bindable(addr);
+	return soft_addr_bindable(addr);
 }
 
 int soft_addr_resolve(const char *ia_name, const char *params, struct sockaddr_storage *addr)

@@ -12,8 +12,6 @@
 #include "dapl/trace.h"
 #include "providers/soft/soft.h"
 
-static const struct soft_link_class *const class = &soft_link_tcp;
-
 static uint32_t handshake_ms(const struct soft_dev *dev)
 {
 	return (uint32_t)dev->config->handshake_ms;
@@ -134,25 +132,32 @@ static enum tp_conn_event failure(int err)
 
 static void attempt_failed(struct soft_conn *conn, int err)
 {
+	const char *why = conn->link ? conn->link->why : NULL;
 	char to[SOFT_ADDR_TEXT];
 
 	soft_addr_text(&conn->remote_wanted, conn->remote_qual_wanted, to);
-	if (err == -EPROTO)
+	if (err == -EPROTO && !why)
 		dapl_err("%s: connecting to %s: the peer does not answer in MPA", conn->dev->name,
 			 to);
 	else
 		dapl_trace(soft_connect_failed, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
 			   conn->dev->name, to,
-			   dapl_strerror(err == -ENODATA ? ECONNREFUSED : -err));
+			   why ? why : dapl_strerror(err == -ENODATA ? ECONNREFUSED : -err));
 	soft_conn_end(conn);
 	soft_conn_report(conn, failure(err), err, NULL, 0);
+}
+
+/* Whether we ask for a CRC. */
+static bool want_crc(const struct soft_conn *conn)
+{
+	return conn->dev->config->crc && !conn->link->class->checked;
 }
 
 static void build_request(struct soft_conn *conn, const void *data, uint32_t len)
 {
 	struct soft_mpa_frame frame = {
 		.revision = conn->revision,
-		.crc = conn->dev->config->crc,
+		.crc = want_crc(conn),
 		.data = data,
 		.len = (uint16_t)len,
 	};
@@ -166,13 +171,32 @@ static void build_request(struct soft_conn *conn, const void *data, uint32_t len
 	conn->hs->out_sent = 0;
 }
 
+static int start_on(struct soft_conn *conn, const struct soft_link_class *class)
+{
+	return class->connect(conn->dev, &conn->dev->addr, (struct sockaddr *)&conn->remote_wanted,
+			      conn->remote_qual_wanted, &conn->link);
+}
+
+/* The peer has no shared memory for us: TCP it is. */
+static void leave_shm(struct soft_conn *conn)
+{
+	conn->tcp_only = true;
+	soft_link_destroy(conn->link, true);
+	conn->link = NULL;
+}
+
 /* Starts the link; the outcome shows when it is ready. */
 static int start_link(struct soft_conn *conn)
 {
-	int rc =
-		class->connect(conn->dev, &conn->dev->addr, (struct sockaddr *)&conn->remote_wanted,
-			       conn->remote_qual_wanted, &conn->link);
+	int64_t choice = conn->dev->config->link;
+	int rc = -ECONNREFUSED;
 
+	if (choice != SOFT_LINK_TCP && !conn->tcp_only)
+		rc = start_on(conn, &soft_link_shm);
+	if (choice == SOFT_LINK_AUTO && !rc && conn->link->start_err)
+		leave_shm(conn);
+	if (choice != SOFT_LINK_SHM && !conn->link)
+		rc = start_on(conn, &soft_link_tcp);
 	if (rc)
 		return rc;
 	conn->link->owner = conn;
@@ -183,25 +207,32 @@ static int start_link(struct soft_conn *conn)
 	return 0;
 }
 
-/* A peer that knows revision 1 only closes on a request of revision 2 (RFC 6581 section 10): once
- * more. */
-static void fall_back(struct soft_conn *conn)
+/* Once more, with the same request. */
+static void start_again(struct soft_conn *conn)
 {
 	struct soft_mpa_frame frame;
 	int rc;
 
 	soft_mpa_decode(conn->hs->out, conn->hs->out_size, false, &frame);
 	memcpy(conn->hs->in, frame.data, frame.len);
-	conn->revision = 1;
-	build_request(conn, conn->hs->in, frame.len);
-	conn->hs->in_have = 0;
-	soft_link_destroy(conn->link, false);
-	conn->link = NULL;
 	rc = start_link(conn);
-	if (!rc)
+	if (!rc) {
+		build_request(conn, conn->hs->in, frame.len);
+		conn->hs->in_have = 0;
 		rc = soft_link_watch(conn->link, EPOLLOUT | EPOLLONESHOT);
+	}
 	if (rc)
 		attempt_failed(conn, rc);
+}
+
+/* A peer that knows revision 1 only closes on a request of revision 2 (RFC 6581 section 10): once
+ * more. */
+static void fall_back(struct soft_conn *conn)
+{
+	conn->revision = 1;
+	soft_link_destroy(conn->link, false);
+	conn->link = NULL;
+	start_again(conn);
 }
 
 /* ---- The reply ---- */
@@ -239,7 +270,7 @@ static void reply_accepted(struct soft_conn *conn, const struct soft_mpa_frame *
 	int rc;
 
 	conn->enhanced = reply->enhanced;
-	conn->crc = conn->dev->config->crc || reply->crc;
+	conn->crc = want_crc(conn) || reply->crc;
 	conn->markers = reply->markers;
 	conn->peer_ird = reply->ird;
 	/* The responder's depth may not exceed what we said, but if it does we can follow. */
@@ -299,6 +330,12 @@ static void connecting(struct soft_conn *conn)
 {
 	int rc = conn->link->class->started(conn->link);
 
+	if (rc && conn->dev->config->link == SOFT_LINK_AUTO && !conn->tcp_only &&
+	    conn->link->class->checked) {
+		leave_shm(conn);
+		start_again(conn);
+		return;
+	}
 	if (rc) {
 		attempt_failed(conn, rc);
 		return;
@@ -330,6 +367,7 @@ static void passive_link(struct soft_conn *conn, struct soft_link *link)
 	link->owner = conn;
 	link->ready = soft_cm_ready;
 	link->expired = soft_cm_expired;
+	conn->local_qual = conn->listener->base.conn_qual;
 	take_names(conn);
 }
 
@@ -370,7 +408,7 @@ static void take_request(struct soft_conn *conn, const struct soft_mpa_frame *fr
 	conn->revision = frame->revision;
 	conn->enhanced = frame->enhanced;
 	conn->p2p = frame->p2p;
-	conn->crc = frame->crc || conn->dev->config->crc;
+	conn->crc = frame->crc || want_crc(conn);
 	conn->markers = frame->markers;
 	conn->peer_ird = frame->ird;
 	conn->peer_ord = frame->ord;
@@ -414,28 +452,36 @@ static void half_open(struct soft_conn *conn)
 	int rc = recv_frame(conn, false);
 
 	if (rc > 0) {
+		/* Only now do all links know. */
+		take_names(conn);
 		request_complete(conn);
 	} else if (rc < 0) {
 		dapl_trace(soft_refused, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
 			   conn->dev->name, soft_conn_text(conn, text),
-			   rc == -EPROTO    ? "what came is no MPA request"
+			   conn->link->why  ? conn->link->why
+			   : rc == -EPROTO  ? "what came is no MPA request"
 			   : rc == -ENODATA ? "the peer ended before its MPA request"
 					    : dapl_strerror(-rc));
 		refuse_request(conn);
 	}
 }
 
-int soft_cm_adopt(struct soft_listener *listener, int fd, const uint8_t *frame, size_t len)
+int soft_cm_adopt(struct soft_listener *listener, const int *fds, int num, const uint8_t *frame,
+		  size_t len)
 {
+	const struct soft_link_class *class = num == 1 ? &soft_link_tcp : &soft_link_shm;
 	struct soft_conn *conn = passive_alloc(listener);
 	struct soft_link *link;
+	int rc = -ENOMEM;
 
-	if (!conn || class->adopt(listener->dev, fd, &link)) {
+	if (conn)
+		rc = class->adopt(listener->dev, fds, num, (uint32_t)len, &link);
+	if (rc) {
 		dapl_err("%s: request handed on from elsewhere not taken in: %s",
-			 listener->dev->name, dapl_strerror(ENOMEM));
+			 listener->dev->name, dapl_strerror(-rc));
 		if (conn)
 			refuse_request(conn);
-		return -ENOMEM;
+		return rc;
 	}
 	passive_link(conn, link);
 	/* As if it had arrived here (CR-20). */
@@ -676,10 +722,10 @@ static int cm_connect(struct tp_qp *base, const struct tp_connect *param, void *
 	conn->remote_qual = param->conn_qual;
 	soft_addr_copy(&conn->remote_wanted, param->remote);
 	conn->remote = conn->remote_wanted;
-	build_request(conn, param->private_data, param->private_data_len);
 	rc = start_link(conn);
 	if (rc)
 		goto failed;
+	build_request(conn, param->private_data, param->private_data_len);
 	*out = &conn->base;
 	rc = soft_link_watch(conn->link, EPOLLOUT | EPOLLONESHOT);
 	if (!rc)

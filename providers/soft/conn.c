@@ -312,7 +312,9 @@ static void explain(struct soft_conn *conn)
 			 fault->term.error.layer, fault->term.error.etype, fault->term.error.code);
 	else
 		dapl_trace(soft_lost, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s", conn->dev->name,
-			   text, dapl_strerror(-fault->err));
+			   text,
+			   conn->link && conn->link->why ? conn->link->why
+							 : dapl_strerror(-fault->err));
 }
 
 void soft_conn_finish(struct soft_conn *conn)

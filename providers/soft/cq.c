@@ -13,7 +13,8 @@
 #include "providers/soft/soft.h"
 
 enum {
-	FEW = 2, /* so many connections are tried one by one rather than by epoll */
+	/* So much may it cost to try connections one by one rather than by epoll. */
+	FEW = 16,
 	READY_PER_POLL = 16,
 	SPINS_PER_LOOK = 16,
 };
@@ -51,23 +52,30 @@ bool soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc)
 
 /* ---- Membership and readiness ---- */
 
-static uint32_t wanted(const struct soft_cq *cq, uint32_t events)
+static bool few(const struct soft_cq *cq)
 {
-	/* A few connections are polled directly, also for room: only a sleeper needs to hear of
-	 * that. */
-	if (atomic_load(&cq->num_members) <= FEW && !atomic_load(&cq->waiter))
-		events &= ~(uint32_t)EPOLLOUT;
-	return events;
+	return atomic_load_explicit(&cq->cost, memory_order_relaxed) <= FEW;
 }
 
 void soft_cq_watch(struct soft_member *member, uint32_t events)
 {
 	struct soft_cq *cq = member->cq;
-	struct epoll_event event = { .events = wanted(cq, events), .data.ptr = member };
+	struct epoll_event event = { .data.ptr = member };
+	bool asleep = !few(cq) || atomic_load(&cq->waiter);
+	struct soft_link *link;
 
-	if (!member->enrolled || member->events == event.events)
+	if (!member->enrolled)
 		return;
-	if (!epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_MOD, member->conn->link->fd, &event))
+	link = member->conn->link;
+	/* A few connections are polled directly, also for room: only a sleeper needs to hear of
+	 * that. */
+	if (!asleep)
+		events &= ~(uint32_t)EPOLLOUT;
+	event.events = link->class->doze(link, (enum soft_sleeper)(member - member->conn->member),
+					 events, asleep);
+	if (member->events == event.events)
+		return;
+	if (!epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_MOD, link->fd, &event))
 		member->events = event.events;
 }
 
@@ -110,17 +118,33 @@ static int need_epfd(struct soft_cq *cq)
 	return epfd;
 }
 
+/* Has the set told of all that happens; drive held. */
+static void watch_all(struct soft_cq *cq)
+{
+	struct soft_list *node;
+
+	for (node = cq->members.next; node != &cq->members; node = node->next)
+		soft_progress_watch(soft_container(node, struct soft_member, node)->conn);
+}
+
 void soft_cq_attach(struct soft_member *member)
 {
+	const struct soft_link_class *class = member->conn->link->class;
 	struct soft_cq *cq = member->cq;
+	bool were_few;
 
 	pthread_mutex_lock(&cq->drive);
+	were_few = few(cq);
 	soft_list_add(&cq->members, &member->node);
-	atomic_fetch_add(&cq->num_members, 1);
+	member->bell = class->rings;
+	atomic_fetch_add(&cq->bells, member->bell);
+	atomic_fetch_add(&cq->cost, class->cost);
 	if (atomic_load(&cq->epfd) >= 0)
 		enrol(cq, member);
-	else if (atomic_load(&cq->num_members) > FEW)
+	else if (!few(cq))
 		need_epfd(cq);
+	if (were_few && !few(cq))
+		watch_all(cq);
 	pthread_mutex_unlock(&cq->drive);
 }
 
@@ -130,7 +154,8 @@ void soft_cq_detach(struct soft_member *member)
 
 	pthread_mutex_lock(&cq->drive);
 	soft_list_del(&member->node);
-	atomic_fetch_sub(&cq->num_members, 1);
+	atomic_fetch_sub(&cq->bells, member->bell);
+	atomic_fetch_sub(&cq->cost, member->conn->link->class->cost);
 	pthread_mutex_lock(&member->conn->lock);
 	if (member->enrolled)
 		epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_DEL, member->conn->link->fd, NULL);
@@ -178,7 +203,7 @@ static void drive_all(struct soft_cq *cq)
 	}
 }
 
-static void drive_ready(int epfd)
+static void drive_ready(struct soft_cq *cq, int epfd)
 {
 	struct epoll_event events[READY_PER_POLL];
 	struct soft_member *member;
@@ -188,6 +213,12 @@ static void drive_ready(int epfd)
 		member = events[i].data.ptr;
 		soft_qp_progress(member->conn->qp, true);
 	}
+	if (!atomic_load_explicit(&cq->bells, memory_order_relaxed))
+		return;
+	for (int i = 0; i < n; i++) {
+		member = events[i].data.ptr;
+		soft_progress_doze(member->conn);
+	}
 }
 
 static void drive(struct soft_cq *cq)
@@ -195,14 +226,14 @@ static void drive(struct soft_cq *cq)
 	int epfd;
 
 	/* Taken: a connection comes or goes; the next poll is soon enough. */
-	if (!atomic_load_explicit(&cq->num_members, memory_order_relaxed) ||
+	if (!atomic_load_explicit(&cq->cost, memory_order_relaxed) ||
 	    pthread_mutex_trylock(&cq->drive))
 		return;
 	epfd = atomic_load(&cq->epfd);
-	if (atomic_load(&cq->num_members) <= FEW || epfd < 0)
+	if (few(cq) || epfd < 0)
 		drive_all(cq);
 	else
-		drive_ready(epfd);
+		drive_ready(cq, epfd);
 	pthread_mutex_unlock(&cq->drive);
 }
 
@@ -224,13 +255,10 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 /* Few connections do not keep the set told of room to send; a sleeper needs that. */
 static void refresh(struct soft_cq *cq)
 {
-	struct soft_list *node;
-
 	pthread_mutex_lock(&cq->drive);
 	need_epfd(cq);
-	if (atomic_load(&cq->num_members) <= FEW)
-		for (node = cq->members.next; node != &cq->members; node = node->next)
-			soft_progress_watch(soft_container(node, struct soft_member, node)->conn);
+	if (few(cq))
+		watch_all(cq);
 	pthread_mutex_unlock(&cq->drive);
 }
 

@@ -73,33 +73,34 @@ static bool answer(struct visitor *visitor, int32_t rc)
 	return send(visitor->watch.fd, &rc, sizeof(rc), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(rc);
 }
 
-/* One packet with at most one descriptor; -1 if it is nothing that can be used. */
-static ssize_t receive(int fd, struct soft_handoff_give *packet, int *passed)
+/* One packet with at most a link's descriptors; -1 if it is nothing that can be used. */
+static ssize_t receive(int fd, struct soft_handoff_give *packet, int fds[SOFT_LINK_FDS], int *num)
 {
 	union {
 		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(SOFT_LINK_FDS * sizeof(int))];
 	} control;
 	struct iovec iov = { .iov_base = packet, .iov_len = sizeof(*packet) };
 	struct msghdr msg = { .msg_iov = &iov,
 			      .msg_iovlen = 1,
 			      .msg_control = control.room,
-			      /* Not CMSG_SPACE: there would be room for two. */
-			      .msg_controllen = CMSG_LEN(sizeof(int)) };
+			      /* Not CMSG_SPACE: there could be room for one more. */
+			      .msg_controllen = CMSG_LEN(SOFT_LINK_FDS * sizeof(int)) };
 	struct cmsghdr *cmsg;
 	ssize_t n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-	*passed = -1;
+	*num = 0;
 	if (n < 0)
 		return -1;
 	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS &&
-	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(passed, CMSG_DATA(cmsg), sizeof(*passed));
+	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS) {
+		*num = (int)((cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(fds, CMSG_DATA(cmsg), (size_t)*num * sizeof(int));
+	}
 	return msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -1 : n;
 }
 
-/* Whether a descriptor is a connection of the kind that arrives here. */
+/* Whether a descriptor is a TCP connection of the kind that arrives here. */
 static bool fit(const struct soft_dev *dev, int fd)
 {
 	struct sockaddr_storage local, peer;
@@ -107,7 +108,7 @@ static bool fit(const struct soft_dev *dev, int fd)
 	char text[2][SOFT_ADDR_TEXT];
 	int type;
 
-	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) || type != SOCK_STREAM ||
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) || type != SOCK_STREAM ||
 	    getsockname(fd, (struct sockaddr *)&local, &local_len) ||
 	    local.ss_family != dev->addr.ss_family ||
 	    (getpeername(fd, (struct sockaddr *)&peer, &peer_len) && errno != ENOTCONN))
@@ -132,25 +133,25 @@ static bool asked(struct visitor *visitor, const struct soft_handoff_give *packe
 }
 
 static void given(struct visitor *visitor, const struct soft_handoff_give *packet, ssize_t len,
-		  int fd)
+		  const int *fds, int num)
 {
 	size_t head = offsetof(struct soft_handoff_give, frame);
 	struct soft_dev *dev = visitor->dev;
 	uint64_t qual = visitor->qual;
 
-	if ((size_t)len < head || packet->kind != SOFT_HANDOFF_GIVE || !fit(dev, fd)) {
+	if ((size_t)len < head || packet->kind != SOFT_HANDOFF_GIVE || !num ||
+	    (num == 1 && !fit(dev, fds[0]))) {
 		answer(visitor, -EINVAL);
 	} else if (!soft_handoff_listens(dev, qual)) {
 		answer(visitor, -ECONNREFUSED);
 	} else if (answer(visitor, 0)) {
 		visitor_free(visitor);
 		/* If that fails it is as when a listener has no room. */
-		if (soft_handoff_take(dev, qual, fd, packet->frame, (size_t)len - head))
-			close(fd);
+		if (soft_handoff_take(dev, qual, fds, num, packet->frame, (size_t)len - head))
+			soft_handoff_close(fds, num);
 		return;
 	}
-	if (fd >= 0)
-		close(fd);
+	soft_handoff_close(fds, num);
 	visitor_free(visitor);
 }
 
@@ -158,17 +159,16 @@ static void visitor_ready(struct tp_watch *watch, uint32_t events)
 {
 	struct visitor *visitor = soft_container(watch, struct visitor, watch);
 	struct soft_handoff_give packet;
+	int fds[SOFT_LINK_FDS], num;
 	ssize_t len;
-	int fd;
 
 	(void)events;
-	len = receive(watch->fd, &packet, &fd);
+	len = receive(watch->fd, &packet, fds, &num);
 	if (len > 0 && visitor->qual) {
-		given(visitor, &packet, len, fd);
+		given(visitor, &packet, len, fds, num);
 		return;
 	}
-	if (fd >= 0)
-		close(fd);
+	soft_handoff_close(fds, num);
 	if (len <= 0 || !asked(visitor, &packet, len))
 		visitor_free(visitor);
 }

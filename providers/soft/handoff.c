@@ -65,7 +65,14 @@ bool soft_handoff_listens(struct soft_dev *dev, uint64_t qual)
 	return found;
 }
 
-int soft_handoff_take(struct soft_dev *dev, uint64_t qual, int fd, const uint8_t *frame, size_t len)
+void soft_handoff_close(const int *fds, int num)
+{
+	while (num)
+		close(fds[--num]);
+}
+
+int soft_handoff_take(struct soft_dev *dev, uint64_t qual, const int *fds, int num,
+		      const uint8_t *frame, size_t len)
 {
 	struct soft_listener *listener;
 
@@ -73,7 +80,7 @@ int soft_handoff_take(struct soft_dev *dev, uint64_t qual, int fd, const uint8_t
 	pthread_mutex_lock(&lock);
 	listener = find(&dev->addr, dev, qual);
 	pthread_mutex_unlock(&lock);
-	return listener ? soft_cm_adopt(listener, fd, frame, len) : -ECONNREFUSED;
+	return listener ? soft_cm_adopt(listener, fds, num, frame, len) : -ECONNREFUSED;
 }
 
 /* ---- Inside the process ---- */
@@ -83,7 +90,7 @@ struct delivery {
 	struct soft_dev *dev;
 	uint64_t qual;
 	const struct soft_conn *conn;
-	int fd, rc;
+	int fds[SOFT_LINK_FDS], num, rc;
 	sem_t done;
 };
 
@@ -92,9 +99,25 @@ static void deliver(struct tp_task *task)
 	struct delivery *delivery = soft_container(task, struct delivery, task);
 	const struct soft_handshake *hs = delivery->conn->hs;
 
-	delivery->rc =
-		soft_handoff_take(delivery->dev, delivery->qual, delivery->fd, hs->in, hs->in_have);
+	delivery->rc = soft_handoff_take(delivery->dev, delivery->qual, delivery->fds,
+					 delivery->num, hs->in, hs->in_have);
 	sem_post(&delivery->done);
+}
+
+/* Second ones of a link's descriptors; their number or -errno. */
+static int duplicate(struct soft_link *link, int fds[SOFT_LINK_FDS])
+{
+	int own[SOFT_LINK_FDS], num = link->class->give(link, own), rc;
+
+	for (int i = 0; i < num; i++) {
+		fds[i] = fcntl(own[i], F_DUPFD_CLOEXEC, 0);
+		if (fds[i] >= 0)
+			continue;
+		rc = -errno;
+		soft_handoff_close(fds, i);
+		return rc;
+	}
+	return num;
 }
 
 static int hand_inside(struct soft_conn *conn, uint64_t qual)
@@ -103,9 +126,9 @@ static int hand_inside(struct soft_conn *conn, uint64_t qual)
 	struct soft_listener *listener;
 	bool self = false;
 
-	delivery.fd = fcntl(conn->link->fd, F_DUPFD_CLOEXEC, 0);
-	if (delivery.fd < 0)
-		return -errno;
+	delivery.num = duplicate(conn->link, delivery.fds);
+	if (delivery.num < 0)
+		return delivery.num;
 	sem_init(&delivery.done, 0, 0);
 	/* The device stays until the task has run: its listener leaves on the same loop. */
 	pthread_mutex_lock(&lock);
@@ -128,7 +151,7 @@ static int hand_inside(struct soft_conn *conn, uint64_t qual)
 	}
 	sem_destroy(&delivery.done);
 	if (delivery.rc)
-		close(delivery.fd);
+		soft_handoff_close(delivery.fds, delivery.num);
 	return delivery.rc;
 }
 
@@ -150,23 +173,24 @@ static bool await(int fd, uint64_t deadline)
 	return rc > 0;
 }
 
-static ssize_t send_packet(int fd, const void *packet, size_t len, int passed)
+static ssize_t send_packet(int fd, const void *packet, size_t len, const int *fds, int num)
 {
+	size_t size = (size_t)num * sizeof(*fds);
 	union {
 		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(SOFT_LINK_FDS * sizeof(int))];
 	} control = { .room = { 0 } };
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)packet, .iov_len = len };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	struct cmsghdr *cmsg = &control.align;
 
-	if (passed >= 0) {
+	if (num) {
 		msg.msg_control = control.room;
-		msg.msg_controllen = sizeof(control.room);
+		msg.msg_controllen = CMSG_SPACE(size);
 		cmsg->cmsg_level = SOL_SOCKET;
 		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(cmsg), &passed, sizeof(passed));
+		cmsg->cmsg_len = CMSG_LEN(size);
+		memcpy(CMSG_DATA(cmsg), fds, size);
 	}
 	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -186,16 +210,15 @@ static int converse(int fd, const struct soft_conn *conn, uint64_t qual, uint64_
 	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, qual };
 	struct soft_handoff_give give = { .kind = SOFT_HANDOFF_GIVE };
 	size_t len = conn->hs->in_have;
-	int rc;
+	int fds[SOFT_LINK_FDS], num = conn->link->class->give(conn->link, fds), rc;
 
-	if (send_packet(fd, &ask, sizeof(ask), -1) < 0 || !await(fd, deadline))
+	if (send_packet(fd, &ask, sizeof(ask), NULL, 0) < 0 || !await(fd, deadline))
 		return -ECONNREFUSED;
 	rc = answer(fd);
 	if (rc)
 		return rc;
 	memcpy(give.frame, conn->hs->in, len);
-	if (send_packet(fd, &give, offsetof(struct soft_handoff_give, frame) + len,
-			conn->link->fd) < 0)
+	if (send_packet(fd, &give, offsetof(struct soft_handoff_give, frame) + len, fds, num) < 0)
 		return errno == EMFILE || errno == ETOOMANYREFS ? -EMFILE : -ECONNREFUSED;
 	if (!await(fd, deadline))
 		shutdown(fd, SHUT_RDWR);
@@ -240,6 +263,7 @@ static int handed_over(void *arg)
 {
 	struct soft_conn *conn = arg;
 
+	conn->link->moved = true;
 	soft_link_destroy(conn->link, false);
 	conn->link = NULL;
 	soft_conn_end(conn);

@@ -3,13 +3,13 @@
  * Handing a connection request on (CR-20): what handoff.c, which hands on, and door.c, which takes
  * in, have in common.
  *
- * Inside a process the loop of the other device is given a second descriptor of the TCP socket and
- * the MPA request. To another process of the user the same goes through an abstract Unix socket.
- * Each device that listens has one there, its door, in one of SOFT_DOORS places per user and
- * address. A conversation is
+ * Inside a process the loop of the other device is given second descriptors of what carries the
+ * connection, TCP socket, or Unix socket and memory, and the MPA request. To another process of the
+ * user the same goes through an abstract Unix socket. Each device that listens has one there, its
+ * door, in one of SOFT_DOORS places per user and address. A conversation is
  *   ask      who hands on: does somebody listen on this qualifier?
  *   answer   0 or a negative errno
- *   give     the MPA request, and the descriptor
+ *   give     the MPA request, and the descriptor or the two
  *   answer   ditto; once 0 is sent the request belongs to the other side
  * Both check that the other one is a process of the same user. Who hands on and is left without the
  * last answer shuts its socket before it looks for the answer once more: if none is there, none can
@@ -51,10 +51,12 @@ bool soft_door_ours(int fd);
 /* Whether somebody listens on a qualifier of the device. Any thread. */
 bool soft_handoff_listens(struct soft_dev *dev, uint64_t qual);
 /*
- * Takes a request in as if it had arrived at the qualifier. The descriptor is taken unless this
- * fails: -ECONNREFUSED, -ENOMEM. On the loop of the device.
+ * Takes a request in as if it had arrived at the qualifier. The descriptors are taken unless this
+ * fails: -ECONNREFUSED, -ENOMEM, -EPROTO. On the loop of the device.
  */
-int soft_handoff_take(struct soft_dev *dev, uint64_t qual, int fd, const uint8_t *frame,
-		      size_t len);
+int soft_handoff_take(struct soft_dev *dev, uint64_t qual, const int *fds, int num,
+		      const uint8_t *frame, size_t len);
+/* Closes them. */
+void soft_handoff_close(const int *fds, int num);
 
 #endif

@@ -35,6 +35,11 @@ void soft_link_init(struct soft_link *link, const struct soft_link_class *class,
 
 int soft_link_watch(struct soft_link *link, uint32_t events)
 {
+	return link->class->watch(link, events);
+}
+
+int soft_link_register(struct soft_link *link, uint32_t events)
+{
 	int rc;
 
 	if (link->watched)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A link carries the bytes of one connection, in order, both ways. The protocols above know this
- * interface only; what is below it (TCP today, shared memory inside a host as the second class) is
- * one file each.
+ * interface only; what is below it (TCP, or shared memory inside a host) is one file each.
  *
  * A link is started by connect or accept of its class and then belongs to one owner: first the
  * connection, at the end the linger list. ready and expired run on the loop; the owner changes them
@@ -23,8 +22,23 @@ struct iovec;
 struct soft_link;
 struct soft_dev;
 
+enum {
+	SOFT_LINK_FDS = 2, /* descriptors of a link at most */
+};
+
+/* For whom a link is watched. */
+enum soft_sleeper {
+	SOFT_SLEEPER_CQ,    /* the connection's first CQ */
+	SOFT_SLEEPER_OTHER, /* and its second */
+	SOFT_SLEEPER_LOOP,
+	SOFT_SLEEPERS,
+};
+
 struct soft_link_class {
 	const char *name;
+	uint32_t cost; /* of asking it for bytes in vain, see cq.c */
+	bool checked;  /* bytes do not change on the way: a CRC would find nothing */
+	bool rings;    /* is told by doze each time that somebody sleeps */
 
 	/*
 	 * Listens on qualifier *qual of addr (0: a free one, which *qual becomes). Returns a
@@ -36,8 +50,18 @@ struct soft_link_class {
 	/* The next connection of a listening descriptor: 0, -EAGAIN if there is none, or why not.
 	 */
 	int (*accept)(struct soft_dev *dev, int fd, struct soft_link **link);
-	/* A link of a descriptor that was accepted elsewhere, which it takes unless it fails. */
-	int (*adopt)(struct soft_dev *dev, int fd, struct soft_link **link);
+	/*
+	 * The descriptors by which somebody else can go on with an accepted link from which a
+	 * start-up frame was received and to which nothing was sent; returns their number. They
+	 * stay the link's.
+	 */
+	int (*give)(struct soft_link *link, int fds[SOFT_LINK_FDS]);
+	/*
+	 * A link of what give gave, of which len bytes were received. Takes the descriptors unless
+	 * it fails: -ENOMEM, -EPROTO if they are something else.
+	 */
+	int (*adopt)(struct soft_dev *dev, const int *fds, int num, uint32_t len,
+		     struct soft_link **link);
 	/*
 	 * Starts to connect from local to qual of remote without waiting. 0: *link gets ready for
 	 * output once the outcome is known, and started() tells it. -EAFNOSUPPORT, -EADDRNOTAVAIL,
@@ -59,6 +83,15 @@ struct soft_link_class {
 	 * way. */
 	void (*close)(struct soft_link *link, bool abort);
 
+	/* Has the loop call ready as of these events of a socket. Any thread. */
+	int (*watch)(struct soft_link *link, uint32_t events);
+	/*
+	 * What a CQ's epoll set is to be told of the descriptor for these events. asleep: nobody
+	 * looks at the link before the set is ready.
+	 */
+	uint32_t (*doze)(struct soft_link *link, enum soft_sleeper who, uint32_t events,
+			 bool asleep);
+
 	/* The size of a segment that travels in one piece (EMSS), for the size of FPDUs. */
 	uint32_t (*segment)(struct soft_link *link);
 	/* Whether the peer has not answered for ms milliseconds although it should have. */
@@ -73,11 +106,13 @@ struct soft_link_class {
 struct soft_link {
 	const struct soft_link_class *class;
 	struct soft_dev *dev;
-	int fd; /* readiness as of a socket */
+	int fd;
 	struct tp_watch watch;
 	struct tp_timer timer;
 	bool watched;
-	int start_err; /* of connect, for started */
+	bool moved;	 /* another goes on with it: close is not to tell the peer of an end */
+	int start_err;	 /* of connect, for started */
+	const char *why; /* what an error number of it does not tell, or NULL */
 	void (*ready)(struct soft_link *link, uint32_t events);
 	void (*expired)(struct soft_link *link);
 	void *owner;
@@ -90,12 +125,15 @@ void soft_link_init(struct soft_link *link, const struct soft_link_class *class,
 		    struct soft_dev *dev, int fd);
 /* Watches or changes what is watched. Any thread. */
 int soft_link_watch(struct soft_link *link, uint32_t events);
+/* Ditto, of the descriptor. */
+int soft_link_register(struct soft_link *link, uint32_t events);
 /* Sets the timer, in milliseconds from now; 0: none. On the loop, or before the first watch. */
 void soft_link_timeout(struct soft_link *link, uint32_t ms);
 /* Ends watch and timer and closes. On the loop, or before the first watch. */
 void soft_link_destroy(struct soft_link *link, bool abort);
 
 extern const struct soft_link_class soft_link_tcp;
+extern const struct soft_link_class soft_link_shm; /* see shm.h */
 
 /* ---- The linger list: links whose connection is over (linger.c) ---- */
 

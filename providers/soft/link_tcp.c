@@ -109,9 +109,19 @@ static void tcp_unlisten(int fd)
 	close(fd);
 }
 
-static int tcp_adopt(struct soft_dev *dev, int fd, struct soft_link **link)
+static int tcp_give(struct soft_link *link, int fds[SOFT_LINK_FDS])
 {
-	*link = link_alloc(dev, fd);
+	fds[0] = link->fd;
+	return 1;
+}
+
+static int tcp_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len,
+		     struct soft_link **link)
+{
+	(void)len;
+	if (num != 1)
+		return -EPROTO;
+	*link = link_alloc(dev, fds[0]);
 	return *link ? 0 : -ENOMEM;
 }
 
@@ -121,7 +131,7 @@ static int tcp_accept(struct soft_dev *dev, int listen_fd, struct soft_link **li
 
 	if (fd < 0)
 		return -errno;
-	rc = tcp_adopt(dev, fd, link);
+	rc = tcp_adopt(dev, &fd, 1, 0, link);
 	if (rc)
 		close(fd);
 	return rc;
@@ -254,6 +264,15 @@ static void tcp_close(struct soft_link *link, bool abort)
 	free(link);
 }
 
+static uint32_t tcp_doze(struct soft_link *link, enum soft_sleeper who, uint32_t events,
+			 bool asleep)
+{
+	(void)link;
+	(void)who;
+	(void)asleep;
+	return events;
+}
+
 /* ---- State ---- */
 
 static uint32_t tcp_segment(struct soft_link *link)
@@ -303,9 +322,11 @@ static void tcp_names(struct soft_link *link, struct sockaddr_storage *local, ui
 
 const struct soft_link_class soft_link_tcp = {
 	.name = "tcp",
+	.cost = 8,
 	.listen = tcp_listen,
 	.unlisten = tcp_unlisten,
 	.accept = tcp_accept,
+	.give = tcp_give,
 	.adopt = tcp_adopt,
 	.connect = tcp_connect,
 	.started = tcp_started,
@@ -313,6 +334,8 @@ const struct soft_link_class soft_link_tcp = {
 	.recv = tcp_recv,
 	.finish = tcp_finish,
 	.close = tcp_close,
+	.watch = soft_link_register,
+	.doze = tcp_doze,
 	.segment = tcp_segment,
 	.lost = tcp_lost,
 	.unsent = tcp_unsent,

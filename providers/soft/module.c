@@ -15,7 +15,10 @@ struct soft_config soft_config = {
 	.port_max = 65535,
 	.handoff_ms = 1000,
 	.max_wr = SOFT_MAX_WR,
+	.link = SOFT_LINK_TCP,
 };
+
+static const char *const links[] = { "auto", "tcp", "shm", NULL };
 
 static const struct dapl_option options[] = {
 	{
@@ -180,6 +183,19 @@ static const struct dapl_option options[] = {
 		.value_min = 1,
 		.value_max = SOFT_MAX_WR,
 		.offset = offsetof(struct soft_config, max_wr),
+	},
+	{
+		.name = "link",
+		.env = "DAPL_SOFT_LINK",
+		.type = DAPL_OPTION_CHOICE,
+		.unit = "",
+		.help = "What carries connections: tcp, unless something else is asked for; shm, "
+			"memory that the two processes share, which must be the same user's on "
+			"this host, or there is no connection; auto, shm where that can be had, "
+			"else tcp. With auto and shm, service points take both.",
+		.value_default = SOFT_LINK_TCP,
+		.choices = links,
+		.offset = offsetof(struct soft_config, link),
 	},
 };
 

@@ -44,6 +44,15 @@ static void arm(struct soft_conn *conn, uint32_t events)
 	soft_link_watch(conn->link, events);
 }
 
+void soft_progress_doze(struct soft_conn *conn)
+{
+	pthread_mutex_lock(&conn->lock);
+	for (int i = 0; i < 2 && conn->attached; i++)
+		if (conn->member[i].cq)
+			soft_cq_watch(&conn->member[i], wanted(conn));
+	pthread_mutex_unlock(&conn->lock);
+}
+
 void soft_progress_watch(struct soft_conn *conn)
 {
 	uint32_t events;

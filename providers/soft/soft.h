@@ -59,6 +59,13 @@ struct soft_config {
 	int64_t tos;
 	int64_t handoff_ms;
 	int64_t max_wr;
+	int64_t link; /* enum soft_link_choice */
+};
+
+enum soft_link_choice {
+	SOFT_LINK_AUTO,
+	SOFT_LINK_TCP,
+	SOFT_LINK_SHM,
 };
 
 extern struct soft_config soft_config;
@@ -137,6 +144,8 @@ int soft_dev_call(struct soft_dev *dev, int (*fn)(void *arg), void *arg);
 
 /* Finds the address that the parameters of an entry name (addr.c). */
 int soft_addr_resolve(const char *ia_name, const char *params, struct sockaddr_storage *addr);
+/* Whether an address is this host's: only then can it be bound. 0 or a negative errno. */
+int soft_addr_bindable(const struct sockaddr_storage *addr);
 /* Copies an AF_INET or AF_INET6 address without its port. */
 void soft_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from);
 /* Text of an address and a qualifier, for messages. Returns buf. */
@@ -155,6 +164,7 @@ struct soft_member {
 	struct soft_cq *cq; /* NULL: none */
 	struct soft_list node;
 	bool enrolled; /* in the CQ's epoll set; under conn->lock, as events */
+	bool bell;     /* counted in the CQ's bells */
 	uint32_t events;
 	uint32_t seen; /* the loop's: the CQ's activity when it looked last */
 };
@@ -183,8 +193,9 @@ struct soft_cq {
 
 	pthread_mutex_t drive;
 	struct soft_list members;
-	atomic_uint num_members;
-	atomic_int epfd; /* -1 until needed */
+	atomic_uint cost;  /* of driving all members one by one */
+	atomic_uint bells; /* members that are to be told when the set is to be ready again */
+	atomic_int epfd;   /* -1 until needed */
 };
 
 static inline struct soft_cq *soft_cq(struct tp_cq *cq)
@@ -661,6 +672,7 @@ struct soft_conn {
 	struct soft_list node;		/* in the listener's half-open list, or soft_dev.conns */
 	uint8_t revision;
 	bool markers, crc, p2p, enhanced;
+	bool tcp_only; /* shared memory was tried in vain */
 	uint8_t rtr_offer;
 	uint16_t peer_ird, peer_ord;
 	uint64_t remote_qual_wanted;
@@ -736,11 +748,24 @@ void soft_conn_task(struct tp_task *task);
 /* "local - remote", for messages. */
 const char *soft_conn_text(struct soft_conn *conn, char buf[2 * SOFT_ADDR_TEXT + 8]);
 
-/* A service point (listener.c). */
+/* A service point (listener.c): one ear for each class of links. */
+struct soft_listener;
+
+struct soft_ear {
+	struct soft_listener *listener;
+	const struct soft_link_class *class;
+	struct tp_watch watch;
+};
+
+enum {
+	SOFT_EARS = 2,
+};
+
 struct soft_listener {
 	struct tp_listener base;
 	struct soft_dev *dev;
-	struct tp_watch watch;
+	struct soft_ear ear[SOFT_EARS];
+	uint32_t ears;
 	struct tp_timer pause;
 	struct soft_list half_open; /* connections whose request has not come */
 	bool starved;		    /* could not accept, and said so */
@@ -756,10 +781,11 @@ void soft_cm_expired(struct soft_link *link);
 /* A peer has connected; its request is awaited. Takes the link. */
 void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link);
 /*
- * A peer whose request arrived elsewhere: hands it to the listener. Takes the descriptor unless it
- * fails: -ENOMEM. On the loop.
+ * A peer whose request arrived elsewhere: hands it to the listener. Takes the descriptors, which
+ * are those of a link's class, unless it fails: -ENOMEM, -EPROTO. On the loop.
  */
-int soft_cm_adopt(struct soft_listener *listener, int fd, const uint8_t *frame, size_t len);
+int soft_cm_adopt(struct soft_listener *listener, const int *fds, int num, const uint8_t *frame,
+		  size_t len);
 /* The passive side's wait for the first FPDU is over. */
 void soft_cm_established(struct soft_conn *conn);
 
@@ -781,6 +807,8 @@ void soft_door_close(struct soft_dev *dev);
 /* What changed in what the connection waits for (rx.stalled, qp->tx_stalled) is taken account of.
  */
 void soft_progress_watch(struct soft_conn *conn);
+/* Ditto, for the epoll sets of its CQs alone, whose owner drove it just now. */
+void soft_progress_doze(struct soft_conn *conn);
 /* The link of a live connection is ready. */
 void soft_progress_ready(struct soft_link *link, uint32_t events);
 /* Drives it on the loop and waits for the next event. On the loop. */
