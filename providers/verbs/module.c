@@ -72,8 +72,8 @@ static const struct dapl_option options[] = {
 	       0, 0, 255, tos),
 	NUMBER("mtu", "DAPL_IB_MTU", "bytes",
 	       "Largest packet of a connection, rounded down to 256, 512, 1024, 2048 or 4096, "
-	       "where "
-	       "the route allows a larger one. 0: what the route says. InfiniBand and RoCE.",
+	       "where the route allows a larger one; both sides must have the same. 0: what the "
+	       "route says. InfiniBand and RoCE.",
 	       0, 0, 4096, mtu),
 	NUMBER("sl", "DAPL_IB_SL", "",
 	       "Service level of connections. -1: what the route says. InfiniBand and RoCE.", -1,
@@ -83,8 +83,8 @@ static const struct dapl_option options[] = {
 	       "InfiniBand and RoCE.",
 	       -1, -1, 255, tclass),
 	NUMBER("hop_limit", "DAPL_HOP_LIMIT", "hops",
-	       "Hop limit in the global routing header. 0: what the route says. InfiniBand and "
-	       "RoCE.",
+	       "Hop limit in the global routing header. 0: what the route says. InfiniBand: that "
+	       "of RoCE is the kernel's choice.",
 	       0, 0, 255, hop_limit),
 	NUMBER("flush", "DAPL_VERBS_FLUSH", "ms",
 	       "How long the device may take to give back the work of a connection that ended. "
