@@ -1,6 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Every sample does what its first comment says, on the adapter UDAPL_IA (soft-lo) at UDAPL_HOST (127.0.0.1).
+#
+# UDAPL_SAMPLES  folder of the programs (those of this build)
+# SAMPLE_LIMIT   seconds for each (60)
+# UDAPL_BRIEF    1: fewer connections
 : "${top_srcdir:?}" "${top_builddir:?}"
 . "$top_srcdir/test/interop/debian.sh"
 # The samples listen on fixed ports: a network of our own keeps them apart.
@@ -8,7 +12,9 @@ if [ -z "${UDAPL_IA:-}" ] && [ -z "${IN_PRIVATE_NETWORK:-}" ] && unshare --net t
 	rm -rf "$scratch"
 	IN_PRIVATE_NETWORK=1 exec unshare --net sh -c 'ip link set lo up && exec /bin/sh "$@"' sh "$0" "$@"
 fi
-samples=$top_builddir/samples
+samples=${UDAPL_SAMPLES:-$top_builddir/samples}
+limit=${SAMPLE_LIMIT:-60}
+[ "${UDAPL_BRIEF:-}" = 1 ] && many=20 || many=200
 if [ -z "${UDAPL_IA:-}" ]; then
 	UDAPL_IA=soft-lo
 	use_soft
@@ -28,11 +34,11 @@ both() {
 	shift
 	: >"$scratch/server"
 	# shellcheck disable=SC2086
-	timeout 60 $server_args >>"$scratch/server" 2>&1 &
+	timeout "$limit" $server_args >>"$scratch/server" 2>&1 &
 	server=$!
 	children="$children $server"
 	wait_line 'listening on port' "$scratch/server" $server
-	timeout 60 "$@" >"$scratch/client" 2>&1
+	timeout "$limit" "$@" >"$scratch/client" 2>&1
 	client=$?
 	wait $server
 	served=$?
@@ -48,7 +54,7 @@ says() { # NAME FILE PATTERN
 fails() { # NAME PATTERN COMMAND...
 	name=$1 pattern=$2
 	shift 2
-	timeout 60 "$@" >"$scratch/client" 2>&1
+	timeout "$limit" "$@" >"$scratch/client" 2>&1
 	status=$?
 	[ $status -ne 0 ] && [ $status -ne 124 ] && grep -q -- "$pattern" "$scratch/client"
 	result $? "$name" "$scratch/client"
@@ -80,7 +86,7 @@ skip() { # NAME REASON
 
 both dtestx "$samples/dtestx" -P "$UDAPL_IA" -s -- "$samples/dtestx" -P "$UDAPL_IA" -h "$host"
 says "dtestx: the server passed too" server PASSED
-if timeout 60 "$samples/dtestx" -P "$UDAPL_IA" -q >"$scratch/client" 2>&1; then
+if timeout "$limit" "$samples/dtestx" -P "$UDAPL_IA" -q >"$scratch/client" 2>&1; then
 	says "dtestx -q: the adapter is asked without being opened" client DAT_EXTENSION_INTERFACE
 	both "dtestx -p" "$samples/dtestx" -P "$UDAPL_IA" -s -- \
 		"$samples/dtestx" -P "$UDAPL_IA" -h "$host" -p
@@ -92,13 +98,13 @@ else
 fi
 fails "dtestx -u: says that there are no datagrams" "not supported" "$samples/dtestx" -u
 
-both dtestcm "$samples/dtestcm" -P "$UDAPL_IA" -s -c 200 -- \
-	"$samples/dtestcm" -P "$UDAPL_IA" -h "$host" -c 200
+both dtestcm "$samples/dtestcm" -P "$UDAPL_IA" -s -c $many -- \
+	"$samples/dtestcm" -P "$UDAPL_IA" -h "$host" -c $many
 says "dtestcm: a rate is reported" client 'CPS [1-9]'
-both "dtestcm -m -w" "$samples/dtestcm" -P "$UDAPL_IA" -s -m -w -c 100 -b 10 -- \
-	"$samples/dtestcm" -P "$UDAPL_IA" -h "$host" -m -w -c 100 -b 10
+both "dtestcm -m -w" "$samples/dtestcm" -P "$UDAPL_IA" -s -m -w -c $((many / 2)) -b 10 -- \
+	"$samples/dtestcm" -P "$UDAPL_IA" -h "$host" -m -w -c $((many / 2)) -b 10
 
-timeout 60 "$samples/dtestsrq" -P "$UDAPL_IA" -h "$host" -p 1 >"$scratch/client" 2>&1
+timeout "$limit" "$samples/dtestsrq" -P "$UDAPL_IA" -h "$host" -p 1 >"$scratch/client" 2>&1
 grep -q 'no shared receive queues' "$scratch/client" && has_srq=0 || has_srq=1
 for options in "" "-c 10 -B 8" "-c 3 -B 100 -t 5 -b 4096" "-S 0 -c 4 -B 10"; do
 	if [ $has_srq -eq 0 ] && [ "${options#-S 0}" = "$options" ]; then
@@ -113,7 +119,7 @@ done
 levels() { # NAME PATTERN LEVELS...
 	name=$1 pattern=$2
 	shift 2
-	DAT_TRACE_LEVEL=1 timeout 60 "$samples/trace-level" "$UDAPL_IA" "$@" >"$scratch/client" 2>"$scratch/server"
+	DAT_TRACE_LEVEL=1 timeout "$limit" "$samples/trace-level" "$UDAPL_IA" "$@" >"$scratch/client" 2>"$scratch/server"
 	grep -q -- "$pattern" "$scratch/client"
 	result $? "$name" "$scratch/client" "$scratch/server"
 }

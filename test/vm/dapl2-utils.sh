@@ -1,11 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Debian's unmodified programs of release 2.1.10 on our libraries, on the kernel's soft-RoCE and soft-iWARP:
-# fewer of them where UDAPL_BRIEF=1. STACK=theirs+theirs runs them on their own libraries instead, to compare.
+# dapl2-utils.sh [small|dapltest], all of them or a part.
+#
+# UDAPL_BRIEF  1: fewer of them
+# KINDS        on which (RXE SIW)
+# VM_LIMIT     seconds for all of them
+# STACK        theirs+theirs runs them on their own libraries instead, to compare
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=test/vm/lib.sh
 . "$here/lib.sh"
 stack=${STACK:-ours+ours}
+limit=600 # seconds of one program: by default dtest writes 4 MB hundreds of times, which an emulated machine takes minutes for
 
 # Both sides of a program: KIND PROGRAM ARGUMENT... Client's and server's exit codes must be 0 and neither may say
 # that something failed.
@@ -14,13 +20,13 @@ try_pair() {
 	local name="$*"
 	shift 2
 	for try in 1 2 3 4 5; do
-		(on "$stack" "$kind" B timeout 200 "$stage/bin/$program" -P "$(adapter "$kind")" "$@") >"$log.server" 2>&1 &
+		(on "$stack" "$kind" B timeout $limit "$stage/bin/$program" -P "$(adapter "$kind")" "$@") >"$log.server" 2>&1 &
 		server=$!
 		case $program in
 		dtestsrq) await $server listens_cm "$kind" ;;
 		*) await $server listens_tcp "$kind" 15828 ;; # where it hands the client its parameters
 		esac
-		timeout 200 "$0" --on "$stack" "$kind" A "$stage/bin/$program" -P "$(adapter "$kind")" -h "${!address}" \
+		timeout $limit "$0" --on "$stack" "$kind" A "$stage/bin/$program" -P "$(adapter "$kind")" -h "${!address}" \
 			"$@" >"$log.client" 2>&1
 		code=$?
 		# A server of theirs may begin to listen after it told its client that it does.
@@ -116,8 +122,8 @@ dapltest() { # KIND brief|full
 	result $? "$1 dapltest -T Q ends the server" "$log"
 }
 
-run_kind() { # KIND brief|full
-	try_pair "$1" dtest
+small() { # KIND brief|full
+	try_pair "$1" dtest -b 16384
 	try_pair "$1" dtestcm -c 50
 	try_pair "$1" dtestsrq -b 1024
 	if [ "$1" = SIW ]; then
@@ -126,22 +132,27 @@ run_kind() { # KIND brief|full
 		try_pair "$1" dtestx
 	fi
 	if [ "$2" = full ]; then
-		try_pair "$1" dtest -p
-		try_pair "$1" dtest -c
+		try_pair "$1" dtest -b 65536 -p
+		try_pair "$1" dtest -b 65536 -c
 		try_pair "$1" dtest -b 65536 -B 20
+		try_pair "$1" dtest
 		try_pair "$1" dtestcm -w -c 100
 		try_pair "$1" dtestcm -c 500
 		try_pair "$1" dtestsrq -b 1024 -c 4 -B 10 -t 5
 	fi
-	dapltest "$1" "$2"
 }
 
-inside() {
+run_kind() { # KIND brief|full [small|dapltest]
+	[ "${3:-}" = dapltest ] || small "$1" "$2"
+	[ "${3:-}" = small ] || dapltest "$1" "$2"
+}
+
+inside() { # brief|full [small|dapltest]
 	local kind
 	stage_build
 	stage_debian
 	for kind in ${KINDS:-RXE SIW}; do
-		run_kind "$kind" "$1" &
+		run_kind "$kind" "$@" &
 	done
 	wait
 }
@@ -152,14 +163,15 @@ case ${1:-} in
 	on "$@"
 	;;
 --inside)
-	inside "$2" | collect
+	shift
+	inside "$@" | collect
 	;;
 *)
 	fetch_debian
 	if [ "${UDAPL_BRIEF:-}" = 1 ]; then
-		enter_guest 500 brief
+		enter_guest "${VM_LIMIT:-500}" brief "$@"
 	else
-		enter_guest 1800 full
+		enter_guest "${VM_LIMIT:-1800}" full "$@"
 	fi
 	;;
 esac
