@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/config.h"
 #include "dapl/conn.h"
 #include "dapl/counters.h"
 #include "dapl/ep.h"
@@ -78,12 +79,27 @@ void dapl_ep_forget_evd(struct dapl_ep *ep, struct dapl_evd *evd)
 		dapl_object_unuse(&evd->obj);
 }
 
+/*
+ * Programs of release 2.1.10 wait for an asynchronous event of an EP with an SRQ before they free
+ * it: no more receives of the SRQ complete for it. In strict mode there is none (EVT-28).
+ */
+static void tell_last_receive(struct dapl_ep *ep, DAT_EVENT_NUMBER number)
+{
+	bool ended = number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+		     number == DAT_CONNECTION_EVENT_BROKEN;
+
+	if (ended && ep->srq && !dapl_config.strict)
+		dapl_ia_last_receive(ep->obj.ia, ep);
+}
+
 void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data, uint32_t len)
 {
 	struct dapl_event event = { .number = number };
 	DAT_CONNECTION_EVENT_DATA *conn = &event.data.connect_event_data;
-	struct dapl_evd *evd = number ? enter_connect_evd(ep) : NULL;
+	struct dapl_evd *evd;
 
+	tell_last_receive(ep, number);
+	evd = number ? enter_connect_evd(ep) : NULL;
 	if (!evd)
 		return; /* EVD-15 */
 	conn->ep_handle = ep;

@@ -113,6 +113,11 @@ void dapl_ia_watermark(struct dapl_ia *ia, DAT_HANDLE object, DAT_COUNT reason)
 	tell(ia, DAT_ASYNC_ERROR_EP_BROKEN, object, reason);
 }
 
+void dapl_ia_last_receive(struct dapl_ia *ia, DAT_HANDLE ep)
+{
+	tell(ia, DAT_ASYNC_ERROR_EP_BROKEN, ep, DAT_EP_OTHER_ERROR);
+}
+
 static void async_error(void *device_owner, enum tp_async_event event, void *object)
 {
 	struct dapl_ia *ia = device_owner;

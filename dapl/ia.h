@@ -67,6 +67,8 @@ void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE objec
 
 /* The same for a watermark that was passed, which is no error (EVT-27). */
 void dapl_ia_watermark(struct dapl_ia *ia, DAT_HANDLE object, DAT_COUNT reason);
+/* The same for an EP that takes no more receives of its SRQ, which is none either. */
+void dapl_ia_last_receive(struct dapl_ia *ia, DAT_HANDLE ep);
 
 DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
 			DAT_IA_HANDLE *ia_handle);

@@ -451,6 +451,29 @@ static void dto_82_the_queue_is_not_flushed(void **state)
 	}
 }
 
+/*
+ * EVT-28: as release 2.1.10 has it, one event tells that no more receives of the queue complete for
+ * the endpoint.
+ */
+static void evt_28_the_last_receive_of_an_endpoint(void **state)
+{
+	struct cu_rig *rig = *state;
+	DAT_ASYNCH_ERROR_EVENT_DATA *data;
+	struct su_queue q;
+	struct ct_end a = { 0 }, p = { 0 };
+	DAT_EVENT event;
+
+	su_open(rig, &q, 8);
+	su_pair(rig, &a, &p, &q);
+	cu_end_connection(&a, &p);
+	cu_poll(rig->async, &event);
+	assert_int_equal(event.event_number, DAT_ASYNC_ERROR_EP_BROKEN);
+	data = &event.event_data.asynch_error_event_data;
+	assert_ptr_equal(data->dat_handle, p.ep);
+	assert_int_equal(data->reason, DAT_EP_OTHER_ERROR);
+	cu_quiet(rig->async, 50);
+}
+
 /* DTO-40, IBX-47 */
 static void ibx_47_immediate_data_takes_one_as_well(void **state)
 {
@@ -707,6 +730,7 @@ int main(void)
 		I(srq_12_13_bad_memory),
 		I(srq_13_a_message_too_long),
 		I(dto_82_the_queue_is_not_flushed),
+		I(evt_28_the_last_receive_of_an_endpoint),
 		I(ibx_47_immediate_data_takes_one_as_well),
 		I(srq_17_18_what_is_available_and_outstanding),
 		I(srq_9_17_what_is_kept_counts),

@@ -72,6 +72,22 @@ try_dtest "polling" -p
 try_dtest "with CNO" -c
 try_dtest "64 KiB, burst of 20" -b 65536 -B 20
 
+# Both sides of dtestsrq, which waits for an asynchronous event when a connection has ended: OPTION...
+try_dtestsrq() {
+	timeout 60 "$debian/usr/bin/dtestsrq" -P soft-lo "$@" >"$scratch/server" 2>&1 &
+	server=$!
+	children="$children $server"
+	wait_listen 45248 $server
+	timeout 60 "$debian/usr/bin/dtestsrq" -P soft-lo -h 127.0.0.1 "$@" >"$scratch/client" 2>&1
+	client=$?
+	wait $server
+	served=$?
+	[ $client -eq 0 ] && [ $served -eq 0 ] && ! grep -qE 'ERR|[Ee]rror' "$scratch/client" "$scratch/server"
+	result $? "dtestsrq $*: both pass (client $client, server $served)" "$scratch/client" "$scratch/server"
+}
+try_dtestsrq -b 1024
+try_dtestsrq -b 1024 -c 4 -B 10 -t 5
+
 timeout 300 "$dapltest" -T S -D soft-lo >"$scratch/server" 2>&1 &
 server=$!
 children="$children $server"
