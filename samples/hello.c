@@ -41,7 +41,8 @@ static DAT_EVENT next(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER wanted)
 	return event;
 }
 
-static void serve(DAT_IA_HANDLE ia, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_LMR_TRIPLET *segment)
+static void serve(DAT_IA_HANDLE ia, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_EVD_HANDLE messages,
+		  DAT_LMR_TRIPLET *segment)
 {
 	DAT_PSP_HANDLE psp;
 	DAT_EVENT event;
@@ -57,13 +58,14 @@ static void serve(DAT_IA_HANDLE ia, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_LM
 	must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL),
 	     "dat_cr_accept");
 	next(evd, DAT_CONNECTION_EVENT_ESTABLISHED);
-	next(evd, DAT_DTO_COMPLETION_EVENT);
+	next(messages, DAT_DTO_COMPLETION_EVENT);
 	printf("%s\n", memory);
 	next(evd, DAT_CONNECTION_EVENT_DISCONNECTED);
 	must(dat_psp_free(psp), "dat_psp_free");
 }
 
-static void greet(const char *host, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_LMR_TRIPLET *segment)
+static void greet(const char *host, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_EVD_HANDLE messages,
+		  DAT_LMR_TRIPLET *segment)
 {
 	struct addrinfo *address;
 	int err = getaddrinfo(host, NULL, NULL, &address);
@@ -81,7 +83,7 @@ static void greet(const char *host, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_LM
 	must(dat_ep_post_send(ep, 1, segment, (DAT_DTO_COOKIE){ .as_64 = 1 },
 			      DAT_COMPLETION_DEFAULT_FLAG),
 	     "dat_ep_post_send");
-	next(evd, DAT_DTO_COMPLETION_EVENT);
+	next(messages, DAT_DTO_COMPLETION_EVENT);
 	must(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
 	next(evd, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
@@ -89,7 +91,7 @@ static void greet(const char *host, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_LM
 int main(int argc, char **argv)
 {
 	const char *adapter = getenv("UDAPL_IA");
-	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL, evd;
+	DAT_EVD_HANDLE async_evd = DAT_HANDLE_NULL, evd, messages;
 	DAT_REGION_DESCRIPTION region = { .for_va = memory };
 	DAT_LMR_TRIPLET segment;
 	DAT_IA_HANDLE ia;
@@ -100,8 +102,11 @@ int main(int argc, char **argv)
 	must(dat_ia_open((DAT_NAME_PTR)(adapter ? adapter : "soft-lo"), 8, &async_evd, &ia),
 	     "dat_ia_open");
 	must(dat_pz_create(ia, &pz), "dat_pz_create");
-	must(dat_evd_create(ia, 16, DAT_HANDLE_NULL,
-			    DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_DTO_FLAG, &evd),
+	must(dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG,
+			    &evd),
+	     "dat_evd_create");
+	/* Of its own: a message may arrive before the server hears that it is connected. */
+	must(dat_evd_create(ia, 16, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &messages),
 	     "dat_evd_create");
 	must(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(memory), pz,
 			    DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
@@ -109,15 +114,16 @@ int main(int argc, char **argv)
 	     "dat_lmr_create");
 	segment.virtual_address = (DAT_VADDR)(uintptr_t)memory;
 	segment.segment_length = sizeof(memory);
-	must(dat_ep_create(ia, pz, evd, evd, evd, NULL, &ep), "dat_ep_create");
+	must(dat_ep_create(ia, pz, messages, messages, evd, NULL, &ep), "dat_ep_create");
 
 	if (argc > 1)
-		greet(argv[1], ep, evd, &segment);
+		greet(argv[1], ep, evd, messages, &segment);
 	else
-		serve(ia, ep, evd, &segment);
+		serve(ia, ep, evd, messages, &segment);
 
 	must(dat_ep_free(ep), "dat_ep_free");
 	must(dat_lmr_free(lmr), "dat_lmr_free");
+	must(dat_evd_free(messages), "dat_evd_free");
 	must(dat_evd_free(evd), "dat_evd_free");
 	must(dat_pz_free(pz), "dat_pz_free");
 	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), "dat_ia_close");
