@@ -27,6 +27,8 @@ struct server {
 	DAT_CNO_HANDLE cno;
 	struct buffer memory; /* MAX_TEXT bytes for each client */
 	DAT_EP_HANDLE ep[MAX_CLIENTS];
+	bool connected[MAX_CLIENTS];
+	size_t waiting[MAX_CLIENTS]; /* 1 + length of a text that came before that */
 	int wanted, come, gone;
 };
 
@@ -47,6 +49,24 @@ static void came(struct server *server, DAT_CR_HANDLE cr)
 	must(dat_cr_accept(cr, server->ep[client], 0, NULL), "dat_cr_accept");
 }
 
+static void echo(struct server *server, int client, size_t length)
+{
+	post_send(server->ep[client], &server->memory, (size_t)client * MAX_TEXT, length,
+		  SEND_OF(client));
+}
+
+/* Nothing can be sent before; what the client sent may be here already. */
+static void connected(struct server *server, DAT_EP_HANDLE ep)
+{
+	int client = 0;
+
+	while (server->ep[client] != ep)
+		client++;
+	server->connected[client] = true;
+	if (server->waiting[client])
+		echo(server, client, server->waiting[client] - 1);
+}
+
 static void transferred(struct server *server, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	int client = (int)(dto->user_cookie.as_64 / 2);
@@ -54,11 +74,12 @@ static void transferred(struct server *server, const DAT_DTO_COMPLETION_EVENT_DA
 
 	if (dto->status != DAT_DTO_SUCCESS)
 		return; /* the connection has ended */
-	if (dto->user_cookie.as_64 == RECV_OF(client))
-		post_send(server->ep[client], &server->memory, place, dto->transfered_length,
-			  SEND_OF(client));
-	else
+	if (dto->user_cookie.as_64 == SEND_OF(client))
 		post_recv(server->ep[client], &server->memory, place, MAX_TEXT, RECV_OF(client));
+	else if (server->connected[client])
+		echo(server, client, dto->transfered_length);
+	else
+		server->waiting[client] = (size_t)dto->transfered_length + 1;
 }
 
 static void handle(struct server *server, const DAT_EVENT *event)
@@ -71,6 +92,7 @@ static void handle(struct server *server, const DAT_EVENT *event)
 		transferred(server, &event->event_data.dto_completion_event_data);
 		break;
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
+		connected(server, event->event_data.connect_event_data.ep_handle);
 		break;
 	default: /* disconnected, broken, not accepted */
 		server->gone++;
