@@ -62,8 +62,11 @@ static void answered(struct vrb_conn *conn, const struct news *news)
 	vrb_conn_open(conn, news->data, answer_len(conn->subject.dev, news->data, news->len));
 	if (conn->state != VRB_CONN_OPEN)
 		return;
-	if (rdma_establish(conn->id))
-		vrb_conn_over(conn, TP_CONN_BROKEN, -errno, NULL, 0);
+	if (!rdma_establish(conn->id))
+		return;
+	/* EINVAL: the peer has taken its consent back, of which an event is on its way (SIM-5). */
+	vrb_conn_over(conn, errno == EINVAL ? TP_CONN_DISCONNECTED : TP_CONN_BROKEN, -errno, NULL,
+		      0);
 }
 
 static void established(struct vrb_conn *conn, const struct news *news)
