@@ -97,7 +97,8 @@ def _():
 @case("a busy program: states, peers, queue depths")
 def _():
     with Scratch() as s, Server(s) as server:
-        client = server.client("-p", "16", "RW", "4096")
+        # More than a socket takes at once, so that some of it waits.
+        client = server.client("-p", "16", "RW", "262144")
         mine = until("two connections", lambda: connected(client.pid, 2))
         theirs = connected(server.pid, 2)
         equal({e["local"] for e in mine}, {e["remote"] for e in theirs}, "both ends")
@@ -109,7 +110,7 @@ def _():
         evds = {e["evd"] for e in objects(client.pid, "evd")}
         check(all(e["request_evd"] in evds for e in looked_at(client.pid)), "unknown dispatcher")
         busy = until("traffic", lambda: [e for e in looked_at(client.pid) if e["writes"] > 100])[0]
-        equal(busy["written_bytes"], 4096 * busy["writes"], "bytes of the writes")
+        equal(busy["written_bytes"], 262144 * busy["writes"], "bytes of the writes")
         equal((busy["errors"], busy["connects"], busy["reads"]), (0, 1, 0), "errors, connects, reads")
         row = "^ +0x[0-9a-f]+ +CONNECTED +127.0.0.1:[0-9]+ +127.0.0.1:[0-9]+ +[0-9]+/[0-9]+ +[0-9]+/16 +[0-9.kMG]+ +[0-9.kMG]+"
         until("a row of it", lambda: re.search(row, call(0, DAT_INFO, "--pid", client.pid).out, re.M))
