@@ -217,6 +217,16 @@ static void *run(void *unused)
 	return unused;
 }
 
+/* The first wait that sleeps makes a descriptor, which must not seem to be of what comes later. */
+static DAT_RETURN sleep_once(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+	DAT_RETURN ret = dat_evd_wait(evd, 1000, 1, &event, &more);
+
+	return ret == DAT_TIMEOUT_EXPIRED ? DAT_SUCCESS : DAT_INTERNAL_ERROR;
+}
+
 static DAT_RETURN open_end(struct end *end)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = end->memory };
@@ -230,6 +240,8 @@ static DAT_RETURN open_end(struct end *end)
 				     &end->remote, NULL, NULL);
 	if (ret == DAT_SUCCESS)
 		ret = dat_ep_create(ia, pz, end->evd, end->evd, end->evd, NULL, &end->ep);
+	if (ret == DAT_SUCCESS)
+		ret = sleep_once(end->evd);
 	return ret;
 }
 
