@@ -3,7 +3,7 @@
  * Tells whoever asks from outside what the IAs of this module have.
  *
  * The lock of an IA's list keeps its objects where they are. Of an EP or EVD a few words are copied
- * under its own lock, which is only ever tried: a thread that posts or polls goes first.
+ * under its own lock, which is waited for a moment only: who is busy all the time goes first.
  */
 #include "dapl/inspect.h"
 
@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "dapl/counters.h"
 #include "dapl/dto.h"
@@ -22,23 +21,12 @@
 #include "dapl/sp.h"
 #include "dat/dats.h"
 
-/* How often a lock is tried: at once, then with pauses for a holder that is not running. */
-#define QUICK_ATTEMPTS 20
-#define SLOW_ATTEMPTS  60
-#define PAUSE_NS       50000
+/* So long a lock is waited for: that of an object always in use may be had by chance only. */
+#define PATIENCE_NS 5000000
 
-static bool try_long(struct dapl_lock *lock)
+static bool lock_soon(struct dapl_lock *lock)
 {
-	const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	int i;
-
-	for (i = 0; i < QUICK_ATTEMPTS + SLOW_ATTEMPTS; i++) {
-		if (dapl_trylock(lock))
-			return true;
-		if (i >= QUICK_ATTEMPTS)
-			nanosleep(&pause, NULL);
-	}
-	return false;
+	return dapl_lock_until(lock, dapl_now() + PATIENCE_NS);
 }
 
 /* Without the qualifier if that is 0. */
@@ -72,7 +60,7 @@ struct ep_view {
 
 static bool look_at_ep(struct dapl_ep *ep, struct ep_view *view)
 {
-	if (!try_long(&ep->lock))
+	if (!lock_soon(&ep->lock))
 		return false;
 	view->addr_known = ep->cold->addr_known;
 	if (view->addr_known)
@@ -142,7 +130,7 @@ struct evd_view {
 
 static bool look_at_evd(struct dapl_evd *evd, struct evd_view *view)
 {
-	if (!try_long(&evd->lock))
+	if (!lock_soon(&evd->lock))
 		return false;
 	*view = (struct evd_view){ evd->ring.count, evd->qlen,	     evd->waiter,
 				   evd->disabled,   evd->overflowed, evd->cno };

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dapl/transport.h"
+
 int dapl_futex_wait(uint32_t *word, uint32_t seen, uint64_t deadline)
 {
 	struct timespec ts = { .tv_sec = (time_t)(deadline / 1000000000),
@@ -23,7 +25,22 @@ void dapl_futex_wake(uint32_t *word, int num)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, num, NULL, NULL, 0);
 }
 
-#ifndef DAPL_LOCK_MUTEX
+#ifdef DAPL_LOCK_MUTEX
+
+bool dapl_lock_until(struct dapl_lock *lock, uint64_t deadline)
+{
+	uint64_t now = dapl_now(), wall;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	wall = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	wall += deadline > now ? deadline - now : 0;
+	ts = (struct timespec){ .tv_sec = (time_t)(wall / 1000000000),
+				.tv_nsec = (long)(wall % 1000000000) };
+	return !pthread_mutex_timedlock(lock->mutex, &ts);
+}
+
+#else
 
 /* What is held for a post or a poll is soon free again: look a few times before going to sleep. */
 #define SPINS 100
@@ -43,6 +60,18 @@ void dapl_lock_slow(struct dapl_lock *lock)
 	/* Who slept cannot tell whether others still do: it stays wanted. */
 	while (atomic_fetch_or_explicit(&lock->state, both, memory_order_acquire) & DAPL_LOCK_HELD)
 		syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, both, NULL, NULL, 0);
+}
+
+bool dapl_lock_until(struct dapl_lock *lock, uint64_t deadline)
+{
+	const uint32_t both = DAPL_LOCK_HELD | DAPL_LOCK_WANTED;
+
+	if (dapl_trylock(lock))
+		return true;
+	while (atomic_fetch_or_explicit(&lock->state, both, memory_order_acquire) & DAPL_LOCK_HELD)
+		if (dapl_futex_wait((uint32_t *)&lock->state, both, deadline) == -ETIMEDOUT)
+			return false;
+	return true;
 }
 
 /* It is free by now, and may have been taken again: only the mark goes. */

@@ -36,6 +36,10 @@
 int dapl_futex_wait(uint32_t *word, uint32_t seen, uint64_t deadline);
 void dapl_futex_wake(uint32_t *word, int num);
 
+struct dapl_lock;
+/* As dapl_lock; false: it was not free before the deadline (dapl_now()), rounded up. */
+bool dapl_lock_until(struct dapl_lock *lock, uint64_t deadline);
+
 #ifdef DAPL_LOCK_MUTEX
 
 /* Not in place: objects must fit into their slots in this build, too. */

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The lock of the posting and polling paths, and waiting for it until a deadline. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include "dapl/lock.h"
+#include "dapl/transport.h"
+
+#define MS 1000000ull
+
+static struct dapl_lock lock;
+static unsigned counted;
+
+static int set_up(void **state)
+{
+	(void)state;
+	dapl_lock_init(&lock);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	dapl_lock_fini(&lock);
+	return 0;
+}
+
+static void *run(void *(*fn)(void *), void *arg)
+{
+	pthread_t thread;
+	void *got;
+
+	assert_int_equal(pthread_create(&thread, NULL, fn, arg), 0);
+	assert_int_equal(pthread_join(thread, &got), 0);
+	return got;
+}
+
+static void *wait_until(void *deadline)
+{
+	return dapl_lock_until(&lock, *(uint64_t *)deadline) ? &lock : NULL;
+}
+
+static void a_free_lock_is_had_at_once(void **state)
+{
+	(void)state;
+	assert_true(dapl_lock_until(&lock, 0));
+	assert_false(dapl_trylock(&lock));
+	dapl_unlock(&lock);
+	assert_true(dapl_trylock(&lock));
+	dapl_unlock(&lock);
+}
+
+static void a_held_lock_is_waited_for_until_the_deadline(void **state)
+{
+	uint64_t deadline = dapl_now() + 20 * MS;
+
+	(void)state;
+	dapl_lock(&lock);
+	assert_null(run(wait_until, &deadline));
+	assert_true(dapl_now() >= deadline);
+	/* A deadline that has passed. */
+	assert_null(run(wait_until, &deadline));
+	dapl_unlock(&lock);
+
+	/* The one who gave up left nothing behind. */
+	assert_true(dapl_trylock(&lock));
+	dapl_unlock(&lock);
+}
+
+static void *free_later(void *arg)
+{
+	const struct timespec pause = { .tv_nsec = 20 * MS };
+
+	dapl_lock(&lock);
+	*(_Atomic bool *)arg = true;
+	nanosleep(&pause, NULL);
+	dapl_unlock(&lock);
+	return NULL;
+}
+
+static void freed_before_the_deadline_it_is_had(void **state)
+{
+	_Atomic bool held = false;
+	uint64_t start;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, free_later, &held), 0);
+	while (!held)
+		sched_yield();
+	start = dapl_now();
+	assert_true(dapl_lock_until(&lock, start + 20000 * MS));
+	assert_true(dapl_now() < start + 10000 * MS);
+	assert_false(dapl_trylock(&lock));
+	dapl_unlock(&lock);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+enum {
+	THREADS = 4,
+	TURNS = 20000
+};
+
+static void *takes_turns(void *timed)
+{
+	int i;
+
+	for (i = 0; i < TURNS; i++) {
+		if (timed)
+			while (!dapl_lock_until(&lock, dapl_now() + MS / 100))
+				;
+		else
+			dapl_lock(&lock);
+		counted++;
+		dapl_unlock(&lock);
+	}
+	return NULL;
+}
+
+/* Nobody who waits without a deadline misses the end of a turn for those who give up. */
+static void one_at_a_time(void **state)
+{
+	pthread_t threads[THREADS];
+	int i;
+
+	(void)state;
+	counted = 0;
+	for (i = 0; i < THREADS; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, takes_turns, i % 2 ? &lock : NULL), 0);
+	for (i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(counted, THREADS * TURNS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_free_lock_is_had_at_once),
+		cmocka_unit_test(a_held_lock_is_waited_for_until_the_deadline),
+		cmocka_unit_test(freed_before_the_deadline_it_is_had),
+		cmocka_unit_test(one_at_a_time),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
