@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The software engine: data over shared memory, the bell, the end, and peers that cheat. */
+#include "test/unit/soft_shm_util.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct soft_link_class *const shm = &soft_link_shm;
+
+static uint8_t from[SHM_RING + 64], to[SHM_RING + 64];
+
+/* ---- Data ---- */
+
+/* Moves len bytes in pieces of up to three places. */
+static void move(struct soft_link *a, struct soft_link *b, uint32_t len, unsigned seed)
+{
+	struct iovec out[3] = { { from, len / 3 },
+				{ from + len / 3, len / 2 },
+				{ from + len / 3 + len / 2, len - len / 3 - len / 2 } };
+	struct iovec in[2] = { { to, len / 4 }, { to + len / 4, sizeof(to) - len / 4 } };
+
+	fill(from, len, seed);
+	memset(to, 0xee, len + 1);
+	assert_int_equal(a->class->send(a, out, 3), len);
+	assert_int_equal(b->class->recv(b, in, 2), len);
+	assert_true(filled(to, len, seed));
+	assert_int_equal(to[len], 0xee);
+	assert_int_equal(get(b, to, 1), -EAGAIN);
+}
+
+/* At every place around the end of the ring, in both directions. */
+static void all_sizes(void **state)
+{
+	static const uint32_t sizes[] = { 1, 2, 3, 63, 64, 65, 4095, 4096, 4097, SHM_RING };
+
+	(void)state;
+	pair();
+	for (unsigned way = 0; way < 2; way++) {
+		struct soft_link *a = way ? pas : act, *b = way ? act : pas;
+		uint32_t pos = way ? 0 : SHM_RING - SHM_FIRST;
+
+		for (unsigned i = 0; i < 10; i++)
+			for (uint32_t before = 0; before < 7; before++) {
+				uint32_t start = SHM_RING - (sizes[i] & ~3u) / 2 - before;
+
+				start = (start - pos) & (SHM_RING - 1);
+				if (start)
+					move(a, b, start, i);
+				move(a, b, sizes[i], i + before);
+				pos += start + sizes[i];
+			}
+	}
+}
+
+static void back_pressure(void **state)
+{
+	(void)state;
+	pair();
+	fill(from, SHM_RING, 4);
+	assert_int_equal(put(act, from, 1000), 1000);
+	assert_int_equal(put(act, from + 1000, SHM_RING), SHM_RING - 1000);
+	assert_int_equal(put(act, from, 1), -EAGAIN);
+	assert_int_equal(get(pas, to, 10), 10);
+	assert_int_equal(put(act, from, 100), 10);
+	assert_int_equal(put(act, from, 1), -EAGAIN);
+	assert_int_equal(get(pas, to + 10, sizeof(to) - 10), SHM_RING);
+	assert_true(filled(to, SHM_RING, 4));
+	assert_memory_equal(to + SHM_RING, from, 10);
+}
+
+/* ---- The bell ---- */
+
+static void who_polls_rings_nobody(void **state)
+{
+	uint8_t byte = 0;
+
+	(void)state;
+	pair();
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(put(act, &byte, 1), 1);
+		assert_int_equal(get(pas, &byte, 1), 1);
+		assert_int_equal(get(pas, &byte, 1), -EAGAIN);
+		assert_int_equal(put(pas, &byte, 1), 1);
+		assert_int_equal(get(act, &byte, 1), 1);
+	}
+	while (put(act, from, SHM_RING) > 0)
+		;
+	while (get(pas, to, SHM_RING) > 0)
+		;
+	assert_int_equal(rung(act), 0);
+	assert_int_equal(rung(pas), 0);
+	/* A sleeper is rung for once, and the byte waits until he sleeps again. */
+	assert_int_equal(shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true), EPOLLIN);
+	assert_int_equal(put(act, &byte, 1), 1);
+	assert_int_equal(rung(pas), 1);
+	assert_int_equal(put(act, &byte, 1), 1);
+	assert_int_equal(rung(pas), 1);
+	assert_int_equal(shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true), EPOLLIN | EPOLLOUT);
+	assert_int_equal(get(pas, to, 10), 2);
+	assert_int_equal(shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true), EPOLLIN);
+	assert_int_equal(rung(pas), 0);
+	/* Room is what half of the ring is. */
+	while (put(act, from, SHM_RING) > 0)
+		;
+	assert_int_equal(shm->doze(act, SOFT_SLEEPER_CQ, EPOLLIN | EPOLLOUT, true), EPOLLIN);
+	assert_int_equal(get(pas, to, SHM_RING / 2 - 1), SHM_RING / 2 - 1);
+	assert_int_equal(rung(act), 0);
+	assert_int_equal(get(pas, to, 1), 1);
+	assert_int_equal(rung(act), 1);
+}
+
+/* Two sleepers at one end: who takes the byte leaves nobody behind. */
+static void sleepers_together(void **state)
+{
+	uint8_t byte = 0;
+
+	(void)state;
+	pair();
+	shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true);
+	shm->doze(pas, SOFT_SLEEPER_OTHER, EPOLLIN, true);
+	assert_int_equal(put(act, &byte, 1), 1);
+	/* There is something: the other one's byte stays. */
+	assert_int_equal(shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true), EPOLLIN | EPOLLOUT);
+	assert_int_equal(rung(pas), 1);
+	assert_int_equal(get(pas, &byte, 1), 1);
+	assert_int_equal(shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true), EPOLLIN);
+	assert_int_equal(rung(pas), 0);
+	assert_int_equal(put(act, &byte, 1), 1);
+	assert_int_equal(rung(pas), 1);
+}
+
+static void the_loop_is_woken(void **state)
+{
+	uint64_t limit = now_ms() + DEADLINE_MS;
+	uint8_t byte = 0;
+	unsigned n;
+
+	(void)state;
+	pair();
+	atomic_store(&readies, 0);
+	assert_int_equal(soft_link_watch(pas, EPOLLIN | EPOLLONESHOT), 0);
+	pause_ms(20);
+	assert_int_equal(atomic_load(&readies), 0);
+	assert_int_equal(put(act, &byte, 1), 1);
+	while (!atomic_load(&readies) && now_ms() < limit)
+		pause_ms(1);
+	assert_int_equal(put(act, &byte, 1), 1);
+	pause_ms(20);
+	assert_int_equal(atomic_load(&readies), 1);
+	/* What is there already; and as long as it is there. */
+	assert_int_equal(soft_link_watch(pas, EPOLLIN), 0);
+	while (atomic_load(&readies) < 10 && now_ms() < limit)
+		pause_ms(1);
+	assert_true(atomic_load(&readies) >= 10);
+	assert_int_equal(get(pas, to, 10), 2);
+	/* The loop may be about to tell of it once more, whenever its thread runs. */
+	do {
+		n = atomic_load(&readies);
+		pause_ms(50);
+	} while (atomic_load(&readies) != n && now_ms() < limit);
+	assert_int_equal(atomic_load(&readies), n);
+}
+
+/* ---- Lost wake-ups ---- */
+
+enum {
+	STREAM = 24 << 20,
+	ROUNDS = 20000,
+};
+
+struct traffic {
+	struct soft_link *link;
+	enum soft_sleeper who;
+	uint64_t moved;
+	const char *wrong;
+};
+
+/* Sleeps until ready; false if nobody wakes us. */
+static bool sleep_for(struct traffic *tr, int epfd, uint32_t events)
+{
+	struct epoll_event event = { 0 };
+
+	event.events = shm->doze(tr->link, tr->who, events, true);
+	if (epoll_ctl(epfd, EPOLL_CTL_MOD, tr->link->fd, &event))
+		return false;
+	return epoll_wait(epfd, &event, 1, DEADLINE_MS) == 1;
+}
+
+static int epoll_of(struct traffic *tr)
+{
+	struct epoll_event event = { 0 };
+	int epfd = epoll_create1(EPOLL_CLOEXEC);
+
+	epoll_ctl(epfd, EPOLL_CTL_ADD, tr->link->fd, &event);
+	return epfd;
+}
+
+static void *writes(void *arg)
+{
+	struct traffic *tr = arg;
+	static uint8_t bytes[40000];
+	int epfd = epoll_of(tr);
+	unsigned seed = 1;
+
+	while (tr->moved < STREAM && !tr->wrong) {
+		size_t len = (size_t)rand_r(&seed) % sizeof(bytes) + 1;
+		ssize_t n;
+
+		for (size_t i = 0; i < len; i++)
+			bytes[i] = (uint8_t)((tr->moved + i) % 251);
+		n = put(tr->link, bytes, len);
+		if (n > 0)
+			tr->moved += (uint64_t)n;
+		else if (n != -EAGAIN)
+			tr->wrong = "send failed";
+		else if (!sleep_for(tr, epfd, EPOLLOUT))
+			tr->wrong = "a writer slept for ever";
+	}
+	tr->link->class->finish(tr->link);
+	close(epfd);
+	return NULL;
+}
+
+static void *reads(void *arg)
+{
+	struct traffic *tr = arg;
+	static uint8_t bytes[50000];
+	int epfd = epoll_of(tr);
+	unsigned seed = 2;
+	ssize_t n = 1;
+
+	while (n && !tr->wrong) {
+		n = get(tr->link, bytes, (size_t)rand_r(&seed) % sizeof(bytes) + 1);
+		for (ssize_t i = 0; i < n; i++, tr->moved++)
+			if (bytes[i] != (uint8_t)(tr->moved % 251))
+				tr->wrong = "other bytes";
+		if (n < 0 && n != -EAGAIN)
+			tr->wrong = "recv failed";
+		else if (n < 0 && !sleep_for(tr, epfd, EPOLLIN))
+			tr->wrong = "a reader slept for ever";
+	}
+	close(epfd);
+	return NULL;
+}
+
+static void stream_with_sleep(void **state)
+{
+	struct traffic w, r;
+	pthread_t thread;
+
+	(void)state;
+	pair();
+	w = (struct traffic){ .link = act, .who = SOFT_SLEEPER_CQ };
+	r = (struct traffic){ .link = pas, .who = SOFT_SLEEPER_OTHER };
+	assert_int_equal(pthread_create(&thread, NULL, writes, &w), 0);
+	reads(&r);
+	pthread_join(thread, NULL);
+	assert_null(w.wrong);
+	assert_null(r.wrong);
+	assert_int_equal(r.moved, w.moved);
+}
+
+static void *answers(void *arg)
+{
+	struct traffic *tr = arg;
+	int epfd = epoll_of(tr);
+	unsigned seed = 3;
+	uint8_t byte = 0;
+	ssize_t n;
+
+	while (tr->moved < ROUNDS && !tr->wrong) {
+		n = get(tr->link, &byte, 1);
+		if (n == 1 && put(tr->link, &byte, 1) == 1)
+			tr->moved++;
+		else if (n != -EAGAIN)
+			tr->wrong = "failed";
+		else if (rand_r(&seed) % 4 && !sleep_for(tr, epfd, EPOLLIN))
+			tr->wrong = "slept for ever";
+	}
+	close(epfd);
+	return NULL;
+}
+
+static void ping_pong_with_sleep(void **state)
+{
+	struct traffic x, y;
+	pthread_t thread;
+	uint8_t byte = 0;
+
+	(void)state;
+	pair();
+	x = (struct traffic){ .link = act, .who = SOFT_SLEEPER_CQ };
+	y = (struct traffic){ .link = pas, .who = SOFT_SLEEPER_CQ };
+	assert_int_equal(put(act, &byte, 1), 1);
+	assert_int_equal(pthread_create(&thread, NULL, answers, &y), 0);
+	answers(&x);
+	pthread_join(thread, NULL);
+	assert_null(x.wrong);
+	assert_null(y.wrong);
+}
+
+/* ---- The end ---- */
+
+static void the_end_in_order(void **state)
+{
+	(void)state;
+	pair();
+	assert_int_equal(put(act, "last", 4), 4);
+	shm->finish(act);
+	assert_int_equal(rung(pas), 1);
+	assert_int_equal(get(pas, to, 3), 3);
+	/* The other way goes on. */
+	assert_int_equal(put(pas, "more", 4), 4);
+	assert_int_equal(get(act, to, 9), 4);
+	end_link(&act, false);
+	/* What came before is read first. */
+	assert_int_equal(get(pas, to, 9), 1);
+	assert_int_equal(get(pas, to, 9), 0);
+	assert_int_equal(get(pas, to, 9), 0);
+}
+
+static void the_end_by_force(void **state)
+{
+	uint64_t limit = now_ms() + DEADLINE_MS;
+
+	(void)state;
+	pair();
+	assert_int_equal(put(act, "last", 4), 4);
+	atomic_store(&readies, 0);
+	end_link(&act, true);
+	/* The loop hears of it though nobody watches. */
+	while (!atomic_load(&readies) && now_ms() < limit)
+		pause_ms(1);
+	assert_int_equal(atomic_load(&readies), 1);
+	assert_int_equal(put(pas, "x", 1), -ECONNRESET);
+	assert_int_equal(get(pas, to, 9), 4);
+	assert_int_equal(get(pas, to, 9), -ECONNRESET);
+}
+
+/* A peer of another process: waits to be killed. */
+static int dies(int fd)
+{
+	struct shm_memory *at;
+	int mem = memory(SHM_SIZE, SEALS), sock = raw_connect();
+
+	at = mmap(NULL, SHM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, mem, 0);
+	at->page.addr = dev->addr;
+	memcpy(at->ring0 + SHM_RING - SHM_FIRST, "farewell", 8);
+	atomic_store(&at->page.side[0].sent, (uint32_t)(8 - SHM_FIRST));
+	if (raw_hello(sock, &right_hello, sizeof(right_hello), &mem, 1) || write(fd, "", 1) != 1)
+		return 1;
+	pause();
+	return 2;
+}
+
+/* In order unless something of ours is unread, which its end cannot tell from one by exit. */
+static void killed(bool unread)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int pair_[2], epfd, status;
+	uint8_t byte;
+	pid_t pid;
+
+	listen_here();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair_), 0);
+	pid = fork();
+	if (!pid)
+		_exit(dies(pair_[1]));
+	close(pair_[1]);
+	assert_int_equal(read(pair_[0], &byte, 1), 1);
+	accept_here();
+	assert_int_equal(get(pas, to, 4), 4);
+	assert_int_equal(soft_link_watch(pas, EPOLLONESHOT), 0);
+	if (unread)
+		assert_int_equal(put(pas, "x", 1), 1);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	/* A sleeper is woken. */
+	epfd = epoll_create1(EPOLL_CLOEXEC);
+	epoll_ctl(epfd, EPOLL_CTL_ADD, pas->fd, &event);
+	assert_int_equal(epoll_wait(epfd, &event, 1, DEADLINE_MS), 1);
+	shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true);
+	assert_int_equal(get(pas, to + 4, 9), 4);
+	assert_memory_equal(to, "farewell", 8);
+	shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true);
+	assert_int_equal(get(pas, to, 9), unread ? -ECONNRESET : 0);
+	assert_int_equal(put(pas, "x", 1), unread ? -ECONNRESET : -EPIPE);
+	end_link(&pas, false);
+	close(epfd);
+	close(pair_[0]);
+	close(ear);
+	ear = -1;
+}
+
+static void peer_killed(void **state)
+{
+	(void)state;
+	killed(false);
+	killed(true);
+}
+
+/* ---- Peers that cheat ---- */
+
+static void positions_that_cannot_be(void **state)
+{
+	static const uint32_t sent[] = { SHM_RING + 1, 0x80000000u, -SHM_FIRST - 1u };
+	static const uint32_t taken[] = { 1, 0x80000000u, SHM_RING };
+	struct shm_side *side;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		pair();
+		side = soft_shm(act)->own;
+		if (i < 3) {
+			atomic_store(&side->sent, sent[i]);
+			assert_int_equal(get(pas, to, 9), -EPROTO);
+		} else {
+			atomic_store(&side->taken, taken[i - 3]);
+			assert_int_equal(put(pas, from, 9), -EPROTO);
+		}
+		/* And for good, in both directions if nothing else is there. */
+		atomic_store(&side->sent, (uint32_t)-SHM_FIRST);
+		atomic_store(&side->taken, 0);
+		assert_int_equal(get(pas, to, 9), -EPROTO);
+		assert_non_null(pas->why);
+		end_link(&act, true);
+		end_link(&pas, true);
+		close(ear);
+		ear = -1;
+	}
+	/* A peer that says it sleeps, in all tongues, and rings without end. */
+	pair();
+	atomic_store(&soft_shm(act)->own->bell, UINT32_MAX);
+	for (int i = 0; i < 5000; i++)
+		(void)send(act->fd, "", 1, MSG_DONTWAIT);
+	atomic_store(&soft_shm(pas)->own->bell, 0);
+	for (int i = 0; i < 200; i++)
+		shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true);
+	assert_int_equal(rung(pas), 0);
+	assert_int_equal(put(pas, "y", 1), 1);
+	assert_int_equal(get(act, to, 1), 1);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(all_sizes),
+		T(back_pressure),
+		T(who_polls_rings_nobody),
+		T(sleepers_together),
+		T(the_loop_is_woken),
+		T(stream_with_sleep),
+		T(ping_pong_with_sleep),
+		T(the_end_in_order),
+		T(the_end_by_force),
+		T(peer_killed),
+		T(positions_that_cannot_be),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	/* They choose themselves. */
+	unsetenv("DAPL_SOFT_LINK");
+	return cmocka_run_group_tests_name("tests", tests, NULL, NULL);
+}
