@@ -222,7 +222,7 @@ static DAT_RETURN sleep_once(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT event;
 	DAT_COUNT more;
-	DAT_RETURN ret = dat_evd_wait(evd, 1000, 1, &event, &more);
+	DAT_RETURN ret = dat_evd_wait(evd, 100000, 1, &event, &more);
 
 	return ret == DAT_TIMEOUT_EXPIRED ? DAT_SUCCESS : DAT_INTERNAL_ERROR;
 }
