@@ -173,8 +173,34 @@ static inline bool pop(struct soft_cq *cq, struct tp_wc *wc)
 	if (tail == atomic_load_explicit(&cq->head, memory_order_acquire))
 		return false;
 	*wc = cq->ring[tail & (cq->size - 1)];
+	wc->flags &= ~SOFT_WC_PLAIN;
 	atomic_store_explicit(&cq->tail, tail + 1, memory_order_release);
 	return true;
+}
+
+static inline void note_activity(struct soft_cq *cq)
+{
+	atomic_store_explicit(&cq->activity,
+			      atomic_load_explicit(&cq->activity, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+static struct tp_wr *cq_take(struct tp_cq *base)
+{
+	struct soft_cq *cq = soft_cq(base);
+	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
+	const struct tp_wc *wc = &cq->ring[tail & (cq->size - 1)];
+	struct tp_wr *wr;
+
+	if (tail == atomic_load_explicit(&cq->head, memory_order_acquire) ||
+	    !(wc->flags & SOFT_WC_PLAIN))
+		return NULL;
+	note_activity(cq);
+	wr = (struct tp_wr *)(uintptr_t)wc->wr_id;
+	if (wc->flags & TP_WC_RECV)
+		wr->length = wc->byte_len;
+	atomic_store_explicit(&cq->tail, tail + 1, memory_order_release);
+	return wr;
 }
 
 /*
@@ -241,9 +267,7 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 {
 	struct soft_cq *cq = soft_cq(base);
 
-	atomic_store_explicit(&cq->activity,
-			      atomic_load_explicit(&cq->activity, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
+	note_activity(cq);
 	if (pop(cq, wc))
 		return 1;
 	drive(cq);
@@ -318,9 +342,8 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	cq->ring = calloc(cq->size, sizeof(*cq->ring));
 	if (!cq->ring)
 		goto free_cq;
-	cq->base = (struct tp_cq){
-		.dev = base, .ops = &soft_cq_ops, .owner = owner, .take = dapl_plain_take
-	};
+	cq->base =
+		(struct tp_cq){ .dev = base, .ops = &soft_cq_ops, .owner = owner, .take = cq_take };
 	cq->dev = soft_dev(base);
 	cq->overflow.run = overflow_run;
 	soft_list_init(&cq->members);

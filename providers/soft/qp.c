@@ -47,6 +47,10 @@ static inline uint32_t copy_sge(struct tp_sge *to, const struct tp_sge *from, ui
 
 /* ---- Completing ---- */
 
+/* What a completion may say to be one without more to say, and requests that have such ones. */
+#define PLAIN_RECV (TP_WC_RECV | TP_WC_SOLICITED)
+#define PLAIN_OPS  (1u << TP_SEND | 1u << TP_RDMA_WRITE | 1u << TP_RDMA_READ)
+
 /* A completion that is lost ends the connection (EVD-95); one lock of the QP held. */
 static void add_completion(struct soft_qp *qp, struct soft_cq *cq, const struct tp_wc *wc)
 {
@@ -64,6 +68,8 @@ void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result)
 
 	wc.wr_id = soft_rqe(qp, head)->wr_id;
 	wc.qp_owner = qp->base.owner;
+	if (wc.status == TP_WC_SUCCESS && !(wc.flags & ~PLAIN_RECV) && !qp->srq)
+		wc.flags |= SOFT_WC_PLAIN;
 	atomic_store(&qp->rq.head, head + 1);
 	add_completion(qp, qp->recv_cq, &wc);
 }
@@ -75,6 +81,8 @@ static void complete_request(struct soft_qp *qp, uint32_t status)
 	struct tp_wc wc = { .wr_id = sqe->wr_id, .status = status };
 	bool told = status != TP_WC_SUCCESS || (sqe->flags & TP_WR_SIGNALED);
 
+	if (status == TP_WC_SUCCESS && sqe->opcode < 32 && (PLAIN_OPS >> sqe->opcode & 1))
+		wc.flags = SOFT_WC_PLAIN;
 	atomic_store(&qp->sq.head, head + 1);
 	if (told)
 		add_completion(qp, qp->send_cq, &wc);

@@ -169,6 +169,9 @@ struct soft_member {
 	uint32_t seen; /* the loop's: the CQ's activity when it looked last */
 };
 
+/* Of tp_wc.flags, in the queue only: what tp_cq.take may return. */
+#define SOFT_WC_PLAIN 0x80000000u
+
 struct soft_cq {
 	struct tp_cq base;
 	struct soft_dev *dev;

@@ -65,7 +65,8 @@ def cost(build, source, conf):
             if "Ready" in line:
                 break
         out = subprocess.run([source + "/test/bench/cost.py", dapltest, "soft-lo", "127.0.0.1", port, "--below-post",
-                              "qp_post_send", "--below-poll", "cq_poll"], stdout=subprocess.PIPE, text=True, env=env)
+                              "qp_post_send", "--below-poll", "cq_poll", "--below-poll", "cq_take"],
+                             stdout=subprocess.PIPE, text=True, env=env)
         if out.returncode:
             return None
         return re.findall(r"^(\w+) ([\d.]+)", out.stdout, re.M)
