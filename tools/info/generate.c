@@ -14,6 +14,7 @@
 
 #define SOFT_LIB     "libdaplsoft.so.2"
 #define SOFT_VERSION "udapl.1.0"
+#define OFA_LIB	     "libdaplofa.so.2"
 #define OFA_VERSION  "dapl.2.0"
 
 /* One line to be. */
@@ -88,7 +89,7 @@ static bool add_interfaces(struct lines *lines)
 
 static void add_rdma_cm(struct lines *lines, const struct info_port *port)
 {
-	struct line line = { .lib = "libdaplofa.so.2",
+	struct line line = { .lib = OFA_LIB,
 			     .version = OFA_VERSION,
 			     .title = "RDMA devices, connected by rdma_cm." };
 	size_t i;
@@ -101,12 +102,14 @@ static void add_rdma_cm(struct lines *lines, const struct info_port *port)
 	}
 }
 
+/* Names that programs of release 2.1.10 have in their settings, which has them for these devices.
+ */
 static void add_by_port(struct lines *lines, const struct info_port *port, const char *suffix,
-			const char *lib, const char *title)
+			const char *title)
 {
-	struct line line = { .lib = lib, .version = OFA_VERSION, .title = title };
+	struct line line = { .lib = OFA_LIB, .version = OFA_VERSION, .title = title };
 
-	if (port->kind != INFO_DEVICE_CA) /* their connections are made by their own protocol */
+	if (port->kind != INFO_DEVICE_CA)
 		return;
 	line.name = info_printf("ofa-v2-%s-%u%s", port->device, port->number, suffix);
 	line.params = info_printf("%s %u", port->device, port->number);
@@ -123,11 +126,11 @@ static void add_devices(struct lines *lines, const char *sysfs)
 		if (ports[i].kind != INFO_DEVICE_OTHER)
 			add_rdma_cm(lines, &ports[i]);
 	for (i = 0; i < num; i++)
-		add_by_port(lines, &ports[i], "", "libdaploscm.so.2",
-			    "RDMA devices, connected over sockets.");
+		add_by_port(lines, &ports[i], "",
+			    "The same by port, under the names of connections over sockets.");
 	for (i = 0; i < num; i++)
-		add_by_port(lines, &ports[i], "u", "libdaploucm.so.2",
-			    "RDMA devices, connected by UD datagrams.");
+		add_by_port(lines, &ports[i], "u",
+			    "The same by port, under the names of connections by datagrams.");
 	info_devices_free(ports, num);
 }
 
