@@ -251,7 +251,8 @@ static DAT_RETURN check_config(const struct dapl_evd *evd, DAT_COUNT threshold)
 	return DAT_SUCCESS;
 }
 
-/* The whole call once the arguments are right; lock held. */
+/* The whole call once the arguments are right; lock held. Where it did wait, all that the
+ * transport has is in the ring afterwards. */
 static DAT_RETURN wait_one(struct dapl_evd *evd, DAT_TIMEOUT timeout, uint64_t deadline,
 			   DAT_COUNT threshold)
 {
@@ -271,7 +272,7 @@ static DAT_RETURN wait_one(struct dapl_evd *evd, DAT_TIMEOUT timeout, uint64_t d
 	evd->satisfied = false;
 	evd->end = DAPL_END_NONE;
 	evd->threshold = (uint32_t)threshold;
-	if (!timeout)
+	if (!timeout || evd->ring.count >= (uint32_t)threshold)
 		dapl_evd_drain(evd);
 	if (evd->ring.count >= (uint32_t)threshold) { /* EVD-45 */
 		rc = DAT_SUCCESS;
@@ -311,8 +312,6 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COU
 					     : wait_one(evd, timeout, deadline, threshold);
 	if (!rc)
 		evd->counts.waited += take(evd, event);
-	if (!evd->waiter)
-		dapl_evd_drain(evd);
 	*n_more = (DAT_COUNT)evd->ring.count;
 	dapl_unlock(&evd->lock);
 	dapl_object_leave(&evd->obj);
