@@ -91,6 +91,7 @@ static void say(int fd, const void *data, size_t len)
 /* All that the other side says, up to its end, which it must come to. */
 static void hang_up(int fd)
 {
+	const struct linger forget = { .l_onoff = 1 };
 	uint8_t heard[4096];
 	ssize_t n;
 
@@ -99,6 +100,8 @@ static void hang_up(int fd)
 		n = recv(fd, heard, sizeof(heard), 0);
 	while (n > 0);
 	insist(n == 0 || errno != EAGAIN);
+	/* Or the ports are used up after some ten thousand. */
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &forget, sizeof(forget));
 	close(fd);
 }
 
