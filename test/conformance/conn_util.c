@@ -541,18 +541,3 @@ size_t cu_private_kib(int pid)
 
 	return cu_memory_kib(pid, &device);
 }
-
-bool cu_sanitized(void)
-{
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-	return true;
-#else
-	return false;
-#endif
-#else
-	return false;
-#endif
-}

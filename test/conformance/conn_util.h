@@ -140,6 +140,5 @@ unsigned int cu_count_fds(void);
  */
 size_t cu_memory_kib(int pid, size_t *device);
 size_t cu_private_kib(int pid);
-bool cu_sanitized(void);
 
 #endif

@@ -328,7 +328,7 @@ static void check_growth(unsigned int fds, size_t kib)
 
 	assert_in_range(cu_count_fds(), 0, fds);
 	print_message("# private memory %zu KiB, then %zu KiB\n", kib, now);
-	if (!cu_sanitized())
+	if (!harness_sanitized())
 		assert_in_range(now, 0, kib + 256);
 }
 

@@ -248,7 +248,7 @@ static void report(const char *when, size_t own, size_t other)
 	print_message("# %s: %zu KiB here, %zu KiB there, %.1f KiB per connection, and %.1f KiB of "
 		      "the device's on each side\n",
 		      when, own, other, (double)(own + other) / N, (double)device / N);
-	if (!cu_sanitized())
+	if (!harness_sanitized())
 		assert_in_range(own + other, 0, (size_t)N * MOST_KIB);
 }
 

@@ -19,7 +19,7 @@ enum {
 /* Fewer rounds under a sanitizer, which slows everything down. */
 static unsigned int rounds(unsigned int n)
 {
-	return harness_rounds(cu_sanitized() ? n / 5 : n);
+	return harness_rounds(harness_sanitized() ? n / 5 : n);
 }
 
 struct worker {
