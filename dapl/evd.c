@@ -303,7 +303,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 	if (!evd)
 		return DAPL_NO_RESOURCE(MEMORY);
 	dapl_lock_init(&evd->lock);
-	evd->wakefd = -1;
+	atomic_init(&evd->wakefd, -1);
 	evd->head.number = DAT_DTO_COMPLETION_EVENT;
 	evd->head.evd = evd;
 	evd->qlen = (uint32_t)qlen;
@@ -418,9 +418,9 @@ static void evd_delete(struct dapl_evd *evd)
 	discard_events(evd);
 	if (cno)
 		dapl_cno_evd_gone(cno);
-	dapl_ia_remove(&evd->obj, DAPL_TYPE_EVD);
 	if (evd->wakefd >= 0)
 		close(evd->wakefd);
+	dapl_ia_remove(&evd->obj, DAPL_TYPE_EVD);
 	dapl_ring_fini(&evd->ring);
 	dapl_lock_fini(&evd->lock);
 	dapl_object_release(&evd->obj);

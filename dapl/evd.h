@@ -63,8 +63,9 @@ struct dapl_evd {
 	bool satisfied; /* the waiter's condition came true */
 	enum dapl_evd_end end;
 	uint32_t threshold;
-	int wakefd;	 /* made by the first wait; -1 before */
-	_Atomic int ear; /* enum dapl_evd_ear */
+	_Atomic int wakefd; /* while a thread waits that needs one, or kept; else -1 */
+	uint32_t rung;	    /* futex: how often a waiting thread was woken */
+	_Atomic int ear;    /* enum dapl_evd_ear */
 	struct tp_task task;
 	struct dapl_evd_counts counts;
 	uint64_t counted_before[DCNT_EVD_ALL_COUNTERS]; /* where the last reset was */

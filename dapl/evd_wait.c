@@ -23,6 +23,9 @@ static_assert(offsetof(DAT_EVENT, event_number) == offsetof(struct dapl_evd, hea
 			      offsetof(struct dapl_evd, head.evd) - offsetof(struct dapl_evd, head),
 	      "what an event begins with");
 
+/* How often a thread looks whether it was woken that could have no descriptor. */
+#define BLIND_MS 10
+
 #define EVENT_TAKEN_FORMAT "number=%s object=%p cookie=0x%llx status=%s"
 DAPL_TRACE_POINT(event_taken, DAPL_TRC_POST, EVENT_TAKEN_FORMAT);
 
@@ -138,48 +141,95 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 
 /* ---- Waiting ---- */
 
+/*
+ * A transport's queue takes the sleeper to ppoll, and there only a descriptor wakes it. Processes
+ * have a thousand dispatchers and few threads, so one is borrowed from the IA while a thread waits.
+ * Who waits for other events only sleeps on a word.
+ */
 void dapl_evd_wake(struct dapl_evd *evd)
 {
 	uint64_t one = 1;
+	int fd;
 
-	if (atomic_load_explicit(&evd->ear, memory_order_acquire) == DAPL_EAR_WAITER)
-		while (write(evd->wakefd, &one, sizeof(one)) < 0 && errno == EINTR)
+	if (atomic_load_explicit(&evd->ear, memory_order_acquire) != DAPL_EAR_WAITER)
+		return;
+	__atomic_add_fetch(&evd->rung, 1, __ATOMIC_SEQ_CST);
+	fd = atomic_load(&evd->wakefd);
+	if (fd < 0)
+		dapl_futex_wake(&evd->rung, 1);
+	else
+		while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
 			;
 }
 
-static DAT_RETURN make_wakefd(struct dapl_evd *evd)
+static void borrow_wakefd(struct dapl_evd *evd)
 {
-	int err;
+	struct dapl_ia *ia = evd->obj.ia;
+	int fd = 0;
+	size_t i;
 
-	if (evd->wakefd >= 0)
-		return DAT_SUCCESS;
-	evd->wakefd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (evd->wakefd >= 0)
-		return DAT_SUCCESS;
-	err = errno;
-	dapl_err("EVD %p cannot wait: wake-up descriptor: %s", (void *)evd, dapl_strerror(err));
-	return dapl_status(-err, DAT_RESOURCE_DEVICE);
+	if (atomic_load(&evd->wakefd) >= 0)
+		return;
+	for (i = 0; !fd && i < DAPL_SPARE_WAKEFDS; i++)
+		fd = atomic_exchange(&ia->spare_wakefds[i], 0);
+	fd = fd ? fd - 1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (fd < 0 && !atomic_exchange(&ia->told_wakefd, true))
+		dapl_err("EVD %p waits without a wake-up descriptor and looks every %d ms: %s",
+			 (void *)evd, BLIND_MS, dapl_strerror(errno));
+	atomic_store(&evd->wakefd, fd);
+}
+
+/*
+ * Where there is no place for it, the EVD keeps it. A late wake-up reaches whoever has it next,
+ * who looks for nothing then; closed while it can come it might be another file.
+ */
+static void return_wakefd(struct dapl_evd *evd)
+{
+	struct dapl_ia *ia = evd->obj.ia;
+	int fd = atomic_load(&evd->wakefd);
+	size_t i;
+
+	for (i = 0; fd >= 0 && i < DAPL_SPARE_WAKEFDS; i++) {
+		int none = 0;
+
+		if (atomic_load(&ia->spare_wakefds[i]))
+			continue;
+		atomic_store(&evd->wakefd, -1);
+		if (atomic_compare_exchange_strong(&ia->spare_wakefds[i], &none, fd + 1))
+			return;
+		atomic_store(&evd->wakefd, fd);
+	}
 }
 
 /* Sleeps on the descriptors until the deadline: 0 or a negative errno. No lock held. */
-static int sleep_until(struct dapl_evd *evd, uint64_t deadline)
+static int sleep_on_queue(struct dapl_evd *evd, uint64_t deadline)
 {
-	struct pollfd fds[2] = { { .fd = evd->wakefd, .events = POLLIN },
-				 { .fd = -1, .events = POLLIN } };
+	struct pollfd fds[2] = { { .fd = atomic_load(&evd->wakefd), .events = POLLIN },
+				 { .fd = evd->cq->ops->fd(evd->cq), .events = POLLIN } };
 	uint64_t now = dapl_now(), left = deadline > now ? deadline - now : 0, value;
-	struct timespec ts = { .tv_sec = (time_t)(left / 1000000000),
-			       .tv_nsec = (long)(left % 1000000000) };
+	bool blind = fds[0].fd < 0 && left > BLIND_MS * 1000000ull;
+	struct timespec ts;
 	int n;
 
-	if (evd->cq)
-		fds[1].fd = evd->cq->ops->fd(evd->cq);
+	if (blind)
+		left = BLIND_MS * 1000000ull;
+	ts.tv_sec = (time_t)(left / 1000000000);
+	ts.tv_nsec = (long)(left % 1000000000);
 	n = ppoll(fds, 2, &ts, NULL);
 	if (n < 0)
 		return -errno;
 	if (fds[0].revents)
-		while (read(evd->wakefd, &value, sizeof(value)) < 0 && errno == EINTR)
+		while (read(fds[0].fd, &value, sizeof(value)) < 0 && errno == EINTR)
 			;
-	return n ? 0 : -ETIMEDOUT;
+	return n || blind ? 0 : -ETIMEDOUT;
+}
+
+/* The same for one that had been woken `seen` times before it looked for events. */
+static int sleep_on_word(struct dapl_evd *evd, uint32_t seen, uint64_t deadline)
+{
+	int err = dapl_futex_wait(&evd->rung, seen, deadline);
+
+	return err == -EAGAIN ? 0 : err;
 }
 
 /* Before the first sleep silent events count as well (EVD-45), after it only arrivals that notify
@@ -211,11 +261,13 @@ static bool over(struct dapl_evd *evd, int err, DAT_RETURN *rc)
 static DAT_RETURN wait_locked(struct dapl_evd *evd, uint64_t deadline)
 {
 	DAT_RETURN rc;
+	uint32_t seen;
 	int err = NOT_SLEPT;
 
 	if (evd->solicited)
 		dapl_evd_forget(evd);
 	for (;;) {
+		seen = __atomic_load_n(&evd->rung, __ATOMIC_SEQ_CST);
 		atomic_store_explicit(&evd->ear, DAPL_EAR_WAITER, memory_order_seq_cst);
 		if (evd->cq && dapl_evd_has_streams(evd))
 			evd->cq->ops->arm(evd->cq, TP_ARM_WAITER);
@@ -225,7 +277,7 @@ static DAT_RETURN wait_locked(struct dapl_evd *evd, uint64_t deadline)
 		if (err == NOT_SLEPT)
 			evd->counts.blocked++;
 		dapl_unlock(&evd->lock);
-		err = sleep_until(evd, deadline);
+		err = evd->cq ? sleep_on_queue(evd, deadline) : sleep_on_word(evd, seen, deadline);
 		dapl_lock(&evd->lock);
 		if (evd->cq) {
 			evd->cq->ops->disarm(evd->cq);
@@ -238,6 +290,17 @@ static DAT_RETURN wait_locked(struct dapl_evd *evd, uint64_t deadline)
 	}
 	if (evd->cq)
 		evd->cq->ops->disarm(evd->cq);
+	return rc;
+}
+
+static DAT_RETURN sleep_and_look(struct dapl_evd *evd, uint64_t deadline)
+{
+	DAT_RETURN rc;
+
+	if (evd->cq)
+		borrow_wakefd(evd);
+	rc = wait_locked(evd, deadline);
+	return_wakefd(evd);
 	return rc;
 }
 
@@ -279,9 +342,7 @@ static DAT_RETURN wait_one(struct dapl_evd *evd, DAT_TIMEOUT timeout, uint64_t d
 	} else if (!timeout) {
 		rc = DAPL_TIMEOUT_EXPIRED;
 	} else {
-		rc = make_wakefd(evd);
-		if (!rc)
-			rc = wait_locked(evd, deadline);
+		rc = sleep_and_look(evd, deadline);
 	}
 	evd->waiter = false;
 	dapl_evd_aim(evd);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dapl/config.h"
 #include "dapl/counters.h"
@@ -286,11 +287,19 @@ free_parts:
 	return rc;
 }
 
+static void close_wakefds(struct dapl_ia *ia)
+{
+	for (size_t i = 0; i < DAPL_SPARE_WAKEFDS; i++)
+		if (ia->spare_wakefds[i])
+			close(ia->spare_wakefds[i] - 1);
+}
+
 void dapl_ia_delete(struct dapl_ia *ia)
 {
 	dapl_object_retire(&ia->obj, DAPL_TYPE_IA);
 	dapl_module_transport.device->close(ia->dev);
 	dapl_loop_destroy(ia->loop);
+	close_wakefds(ia);
 	free_parts(ia);
 	dapl_lock_fini(&ia->bind_lock);
 	pthread_mutex_destroy(&ia->lock);

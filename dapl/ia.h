@@ -4,6 +4,7 @@
 #define DAPL_IA_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "dapl/lock.h"
 #include "dapl/object.h"
@@ -12,6 +13,8 @@
 struct dapl_evd;
 struct dapl_ia_counters;
 struct dapl_provider;
+
+#define DAPL_SPARE_WAKEFDS 32
 
 struct dapl_ia {
 	struct dapl_object obj;
@@ -31,7 +34,9 @@ struct dapl_ia {
 	struct dapl_evd *async_evd; /* NULL: out of scope (IA-6) */
 	bool async_evd_own;	    /* made by the open: goes with the close (IA-85) */
 	struct dapl_lock bind_lock; /* what RMRs are bound to, and the binds that are posted */
-	struct dapl_ia *next_open;  /* provider.c's list of open IAs, under its lock */
+	_Atomic int spare_wakefds[DAPL_SPARE_WAKEFDS]; /* for threads that wait, plus 1; 0: none */
+	_Atomic bool told_wakefd;		       /* that there was none */
+	struct dapl_ia *next_open; /* provider.c's list of open IAs, under its lock */
 };
 
 /* The function table of the IA's entry. */

@@ -108,8 +108,10 @@ static int need_epfd(struct soft_cq *cq)
 		return epfd;
 	epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (epfd < 0) {
-		dapl_err("%s: completion queue's wait descriptor not created: %s", cq->dev->name,
-			 dapl_strerror(errno));
+		if (!cq->told_epfd)
+			dapl_err("%s: completion queue's wait descriptor not created: %s",
+				 cq->dev->name, dapl_strerror(errno));
+		cq->told_epfd = true;
 		return -1;
 	}
 	atomic_store(&cq->epfd, epfd);

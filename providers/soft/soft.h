@@ -199,6 +199,7 @@ struct soft_cq {
 	atomic_uint cost;  /* of driving all members one by one */
 	atomic_uint bells; /* members that are to be told when the set is to be ready again */
 	atomic_int epfd;   /* -1 until needed */
+	bool told_epfd;	   /* that it could not be made */
 };
 
 static inline struct soft_cq *soft_cq(struct tp_cq *cq)

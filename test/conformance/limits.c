@@ -241,22 +241,19 @@ static int no_descriptor_for_a_cno(void)
 	return 0;
 }
 
-/* A wait may need a descriptor of its own, the first time. */
+/* A wait that can have no descriptor goes without, and where one was needed that is told. */
 static int no_descriptor_to_wait(void)
 {
 	DAT_EVENT event;
 	DAT_COUNT more;
 	struct rig r;
-	DAT_RETURN rc;
 
 	open_rig(&r);
 	hold_descriptors(0);
-	mark("here");
-	rc = dat_evd_wait(r.dto, 100000, 1, &event, &more);
-	if (rc == DAT_TIMEOUT_EXPIRED)
-		dprintf(STDERR_FILENO, "(limit: none was needed; knob: none)\n");
-	else
-		MUST_LACK(rc);
+	mark("perhaps");
+	MUST(dat_evd_wait(r.dto, 100000, 1, &event, &more) == DAT_TIMEOUT_EXPIRED);
+	mark("again");
+	MUST(dat_evd_wait(r.dto, 100000, 1, &event, &more) == DAT_TIMEOUT_EXPIRED);
 	works_again(&r);
 	return 0;
 }
@@ -520,11 +517,14 @@ static void section_ends(const char *name, int lines)
 {
 	int wanted = strcmp(name, "here") == 0 ? 1 : 0;
 
+	if (strcmp(name, "perhaps") == 0 && lines <= 2)
+		return;
 	if (lines != wanted)
 		fail_msg("%d messages after \"%s\" instead of %d", lines, name, wanted);
 }
 
-/* After each mark "here" comes one line, which names limit and knob; otherwise none. */
+/* After each mark "here" comes one line, which names limit and knob, and after "perhaps" at
+ * most one for each of two descriptors; otherwise none. */
 static void told_once(const char *err)
 {
 	char section[32] = "the start", copy[8192];
