@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Measures, and writes a page that people look at: report.py BUILD FOLDER [--rounds N] [--vm-only]
+"""Measures, and writes a page that people look at: report.py BUILD FOLDER [--rounds N] [--again]
 
-Writes FOLDER/bench.html (needs no other file), FOLDER/latency.png, FOLDER/bandwidth.png and FOLDER/performance.md.
-Everything is measured beside plain TCP in the same run, pinned, and shown as medians; absolute times drift on shared
-machines, the ratios do not. What `make bench-vm` has left in BUILD/bench-vm.tsv (real kernel verbs and release
-2.1.10 in a virtual machine) is shown as well.
+Writes FOLDER/bench.html (needs no other file), FOLDER/performance.md and its plots, FOLDER/*.png. Everything is
+measured beside plain TCP in the same run, pinned, and shown as medians; absolute times drift on shared machines, the
+ratios do not. What `make bench-vm` has left in BUILD/bench-vm.tsv (real kernel verbs and release 2.1.10 in a virtual
+machine) is shown as well.
 """
 import argparse
 import base64
 import datetime
 import html
+import json
 import os
 import platform
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -34,19 +36,25 @@ def size_name(size):
     return "%d B" % size
 
 
-class Bench:
-    """The results of udapl-bench, CRC off and on."""
+def bench_rows(build, rounds, conf):
+    """The results of udapl-bench, CRC off and on: operation, mode, bytes, soft, TCP, unit, ratio."""
+    found = {}
+    for crc in "0", "1":
+        text = run([build + "/test/bench/udapl-bench", "-m", "-s", "soft-lo", str(rounds)],
+                   DAT_OVERRIDE=conf, DAPL_SOFT_CRC=crc)
+        rows = [line.split("\t") for line in text.splitlines()]
+        found[crc] = [(r[0], r[1], int(r[2]), float(r[3]), float(r[4]), r[5], float(r[6])) for r in rows]
+    return found
 
-    def __init__(self, build, rounds, conf):
-        self.rows = {}
-        for crc in "0", "1":
-            text = run([build + "/test/bench/udapl-bench", "-m", "-s", "soft-lo", str(rounds)],
-                       DAT_OVERRIDE=conf, DAPL_SOFT_CRC=crc)
-            rows = [line.split("\t") for line in text.splitlines()]
-            self.rows[crc] = [(r[0], r[1], int(r[2]), float(r[3]), float(r[4]), r[5], float(r[6])) for r in rows]
 
-    def of(self, crc, mode):
-        return [row for row in self.rows[crc] if row[1] == mode]
+def measure(build, source, rounds):
+    """All that is not measured in the virtual machine, as it is kept in BUILD/bench.json."""
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as conf:
+        conf.write('soft-lo u2.0 nonthreadsafe default %s/providers/soft/.libs/libdaplsoft.so.2 udapl.1.0 "lo" ""\n'
+                   % build)
+        conf.flush()
+        return {"rounds": rounds, "machine": machine(), "rows": bench_rows(build, rounds, conf.name),
+                "cost": cost(build, source, conf.name), "memory": memory(build, source), "tcp_memory": tcp_memory()}
 
 
 def cost(build, source, conf):
@@ -85,36 +93,186 @@ def memory(build, source):
     return re.findall(r"(\w[\w ]*): \d+ KiB here, \d+ KiB there, ([\d.]+) KiB per connection", out.stdout)
 
 
-def plot(path, bench, mode, label, logarithmic):
-    script = ["set terminal pngcairo size 900,540 font 'sans,11'", "set output '%s'" % path, "set logscale x 2",
-              "set format x '%.0b%B'", "set grid", "set key left top", "set xlabel 'bytes'",
-              "set ylabel '%s'" % label, "set logscale y" if logarithmic else "set yrange [0:*]"]
-    curves = [("send, soft", "0", "send", 3), ("RDMA write, soft", "0", "write", 3),
-              ("RDMA write, soft, CRC", "1", "write", 3), ("plain TCP", "0", "send", 4)]
-    script.append("plot " + ", ".join("'-' with linespoints pt 7 ps 0.6 lw 2 title '%s'" % c[0] for c in curves))
-    for _, crc, operation, column in curves:
-        script += ["%d %g" % (row[2], row[column]) for row in bench.of(crc, mode) if row[0] == operation] + ["e"]
+def kernel_kib():
+    """Memory of the kernel's that it does not give back when somebody wants it."""
+    for line in open("/proc/meminfo"):
+        if line.startswith("SUnreclaim:"):
+            return int(line.split()[1])
+    return 0
+
+
+def tcp_memory(pairs=1000):
+    """KiB of the kernel's per connection of plain TCP, both ends."""
+    with socket.create_server(("127.0.0.1", 0), backlog=pairs) as listener:
+        opened = []
+        before = kernel_kib()
+        for _ in range(pairs):
+            opened.append(socket.create_connection(listener.getsockname()))
+            opened.append(listener.accept()[0])
+        taken = kernel_kib() - before
+        for each in opened:
+            each.close()
+    return taken / pairs
+
+
+# ---- Plots -------------------------------------------------------------------------------------
+
+COLOURS = {"ours": "#1f6fb4", "2.1.10": "#d1622b", "plain verbs": "#4f9a4f", "plain TCP": "#777777"}
+
+
+def gnuplot(path, height, script):
+    head = ["set terminal pngcairo size 900,%d font 'sans,11'" % height, "set output '%s'" % path, "set grid ytics"]
     if not shutil.which("gnuplot"):
         return False
-    return not subprocess.run(["gnuplot"], input="\n".join(script), text=True).returncode
+    return not subprocess.run(["gnuplot"], input="\n".join(head + script), text=True).returncode
 
 
-def bench_table(bench):
+def line_panel(title, label, curves):
+    """Commands for one picture of curves against size: (name, style, [(size, figure)])."""
+    script = ["set title '%s'" % title, "set ylabel '%s'" % label]
+    script.append("plot " + ", ".join("'-' with linespoints pt 7 ps 0.6 lw 2 %s title '%s'" % (style, name)
+                                      for name, style, _ in curves))
+    for _, _, points in curves:
+        script += ["%d %g" % point for point in points] + ["e"]
+    return script
+
+
+def figure_text(figure):
+    return "%.0f" % figure if figure >= 100 else "%.1f" % figure
+
+
+def bar_panel(title, label, stacks, groups):
+    """Commands for one picture of bars: groups is [(name, {stack: figure})]; where a figure is missing, no bar."""
+    width = 0.8 / max(len(figures) for _, figures in groups)
+    script = ["set title '%s'" % title, "set ylabel '%s'" % label, "set boxwidth %g" % (width * 0.92),
+              "set style fill solid 0.85 noborder", "set xrange [-0.6:%g]" % (len(groups) - 0.4), "set yrange [0:*]",
+              "set offsets 0,0,graph 0.1,0", "set key outside top center horizontal", "set tics nomirror",
+              "set bmargin 4",
+              "set xtics (%s)" % ", ".join('"%s" %d' % (name, at) for at, (name, _) in enumerate(groups))]
+    bars = {stack: [] for stack in stacks}
+    for at, (_, figures) in enumerate(groups):
+        shown = [stack for stack in stacks if stack in figures]
+        for which, stack in enumerate(shown):
+            bars[stack].append("%g %g %s" % (at + (which - (len(shown) - 1) / 2) * width, figures[stack],
+                                             figure_text(figures[stack])))
+    plots, data = [], []
+    for stack in stacks:
+        if bars[stack]:
+            plots += ["'-' using 1:2 with boxes lc rgb '%s' title '%s'" % (COLOURS[stack], stack),
+                      "'-' using 1:2:3 with labels offset 0,0.6 notitle"]
+            data += (bars[stack] + ["e"]) * 2
+    return script + ["plot " + ", ".join(plots)] + data
+
+
+AGAINST_SIZE = ["set logscale x 2", "set format x '%.0b%BB'", "set key left top", "set xlabel 'bytes'", "set grid"]
+
+
+def plot(path, rows, mode, label, logarithmic):
+    curves = [("send, soft", "0", "send", 3), ("RDMA write, soft", "0", "write", 3),
+              ("RDMA write, soft, CRC", "1", "write", 3), ("plain TCP", "0", "send", 4)]
+    lines = [(name, "", [(row[2], row[column]) for row in rows[crc] if row[1] == mode and row[0] == operation])
+             for name, crc, operation, column in curves]
+    gnuplot(path, 540, AGAINST_SIZE + ["set logscale y" if logarithmic else "set yrange [0:*]"] +
+            line_panel("", label, lines))
+
+
+def number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def vm_figures(vm):
+    """{(device, what, bytes or None): {stack: figure}} of the tables of bench-vm."""
+    found = {}
+    for table in vm:
+        for row in table[1:]:
+            match = re.match(r"(\w+): (.*?)(?:, (\d+) bytes)?(?:, (?:us|MB/s|KiB))?$", row[0])
+            figures = {stack: number(cell) for stack, cell in zip(table[0][1:], row[1:]) if number(cell) is not None}
+            found[match[1], match[2], int(match[3]) if match[3] else None] = figures
+    return found
+
+
+DEVICES = (("RXE", "soft-RoCE"), ("SIW", "soft-iWARP"))
+
+
+def vm_lines(path, figures, what, label, logarithmic):
+    """Two pictures side by side, a device each."""
+    script = AGAINST_SIZE + ["set multiplot layout 1,2", "set logscale y" if logarithmic else "set yrange [0:*]"]
+    for device, name in DEVICES:
+        curves = []
+        for stack in "plain verbs", "ours", "2.1.10":
+            points = [(size, at[stack]) for (kind, which, size), at in figures.items()
+                      if kind == device and which == what and stack in at]
+            if points:
+                curves.append((stack, "lc rgb '%s'" % COLOURS[stack], points))
+        if curves:
+            script += line_panel("%s, %s" % (what, name), label, curves)
+    gnuplot(path, 420, script + ["unset multiplot"])
+
+
+def of_devices(figures, what):
+    return [(name, figures[device, what, None]) for device, name in DEVICES if (device, what, None) in figures]
+
+
+def bars(folder, found, figures):
+    """What has one figure for each stack."""
+    stacks = ("ours", "2.1.10", "plain verbs", "plain TCP")
+    rate = next(row for row in found["rows"]["0"] if row[0] == "connect")
+    panels = bar_panel("on this machine", "connections a second", stacks,
+                       [("software provider", {"ours": rate[3], "plain TCP": rate[4]})])
+    groups = of_devices(figures, "connections a second, dtestcm")
+    if groups:
+        there = bar_panel("in the virtual machine, dtestcm", "", stacks, groups)
+        panels = ["set multiplot layout 1,2"] + panels + there + ["unset multiplot"]
+    gnuplot(folder + "/connections.png", 420, panels)
+
+    groups = [("soft\\n%s" % name, {"ours": float(figure)}) for name, figure in found["cost"] or []]
+    for call in "post", "dequeue":
+        groups += [("%s\\n%s" % (name, call), at)
+                   for name, at in of_devices(figures, "instructions above the driver, " + call)]
+    if groups:
+        gnuplot(folder + "/instructions.png", 420,
+                bar_panel("one RDMA write, above the transport or the driver", "instructions", stacks, groups))
+
+    groups = [("soft, a connection\\n(both ends)", {"ours": float(kib), "plain TCP": found["tcp_memory"]})
+              for _, kib in (found["memory"] or [])[:1]]
+    groups += [("%s\\nan endpoint" % name, at) for name, at in of_devices(figures, "memory, an endpoint")]
+    if groups:
+        gnuplot(folder + "/memory.png", 420, bar_panel("", "KiB", stacks, groups))
+
+
+def draw(folder, found, vm):
+    figures = vm_figures(vm)
+    plot(folder + "/latency.png", found["rows"], "polling", "microseconds", True)
+    plot(folder + "/bandwidth.png", found["rows"], "stream", "MB per second", False)
+    bars(folder, found, figures)
+    if figures:
+        vm_lines(folder + "/vm-latency.png", figures, "latency, send", "microseconds", True)
+        vm_lines(folder + "/vm-bandwidth.png", figures, "stream, RDMA write", "MB per second", False)
+
+
+# ---- The page ----------------------------------------------------------------------------------
+
+
+def bench_table(found):
     rows = [("operation", "bytes", "mode", "soft", "soft, CRC", "TCP", "unit", "ratio", "ratio, CRC")]
-    for off, on in zip(bench.rows["0"], bench.rows["1"]):
+    for off, on in zip(found["0"], found["1"]):
         digits = "%.2f" if off[5] == "us" else "%.0f"
         rows.append((off[0].replace("write", "RDMA write"), size_name(off[2]) if off[2] else "", off[1],
                      digits % off[3], digits % on[3], digits % off[4], off[5], "%.2f" % off[6], "%.2f" % on[6]))
     return rows
 
 
-def facts(counts, kib):
+def facts(found):
     rows = [("what", "figure")]
-    if counts:
-        for name, figure in counts:
-            rows.append(("instructions above the transport, soft: %s" % name, figure))
-    for when, figure in kib or []:
+    for name, figure in found["cost"] or []:
+        rows.append(("instructions above the transport, soft: %s" % name, figure))
+    for when, figure in found["memory"] or []:
         rows.append(("memory per connection, both ends, soft: %s" % when, figure + " KiB"))
+    rows.append(("memory per connection, both ends, plain TCP: the kernel's, which soft has as well",
+                 "%.1f KiB" % found["tcp_memory"]))
     return rows
 
 
@@ -175,41 +333,39 @@ VM_ABOUT = ("Measured by %s on soft-RoCE (RXE) and soft-iWARP (SIW) of an emulat
             "trip. \"fails\": the program does not get through on that device with those libraries.")
 
 
-def vm_markdown(vm):
-    out = VM_HEAD + "\n\n" + VM_ABOUT % "`make bench-vm`" + "\n"
-    return out + "".join("\n" + as_markdown(table) + "\n" for table in vm)
+PLOTS = (("latency", "Latency: half a round trip"), ("bandwidth", "Bandwidth: a stream"),
+         ("connections", "Connections a second"), ("instructions", "Instructions of a call"),
+         ("memory", "Memory"))
+VM_PLOTS = (("vm-latency", "Latency in the virtual machine"), ("vm-bandwidth", "Bandwidth in the virtual machine"))
 
 
-def renew_vm(folder, vm):
-    """Puts the tables of the virtual machine in the place of those in FOLDER/performance.md, which stays as it is."""
-    with open(folder + "/performance.md", encoding="utf-8") as file:
-        text = file.read().split(VM_HEAD)[0]
-    with open(folder + "/performance.md", "w", encoding="utf-8") as file:
-        file.write(text.rstrip("\n") + "\n\n" + vm_markdown(vm))
-
-
-def write(folder, bench, rounds, rows, vm):
-    about = ABOUT % rounds
-    command = "make bench"
+def write_markdown(folder, found, vm):
     with open(folder + "/performance.md", "w") as out:
-        out.write("# Performance\n\nMeasured by `%s` on: %s.\n\n%s\n\n" % (command, machine(), about))
-        out.write("![latency against size](latency.png)\n\n![bandwidth against size](bandwidth.png)\n\n")
-        out.write(as_markdown(bench_table(bench)) + "\n")
-        if len(rows) > 1:
-            out.write("\n" + as_markdown(rows) + "\n")
+        out.write("<!-- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only -->\n# Performance\n\n"
+                  "Measured by `make bench` on: %s.\n\n%s\n\n" % (found["machine"], ABOUT % found["rounds"]))
+        for name, text in PLOTS:
+            out.write("![%s](%s.png)\n\n" % (text, name))
+        out.write(as_markdown(bench_table(found["rows"])) + "\n\n" + as_markdown(facts(found)) + "\n")
         if vm:
-            out.write("\n" + vm_markdown(vm))
+            out.write("\n" + VM_HEAD + "\n\n" + VM_ABOUT % "`make bench-vm`" + "\n\n")
+            for name, text in VM_PLOTS:
+                out.write("![%s](%s.png)\n\n" % (text, name))
+            out.write("\n".join(as_markdown(table) + "\n" for table in vm))
+
+
+def write_html(folder, found, vm):
     with open(folder + "/bench.html", "w") as out:
         out.write('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>udapl: performance</title>'
                   "<style>%s</style></head><body><h1>udapl: performance</h1>\n" % STYLE)
-        out.write("<p>%s. Made by <code>%s</code>.</p><p>%s</p>\n" % (html.escape(machine()), command, about))
-        for name, text in ("latency", "Latency: half a round trip"), ("bandwidth", "Bandwidth: a stream"):
+        out.write("<p>%s. Made by <code>make bench</code>.</p><p>%s</p>\n" %
+                  (html.escape(found["machine"]), ABOUT % found["rounds"]))
+        for name, text in PLOTS:
             out.write("<h2>%s</h2>\n%s\n" % (text, picture("%s/%s.png" % (folder, name), text)))
-        out.write("<h2>All figures</h2>\n%s\n" % as_html(bench_table(bench)))
-        if len(rows) > 1:
-            out.write(as_html(rows) + "\n")
+        out.write("<h2>All figures</h2>\n%s\n%s\n" % (as_html(bench_table(found["rows"])), as_html(facts(found))))
         if vm:
             out.write("<h2>%s</h2>\n<p>%s</p>\n" % (VM_HEAD.strip("# "), VM_ABOUT % "<code>make bench-vm</code>"))
+            for name, text in VM_PLOTS:
+                out.write("%s\n" % picture("%s/%s.png" % (folder, name), text))
             out.write("\n".join(as_html(table) for table in vm) + "\n")
         out.write("</body></html>\n")
 
@@ -219,28 +375,23 @@ def main():
     parser.add_argument("build")
     parser.add_argument("folder")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--vm-only", action="store_true",
-                        help="only renew the part of FOLDER/performance.md that BUILD/bench-vm.tsv makes")
+    parser.add_argument("--again", action="store_true",
+                        help="write what was measured the last time, with what bench-vm has measured since")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     source = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
     os.makedirs(args.folder, exist_ok=True)
+    if not args.again:
+        found = measure(build, source, args.rounds)
+        with open(build + "/bench.json", "w", encoding="utf-8") as file:
+            json.dump(found, file)
+    with open(build + "/bench.json", encoding="utf-8") as file:
+        found = json.load(file)
     vm = read_vm(build)
-    if args.vm_only:
-        if not vm:
-            sys.exit("no tables in %s/bench-vm.tsv: make bench-vm writes them" % build)
-        return renew_vm(args.folder, vm)
-    with tempfile.NamedTemporaryFile("w", suffix=".conf") as conf:
-        conf.write('soft-lo u2.0 nonthreadsafe default %s/providers/soft/.libs/libdaplsoft.so.2 udapl.1.0 "lo" ""\n'
-                   % build)
-        conf.flush()
-        bench = Bench(build, args.rounds, conf.name)
-        counts = cost(build, source, conf.name)
-        kib = memory(build, source)
-    plot(args.folder + "/latency.png", bench, "polling", "microseconds", True)
-    plot(args.folder + "/bandwidth.png", bench, "stream", "MB per second", False)
-    write(args.folder, bench, args.rounds, facts(counts, kib), vm)
-    print(as_markdown(bench_table(bench)))
+    draw(args.folder, found, vm)
+    write_markdown(args.folder, found, vm)
+    write_html(args.folder, found, vm)
+    print(as_markdown(bench_table(found["rows"])))
     print("\nwritten to %s/bench.html and %s/performance.md" % (args.folder, args.folder))
 
 

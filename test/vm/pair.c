@@ -29,16 +29,16 @@ static DAT_EVENT next(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 	return event;
 }
 
-static void open_evd(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+void pair_evd(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
 	pair_ok("dat_evd_create", dat_evd_create(ia, qlen, DAT_HANDLE_NULL, flags, evd));
 }
 
 static void open_side(struct pair *pair, struct pair_side *side)
 {
-	open_evd(pair->ia, 8, DAT_EVD_CONNECTION_FLAG, &side->conn);
-	open_evd(pair->ia, 64, DAT_EVD_DTO_FLAG, &side->request);
-	open_evd(pair->ia, 64, DAT_EVD_DTO_FLAG, &side->recv);
+	pair_evd(pair->ia, 8, DAT_EVD_CONNECTION_FLAG, &side->conn);
+	pair_evd(pair->ia, 64, DAT_EVD_DTO_FLAG, &side->request);
+	pair_evd(pair->ia, 64, DAT_EVD_DTO_FLAG, &side->recv);
 	pair_ok("dat_ep_create", dat_ep_create(pair->ia, pair->pz, side->recv, side->request,
 					       side->conn, NULL, &side->ep));
 }
@@ -50,7 +50,7 @@ static void connect_sides(DAT_IA_HANDLE ia, struct pair_side *active, struct pai
 	DAT_IA_ATTR attr;
 	DAT_EVENT event;
 
-	open_evd(ia, 8, DAT_EVD_CR_FLAG, &requests);
+	pair_evd(ia, 8, DAT_EVD_CR_FLAG, &requests);
 	pair_ok("dat_psp_create", dat_psp_create(ia, QUAL, requests, DAT_PSP_CONSUMER_FLAG, &psp));
 	pair_ok("dat_ia_query", dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
 	pair_ok("dat_ep_connect", dat_ep_connect(active->ep, attr.ia_address_ptr, QUAL, US, 0, NULL,

@@ -27,6 +27,7 @@ struct pair {
 };
 
 void pair_ok(const char *what, DAT_RETURN rc);
+void pair_evd(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd);
 /* Opens the adapter and connects side 0 to side 1. */
 void pair_open(struct pair *pair, const char *ia_name);
 void pair_close(struct pair *pair);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Latency of messages and bandwidth of RDMA writes against size, with the same loops over DAT and
- * over plain verbs, polling: sizes dat IA COUNT, sizes verbs ADDRESS COUNT. One line for each:
- * what, bytes, figure, unit, with tabs between. One thread drives both ends.
+ * over plain verbs, polling, and what memory an end takes: sizes dat IA COUNT, sizes verbs ADDRESS
+ * COUNT. One line for each: what, bytes, figure, unit, with tabs between. One thread drives both
+ * ends.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #define WINDOW 8 /* writes under way at once */
 #define WARM   20
+#define CROWD  64
 
 static double now(void)
 {
@@ -59,6 +61,33 @@ static double timed(void (*run)(const struct sizes_ops *, size_t, int), const st
 	return now() - begun;
 }
 
+/* KiB of memory that the process has, its queues that the device maps among them. */
+static long resident(void)
+{
+	FILE *file = fopen("/proc/self/smaps_rollup", "r");
+	char line[200];
+	long kib = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Rss: %ld kB", &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+static void print_memory(const struct sizes_ops *ops)
+{
+	long before;
+
+	ops->crowd(1); /* what only the first takes */
+	before = resident();
+	ops->crowd(CROWD);
+	if (before >= 0)
+		printf("memory, an endpoint\t0\t%.1f\tKiB\n",
+		       (double)(resident() - before) / CROWD);
+}
+
 int main(int argc, char **argv)
 {
 	static const size_t sizes[] = { 8, 512, 4096, 32768 };
@@ -82,6 +111,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		printf("stream, RDMA write\t%zu\t%.2f\tMB/s\n", sizes[i],
 		       (double)sizes[i] * count / timed(stream, ops, sizes[i], count) / 1e6);
+	print_memory(ops);
 	fflush(stdout);
 	ops->close();
 	return 0;

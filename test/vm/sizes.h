@@ -8,7 +8,8 @@
 
 #include <stddef.h>
 
-#define SIZES_MOST ((size_t)1 << 20)
+#define SIZES_MOST  ((size_t)1 << 20)
+#define SIZES_DEPTH 16
 
 struct sizes_ops {
 	void (*open)(const char *where);
@@ -18,6 +19,9 @@ struct sizes_ops {
 	/* Polls until one has completed, which is a success. */
 	void (*reap_recv)(int side);
 	void (*reap_request)(int side);
+	/* So many more ends, not connected, of SIZES_DEPTH requests and receives of one segment each,
+	 * with completion queues of their own. They are left to the end of the process. */
+	void (*crowd)(int num);
 	void (*close)(void);
 };
 

@@ -62,6 +62,23 @@ static void reap_request(int side)
 	reap(pair.side[side].request);
 }
 
+static void crowd(int num)
+{
+	DAT_EVD_HANDLE recv, request;
+	DAT_EP_PARAM param;
+	DAT_EP_HANDLE ep;
+
+	pair_ok("dat_ep_query", dat_ep_query(pair.side[0].ep, DAT_EP_FIELD_ALL, &param));
+	param.ep_attr.max_recv_dtos = param.ep_attr.max_request_dtos = SIZES_DEPTH;
+	param.ep_attr.max_recv_iov = param.ep_attr.max_request_iov = 1;
+	while (num--) {
+		pair_evd(pair.ia, SIZES_DEPTH, DAT_EVD_DTO_FLAG, &recv);
+		pair_evd(pair.ia, SIZES_DEPTH, DAT_EVD_DTO_FLAG, &request);
+		pair_ok("dat_ep_create", dat_ep_create(pair.ia, pair.pz, recv, request,
+						       pair.side[0].conn, &param.ep_attr, &ep));
+	}
+}
+
 const struct sizes_ops sizes_dat = {
 	.open = dat_open,
 	.post_recv = post_recv,
@@ -69,5 +86,6 @@ const struct sizes_ops sizes_dat = {
 	.post_write = post_write,
 	.reap_recv = reap_recv,
 	.reap_request = reap_request,
+	.crowd = crowd,
 	.close = dat_close,
 };

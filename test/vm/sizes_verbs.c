@@ -11,9 +11,8 @@
 
 #include "sizes.h"
 
-#define PORT  45391
-#define DEPTH 16
-#define MS    10000
+#define PORT 45391
+#define MS   10000
 
 struct end {
 	struct rdma_event_channel *channel;
@@ -61,7 +60,7 @@ static void make_qp(struct end *e)
 	check("ibv_create_cq", !e->request || !e->recv);
 	attr.send_cq = e->request;
 	attr.recv_cq = e->recv;
-	attr.cap.max_send_wr = attr.cap.max_recv_wr = DEPTH;
+	attr.cap.max_send_wr = attr.cap.max_recv_wr = SIZES_DEPTH;
 	attr.cap.max_send_sge = attr.cap.max_recv_sge = 1;
 	check("rdma_create_qp", rdma_create_qp(e->id, pd, &attr));
 }
@@ -178,6 +177,21 @@ static void reap_request(int side)
 	reap(end[side].request);
 }
 
+static void crowd(int num)
+{
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
+	struct ibv_context *verbs = end[0].id->verbs;
+
+	attr.cap.max_send_wr = attr.cap.max_recv_wr = SIZES_DEPTH;
+	attr.cap.max_send_sge = attr.cap.max_recv_sge = 1;
+	while (num--) {
+		attr.send_cq = ibv_create_cq(verbs, SIZES_DEPTH, NULL, NULL, 0);
+		attr.recv_cq = ibv_create_cq(verbs, SIZES_DEPTH, NULL, NULL, 0);
+		check("ibv_create_cq", !attr.send_cq || !attr.recv_cq);
+		check("ibv_create_qp", !ibv_create_qp(pd, &attr));
+	}
+}
+
 static void verbs_close(void)
 {
 	unsigned char *memory = end[0].memory;
@@ -202,5 +216,6 @@ const struct sizes_ops sizes_verbs = {
 	.post_write = post_write,
 	.reap_recv = reap_recv,
 	.reap_request = reap_request,
+	.crowd = crowd,
 	.close = verbs_close,
 };
