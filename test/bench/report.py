@@ -94,11 +94,13 @@ def memory(build, source):
 
 
 def kernel_kib():
-    """Memory of the kernel's that it does not give back when somebody wants it."""
-    for line in open("/proc/meminfo"):
-        if line.startswith("SUnreclaim:"):
-            return int(line.split()[1])
-    return 0
+    """Memory of the kernel's objects in use; None where only root may know."""
+    try:
+        with open("/proc/slabinfo") as file:
+            rows = [line.split() for line in file][2:]
+    except OSError:
+        return None
+    return sum(int(row[1]) * int(row[3]) for row in rows) / 1024
 
 
 def tcp_memory(pairs=1000):
@@ -109,10 +111,10 @@ def tcp_memory(pairs=1000):
         for _ in range(pairs):
             opened.append(socket.create_connection(listener.getsockname()))
             opened.append(listener.accept()[0])
-        taken = kernel_kib() - before
+        after = kernel_kib()
         for each in opened:
             each.close()
-    return taken / pairs
+    return None if before is None else (after - before) / pairs
 
 
 # ---- Plots -------------------------------------------------------------------------------------
@@ -236,8 +238,9 @@ def bars(folder, found, figures):
         gnuplot(folder + "/instructions.png", 420,
                 bar_panel("one RDMA write, above the transport or the driver", "instructions", stacks, groups))
 
-    groups = [("soft, a connection\\n(both ends)", {"ours": float(kib), "plain TCP": found["tcp_memory"]})
-              for _, kib in (found["memory"] or [])[:1]]
+    groups = [("soft, a connection\\n(both ends)", {"ours": float(kib)}) for _, kib in (found["memory"] or [])[:1]]
+    if groups and found["tcp_memory"] is not None:
+        groups[0][1]["plain TCP"] = found["tcp_memory"]
     groups += [("%s\\nan endpoint" % name, at) for name, at in of_devices(figures, "memory, an endpoint")]
     if groups:
         gnuplot(folder + "/memory.png", 420, bar_panel("", "KiB", stacks, groups))
@@ -271,8 +274,9 @@ def facts(found):
         rows.append(("instructions above the transport, soft: %s" % name, figure))
     for when, figure in found["memory"] or []:
         rows.append(("memory per connection, both ends, soft: %s" % when, figure + " KiB"))
-    rows.append(("memory per connection, both ends, plain TCP: the kernel's, which soft has as well",
-                 "%.1f KiB" % found["tcp_memory"]))
+    if found["tcp_memory"] is not None:
+        rows.append(("memory per connection, both ends, plain TCP: the kernel's, which soft has as well",
+                     "%.1f KiB" % found["tcp_memory"]))
     return rows
 
 
