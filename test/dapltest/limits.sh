@@ -7,7 +7,7 @@ use_soft
 
 # limited TEST MAXIMUM LINE
 limited() {
-	"$dapltest" -T L -D soft-lo -w 8 -m "$2" "$1" >"$scratch/out" 2>"$scratch/err"
+	"$dapltest" -T L -D "$adapter" -w 8 -m "$2" "$1" >"$scratch/out" 2>"$scratch/err"
 	[ $? -eq 0 ] && has "^Limitation Test +$1\$" "$3"
 	result $? "L: $1" "$scratch/out" "$scratch/err"
 }
@@ -26,6 +26,6 @@ limited limit_rpost 15 '^LimitTest: recv buffers posted per EP: 15$'
 limited limit_size_lmr 100 \
 	'^LimitTest: (LMR of|Largest LMR was) 0x[1-9a-f][0-9a-f]* bytes'
 
-"$dapltest" -T L -D soft-lo -m 5 >"$scratch/out" 2>"$scratch/err"
+"$dapltest" -T L -D "$adapter" -m 5 >"$scratch/out" 2>"$scratch/err"
 [ $? -eq 0 ] && [ "$(grep -c '^Limitation Test' "$scratch/out")" -eq 10 ]
 result $? "L: all of them by default" "$scratch/out" "$scratch/err"

@@ -52,18 +52,18 @@ result $? "--duration: counts what it moved" "$scratch/out" "$scratch/err"
 client T -i 10 --duration 1 client SR 4096 server SR 4096 && has 'as far as lengths tell'
 result $? "--duration: without -V does not claim what it did not look at" "$scratch/out" "$scratch/err"
 
-"$dapltest" -T L -D soft-lo -m 5 --json limit_pz limit_lmr >"$scratch/out" 2>"$scratch/err" &&
+"$dapltest" -T L -D "$adapter" -m 5 --json limit_pz limit_lmr >"$scratch/out" 2>"$scratch/err" &&
 	json '[(x["name"], x["objects"]) for x in r] == [("limit_pz", 5), ("limit_lmr", 5)]'
 result $? "--json: limit tests" "$scratch/out" "$scratch/err"
 
-"$dapltest" --regress 127.0.0.1 -D soft-lo -n "$port" --timeout "$wait_limit" --quick >"$scratch/out" 2>"$scratch/err" &&
+"$dapltest" --regress "$host" -D "$adapter" -n "$port" --timeout "$wait_limit" --quick >"$scratch/out" 2>"$scratch/err" &&
 	has '^REGRESS: 22 of 22 forms passed$' '^REGRESS: transmete  ok$' '^REGRESS: lim-rpost  ok$'
 result $? "--regress: every form passes" "$scratch/out" "$scratch/err" "$scratch/server.err"
-"$dapltest" --regress 127.0.0.1 -D nowhere -n "$port" --timeout 5 --quick >"$scratch/out" 2>"$scratch/err"
+"$dapltest" --regress "$host" -D nowhere -n "$port" --timeout 5 --quick >"$scratch/out" 2>"$scratch/err"
 [ $? -eq 100 ] && has '^REGRESS: 0 of 22 forms passed$' '^REGRESS: conn       FAILED: '
 result $? "--regress: fails with a reason for each form" "$scratch/out" "$scratch/err"
 
-"$dapltest" --report "$scratch/page.html" -s 127.0.0.1 -D soft-lo -n "$port" --timeout "$wait_limit" --quick \
+"$dapltest" --report "$scratch/page.html" -s "$host" -D "$adapter" -n "$port" --timeout "$wait_limit" --quick \
 	>"$scratch/out" 2>"$scratch/err" && [ "$(grep -c '<td>RDMA read</td>' "$scratch/page.html")" -eq 32 ] &&
 	grep -q '</html>' "$scratch/page.html" && ! grep -q 'src="http\|href=' "$scratch/page.html"
 result $? "--report: a page of its own with all rows" "$scratch/out" "$scratch/err"
@@ -74,7 +74,7 @@ else
 	count=$((count + 1))
 	echo "ok $count - --report: plots # SKIP gnuplot is not here"
 fi
-"$dapltest" --report /nonexistent/page.html -s 127.0.0.1 -D soft-lo -n "$port" --timeout 5 --quick \
+"$dapltest" --report /nonexistent/page.html -s "$host" -D "$adapter" -n "$port" --timeout 5 --quick \
 	>"$scratch/out" 2>"$scratch/err"
 [ $? -eq 100 ] && grep -q '/nonexistent/page.html: No such file' "$scratch/err"
 result $? "--report: says at once where it cannot write" "$scratch/out" "$scratch/err"

@@ -6,11 +6,17 @@
 use_soft
 start_server
 
-mix="client RW 4096 1 server RW 2048 4 server RR 1024 1 client RR 2048 2"
+# As many segments of a read as the adapter has.
+reads=3
+client T -i 1 client RR 64 3 client SR server SR ||
+	reads=$(sed -n 's/.*segments per RDMA read: .* the adapter has at most \([1-9]\).*/\1/p' "$scratch/err")
+two=$((reads < 2 ? reads : 2))
+
+mix="client RW 4096 1 server RW 2048 4 server RR 1024 1 client RR 2048 $two"
 mix="$mix client SR 1024 3 -f server SR 256 3 -f"
-long="client RW 65536 3 server RW 100000 2 server RR 32768 1 client RR 70001 3"
+long="client RW 65536 3 server RW 100000 2 server RR 32768 1 client RR 70001 $reads"
 long="$long client SR 33333 3 server SR 65536 2"
-odd="client SR 1 server SR 7 3 client RW 1 server RW 13 3 client RR 3 3 server RR 1 1"
+odd="client SR 1 server SR 7 3 client RW 1 server RW 13 3 client RR 3 $reads server RR 1 1"
 
 # trans THREADS EPS NAME ARGUMENTS...
 trans() {
@@ -70,13 +76,13 @@ result $? "T: a range of endpoints" "$scratch/out" "$scratch/err"
 perf "RDMA write, blocking" blocking RW -i 500 -m b RW 4096 2
 perf "RDMA write, polling, one in flight" polling RW -i 500 -m p -p 1 RW 4 1
 perf "RDMA read, blocking" blocking RR -i 500 RR 32768 1
-perf "RDMA read, polling, sixteen in flight" polling RR -i 500 -m p -p 16 RR 4096 2
+perf "RDMA read, polling, sixteen in flight" polling RR -i 500 -m p -p 16 RR 4096 $two
 perf "RDMA write, long" blocking RW -i 50 -p 16 RW 65536 4
 
 # Five clients at once, each with its own output.
 clients=
 for i in 1 2 3 4 5; do
-	"$dapltest" -T T -s 127.0.0.1 -D soft-lo -n "$port" --timeout "$wait_limit" -V -i 30 -w $i \
+	"$dapltest" -T T -s "$host" -D "$adapter" -n "$port" --timeout "$wait_limit" -V -i 30 -w $i \
 		$mix >"$scratch/out.$i" 2>"$scratch/err.$i" &
 	clients="$clients $!"
 done
@@ -94,7 +100,7 @@ result $? "the server has nothing to complain of" "$scratch/server.err"
 quit_server
 result $? "Q: the server ends, and well" "$scratch/out" "$scratch/err" "$scratch/server.err"
 
-"$dapltest" -T T -s 127.0.0.1 -D soft-lo -n "$port" --timeout 5 client SR server SR \
+"$dapltest" -T T -s "$host" -D "$adapter" -n "$port" --timeout 5 client SR server SR \
 	>"$scratch/out" 2>"$scratch/err"
-[ $? -eq 100 ] && grep -q "no connection to 127.0.0.1, port $port" "$scratch/err"
+[ $? -eq 100 ] && grep -q "no connection to $host, port $port" "$scratch/err"
 result $? "without a server: an error that says where" "$scratch/out" "$scratch/err"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # dapltest on the kernel's soft-RoCE and soft-iWARP: every form that users run, with Debian's binary and with ours
-# (test/interop/forms.sh), the regression in one command, and what goes wrong on one side (test/dapltest/faults.sh).
+# (test/interop/forms.sh), the regression in one command, what goes wrong on one side (test/dapltest/faults.sh), and
+# what ours has beyond theirs.
 #
 # KINDS          on which (RXE SIW)
-# PARTS          which of these (forms regress faults)
+# PARTS          which of these (forms regress faults options transfer)
 # DAPLTEST_PART  of the iterations of each form are made (400)
 # VM_LIMIT       seconds for all (2400)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -51,10 +52,16 @@ run_kind() {
 	local kind=$1 near=UDAPL_VM_$1_A_ADDR other=UDAPL_VM_$1_B_ADDR part
 	UDAPL_IA=$(adapter "$kind") UDAPL_HOST=${!near} far=${!other}
 	export UDAPL_IA UDAPL_HOST DAPLTEST_PART=${DAPLTEST_PART:-400} DAPLTEST_WAIT=60
-	for part in ${PARTS:-faults regress forms}; do
+	for part in ${PARTS:-faults regress options transfer forms}; do
 		case $part in
 		forms) script "$kind" forms test/interop/forms.sh ;;
 		faults) script "$kind" faults test/dapltest/faults.sh ;;
+		options)
+			script "$kind" refusals test/dapltest/refusals.sh
+			script "$kind" limits test/dapltest/limits.sh
+			script "$kind" options test/dapltest/machine.sh
+			;;
+		transfer) script "$kind" transfer test/dapltest/transfer.sh ;;
 		regress) regress "$kind" ;;
 		esac
 		echo "# $kind $part done after $SECONDS s"
