@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -162,6 +163,19 @@ void dapl_evd_wake(struct dapl_evd *evd)
 			;
 }
 
+/* The last quarter is for what cannot do without: dispatchers, and the program. */
+static int new_wakefd(void)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct rlimit limit;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) || (rlim_t)fd < limit.rlim_cur / 4 * 3)
+		return fd;
+	close(fd);
+	errno = EMFILE;
+	return -1;
+}
+
 static void borrow_wakefd(struct dapl_evd *evd)
 {
 	struct dapl_ia *ia = evd->obj.ia;
@@ -172,7 +186,7 @@ static void borrow_wakefd(struct dapl_evd *evd)
 		return;
 	for (i = 0; !fd && i < DAPL_SPARE_WAKEFDS; i++)
 		fd = atomic_exchange(&ia->spare_wakefds[i], 0);
-	fd = fd ? fd - 1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fd = fd ? fd - 1 : new_wakefd();
 	if (fd < 0 && !atomic_exchange(&ia->told_wakefd, true))
 		dapl_err("EVD %p waits without a wake-up descriptor and looks every %d ms: %s",
 			 (void *)evd, BLIND_MS, dapl_strerror(errno));
