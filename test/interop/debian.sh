@@ -31,7 +31,8 @@ result() {
 	echo "not ok $count - $2"
 	shift 2
 	for file in "$@"; do
-		tail -n 30 "$file" | sed 's/^/# /'
+		head -n 15 "$file" | sed 's/^/# /'
+		tail -n +16 "$file" | tail -n 25 | sed 's/^/# /'
 	done
 	return 1
 }
