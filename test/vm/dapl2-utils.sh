@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Debian's unmodified programs of release 2.1.10 on our libraries, on the kernel's soft-RoCE and soft-iWARP:
-# dapl2-utils.sh [small|dapltest], all of them or a part.
+# dapl2-utils.sh [small|dapltest|default], small and dapltest or a part; default is dtest without options, which moves
+# 16 GB: half an hour for each device.
 #
 # UDAPL_BRIEF  1: fewer of them
 # KINDS        on which (RXE SIW)
@@ -11,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=test/vm/lib.sh
 . "$here/lib.sh"
 stack=${STACK:-ours+ours}
-limit=600 # seconds of one program: by default dtest writes 4 MB hundreds of times, which an emulated machine takes minutes for
+limit=${LIMIT:-600} # seconds of one program
 
 # Both sides of a program: KIND PROGRAM ARGUMENT... Client's and server's exit codes must be 0 and neither may say
 # that something failed.
@@ -20,13 +21,13 @@ try_pair() {
 	local name="$*"
 	shift 2
 	for try in 1 2 3 4 5; do
-		(on "$stack" "$kind" B timeout $limit "$stage/bin/$program" -P "$(adapter "$kind")" "$@") >"$log.server" 2>&1 &
+		(on "$stack" "$kind" B timeout "$limit" "$stage/bin/$program" -P "$(adapter "$kind")" "$@") >"$log.server" 2>&1 &
 		server=$!
 		case $program in
 		dtestsrq) await $server listens_cm "$kind" ;;
 		*) await $server listens_tcp "$kind" 15828 ;; # where it hands the client its parameters
 		esac
-		timeout $limit "$0" --on "$stack" "$kind" A "$stage/bin/$program" -P "$(adapter "$kind")" -h "${!address}" \
+		timeout "$limit" "$0" --on "$stack" "$kind" A "$stage/bin/$program" -P "$(adapter "$kind")" -h "${!address}" \
 			"$@" >"$log.client" 2>&1
 		code=$?
 		# A server of theirs may begin to listen after it told its client that it does.
@@ -135,24 +136,32 @@ small() { # KIND brief|full
 		try_pair "$1" dtest -b 65536 -p
 		try_pair "$1" dtest -b 65536 -c
 		try_pair "$1" dtest -b 65536 -B 20
-		try_pair "$1" dtest
+		try_pair "$1" dtest -b 4194304 -B 1
 		try_pair "$1" dtestcm -w -c 100
 		try_pair "$1" dtestcm -c 500
 		try_pair "$1" dtestsrq -b 1024 -c 4 -B 10 -t 5
 	fi
 }
 
-run_kind() { # KIND brief|full [small|dapltest]
-	[ "${3:-}" = dapltest ] || small "$1" "$2"
-	[ "${3:-}" = small ] || dapltest "$1" "$2"
+run_kind() { # KIND brief|full [small|dapltest|default]
+	case ${3:-} in
+	default) try_pair "$1" dtest ;;
+	small) small "$1" "$2" ;;
+	dapltest) dapltest "$1" "$2" ;;
+	*)
+		small "$1" "$2"
+		dapltest "$1" "$2"
+		;;
+	esac
 }
 
-inside() { # brief|full [small|dapltest]
+inside() { # brief|full [small|dapltest|default]
 	local kind
 	stage_build
 	stage_debian
 	for kind in ${KINDS:-RXE SIW}; do
 		run_kind "$kind" "$@" &
+		[ "${2:-}" != default ] || wait # one has the machine to itself
 	done
 	wait
 }

@@ -7,7 +7,7 @@
 # KINDS          on which (RXE SIW)
 # PARTS          which of these (forms regress faults options transfer)
 # DAPLTEST_PART  of the iterations of each form are made (400)
-# VM_LIMIT       seconds for all (2400)
+# VM_LIMIT       seconds for all (3400)
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=test/vm/lib.sh
 . "$here/lib.sh"
@@ -81,6 +81,6 @@ case ${1:-} in
 --inside) inside | collect ;;
 *)
 	fetch_debian
-	enter_guest "${VM_LIMIT:-2400}"
+	enter_guest "${VM_LIMIT:-3400}"
 	;;
 esac
