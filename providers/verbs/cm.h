@@ -26,6 +26,23 @@ struct vrb_listener {
 	struct rdma_cm_id *id;
 };
 
+/* The thread that asks an iWARP peer (ask.c). */
+struct vrb_ask {
+	struct rdma_cm_id *id;
+	struct rdma_conn_param param;
+	void (*failed)(struct vrb_ask *ask); /* on the thread, once err is set */
+	_Atomic int err;
+	bool begun;
+	pthread_t thread;
+};
+
+/* Loop. rdma_connect(id, param) on a thread; if that cannot be started, a negative errno. */
+int vrb_ask_begin(struct vrb_ask *ask);
+/* The thread is gone when these return: once rdma_connect has returned; at the deadline (dapl_now)
+ * at the latest. */
+void vrb_ask_end(struct vrb_ask *ask);
+void vrb_ask_cut(struct vrb_ask *ask, uint64_t deadline);
+
 enum vrb_conn_state {
 	VRB_CONN_ADDR,	   /* active: resolving the address */
 	VRB_CONN_ROUTE,	   /* active: finding the route */
@@ -45,7 +62,8 @@ struct vrb_conn {
 	bool silent;  /* no event is wanted any more */
 	bool gone;    /* passive, unanswered: the peer gave up */
 	bool counted; /* in dev->num_open */
-	bool asking;  /* iWARP: the kernel waits for the peer's answer and cannot be stopped */
+	bool asking;  /* iWARP: the kernel waits for the peer's answer, which may keep the id */
+	struct vrb_ask ask;
 	uint32_t tries;
 	struct vrb_depth depth;
 	struct tp_conn_addr addr;
@@ -56,6 +74,7 @@ struct vrb_conn {
 	int late_err;
 	/* What is left of an attempt that was given up while the kernel asked. */
 	struct vrb_reap reap;
+	uint64_t reap_by; /* asking ends */
 	struct rdma_cm_id *reap_id;
 	struct ibv_qp *reap_qp;
 	uint8_t data[VRB_PD_MAX_IWARP]; /* of the request here */

@@ -46,6 +46,15 @@ static void attempt_failed(struct vrb_conn *conn, int rc)
 	vrb_conn_over(conn, event, rc, NULL, 0);
 }
 
+/* The kernel has an answer of an iWARP peer. */
+static void asked(struct vrb_conn *conn)
+{
+	if (!conn->asking)
+		return;
+	conn->asking = false;
+	vrb_ask_end(&conn->ask);
+}
+
 /* Our side is ready when the core hears of it, the peer's when it has our confirmation. */
 static void answered(struct vrb_conn *conn, const struct news *news)
 {
@@ -180,14 +189,14 @@ static void conn_news(struct vrb_conn *conn, const struct news *news)
 			answered(conn, news);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		conn->asking = false;
+		asked(conn);
 		established(conn, news);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DISCONNECTED:
-		conn->asking = false;
+		asked(conn);
 		ended(conn, news);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -326,8 +335,12 @@ static void cm_ready(struct tp_watch *watch, uint32_t events)
 static void look_at(struct vrb_conn *conn)
 {
 	struct vrb_qp *qp = conn->qp;
+	int err = atomic_load(&conn->ask.err);
 
-	if (conn->late) {
+	if (conn->asking && err) {
+		asked(conn);
+		attempt_failed(conn, -err);
+	} else if (conn->late) {
 		conn->late = false;
 		vrb_conn_over(conn, conn->late_event, conn->late_err, NULL, 0);
 	} else if (conn->state == VRB_CONN_OPEN || conn->state == VRB_CONN_ACCEPTED) {

@@ -9,7 +9,8 @@
 
 #include "dapl/trace.h"
 
-#define BACKLOG 1024 /* requests that the kernel keeps for the loop */
+#define BACKLOG	  1024	    /* requests that the kernel keeps for the loop */
+#define ASKING_NS 500000000 /* for TCP's answer to an attempt that was given up */
 
 /* ---- Subjects ---- */
 
@@ -215,6 +216,47 @@ static uint8_t lesser(uint32_t a, uint32_t b)
 	return (uint8_t)(a < b ? a : b);
 }
 
+/* The connection may have been given up meanwhile, and its QP be gone. */
+static void asking_failed(struct vrb_ask *ask)
+{
+	struct vrb_conn *conn = vrb_container(ask, struct vrb_conn, ask);
+	struct vrb_dev *dev = conn->subject.dev;
+
+	pthread_mutex_lock(&dev->cm_lock);
+	if (!conn->subject.dead)
+		vrb_qp_kick(conn->qp);
+	pthread_mutex_unlock(&dev->cm_lock);
+}
+
+static int ask_iwarp(struct vrb_conn *conn, const struct rdma_conn_param *param)
+{
+	int rc;
+
+	/* The kernel has the QP talk before it tells so. */
+	if (conn->qp->rq.cq)
+		vrb_cq_gate(conn->qp->rq.cq, conn->qp);
+	vrb_qp_to_rts(conn->qp, conn->id, &conn->depth);
+	conn->ask.id = conn->id;
+	conn->ask.param = *param;
+	conn->ask.param.private_data = conn->data;
+	conn->ask.param.private_data_len = (uint8_t)conn->data_len;
+	conn->ask.failed = asking_failed;
+	rc = vrb_ask_begin(&conn->ask);
+	conn->asking = !rc;
+	return rc;
+}
+
+static int ask_ib(struct vrb_conn *conn, struct rdma_conn_param *param)
+{
+	struct vrb_pd_frame frame;
+
+	vrb_pd_request(&frame, conn->data, conn->data_len);
+	param->private_data = frame.bytes;
+	param->private_data_len = frame.len;
+	param->flow_control = frame.flow_control;
+	return rdma_connect(conn->id, param) ? -errno : 0;
+}
+
 static void fill_param(const struct vrb_conn *conn, struct rdma_conn_param *param)
 {
 	*param = (struct rdma_conn_param){
@@ -228,9 +270,7 @@ static void fill_param(const struct vrb_conn *conn, struct rdma_conn_param *para
 
 int vrb_conn_ask(struct vrb_conn *conn)
 {
-	struct vrb_dev *dev = conn->subject.dev;
 	struct rdma_conn_param param;
-	struct vrb_pd_frame frame;
 	int rc;
 
 	conn->state = VRB_CONN_ASKED;
@@ -242,23 +282,7 @@ int vrb_conn_ask(struct vrb_conn *conn)
 	if (rc)
 		return rc;
 	fill_param(conn, &param);
-	if (dev->iwarp) {
-		/* The kernel has the QP talk before it tells so. */
-		if (conn->qp->rq.cq)
-			vrb_cq_gate(conn->qp->rq.cq, conn->qp);
-		param.private_data = conn->data;
-		param.private_data_len = (uint8_t)conn->data_len;
-		vrb_qp_to_rts(conn->qp, conn->id, &conn->depth);
-	} else {
-		vrb_pd_request(&frame, conn->data, conn->data_len);
-		param.private_data = frame.bytes;
-		param.private_data_len = frame.len;
-		param.flow_control = frame.flow_control;
-	}
-	if (rdma_connect(conn->id, &param))
-		return -errno;
-	conn->asking = dev->iwarp;
-	return 0;
+	return conn->subject.dev->iwarp ? ask_iwarp(conn, &param) : ask_ib(conn, &param);
 }
 
 void vrb_conn_open(struct vrb_conn *conn, const void *data, uint32_t len)
@@ -486,6 +510,7 @@ static void reap_attempt(struct vrb_reap *item)
 	struct vrb_conn *conn = vrb_container(item, struct vrb_conn, reap);
 	int err;
 
+	vrb_ask_cut(&conn->ask, conn->reap_by);
 	rdma_destroy_id(conn->reap_id);
 	err = conn->reap_qp ? ibv_destroy_qp(conn->reap_qp) : 0;
 	if (err)
@@ -499,6 +524,7 @@ static void abandon_attempt(struct vrb_conn *conn)
 {
 	conn->asking = false;
 	conn->reap.run = reap_attempt;
+	conn->reap_by = dapl_now() + ASKING_NS;
 	conn->reap_qp = vrb_qp_abandon(conn->qp);
 	conn->reap_id = conn->id;
 	conn->id = NULL;

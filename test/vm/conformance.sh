@@ -25,11 +25,22 @@ keep_log() {
 	[ "$2" -eq 0 ] || { [ "$2" -lt 124 ] && grep -q '^not ok [0-9]* - ' "$1"; } || printf 'Bail out! it ended with %s\n' "$2"
 }
 
+# An address of a host's network that is nobody's: its hardware address is known, but nobody has it. KIND
+silent_host() {
+	local address=UDAPL_VM_$1_A_ADDR host netdev
+	for host in A B; do
+		netdev=UDAPL_VM_$1_${host}_NETDEV
+		vm-on "$1" $host ip neighbour add "${!address%.*}.77" lladdr 02:00:00:00:00:77 nud permanent dev "${!netdev}"
+	done
+	printf '%s\n' "${!address%.*}.77"
+}
+
 run_kind() { # KIND PROGRAM...
 	local kind=$1 program code start limit left
 	shift
 	UDAPL_IA=$(adapter "$kind")
-	export UDAPL_IA DAT_OVERRIDE=$stage/ours.A.conf
+	UDAPL_SILENT_HOST=$(silent_host "$kind")
+	export UDAPL_IA UDAPL_SILENT_HOST DAT_OVERRIDE=$stage/ours.A.conf
 	# soft-RoCE of Linux 6.1 sends nothing more, with nothing on the wire, when a request with a fence stands behind
 	# a message that it had to send again for want of a Receive. Without fences, or without such messages, it does.
 	[ "$kind" != RXE ] || export UDAPL_LOAD_RECEIVES=first

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* An iWARP peer is asked on a thread that keeps nobody waiting. rdma_connect is this program's. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "providers/verbs/cm.h"
+
+/* What the kernel does; stuck: it refuses once there is room for the caller's write. */
+static enum {
+	AGREES,
+	REFUSES,
+	STUCK
+} kernel;
+static int full[2]; /* a pipe without room */
+static sem_t entered;
+static int failures;
+
+int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	char byte = 0;
+
+	(void)id;
+	assert_int_equal(param->retry_count, 5);
+	sem_post(&entered);
+	if (kernel == STUCK && write(full[1], &byte, 1) < 0)
+		return -1;
+	errno = ECONNREFUSED;
+	return kernel == AGREES ? 0 : -1;
+}
+
+static void failed(struct vrb_ask *ask)
+{
+	assert_int_equal(atomic_load(&ask->err), ECONNREFUSED);
+	failures++;
+}
+
+static uint64_t in_ms(uint64_t ms)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec + ms * 1000000;
+}
+
+static int setup(void **state)
+{
+	static struct vrb_ask ask;
+	char bytes[4096] = { 0 };
+
+	ask = (struct vrb_ask){ .param.retry_count = 5, .failed = failed };
+	failures = 0;
+	sem_init(&entered, 0, 0);
+	if (pipe2(full, O_NONBLOCK))
+		return -1;
+	while (write(full[1], bytes, sizeof(bytes)) > 0)
+		;
+	fcntl(full[1], F_SETFL, 0);
+	*state = &ask;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	close(full[0]);
+	close(full[1]);
+	sem_destroy(&entered);
+	return 0;
+}
+
+static void consent_is_no_news(void **state)
+{
+	struct vrb_ask *ask = *state;
+
+	kernel = AGREES;
+	assert_int_equal(vrb_ask_begin(ask), 0);
+	vrb_ask_end(ask);
+	assert_int_equal(atomic_load(&ask->err), 0);
+	assert_int_equal(failures, 0);
+	vrb_ask_end(ask); /* there is none any more */
+	vrb_ask_cut(ask, 0);
+}
+
+static void a_refusal_is_told_once(void **state)
+{
+	struct vrb_ask *ask = *state;
+
+	kernel = REFUSES;
+	assert_int_equal(vrb_ask_begin(ask), 0);
+	vrb_ask_end(ask);
+	assert_int_equal(failures, 1);
+}
+
+static void tmo_2_3_a_silent_peer_keeps_nobody(void **state)
+{
+	struct vrb_ask *ask = *state;
+
+	kernel = STUCK;
+	assert_int_equal(vrb_ask_begin(ask), 0);
+	while (sem_wait(&entered))
+		;
+	vrb_ask_cut(ask, in_ms(20));
+	assert_int_equal(failures, 0);
+}
+
+/* One that has an answer in time is not cut short. */
+static void an_answer_is_waited_for(void **state)
+{
+	struct vrb_ask *ask = *state;
+	char bytes[4096];
+
+	kernel = STUCK;
+	assert_int_equal(vrb_ask_begin(ask), 0);
+	while (sem_wait(&entered))
+		;
+	assert_true(read(full[0], bytes, sizeof(bytes)) > 0);
+	vrb_ask_cut(ask, in_ms(20000));
+	assert_int_equal(failures, 1);
+}
+
+/* Told off before, while and after it asks: the thread is gone and tells at most once. */
+static void tmo_3_cut_short_at_any_time(void **state)
+{
+	struct vrb_ask *ask = *state;
+
+	kernel = REFUSES;
+	for (int i = 0; i < 500; i++) {
+		failures = 0;
+		atomic_store(&ask->err, 0);
+		assert_int_equal(vrb_ask_begin(ask), 0);
+		for (int j = 0; j < i % 10; j++)
+			usleep(10);
+		vrb_ask_cut(ask, 0);
+		assert_int_equal(failures, !!atomic_load(&ask->err));
+	}
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(consent_is_no_news),
+		T(a_refusal_is_told_once),
+		T(tmo_2_3_a_silent_peer_keeps_nobody),
+		T(an_answer_is_waited_for),
+		T(tmo_3_cut_short_at_any_time),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
