@@ -161,25 +161,28 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 	return err == EMFILE || err == ENFILE || err == ENOSPC ? -err : -ENOMEM;
 }
 
-/* With what it has; nothing of it completes any more. */
-static void discard(struct vrb_qp *qp)
+/* The device's QP, which is no longer this one's. */
+static struct ibv_qp *part_with(struct vrb_qp *qp)
 {
 	struct ibv_qp *ibqp = qp->ibqp;
-	int err;
 
 	if (!ibqp)
-		return;
+		return NULL;
 	vrb_mw_qp_gone(qp);
 	if (qp->srq)
 		vrb_srq_delist(qp);
 	qp->ibqp = NULL;
 	atomic_store(&qp->live, false);
-	if (qp->leaving) {
-		ibqp->qp_context = NULL;
-		qp->left = ibqp;
-		return;
-	}
-	err = ibv_destroy_qp(ibqp);
+	ibqp->qp_context = NULL;
+	return ibqp;
+}
+
+/* With what it has; nothing of it completes any more. */
+static void discard(struct vrb_qp *qp)
+{
+	struct ibv_qp *ibqp = part_with(qp);
+	int err = ibqp ? ibv_destroy_qp(ibqp) : 0;
+
 	if (err)
 		dapl_err("%s: QP 0x%x not destroyed: %s", qp->dev->name, ibqp->qp_num,
 			 dapl_strerror(err));
@@ -326,7 +329,8 @@ static bool await_flush(struct vrb_qp *qp)
 	return false;
 }
 
-void vrb_qp_fail(struct vrb_qp *qp)
+/* left: where the QP goes, if it has to, instead of being destroyed. */
+static void fail(struct vrb_qp *qp, struct ibv_qp **left)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	bool gave_up = false;
@@ -343,23 +347,25 @@ void vrb_qp_fail(struct vrb_qp *qp)
 		/* A QP that never met a peer has nothing but receives, and no completions. */
 		gave_up = true;
 	}
-	if (gave_up)
+	if (gave_up && left)
+		*left = part_with(qp);
+	else if (gave_up)
 		discard(qp);
 	vrb_queue_finish(&qp->sq, gave_up);
 	vrb_queue_finish(&qp->rq, gave_up);
 }
 
+void vrb_qp_fail(struct vrb_qp *qp)
+{
+	fail(qp, NULL);
+}
+
 struct ibv_qp *vrb_qp_abandon(struct vrb_qp *qp)
 {
-	struct ibv_qp *left;
+	struct ibv_qp *left = NULL;
 
-	qp->leaving = true;
-	vrb_qp_fail(qp);
-	discard(qp);
-	left = qp->left;
-	qp->left = NULL;
-	qp->leaving = false;
-	return left;
+	fail(qp, &left);
+	return left ? left : part_with(qp);
 }
 
 /*

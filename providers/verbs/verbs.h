@@ -346,11 +346,9 @@ struct vrb_qp {
 	struct vrb_dev *dev;
 	struct vrb_pd *pd;
 	struct ibv_qp *ibqp;
-	bool leaving;	     /* it is not to be destroyed here */
-	struct ibv_qp *left; /* but by whoever has it abandoned */
 	struct vrb_queue sq, rq;
 	struct ibv_send_wr *bad; /* of the last post; nobody reads it */
-	/* The device\'s own, without its ways to it. */
+	/* The device's own, without its ways to it. */
 	int (*ib_post)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 	struct vrb_srq *srq; /* where its receives come from; rq has none then */
 	bool silent;	     /* requests without completions were posted; QP lock */
