@@ -317,6 +317,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 		goto free_evd;
 	}
 	if (cqe) {
+		dapl_evd_make_room(ia);
 		err = ia->dev->transport->cq->create(ia->dev, cqe, evd, &evd->cq);
 		rc = dapl_status(err, DAT_RESOURCE_TEVD);
 		if (err)

@@ -126,6 +126,8 @@ void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by);
 void dapl_evd_forget(struct dapl_evd *evd);
 /* Gets a sleeping waiter to look again. */
 void dapl_evd_wake(struct dapl_evd *evd);
+/* Gives up what waits could do without, when a descriptor that is needed would be the last. */
+void dapl_evd_make_room(struct dapl_ia *ia);
 
 DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
 			   DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd);

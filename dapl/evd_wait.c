@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -149,11 +150,13 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
  */
 void dapl_evd_wake(struct dapl_evd *evd)
 {
+	struct dapl_ia *ia = evd->obj.ia;
 	uint64_t one = 1;
 	int fd;
 
 	if (atomic_load_explicit(&evd->ear, memory_order_acquire) != DAPL_EAR_WAITER)
 		return;
+	atomic_fetch_add(&ia->wakers, 1);
 	__atomic_add_fetch(&evd->rung, 1, __ATOMIC_SEQ_CST);
 	fd = atomic_load(&evd->wakefd);
 	if (fd < 0)
@@ -161,6 +164,7 @@ void dapl_evd_wake(struct dapl_evd *evd)
 	else
 		while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
 			;
+	atomic_fetch_sub(&ia->wakers, 1);
 }
 
 /* The last quarter is for what cannot do without: dispatchers, and the program. */
@@ -176,17 +180,49 @@ static int new_wakefd(void)
 	return -1;
 }
 
-static void borrow_wakefd(struct dapl_evd *evd)
+static int take_spare(struct dapl_ia *ia)
 {
-	struct dapl_ia *ia = evd->obj.ia;
 	int fd = 0;
 	size_t i;
 
-	if (atomic_load(&evd->wakefd) >= 0)
-		return;
 	for (i = 0; !fd && i < DAPL_SPARE_WAKEFDS; i++)
 		fd = atomic_exchange(&ia->spare_wakefds[i], 0);
-	fd = fd ? fd - 1 : new_wakefd();
+	return fd - 1;
+}
+
+/* Closed while a late wake-up is on its way a descriptor might be another file by then. */
+static void close_spares(struct dapl_ia *ia)
+{
+	int fd;
+
+	while ((fd = take_spare(ia)) >= 0) {
+		while (atomic_load(&ia->wakers))
+			sched_yield();
+		close(fd);
+	}
+}
+
+void dapl_evd_make_room(struct dapl_ia *ia)
+{
+	int fd = eventfd(0, EFD_CLOEXEC);
+	struct rlimit limit;
+
+	if (fd < 0 || (!getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd + 1 >= limit.rlim_cur))
+		close_spares(ia);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void borrow_wakefd(struct dapl_evd *evd)
+{
+	struct dapl_ia *ia = evd->obj.ia;
+	int fd;
+
+	if (atomic_load(&evd->wakefd) >= 0)
+		return;
+	fd = take_spare(ia);
+	if (fd < 0)
+		fd = new_wakefd();
 	if (fd < 0 && !atomic_exchange(&ia->told_wakefd, true))
 		dapl_err("EVD %p waits without a wake-up descriptor and looks every %d ms: %s",
 			 (void *)evd, BLIND_MS, dapl_strerror(errno));
@@ -194,8 +230,8 @@ static void borrow_wakefd(struct dapl_evd *evd)
 }
 
 /*
- * Where there is no place for it, the EVD keeps it. A late wake-up reaches whoever has it next,
- * who looks for nothing then; closed while it can come it might be another file.
+ * Where there is no place for it, the EVD keeps it. A late wake-up reaches whoever has it next, who
+ * looks for nothing then.
  */
 static void return_wakefd(struct dapl_evd *evd)
 {

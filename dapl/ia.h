@@ -35,6 +35,7 @@ struct dapl_ia {
 	bool async_evd_own;	    /* made by the open: goes with the close (IA-85) */
 	struct dapl_lock bind_lock; /* what RMRs are bound to, and the binds that are posted */
 	_Atomic int spare_wakefds[DAPL_SPARE_WAKEFDS]; /* for threads that wait, plus 1; 0: none */
+	_Atomic uint32_t wakers;		       /* threads that may hold one to write to */
 	_Atomic bool told_wakefd;		       /* that there was none */
 	struct dapl_ia *next_open; /* provider.c's list of open IAs, under its lock */
 };

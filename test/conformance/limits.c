@@ -258,6 +258,23 @@ static int no_descriptor_to_wait(void)
 	return 0;
 }
 
+/* What a wait has left behind is given up for a dispatcher. */
+static int a_spare_descriptor_for_a_dispatcher(void)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	DAT_COUNT more;
+	struct rig r;
+
+	open_rig(&r);
+	MUST(dat_evd_wait(r.dto, 1000, 1, &event, &more) == DAT_TIMEOUT_EXPIRED);
+	hold_descriptors(0);
+	mark("again");
+	MUST_OK(dat_evd_create(r.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	works_again(&r);
+	return 0;
+}
+
 /* The peer's socket takes the last one: the request waits outside, or is refused, and is told of
  * once. */
 static int no_descriptor_to_accept(void)
@@ -583,6 +600,7 @@ DESCRIPTORS(no_descriptor_to_reserve)
 DESCRIPTORS(no_descriptor_to_connect)
 DESCRIPTORS(no_descriptor_for_a_cno)
 DESCRIPTORS(no_descriptor_to_wait)
+DESCRIPTORS(a_spare_descriptor_for_a_dispatcher)
 DESCRIPTORS(no_descriptor_to_accept)
 DESCRIPTORS(no_descriptor_at_all)
 DESCRIPTORS(no_descriptor_to_load)
@@ -607,6 +625,7 @@ int main(int argc, char **argv)
 		C(no_descriptor_to_connect),
 		C(no_descriptor_for_a_cno),
 		C(no_descriptor_to_wait),
+		C(a_spare_descriptor_for_a_dispatcher),
 		C(no_descriptor_to_accept),
 		C(no_descriptor_at_all),
 		C(no_descriptor_to_load),
@@ -619,13 +638,21 @@ int main(int argc, char **argv)
 		{ NULL, NULL },
 	};
 	static const struct CMUnitTest tests[] = {
-		T(nofile_no_descriptor_to_open),     T(nofile_no_descriptor_to_listen),
-		T(nofile_no_descriptor_to_reserve),  T(nofile_no_descriptor_to_connect),
-		T(nofile_no_descriptor_for_a_cno),   T(nofile_no_descriptor_to_wait),
-		T(nofile_no_descriptor_to_accept),   T(nofile_no_descriptor_at_all),
-		T(nofile_no_descriptor_to_load),     T(nofile_few_descriptors),
-		T(memory_no_memory_for_dispatchers), T(memory_no_memory_for_endpoints),
-		T(memory_no_memory_for_a_resize),    T(memory_start_with_little_memory),
+		T(nofile_no_descriptor_to_open),
+		T(nofile_no_descriptor_to_listen),
+		T(nofile_no_descriptor_to_reserve),
+		T(nofile_no_descriptor_to_connect),
+		T(nofile_no_descriptor_for_a_cno),
+		T(nofile_no_descriptor_to_wait),
+		T(nofile_a_spare_descriptor_for_a_dispatcher),
+		T(nofile_no_descriptor_to_accept),
+		T(nofile_no_descriptor_at_all),
+		T(nofile_no_descriptor_to_load),
+		T(nofile_few_descriptors),
+		T(memory_no_memory_for_dispatchers),
+		T(memory_no_memory_for_endpoints),
+		T(memory_no_memory_for_a_resize),
+		T(memory_start_with_little_memory),
 	};
 
 	harness_child_main(argc, argv, children);

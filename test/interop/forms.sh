@@ -65,7 +65,7 @@ run_forms() { # WHO PROGRAM
 		*) set -- -s "$host" -D "$UDAPL_IA" ;;
 		esac
 		# shellcheck disable=SC2046
-		timeout 120 "$program" $(scale "$arguments" | cut -d' ' -f1-2) "$@" \
+		timeout "${DAPLTEST_LIMIT:-120}" "$program" $(scale "$arguments" | cut -d' ' -f1-2) "$@" \
 			$(scale "$arguments" | cut -d' ' -f3-) >"$scratch/$who.$name" 2>&1 </dev/null
 		status=$?
 		# The released program's exit status tells nothing of the outcome; its words do, and its server's.

@@ -51,7 +51,7 @@ script() { # KIND NAME SCRIPT
 run_kind() {
 	local kind=$1 near=UDAPL_VM_$1_A_ADDR other=UDAPL_VM_$1_B_ADDR part
 	UDAPL_IA=$(adapter "$kind") UDAPL_HOST=${!near} far=${!other}
-	export UDAPL_IA UDAPL_HOST DAPLTEST_PART=${DAPLTEST_PART:-400} DAPLTEST_WAIT=60 DAPLTEST_SERVER_LIMIT=3000
+	export UDAPL_IA UDAPL_HOST DAPLTEST_PART=${DAPLTEST_PART:-400} DAPLTEST_WAIT=60 DAPLTEST_SERVER_LIMIT=3000 DAPLTEST_LIMIT=400
 	for part in ${PARTS:-faults regress options transfer forms}; do
 		case $part in
 		forms) script "$kind" forms test/interop/forms.sh ;;
