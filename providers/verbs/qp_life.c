@@ -250,6 +250,9 @@ static void steer(const struct vrb_config *config, struct ibv_qp_attr *attr, int
 		attr->ah_attr.grh.hop_limit = (uint8_t)config->hop_limit;
 }
 
+/* soft-RoCE counts to six; seven, which the peer may have asked for, is for ever. */
+#define RETRIES_THAT_END 6
+
 int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_depth *depth)
 {
 	struct ibv_qp_attr attr;
@@ -273,6 +276,8 @@ int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_dep
 		return rc;
 	attr.max_rd_atomic = depth->out;
 	mask |= IBV_QP_MAX_QP_RD_ATOMIC;
+	if (qp->dev->vague && attr.retry_cnt > RETRIES_THAT_END)
+		attr.retry_cnt = RETRIES_THAT_END;
 	if (qp->dev->config->ack_timer && (mask & IBV_QP_TIMEOUT))
 		attr.timeout = (uint8_t)qp->dev->config->ack_timer;
 	return modify(qp, &attr, mask, "send");
