@@ -485,6 +485,7 @@ static void evt_28_the_last_receive_of_an_endpoint(void **state)
 	harness_both_strict("last-receive");
 }
 
+/* DTO-40, IBX-47 */
 static void ibx_47_immediate_data_takes_one_as_well(void **state)
 {
 	struct cu_rig *rig = *state;
