@@ -25,7 +25,7 @@ fails() {
 	result $? "fails: $*" "$scratch/out" "$scratch/err"
 }
 
-plan 17
+plan 16
 
 here="-D $adapter"
 there="-s $host $here -n $port --timeout $wait_limit"
@@ -45,7 +45,6 @@ fails 'no-such-host.invalid' -T T -s no-such-host.invalid $here -n "$port" $pair
 fails "no connection to $host, port 9" -T T -s "$host" $here -n 9 --timeout "$wait_limit" $pair
 fails 'segments per .* needed, the adapter has at most [0-9]+' -T T $there -i 1 client SR 16 999 server SR
 fails 'segments per .* needed, the adapter has at most [0-9]+' -T P $there -i 1 RW 16 999
-fails 'buffer too large|buffers needed|refuses: dat_' -T P $there -i 1 -p 64 RW 1g 3
 
 client T -V -i 5 -t 2 -w 2 client SR 512 2 server SR 512 2 client RW 4096 server RR 4096
 result $? "the server has suffered nothing" "$scratch/out" "$scratch/err" "$scratch/server.err"
