@@ -309,6 +309,15 @@ static void pool_make(struct dt_pool *pool, uint32_t segs, uint32_t size, uint32
 	memset(pool->memory, 0xa5, pool->size);
 }
 
+/* More than there is, is refused before it is touched. */
+static void buffers_fit_the_host(void **state)
+{
+	(void)state;
+	assert_true(dt_pool_fits(4096));
+	assert_true(dt_pool_fits((uint64_t)65 << 20));
+	assert_false(dt_pool_fits((uint64_t)1 << 50));
+}
+
 /* The same bytes, whatever the segments: what one side sends in 3 the other receives in 7. */
 static void patterns_ignore_segments(void **state)
 {
@@ -364,6 +373,7 @@ int main(void)
 		cmocka_unit_test(memories),
 		cmocka_unit_test(random_messages),
 		cmocka_unit_test(patterns_ignore_segments),
+		cmocka_unit_test(buffers_fit_the_host),
 		cmocka_unit_test(patterns_show_every_byte),
 	};
 

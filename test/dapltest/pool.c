@@ -2,6 +2,7 @@
 #include "pool.h"
 
 #include <endian.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,26 @@ static int pool_register(struct dt_actor *actor, struct dt_pool *pool, const str
 	return 0;
 }
 
+/* Smaller ones than this cannot end a host whose kernel promises more memory than it has. */
+#define MODEST ((uint64_t)64 << 20)
+
+bool dt_pool_fits(uint64_t size)
+{
+	unsigned long long available;
+	char line[128];
+	FILE *file;
+	int found = 0;
+
+	if (size <= MODEST)
+		return true;
+	file = fopen("/proc/meminfo", "r");
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = sscanf(line, "MemAvailable: %llu kB", &available) == 1;
+	if (file)
+		fclose(file);
+	return !found || size / 1024 < available;
+}
+
 static int allocate(struct dt_pool *pool)
 {
 	void *memory;
@@ -65,7 +86,7 @@ int dt_pool_create(struct dt_actor *actor, struct dt_pool *pool, const struct dt
 	pool->seg_size = seg_size;
 	pool->stride = scattered ? seg_size + GUARD_SIZE : seg_size;
 	pool->size = (uint64_t)num_segs * pool->stride;
-	if (allocate(pool))
+	if (!dt_pool_fits(pool->size) || allocate(pool))
 		return dt_fail(actor, "no memory for a buffer of %llu bytes",
 			       (unsigned long long)pool->size);
 	if (pool_register(actor, pool, ia, pz, privileges)) {

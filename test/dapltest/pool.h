@@ -21,6 +21,8 @@ struct dt_pool {
 	uint64_t size;
 };
 
+/* Whether the host has so much memory to give: a client must not be able to end its server. */
+bool dt_pool_fits(uint64_t size);
 /*
  * `scattered` keeps guard bytes between the segments, so that a transfer that ignores the segments
  * or exceeds one is seen; without it they are adjacent, as a peer's RDMA needs them.
