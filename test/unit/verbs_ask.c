@@ -25,7 +25,8 @@ static int failures;
 
 int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
-	char byte = 0;
+	/* Not on the stack: AddressSanitizer's marks there outlive a thread that is cancelled. */
+	static char byte;
 
 	(void)id;
 	assert_int_equal(param->retry_count, 5);
