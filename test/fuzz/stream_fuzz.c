@@ -37,12 +37,13 @@ static uint8_t memory[GUARD + REGION + GUARD]; /* of which the peer may reach th
 static uint8_t inbox[RECVS][RECV_SIZE + 1];
 static struct tp_mr *mr, *inbox_mr;
 
-#define insist(what)                                                          \
-	do {                                                                  \
-		if (!(what)) {                                                \
-			fprintf(stderr, "%d: not so: %s\n", __LINE__, #what); \
-			abort();                                              \
-		}                                                             \
+#define insist(what)                                                                     \
+	do {                                                                             \
+		if (!(what)) {                                                           \
+			fprintf(stderr, "%d: not so: %s (errno: %s)\n", __LINE__, #what, \
+				strerror(errno));                                        \
+			abort();                                                         \
+		}                                                                        \
 	} while (0)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
