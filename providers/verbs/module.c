@@ -40,8 +40,9 @@ static const struct dapl_option options[] = {
 	       "device names a higher limit.",
 	       16383, 1, 1 << 20, max_wr),
 	NUMBER("ack_retry", "DAPL_ACK_RETRY", "",
-	       "How often the device repeats what the peer does not acknowledge.", 7, 0, 7,
-	       ack_retry),
+	       "How often the device repeats what the peer does not acknowledge. On soft-RoCE, for "
+	       "which 7 is without end, 6 at the most.",
+	       7, 0, 7, ack_retry),
 	NUMBER("ack_timer", "DAPL_ACK_TIMER", "exponent",
 	       "How long the device waits for an acknowledgement, as the exponent of two of 4.096 "
 	       "microseconds. 0: what the route says.",

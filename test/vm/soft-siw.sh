@@ -56,7 +56,7 @@ try_dapltest() { # SERVER-HOST CLIENT-HOST
 inside() {
 	local host
 	stage_build dapltest test/vm/wire
-	# A frame that TCP has no room for leaves soft-iWARP of Linux 6.1 with a CRC that counts its data twice.
+	# soft-iWARP of Linux 6.1 gives some frames a CRC that counts their data twice; none was seen with this.
 	vm-on SIW B sysctl -qw net.ipv4.tcp_wmem='4096 4194304 8388608'
 	for host in A B; do
 		local netdev=UDAPL_VM_SIW_${host}_NETDEV
