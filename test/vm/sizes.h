@@ -19,8 +19,8 @@ struct sizes_ops {
 	/* Polls until one has completed, which is a success. */
 	void (*reap_recv)(int side);
 	void (*reap_request)(int side);
-	/* So many more ends, not connected, of SIZES_DEPTH requests and receives of one segment each,
-	 * with completion queues of their own. They are left to the end of the process. */
+	/* So many more ends, not connected, of SIZES_DEPTH requests and receives of one segment
+	 * each, with completion queues of their own. They are left to the end of the process. */
 	void (*crowd)(int num);
 	void (*close)(void);
 };
