@@ -7,22 +7,24 @@
 use_soft
 start_server
 
-# syntax PATTERN ARGUMENTS...: refused before anything is opened.
-syntax() {
-	pattern=$1
-	shift
+# refused CODE PATTERN ARGUMENTS...
+refused() {
+	expected=$1
+	pattern=$2
+	shift 2
 	"$dapltest" "$@" >"$scratch/out" 2>"$scratch/err"
-	[ $? -eq 1 ] && grep -Eq -- "$pattern" "$scratch/err"
-	result $? "refused: $*" "$scratch/out" "$scratch/err"
+	[ $? -eq "$expected" ] && grep -Eq -- "$pattern" "$scratch/err"
+	result $? "exit code $expected: $*" "$scratch/out" "$scratch/err"
 }
 
-# fails PATTERN ARGUMENTS...: an attempt was made and failed.
+# Refused before anything is opened.
+syntax() {
+	refused 1 "$@"
+}
+
+# An attempt was made and failed.
 fails() {
-	pattern=$1
-	shift
-	"$dapltest" "$@" >"$scratch/out" 2>"$scratch/err"
-	[ $? -eq 100 ] && grep -Eq -- "$pattern" "$scratch/err"
-	result $? "fails: $*" "$scratch/out" "$scratch/err"
+	refused 100 "$@"
 }
 
 plan 16
