@@ -396,6 +396,8 @@ static void pulse(struct tp_timer *timer)
 	for (qp = dev->qps; qp; qp = qp->next) {
 		if (!atomic_load(&qp->live))
 			continue;
+		if (dev->siw)
+			vrb_qp_nudge(qp);
 		if (qp->sq.cq && stands_still(&qp->sq, NULL))
 			vrb_cq_collect(qp->sq.cq);
 		if (qp->rq.cq && stands_still(&qp->rq, qp->srq))

@@ -293,6 +293,10 @@ int vrb_qp_refused(struct vrb_qp *qp, struct vrb_wr *wr, int err)
 
 /* ---- Requests ---- */
 
+/* Pulses after a connection was established. */
+#define FIRST_NUDGE 2
+#define LAST_NUDGE  5
+
 /* The second one is the third argument of a call. */
 #ifdef __x86_64__
 #define LOADED_BEFORE(first, third) __asm__ volatile("" : "+r"(first), "+d"(third) : : "memory")
@@ -507,6 +511,24 @@ int vrb_qp_post_marker(struct vrb_qp *qp)
 		rc = post_marker(qp);
 	vrb_qp_free(qp);
 	return rc;
+}
+
+/*
+ * soft-iWARP reads what TCP has when TCP says that there is more, and does not listen to that yet
+ * in the moment in which it establishes a connection (siw_qp_socket_assoc): what came in before
+ * lies there until more comes. So more comes, where there may have been something: a write of
+ * nothing.
+ */
+void vrb_qp_nudge(struct vrb_qp *qp)
+{
+	vrb_qp_hold(qp);
+	if (qp->sq.mode == VRB_HW && qp->pulses <= LAST_NUDGE) {
+		qp->pulses++;
+		if ((qp->pulses == FIRST_NUDGE || qp->pulses == LAST_NUDGE) &&
+		    vrb_queue_next(&qp->sq) != qp->opened)
+			post_marker(qp);
+	}
+	vrb_qp_free(qp);
 }
 
 /* ---- Receives ---- */

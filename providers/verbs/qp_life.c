@@ -12,17 +12,21 @@
 /* ---- Rings ---- */
 
 #define MARKERS 2 /* of a drain, and of the stop behind it */
+#define NUDGES	2
 
-/* Requests of the transport's own: markers, and an invalidation before a window is bound again. */
+/* Requests of the transport's own: markers, nudges, and an invalidation before a window is bound
+ * again. */
 static uint32_t extra(const struct vrb_queue *queue)
 {
 	uint32_t most, num = MARKERS;
 
 	if (queue->recv || !queue->max_wr)
 		return 0;
+	if (queue->qp->dev->siw)
+		num += NUDGES;
 	if (queue->qp->dev->windows) {
 		most = queue->qp->dev->max_qp_wr - queue->max_wr;
-		num = queue->max_wr + MARKERS < most ? queue->max_wr + MARKERS : most;
+		num = queue->max_wr + num < most ? queue->max_wr + num : most;
 	}
 	return num;
 }
@@ -288,6 +292,8 @@ void vrb_qp_open(struct vrb_qp *qp)
 	vrb_qp_hold(qp);
 	if (qp->sq.mode == VRB_KEEP)
 		qp->sq.mode = VRB_HW;
+	qp->pulses = 0;
+	qp->opened = vrb_queue_next(&qp->sq);
 	vrb_qp_aim(qp);
 	vrb_qp_free(qp);
 }

@@ -350,8 +350,10 @@ struct vrb_qp {
 	struct ibv_send_wr *bad; /* of the last post; nobody reads it */
 	/* The device's own, without its ways to it. */
 	int (*ib_post)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-	struct vrb_srq *srq; /* where its receives come from; rq has none then */
-	bool silent;	     /* requests without completions were posted; QP lock */
+	struct vrb_srq *srq;   /* where its receives come from; rq has none then */
+	bool silent;	       /* requests without completions were posted; QP lock */
+	uint32_t pulses;       /* since its connection was established; QP lock */
+	struct vrb_wr *opened; /* what sq was to use first then; QP lock */
 	uint32_t max_inline;
 	struct vrb_mr_hint hint;
 	atomic_bool draining;	/* the loop is to hear when sq is empty */
@@ -429,6 +431,8 @@ enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr, enum tp_wc_status stat
 int vrb_qp_post_marker(struct vrb_qp *qp);
 /* Gives the device the receives that were kept; it is in a state to take them. */
 int vrb_qp_post_kept(struct vrb_qp *qp);
+/* soft-iWARP, at each pulse: has the peer's driver see what it may have overlooked. */
+void vrb_qp_nudge(struct vrb_qp *qp);
 /* Ends posting to the device; and gives back, in order, all that the device will not. */
 void vrb_queue_stop(struct vrb_queue *queue);
 void vrb_queue_finish(struct vrb_queue *queue, bool gave_up);

@@ -287,13 +287,24 @@ static int recv_memory(struct dt_trans_thread *thread, struct dt_trans_ep *ep)
 	return 0;
 }
 
+/*
+ * The client speaks first. With iWARP the accepting side has to wait for a message before it sends
+ * one (RFC 5044, 7.1.2, rule 4), and not every device keeps what it is given until then.
+ */
+static int exchange(struct dt_trans_thread *thread, struct dt_trans_ep *ep)
+{
+	if (recv_memory(thread, ep) || (thread->trans->am_server && send_memory(thread, ep)))
+		return -1;
+	return drain_requests(thread, ep);
+}
+
 int dt_trans_exchange(struct dt_trans_thread *thread)
 {
-	for (uint32_t i = 0; i < thread->num_eps; i++)
+	for (uint32_t i = 0; i < thread->num_eps && !thread->trans->am_server; i++)
 		if (send_memory(thread, &thread->eps[i]))
 			return -1;
 	for (uint32_t i = 0; i < thread->num_eps; i++)
-		if (recv_memory(thread, &thread->eps[i]) || drain_requests(thread, &thread->eps[i]))
+		if (exchange(thread, &thread->eps[i]))
 			return -1;
 	return 0;
 }

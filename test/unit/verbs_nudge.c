@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What soft-iWARP may have overlooked while it connected is followed by something. The device is
+ * this program's. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "providers/verbs/verbs.h"
+
+enum {
+	RING = 8
+};
+
+static struct {
+	struct vrb_dev vdev;
+	struct ibv_context ctx;
+	struct ibv_qp ibqp;
+	struct vrb_qp qp;
+	struct vrb_wr ring[RING];
+	struct tp_sge sge[RING];
+	int posts, held;
+	int result;
+} t;
+
+static int device_post(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	assert_ptr_equal(ibqp, &t.ibqp);
+	assert_int_equal(t.held, 1);
+	assert_int_equal(wr->opcode, IBV_WR_RDMA_WRITE);
+	assert_int_equal(wr->num_sge, 0);
+	assert_true(wr->send_flags & IBV_SEND_SIGNALED);
+	assert_null(wr->next);
+	/* Its completion is nobody's. */
+	assert_true(((struct vrb_wr *)(uintptr_t)wr->wr_id)->odd & VRB_ODD_INTERNAL);
+	t.posts++;
+	*bad = wr;
+	return t.result;
+}
+
+static void hold(void *owner)
+{
+	(void)owner;
+	t.held++;
+}
+
+static void let_go(void *owner)
+{
+	(void)owner;
+	t.held--;
+}
+
+static const struct tp_upcalls up = {
+	.hold_qp = hold, .free_qp = let_go, .hold_cq = hold, .free_cq = let_go
+};
+
+static int setup(void **state)
+{
+	struct vrb_queue *sq = &t.qp.sq;
+
+	(void)state;
+	memset(&t, 0, sizeof(t));
+	t.vdev.base.up = &up;
+	t.ctx.ops.post_send = device_post;
+	t.ibqp.context = &t.ctx;
+	t.qp.base.dev = &t.vdev.base;
+	t.qp.dev = &t.vdev;
+	t.qp.ibqp = &t.ibqp;
+	sq->qp = &t.qp;
+	sq->wr = t.ring;
+	sq->sge = t.sge;
+	sq->mask = RING - 1;
+	for (int i = 0; i < RING; i++)
+		t.ring[i] = (struct vrb_wr){ .queue = sq, .next = &t.ring[(i + 1) % RING] };
+	atomic_store(&sq->head, t.ring);
+	atomic_store(&sq->next, t.ring);
+	vrb_qp_open(&t.qp);
+	assert_int_equal(sq->mode, VRB_HW);
+	return 0;
+}
+
+/* The posts of that many pulses. */
+static int pulses(int num)
+{
+	int before = t.posts;
+
+	while (num--)
+		vrb_qp_nudge(&t.qp);
+	assert_int_equal(t.held, 0);
+	return t.posts - before;
+}
+
+static void post_one(void)
+{
+	atomic_store(&t.qp.sq.next, vrb_queue_next(&t.qp.sq)->next);
+}
+
+static void all_done(void)
+{
+	atomic_store(&t.qp.sq.head, vrb_queue_next(&t.qp.sq));
+}
+
+static void who_said_nothing_says_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(pulses(20), 0);
+	/* By now there is nothing that can be overlooked. */
+	post_one();
+	assert_int_equal(pulses(20), 0);
+}
+
+static void who_spoke_speaks_twice_more(void **state)
+{
+	(void)state;
+	post_one();
+	assert_int_equal(pulses(1), 0);
+	assert_int_equal(pulses(1), 1);
+	all_done();
+	assert_int_equal(pulses(2), 0);
+	assert_int_equal(pulses(1), 1);
+	assert_int_equal(pulses(20), 0);
+}
+
+static void the_next_connection_begins_anew(void **state)
+{
+	(void)state;
+	post_one();
+	assert_int_equal(pulses(20), 2);
+	all_done();
+	vrb_qp_open(&t.qp);
+	assert_int_equal(pulses(20), 0);
+	vrb_qp_open(&t.qp);
+	post_one();
+	assert_int_equal(pulses(20), 2);
+}
+
+static void a_connection_that_ended_is_left_alone(void **state)
+{
+	(void)state;
+	post_one();
+	t.qp.sq.mode = VRB_FLUSH;
+	assert_int_equal(pulses(20), 0);
+}
+
+/* Where there is no room there is traffic enough. */
+static void a_full_queue_is_left_alone(void **state)
+{
+	struct vrb_wr *next;
+
+	(void)state;
+	for (int i = 0; i < RING - 1; i++)
+		post_one();
+	next = vrb_queue_next(&t.qp.sq);
+	assert_int_equal(pulses(20), 0);
+	assert_ptr_equal(vrb_queue_next(&t.qp.sq), next);
+}
+
+static void what_the_device_refuses_leaves_no_trace(void **state)
+{
+	struct vrb_wr *next;
+
+	(void)state;
+	post_one();
+	next = vrb_queue_next(&t.qp.sq);
+	t.result = ENOMEM;
+	assert_int_equal(pulses(20), 2);
+	assert_ptr_equal(vrb_queue_next(&t.qp.sq), next);
+	assert_int_equal(next->odd, 0);
+	assert_int_equal(t.qp.sq.mode, VRB_HW);
+}
+
+#define T(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(who_said_nothing_says_nothing),   T(who_spoke_speaks_twice_more),
+		T(the_next_connection_begins_anew), T(a_connection_that_ended_is_left_alone),
+		T(a_full_queue_is_left_alone),	    T(what_the_device_refuses_leaves_no_trace),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
