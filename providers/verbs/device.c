@@ -25,13 +25,16 @@ static uint32_t positive(int value)
 }
 
 /*
- * Some devices name limits that no machine has the memory for. Two requests more than the program
- * sees are kept for markers.
+ * Some devices name limits that no machine has the memory for. There are some requests more than
+ * the program sees.
  */
 static uint32_t queue_length(const struct vrb_dev *dev, const struct ibv_device_attr *ib)
 {
-	return ib->max_qp_wr > 2 ? least((uint32_t)ib->max_qp_wr - 2, (uint64_t)dev->config->max_wr)
-				 : 0;
+	const int own = VRB_MARKERS + VRB_NUDGES;
+
+	return ib->max_qp_wr > own
+		       ? least((uint32_t)(ib->max_qp_wr - own), (uint64_t)dev->config->max_wr)
+		       : 0;
 }
 
 #define TYPE_2 (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)

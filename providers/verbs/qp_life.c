@@ -11,19 +11,16 @@
 
 /* ---- Rings ---- */
 
-#define MARKERS 2 /* of a drain, and of the stop behind it */
-#define NUDGES	2
-
 /* Requests of the transport's own: markers, nudges, and an invalidation before a window is bound
  * again. */
 static uint32_t extra(const struct vrb_queue *queue)
 {
-	uint32_t most, num = MARKERS;
+	uint32_t most, num = VRB_MARKERS;
 
 	if (queue->recv || !queue->max_wr)
 		return 0;
 	if (queue->qp->dev->siw)
-		num += NUDGES;
+		num += VRB_NUDGES;
 	if (queue->qp->dev->windows) {
 		most = queue->qp->dev->max_qp_wr - queue->max_wr;
 		num = queue->max_wr + num < most ? queue->max_wr + num : most;

@@ -314,6 +314,10 @@ struct vrb_wr {
 	struct tp_wc wc;
 };
 
+/* Requests of the transport's own that a QP has room for. */
+#define VRB_MARKERS 2 /* of a drain, and of the stop behind it */
+#define VRB_NUDGES  2 /* soft-iWARP: see vrb_qp_nudge */
+
 /* One direction of a QP. */
 struct vrb_queue {
 	_Atomic(struct vrb_wr *) next; /* of the ring, to be used */
