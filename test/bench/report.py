@@ -190,7 +190,7 @@ def vm_figures(vm):
     found = {}
     for table in vm:
         for row in table[1:]:
-            match = re.match(r"(\w+): (.*?)(?:, (\d+) bytes)?(?:, (?:us|MB/s|KiB))?$", row[0])
+            match = re.match(r"(\w+): (.*?)(?:, (\d+) bytes)?(?:, (?:us|MB/s|KiB|/s))?$", row[0])
             figures = {stack: number(cell) for stack, cell in zip(table[0][1:], row[1:]) if number(cell) is not None}
             found[match[1], match[2], int(match[3]) if match[3] else None] = figures
     return found
@@ -224,9 +224,11 @@ def bars(folder, found, figures):
     rate = next(row for row in found["rows"]["0"] if row[0] == "connect")
     panels = bar_panel("on this machine", "connections a second", stacks,
                        [("software provider", {"ours": rate[3], "plain TCP": rate[4]})])
-    groups = of_devices(figures, "connections a second, dtestcm")
+    groups = [("%s\\n%s" % (name, how), at) for what, how in (("connections a second, dtestcm", "dtestcm"),
+                                                             ("connections, one by one", "one by one"))
+              for name, at in of_devices(figures, what)]
     if groups:
-        there = bar_panel("in the virtual machine, dtestcm", "", stacks, groups)
+        there = bar_panel("in the virtual machine", "", stacks, groups)
         panels = ["set multiplot layout 1,2"] + panels + there + ["unset multiplot"]
     gnuplot(folder + "/connections.png", 420, panels)
 

@@ -34,34 +34,61 @@ void pair_evd(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, DAT_EVD_HAN
 	pair_ok("dat_evd_create", dat_evd_create(ia, qlen, DAT_HANDLE_NULL, flags, evd));
 }
 
-static void open_side(struct pair *pair, struct pair_side *side)
+void pair_side_evds(const struct pair *pair, struct pair_side *side)
 {
 	pair_evd(pair->ia, 8, DAT_EVD_CONNECTION_FLAG, &side->conn);
 	pair_evd(pair->ia, 64, DAT_EVD_DTO_FLAG, &side->request);
 	pair_evd(pair->ia, 64, DAT_EVD_DTO_FLAG, &side->recv);
+	side->ep = DAT_HANDLE_NULL;
+}
+
+static void make_ep(const struct pair *pair, struct pair_side *side)
+{
 	pair_ok("dat_ep_create", dat_ep_create(pair->ia, pair->pz, side->recv, side->request,
 					       side->conn, NULL, &side->ep));
 }
 
-static void connect_sides(DAT_IA_HANDLE ia, struct pair_side *active, struct pair_side *passive)
+void pair_listen(const struct pair *pair, struct pair_listener *listener)
 {
-	DAT_EVD_HANDLE requests;
-	DAT_PSP_HANDLE psp;
+	pair_evd(pair->ia, 8, DAT_EVD_CR_FLAG, &listener->requests);
+	pair_ok("dat_psp_create", dat_psp_create(pair->ia, QUAL, listener->requests,
+						 DAT_PSP_CONSUMER_FLAG, &listener->psp));
+}
+
+void pair_unlisten(struct pair_listener *listener)
+{
+	dat_psp_free(listener->psp);
+	dat_evd_free(listener->requests);
+}
+
+static void connect_sides(const struct pair *pair, const struct pair_listener *listener,
+			  struct pair_side *active, struct pair_side *passive)
+{
 	DAT_IA_ATTR attr;
 	DAT_EVENT event;
 
-	pair_evd(ia, 8, DAT_EVD_CR_FLAG, &requests);
-	pair_ok("dat_psp_create", dat_psp_create(ia, QUAL, requests, DAT_PSP_CONSUMER_FLAG, &psp));
-	pair_ok("dat_ia_query", dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	pair_ok("dat_ia_query", dat_ia_query(pair->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
 	pair_ok("dat_ep_connect", dat_ep_connect(active->ep, attr.ia_address_ptr, QUAL, US, 0, NULL,
 						 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-	event = next(requests, DAT_CONNECTION_REQUEST_EVENT);
+	event = next(listener->requests, DAT_CONNECTION_REQUEST_EVENT);
 	pair_ok("dat_cr_accept", dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
 					       passive->ep, 0, NULL));
 	next(active->conn, DAT_CONNECTION_EVENT_ESTABLISHED);
 	next(passive->conn, DAT_CONNECTION_EVENT_ESTABLISHED);
-	dat_psp_free(psp);
-	dat_evd_free(requests);
+}
+
+void pair_meet(const struct pair *pair, const struct pair_listener *listener,
+	       struct pair_side *active, struct pair_side *passive)
+{
+	make_ep(pair, active);
+	make_ep(pair, passive);
+	connect_sides(pair, listener, active, passive);
+	pair_ok("dat_ep_disconnect", dat_ep_disconnect(active->ep, DAT_CLOSE_ABRUPT_FLAG));
+	next(active->conn, DAT_CONNECTION_EVENT_DISCONNECTED);
+	next(passive->conn, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_ok("dat_ep_free", dat_ep_free(active->ep));
+	pair_ok("dat_ep_free", dat_ep_free(passive->ep));
+	active->ep = passive->ep = DAT_HANDLE_NULL;
 }
 
 static void register_memory(struct pair *pair)
@@ -87,19 +114,26 @@ static void register_memory(struct pair *pair)
 void pair_open(struct pair *pair, const char *ia_name)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	struct pair_listener listener;
+	int i;
 
 	memset(pair, 0, sizeof(*pair));
 	pair_ok("dat_ia_open", dat_ia_open((DAT_NAME_PTR)ia_name, 8, &async, &pair->ia));
 	pair_ok("dat_pz_create", dat_pz_create(pair->ia, &pair->pz));
 	register_memory(pair);
-	open_side(pair, &pair->side[0]);
-	open_side(pair, &pair->side[1]);
-	connect_sides(pair->ia, &pair->side[0], &pair->side[1]);
+	for (i = 0; i < 2; i++) {
+		pair_side_evds(pair, &pair->side[i]);
+		make_ep(pair, &pair->side[i]);
+	}
+	pair_listen(pair, &listener);
+	connect_sides(pair, &listener, &pair->side[0], &pair->side[1]);
+	pair_unlisten(&listener);
 }
 
-static void close_side(struct pair_side *side)
+void pair_side_close(struct pair_side *side)
 {
-	dat_ep_free(side->ep);
+	if (side->ep)
+		dat_ep_free(side->ep);
 	dat_evd_free(side->request);
 	dat_evd_free(side->recv);
 	dat_evd_free(side->conn);
@@ -108,8 +142,8 @@ static void close_side(struct pair_side *side)
 void pair_close(struct pair *pair)
 {
 	dat_ep_disconnect(pair->side[0].ep, DAT_CLOSE_ABRUPT_FLAG);
-	close_side(&pair->side[0]);
-	close_side(&pair->side[1]);
+	pair_side_close(&pair->side[0]);
+	pair_side_close(&pair->side[1]);
 	dat_lmr_free(pair->lmr);
 	dat_pz_free(pair->pz);
 	dat_ia_close(pair->ia, DAT_CLOSE_ABRUPT_FLAG);

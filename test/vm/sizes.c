@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Latency of messages and bandwidth of RDMA writes against size, with the same loops over DAT and
- * over plain verbs, polling, and what memory an end takes: sizes dat IA COUNT, sizes verbs ADDRESS
- * COUNT. One line for each: what, bytes, figure, unit, with tabs between. One thread drives both
- * ends.
+ * over plain verbs, polling, what memory an end takes, and connections made and ended one after the
+ * other: sizes dat IA COUNT, sizes verbs ADDRESS COUNT. One line for each: what, bytes, figure,
+ * unit, with tabs between. One thread drives both ends.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +12,10 @@
 
 #include "sizes.h"
 
-#define WINDOW 8 /* writes under way at once */
-#define WARM   20
-#define CROWD  64
+#define WINDOW	    8 /* writes under way at once */
+#define WARM	    20
+#define CROWD	    64
+#define CONNECTIONS 50
 
 static double now(void)
 {
@@ -88,6 +89,16 @@ static void print_memory(const struct sizes_ops *ops)
 		       (double)(resident() - before) / CROWD);
 }
 
+static void print_connections(const struct sizes_ops *ops)
+{
+	double begun;
+
+	ops->connect(1);
+	begun = now();
+	ops->connect(CONNECTIONS);
+	printf("connections, one by one\t0\t%.1f\t/s\n", CONNECTIONS / (now() - begun));
+}
+
 int main(int argc, char **argv)
 {
 	static const size_t sizes[] = { 8, 512, 4096, 32768 };
@@ -112,6 +123,8 @@ int main(int argc, char **argv)
 		printf("stream, RDMA write\t%zu\t%.2f\tMB/s\n", sizes[i],
 		       (double)sizes[i] * count / timed(stream, ops, sizes[i], count) / 1e6);
 	print_memory(ops);
+	/* What was found is told if this fails. */
+	print_connections(ops);
 	fflush(stdout);
 	ops->close();
 	return 0;

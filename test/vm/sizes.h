@@ -22,6 +22,9 @@ struct sizes_ops {
 	/* So many more ends, not connected, of SIZES_DEPTH requests and receives of one segment
 	 * each, with completion queues of their own. They are left to the end of the process. */
 	void (*crowd)(int num);
+	/* Connects two more ends, one after the other num times, each time from nothing but their
+	 * completion queues to nothing again. */
+	void (*connect)(int num);
 	void (*close)(void);
 };
 

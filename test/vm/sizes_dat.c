@@ -79,6 +79,22 @@ static void crowd(int num)
 	}
 }
 
+static void connect_more(int num)
+{
+	struct pair_listener listener;
+	struct pair_side side[2];
+	int i;
+
+	pair_listen(&pair, &listener);
+	for (i = 0; i < 2; i++)
+		pair_side_evds(&pair, &side[i]);
+	while (num--)
+		pair_meet(&pair, &listener, &side[0], &side[1]);
+	for (i = 0; i < 2; i++)
+		pair_side_close(&side[i]);
+	pair_unlisten(&listener);
+}
+
 const struct sizes_ops sizes_dat = {
 	.open = dat_open,
 	.post_recv = post_recv,
@@ -87,5 +103,6 @@ const struct sizes_ops sizes_dat = {
 	.reap_recv = reap_recv,
 	.reap_request = reap_request,
 	.crowd = crowd,
+	.connect = connect_more,
 	.close = dat_close,
 };

@@ -22,6 +22,7 @@ struct end {
 };
 
 static struct end end[2];
+static struct sockaddr_in address;
 static struct rdma_cm_id *listener;
 static struct ibv_pd *pd;
 static struct ibv_mr *mr;
@@ -51,13 +52,17 @@ static struct rdma_cm_id *await(struct rdma_event_channel *channel, enum rdma_cm
 	return id;
 }
 
+static void make_cqs(struct end *e, struct ibv_context *verbs)
+{
+	e->request = ibv_create_cq(verbs, 64, NULL, NULL, 0);
+	e->recv = ibv_create_cq(verbs, 64, NULL, NULL, 0);
+	check("ibv_create_cq", !e->request || !e->recv);
+}
+
 static void make_qp(struct end *e)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
 
-	e->request = ibv_create_cq(e->id->verbs, 64, NULL, NULL, 0);
-	e->recv = ibv_create_cq(e->id->verbs, 64, NULL, NULL, 0);
-	check("ibv_create_cq", !e->request || !e->recv);
 	attr.send_cq = e->request;
 	attr.recv_cq = e->recv;
 	attr.cap.max_send_wr = attr.cap.max_recv_wr = SIZES_DEPTH;
@@ -79,40 +84,59 @@ static void register_memory(void)
 	end[1].memory = memory + SIZES_MOST;
 }
 
-static void verbs_open(const char *where)
+static void make_channel(struct end *e)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+	e->channel = rdma_create_event_channel();
+	check("rdma_create_event_channel", !e->channel);
+}
+
+/* The address's network device is known from then on. */
+static void look_for(struct end *active)
+{
+	struct sockaddr_in near = address;
+
+	near.sin_port = 0;
+	check("rdma_create_id", rdma_create_id(active->channel, &active->id, NULL, RDMA_PS_TCP));
+	check("rdma_resolve_addr", rdma_resolve_addr(active->id, (struct sockaddr *)&near,
+						     (struct sockaddr *)&address, MS));
+	await(active->channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	check("rdma_resolve_route", rdma_resolve_route(active->id, MS));
+	await(active->channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+/* The passive end's channel is the listener's. */
+static void connect_ends(struct end *active, struct end *passive)
+{
 	struct rdma_conn_param param = { .responder_resources = 1,
 					 .initiator_depth = 1,
 					 .retry_count = 7,
 					 .rnr_retry_count = 7 };
-	struct sockaddr_in near;
+
+	make_qp(active);
+	check("rdma_connect", rdma_connect(active->id, &param));
+	passive->id = await(passive->channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	make_qp(passive);
+	check("rdma_accept", rdma_accept(passive->id, &param));
+	await(active->channel, RDMA_CM_EVENT_ESTABLISHED);
+	await(passive->channel, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+static void verbs_open(const char *where)
+{
 	int i;
 
+	address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(PORT) };
 	check(where, inet_pton(AF_INET, where, &address.sin_addr) != 1);
-	near = address;
-	near.sin_port = 0;
-	for (i = 0; i < 2; i++) {
-		end[i].channel = rdma_create_event_channel();
-		check("rdma_create_event_channel", !end[i].channel);
-	}
+	make_channel(&end[0]);
+	make_channel(&end[1]);
 	check("rdma_create_id", rdma_create_id(end[1].channel, &listener, NULL, RDMA_PS_TCP));
 	check("rdma_bind_addr", rdma_bind_addr(listener, (struct sockaddr *)&address));
 	check("rdma_listen", rdma_listen(listener, 1));
-	check("rdma_create_id", rdma_create_id(end[0].channel, &end[0].id, NULL, RDMA_PS_TCP));
-	check("rdma_resolve_addr", rdma_resolve_addr(end[0].id, (struct sockaddr *)&near,
-						     (struct sockaddr *)&address, MS));
-	await(end[0].channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-	check("rdma_resolve_route", rdma_resolve_route(end[0].id, MS));
-	await(end[0].channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	look_for(&end[0]);
 	register_memory();
-	make_qp(&end[0]);
-	check("rdma_connect", rdma_connect(end[0].id, &param));
-	end[1].id = await(end[1].channel, RDMA_CM_EVENT_CONNECT_REQUEST);
-	make_qp(&end[1]);
-	check("rdma_accept", rdma_accept(end[1].id, &param));
-	await(end[0].channel, RDMA_CM_EVENT_ESTABLISHED);
-	await(end[1].channel, RDMA_CM_EVENT_ESTABLISHED);
+	for (i = 0; i < 2; i++)
+		make_cqs(&end[i], end[0].id->verbs);
+	connect_ends(&end[0], &end[1]);
 }
 
 static struct ibv_sge local(int side, size_t size)
@@ -192,6 +216,39 @@ static void crowd(int num)
 	}
 }
 
+static void forget(struct end *e)
+{
+	rdma_destroy_qp(e->id);
+	check("rdma_destroy_id", rdma_destroy_id(e->id));
+}
+
+static void meet(struct end *active, struct end *passive)
+{
+	look_for(active);
+	connect_ends(active, passive);
+	check("rdma_disconnect", rdma_disconnect(active->id));
+	await(active->channel, RDMA_CM_EVENT_DISCONNECTED);
+	await(passive->channel, RDMA_CM_EVENT_DISCONNECTED);
+	forget(active);
+	forget(passive);
+}
+
+static void connect_more(int num)
+{
+	struct end active, passive = { .channel = end[1].channel };
+
+	make_channel(&active);
+	make_cqs(&active, end[0].id->verbs);
+	make_cqs(&passive, end[0].id->verbs);
+	while (num--)
+		meet(&active, &passive);
+	rdma_destroy_event_channel(active.channel);
+	ibv_destroy_cq(active.request);
+	ibv_destroy_cq(active.recv);
+	ibv_destroy_cq(passive.request);
+	ibv_destroy_cq(passive.recv);
+}
+
 static void verbs_close(void)
 {
 	unsigned char *memory = end[0].memory;
@@ -217,5 +274,6 @@ const struct sizes_ops sizes_verbs = {
 	.reap_recv = reap_recv,
 	.reap_request = reap_request,
 	.crowd = crowd,
+	.connect = connect_more,
 	.close = verbs_close,
 };
