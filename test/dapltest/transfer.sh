@@ -6,10 +6,13 @@
 use_soft
 start_server
 
-# As many segments of a read as the adapter has.
+# As many segments of a read as the adapter has. A client that finds out there are too few leaves its server alone.
 reads=3
-client T -i 1 client RR 64 3 client SR server SR ||
+expected='^$'
+if ! client T -i 1 client RR 64 3 client SR server SR; then
 	reads=$(sed -n 's/.*segments per RDMA read: .* the adapter has at most \([1-9]\).*/\1/p' "$scratch/err")
+	expected='^Server\[1\]: the client went away$'
+fi
 two=$((reads < 2 ? reads : 2))
 
 mix="client RW 4096 1 server RW 2048 4 server RR 1024 1 client RR 2048 $two"
@@ -93,8 +96,8 @@ done
 [ $failed -eq 0 ]
 result $? "T: five clients at once, validated" "$scratch"/out.[1-5] "$scratch"/err.[1-5]
 
-before=$(grep -c . "$scratch/server.err")
-[ "$before" -eq 0 ]
+complaints=$(grep -cv "$expected" "$scratch/server.err")
+[ "$complaints" -eq 0 ]
 result $? "the server has nothing to complain of" "$scratch/server.err"
 
 quit_server
