@@ -55,7 +55,18 @@ static void asked(struct vrb_conn *conn)
 	vrb_ask_end(&conn->ask);
 }
 
-/* Our side is ready when the core hears of it, the peer's when it has our confirmation. */
+/* Once the core has heard of it, it gets what came in before. */
+static void open_active(struct vrb_conn *conn, const struct news *news)
+{
+	vrb_conn_open(conn, news->data, answer_len(conn->subject.dev, news->data, news->len));
+	if (conn->qp->rq.cq)
+		vrb_cq_unhold(conn->qp->rq.cq, conn->qp);
+}
+
+/*
+ * The peer has our confirmation before the core hears of the connection: what a program ends when
+ * it has seen all its connections come about must not reach the peer before the last of them has.
+ */
 static void answered(struct vrb_conn *conn, const struct news *news)
 {
 	const struct rdma_conn_param *param = &news->param;
@@ -68,26 +79,22 @@ static void answered(struct vrb_conn *conn, const struct news *news)
 		attempt_failed(conn, rc);
 		return;
 	}
-	vrb_conn_open(conn, news->data, answer_len(conn->subject.dev, news->data, news->len));
-	if (conn->state != VRB_CONN_OPEN)
-		return;
-	if (!rdma_establish(conn->id))
-		return;
+	if (conn->qp->rq.cq)
+		vrb_cq_gate(conn->qp->rq.cq, conn->qp);
+	rc = rdma_establish(conn->id) ? -errno : 0;
+	open_active(conn, news);
 	/* EINVAL: the peer has taken its consent back, of which an event is on its way (SIM-5). */
-	vrb_conn_over(conn, errno == EINVAL ? TP_CONN_DISCONNECTED : TP_CONN_BROKEN, -errno, NULL,
-		      0);
+	if (rc)
+		vrb_conn_over(conn, rc == -EINVAL ? TP_CONN_DISCONNECTED : TP_CONN_BROKEN, rc, NULL,
+			      0);
 }
 
 static void established(struct vrb_conn *conn, const struct news *news)
 {
-	bool asked = conn->state == VRB_CONN_ASKED;
-
-	if (!asked && conn->state != VRB_CONN_ACCEPTED)
-		return;
-	vrb_conn_open(conn, news->data,
-		      asked ? answer_len(conn->subject.dev, news->data, news->len) : 0);
-	if (conn->qp->rq.cq)
-		vrb_cq_unhold(conn->qp->rq.cq, conn->qp);
+	if (conn->state == VRB_CONN_ASKED)
+		open_active(conn, news);
+	else if (conn->state == VRB_CONN_ACCEPTED)
+		vrb_conn_open(conn, news->data, 0);
 }
 
 /* Resolving failed; it is tried again where time was the reason. */

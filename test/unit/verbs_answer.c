@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* In which order a consent is passed on, to the peer and to the core. The kernel is this program's.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "dapl/loop.h"
+#include "providers/verbs/cm.h"
+
+enum {
+	RING = 4
+};
+
+static struct {
+	struct vrb_dev dev;
+	struct ibv_context ctx;
+	struct ibv_qp ibqp;
+	struct vrb_qp qp;
+	struct vrb_cq cq;
+	struct vrb_wr ring[2][RING];
+	struct rdma_event_channel channel;
+	struct rdma_cm_id id;
+	struct vrb_conn *conn;
+	struct rdma_cm_event event;
+	bool pending;
+	char order[8]; /* confirmed, told */
+} t;
+
+/* ---- What the kernel does ---- */
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	assert_ptr_equal(channel, &t.channel);
+	if (!t.pending) {
+		errno = EAGAIN;
+		return -1;
+	}
+	t.pending = false;
+	*event = &t.event;
+	return 0;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	assert_ptr_equal(event, &t.event);
+	return 0;
+}
+
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	assert_ptr_equal(id, &t.id);
+	(void)attr;
+	*mask = 0;
+	return 0;
+}
+
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	(void)attr;
+	(void)mask;
+	assert_ptr_equal(qp, &t.ibqp);
+	assert_string_equal(t.order, "");
+	return 0;
+}
+
+int rdma_establish(struct rdma_cm_id *id)
+{
+	assert_ptr_equal(id, &t.id);
+	strcat(t.order, "c");
+	/* What the peer sends now is kept until the core has heard. */
+	assert_true(t.qp.rq.gated);
+	return 0;
+}
+
+/* ---- What the core does ---- */
+
+static void lock(void *owner)
+{
+	(void)owner;
+}
+
+static void conn_event(void *owner, enum tp_conn_event event, int err, const void *data,
+		       uint32_t len)
+{
+	assert_ptr_equal(owner, &t);
+	assert_int_equal(event, TP_CONN_ESTABLISHED);
+	assert_int_equal(err, 0);
+	assert_int_equal(len, 5);
+	assert_memory_equal(data, "hello", 5);
+	assert_int_equal(t.qp.sq.mode, VRB_HW); /* requests may be posted */
+	assert_true(t.qp.rq.gated);
+	strcat(t.order, "t");
+}
+
+static const struct tp_upcalls up = {
+	.conn_event = conn_event, .hold_qp = lock, .free_qp = lock, .hold_cq = lock, .free_cq = lock
+};
+
+static void make_queue(struct vrb_queue *queue, struct vrb_wr *ring, bool recv)
+{
+	queue->qp = &t.qp;
+	queue->cq = &t.cq;
+	queue->recv = recv;
+	queue->wr = ring;
+	queue->mask = RING - 1;
+	for (int i = 0; i < RING; i++)
+		ring[i] = (struct vrb_wr){ .queue = queue, .next = &ring[(i + 1) % RING] };
+	atomic_store(&queue->head, ring);
+	atomic_store(&queue->next, ring);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&t, 0, sizeof(t));
+	t.dev.base.up = &up;
+	t.dev.config = &vrb_config;
+	t.dev.attr.max_private_data = 64;
+	t.dev.channel = &t.channel;
+	t.dev.pulsing = true;
+	pthread_mutex_init(&t.dev.lock, NULL);
+	pthread_mutex_init(&t.dev.cm_lock, NULL);
+	pthread_cond_init(&t.dev.cm_left, NULL);
+	t.channel.fd = eventfd(0, EFD_CLOEXEC);
+	if (dapl_loop_create(&t.dev.base.loop) || vrb_cm_start(&t.dev))
+		return -1;
+	t.ibqp.context = &t.ctx;
+	t.cq.base.dev = t.qp.base.dev = &t.dev.base;
+	t.cq.dev = t.qp.dev = &t.dev;
+	t.qp.ibqp = &t.ibqp;
+	make_queue(&t.qp.sq, t.ring[0], false);
+	make_queue(&t.qp.rq, t.ring[1], true);
+	t.conn = vrb_conn_new(&t.dev);
+	t.conn->base.owner = &t;
+	t.conn->qp = &t.qp;
+	t.conn->id = &t.id;
+	t.conn->state = VRB_CONN_ASKED;
+	t.qp.conn = t.conn;
+	t.id.context = &t.conn->subject;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	vrb_cm_stop(&t.dev);
+	dapl_loop_destroy(t.dev.base.loop);
+	close(t.channel.fd);
+	vrb_unpin(&t.conn->subject);
+	return 0;
+}
+
+/* A program that ends a connection as soon as it has seen all of them must not be overtaken. */
+static void the_peer_is_told_before_the_core(void **state)
+{
+	static const char data[5] = "hello";
+
+	(void)state;
+	t.event = (struct rdma_cm_event){ .id = &t.id, .event = RDMA_CM_EVENT_CONNECT_RESPONSE };
+	t.event.param.conn.private_data = data;
+	t.event.param.conn.private_data_len = sizeof(data);
+	t.pending = true;
+	t.dev.cm.ready(&t.dev.cm, EPOLLIN);
+	assert_string_equal(t.order, "ct");
+	assert_int_equal(t.conn->state, VRB_CONN_OPEN);
+	assert_int_equal(t.dev.num_open, 1);
+	assert_false(t.qp.rq.gated);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_peer_is_told_before_the_core, setup, teardown),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
