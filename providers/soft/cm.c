@@ -537,6 +537,7 @@ static void reply_sent(struct soft_conn *conn)
 {
 	if (conn->enhanced && conn->p2p) {
 		conn->state = SOFT_CONN_AWAITING;
+		soft_list_add(&conn->dev->awaiting, &conn->node);
 		pthread_mutex_lock(&conn->qp->rx_lock);
 		conn->rx.pause_first = conn->rx.open = true;
 		soft_qp_rx_unlock(conn->qp);
@@ -567,11 +568,35 @@ static void awaiting(struct soft_conn *conn)
 	soft_qp_progress(conn->qp, true);
 	if (soft_conn_dead(conn))
 		soft_conn_finish(conn);
+	else if (atomic_exchange(&conn->first_seen, false))
+		soft_cm_established(conn);
+}
+
+void soft_cm_confirm(struct soft_dev *dev)
+{
+	struct soft_list *node;
+	struct soft_conn *conn;
+	uint32_t num = 0;
+
+	dev->confirming = true;
+	for (node = dev->awaiting.next; node != &dev->awaiting; node = node->next)
+		num++;
+	/* Any of them may go meanwhile. */
+	while (num-- && !soft_list_empty(&dev->awaiting)) {
+		conn = soft_container(dev->awaiting.next, struct soft_conn, node);
+		soft_list_del(&conn->node);
+		soft_list_add(&dev->awaiting, &conn->node);
+		soft_conn_hold(conn);
+		awaiting(conn);
+		soft_conn_drop(conn);
+	}
+	dev->confirming = false;
 }
 
 void soft_cm_established(struct soft_conn *conn)
 {
 	soft_link_timeout(conn->link, 0);
+	soft_list_del(&conn->node);
 	conn->state = SOFT_CONN_LIVE;
 	soft_conn_report(conn, TP_CONN_ESTABLISHED, 0, NULL, 0);
 	if (conn->state == SOFT_CONN_LIVE)

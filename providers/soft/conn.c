@@ -317,13 +317,37 @@ static void explain(struct soft_conn *conn)
 							 : dapl_strerror(-fault->err));
 }
 
+/*
+ * A peer that ends a connection because it has seen all of them come about has confirmed the others
+ * before: they are told first. Whether the end is to be told now; else that comes later or has
+ * come.
+ */
+static bool comes_last(struct soft_conn *conn)
+{
+	struct soft_dev *dev = conn->dev;
+
+	if (conn->state == SOFT_CONN_LIVE && dev->confirming) {
+		dapl_loop_post(dev->base.loop, &conn->task);
+		return false;
+	}
+	if (conn->state == SOFT_CONN_LIVE)
+		soft_cm_confirm(dev);
+	return conn->state != SOFT_CONN_ENDED;
+}
+
 void soft_conn_finish(struct soft_conn *conn)
 {
 	enum tp_conn_event event = TP_CONN_DISCONNECTED;
 	struct soft_dev *dev = conn->dev;
-	void *qp_owner = conn->qp->base.owner;
+	void *qp_owner;
 	int err = 0;
 
+	soft_conn_hold(conn);
+	if (!comes_last(conn)) {
+		soft_conn_drop(conn);
+		return;
+	}
+	qp_owner = conn->qp->base.owner;
 	if (soft_conn_dead(conn)) {
 		event = conn->fault.event;
 		err = conn->fault.err;
@@ -332,7 +356,6 @@ void soft_conn_finish(struct soft_conn *conn)
 	if (conn->state != SOFT_CONN_LIVE)
 		event = TP_CONN_BROKEN;
 	explain(conn);
-	soft_conn_hold(conn);
 	soft_conn_end(conn);
 	if (soft_conn_dead(conn) && conn->fault.async)
 		dev->base.up->async(dev->base.owner, TP_ASYNC_QP_ERROR, qp_owner);

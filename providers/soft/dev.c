@@ -73,6 +73,7 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 	soft_list_init(&dev->qps);
 	soft_list_init(&dev->left);
 	soft_list_init(&dev->conns);
+	soft_list_init(&dev->awaiting);
 	soft_list_init(&dev->lingers);
 	dev->tick.expired = soft_progress_tick;
 	dev->kick.run = soft_progress_kick;

@@ -120,9 +120,11 @@ struct soft_dev {
 	struct soft_list left; /* connections left to their CQs' pollers */
 	struct tp_timer tick;
 	uint32_t tick_ms;
-	struct tp_task kick;	  /* posted by disarm and arm, see progress.c */
-	atomic_bool ticks_asleep; /* no tick is due although connections are left */
-	struct soft_list conns;	  /* established ones, for the pulse */
+	struct tp_task kick;	   /* posted by disarm and arm, see progress.c */
+	atomic_bool ticks_asleep;  /* no tick is due although connections are left */
+	struct soft_list conns;	   /* established ones, for the pulse */
+	struct soft_list awaiting; /* accepted ones, whose peer is to confirm */
+	bool confirming;	   /* these are being looked at */
 	struct tp_timer pulse;
 	bool pulsing;
 	struct soft_list lingers;
@@ -673,7 +675,7 @@ struct soft_conn {
 	/* Set-up. */
 	struct soft_handshake *hs;
 	struct soft_listener *listener; /* half open: whose */
-	struct soft_list node;		/* in the listener's half-open list, or soft_dev.conns */
+	struct soft_list node; /* in the listener's half-open list, soft_dev.awaiting, or conns */
 	uint8_t revision;
 	bool markers, crc, p2p, enhanced;
 	bool tcp_only; /* shared memory was tried in vain */
@@ -792,6 +794,8 @@ int soft_cm_adopt(struct soft_listener *listener, const int *fds, int num, const
 		  size_t len);
 /* The passive side's wait for the first FPDU is over. */
 void soft_cm_established(struct soft_conn *conn);
+/* What peers have confirmed by now is told. */
+void soft_cm_confirm(struct soft_dev *dev);
 
 extern const struct dapl_cm_ops soft_cm_ops;
 

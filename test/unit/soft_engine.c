@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +186,65 @@ static void sends(bool waiting)
 		assert_wc(waiting ? wait_wc(&a, a.send_cq) : take_wc(a.send_cq), 100 + i, SUCCESS);
 	}
 	unpair(&a, &b);
+}
+
+/* A loop that stands until it is let go. */
+struct stop {
+	struct tp_task task;
+	sem_t stands, go;
+};
+
+static void stand(struct tp_task *task)
+{
+	struct stop *stop = soft_container(task, struct stop, task);
+
+	sem_post(&stop->stands);
+	while (sem_wait(&stop->go))
+		;
+}
+
+static void stop_loop(struct node *node, struct stop *stop)
+{
+	memset(stop, 0, sizeof(*stop));
+	stop->task.run = stand;
+	sem_init(&stop->stands, 0, 0);
+	sem_init(&stop->go, 0, 0);
+	dapl_loop_post(node->loop, &stop->task);
+	while (sem_wait(&stop->stands))
+		;
+}
+
+/*
+ * A program that ends its connections when it has seen all of them: its peer, who hears of the last
+ * confirmation and of the first end at the same time, tells them in this order.
+ */
+static void confirmations_before_later_ends(void **state)
+{
+	struct stop at_left, at_right;
+	struct event *up, *down;
+	struct end a, b, c, d;
+
+	(void)state;
+	pair(&a, &b, NULL);
+	end_create(&c, &left, NULL);
+	end_create(&d, &right, NULL);
+	end_connect(&c, &right, NULL, 0);
+	d.conn = node_request(&right);
+	stop_loop(&left, &at_left);
+	assert_int_equal(t->cm->accept(d.conn, d.qp, NULL, 0, &d), 0);
+	pause_ms(50); /* for the answer to be on its way */
+	stop_loop(&right, &at_right);
+	sem_post(&at_left.go);
+	end_event(&c, TP_CONN_ESTABLISHED);
+	t->cm->disconnect(a.conn, false);
+	pause_ms(50); /* for the end to be there */
+	sem_post(&at_right.go);
+	up = end_event(&d, TP_CONN_ESTABLISHED);
+	down = end_event(&b, TP_CONN_DISCONNECTED);
+	assert_true(up->turn < down->turn);
+	unpair(&c, &d);
+	end_destroy(&a);
+	end_destroy(&b);
 }
 
 static void sends_polling(void **state)
@@ -715,6 +775,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(aborted_attempts),
 		cmocka_unit_test(both_disconnect),
+		cmocka_unit_test(confirmations_before_later_ends),
 		cmocka_unit_test(sends_polling),
 		cmocka_unit_test(sends_waiting),
 		cmocka_unit_test(sends_without_crc),

@@ -91,6 +91,7 @@ static void on_event(void *owner, enum tp_conn_event what, int err, const void *
 	pthread_mutex_lock(&end->node->lock);
 	event = &end->events[end->num_events++ % MAX_EVENTS];
 	event->event = what;
+	event->turn = end->node->turns++;
 	event->err = err;
 	event->len = len;
 	if (len)

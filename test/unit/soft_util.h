@@ -33,13 +33,14 @@ struct node {
 	struct tp_conn *request[64];
 	uint8_t data[MAX_DATA]; /* of the last one */
 	uint32_t data_len;
-	unsigned asyncs;
+	unsigned turns, asyncs;
 	enum tp_async_event async;
 	void *async_object;
 };
 
 struct event {
 	enum tp_conn_event event;
+	unsigned turn; /* among all of the node */
 	int err;
 	uint32_t len;
 	uint8_t data[MAX_DATA];
