@@ -224,7 +224,7 @@ def bars(folder, found, figures):
     rate = next(row for row in found["rows"]["0"] if row[0] == "connect")
     panels = bar_panel("on this machine", "connections a second", stacks,
                        [("software provider", {"ours": rate[3], "plain TCP": rate[4]})])
-    groups = [("%s\\n%s" % (name, how), at) for what, how in (("connections a second, dtestcm", "dtestcm"),
+    groups = [("%s\\n%s" % (name.replace("soft-", ""), how), at) for what, how in (("connections a second, dtestcm", "dtestcm"),
                                                              ("connections, one by one", "one by one"))
               for name, at in of_devices(figures, what)]
     if groups:
