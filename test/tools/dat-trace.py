@@ -174,21 +174,30 @@ def _():
 @case("unset, asking does not wake anybody")
 def _():
     with Scratch() as s, Server(s) as server:
-        def switches():
-            total = 0
+        def control_thread():
+            """Its context switches, once it has its name and sleeps."""
             for task in os.listdir("/proc/%d/task" % server.pid):
-                with open("/proc/%d/task/%s/comm" % (server.pid, task), encoding="utf-8") as file:
-                    if file.read() != "udapl-control\n":
-                        continue
-                with open("/proc/%d/task/%s/status" % (server.pid, task), encoding="utf-8") as file:
-                    total += sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", file.read())))
-            return total
+                try:
+                    with open("/proc/%d/task/%s/status" % (server.pid, task),
+                              encoding="utf-8") as file:
+                        status = file.read()
+                except (FileNotFoundError, ProcessLookupError):
+                    continue
+                if re.match(r"Name:\tudapl-control\n(.*\n)*State:\tS", status):
+                    return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", status)))
+            return None
 
-        before = switches()
-        check(before > 0, "there is no control thread")
+        def settled():
+            before = control_thread()
+            time.sleep(0.2)
+            return before is not None and control_thread() == before and before
+
+        deadline = time.monotonic() + 30
+        while not (before := settled()):
+            check(time.monotonic() < deadline, "there is no control thread")
         server.client()
         time.sleep(1)
-        equal(switches(), before, "wake-ups of the control thread")
+        equal(control_thread(), before, "wake-ups of the control thread")
 
 
 run()
