@@ -116,17 +116,18 @@ void dapl_counters_of_ia(struct dapl_ia *ia, uint64_t *value)
 static void read_evd(struct dapl_evd *evd, uint64_t *value)
 {
 	const struct dapl_evd_counts *counts = &evd->counts;
+	uint64_t missed =
+		counts->missed + atomic_load_explicit(&counts->glanced, memory_order_relaxed);
 
 	value[DCNT_EVD_WAIT] = counts->waits;
 	value[DCNT_EVD_WAIT_BLOCKED] = counts->blocked;
 	value[DCNT_EVD_WAIT_NOTIFY] = counts->notified;
 	value[DCNT_EVD_DEQUEUE_FOUND] =
 		counts->taken + counts->kept + counts->polled - counts->waited;
-	value[DCNT_EVD_DEQUEUE_NOT_FOUND] = counts->missed;
-	value[DCNT_EVD_DEQUEUE] = value[DCNT_EVD_DEQUEUE_FOUND] + counts->missed;
+	value[DCNT_EVD_DEQUEUE_NOT_FOUND] = missed;
+	value[DCNT_EVD_DEQUEUE] = value[DCNT_EVD_DEQUEUE_FOUND] + missed;
 	value[DCNT_EVD_DEQUEUE_POLL_FOUND] = counts->taken + counts->polled;
-	value[DCNT_EVD_DEQUEUE_POLL] =
-		value[DCNT_EVD_DEQUEUE_POLL_FOUND] + (evd->cq ? counts->missed : 0);
+	value[DCNT_EVD_DEQUEUE_POLL] = value[DCNT_EVD_DEQUEUE_POLL_FOUND] + (evd->cq ? missed : 0);
 	value[DCNT_EVD_CONN_CALLBACK] = counts->connections;
 	value[DCNT_EVD_DTO_CALLBACK] = counts->notices;
 }

@@ -28,6 +28,11 @@ const DAT_PROVIDER *dapl_ia_table(const struct dapl_ia *ia)
 	return &ia->provider->table;
 }
 
+const DAT_PROVIDER *dapl_ia_posted_table(const struct dapl_ia *ia)
+{
+	return &ia->provider->posted;
+}
+
 DAT_IA_HANDLE dapl_ia_handle(struct dapl_ia *ia)
 {
 	DAT_IA_HANDLE handle;

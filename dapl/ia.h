@@ -42,6 +42,8 @@ struct dapl_ia {
 
 /* The function table of the IA's entry. */
 const DAT_PROVIDER *dapl_ia_table(const struct dapl_ia *ia);
+/* The same for EVDs that no transport fills. */
+const DAT_PROVIDER *dapl_ia_posted_table(const struct dapl_ia *ia);
 
 /* The handle the program knows the IA by (GEN-19). */
 DAT_IA_HANDLE dapl_ia_handle(struct dapl_ia *ia);

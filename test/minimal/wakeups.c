@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "dapl/evd.h"
+
 static pthread_t spawn(void *(*run)(void *), void *arg)
 {
 	pthread_t thread;
@@ -397,6 +399,28 @@ static void a_dispatcher_is_freed_before_the_loop_looks(void **state)
 	}
 }
 
+/* ---- Polling ---- */
+
+/* What the loop fills is polled without a word to the loop; with the lock taken this would stand.
+ */
+static void an_empty_dispatcher_is_polled_without_its_lock(void **state)
+{
+	struct rig *rig = *state;
+	DAT_EVD_HANDLE handle = software_evd(rig, 4, DAT_HANDLE_NULL);
+	struct dapl_evd *evd = handle;
+	DAT_EVENT event;
+
+	assert_true(dapl_trylock(&evd->lock));
+	expect_type(dat_evd_dequeue(handle, &event), DAT_QUEUE_EMPTY);
+	assert_true(dapl_tryunlock(&evd->lock));
+	expect_ok(ct_post_se(handle, 7));
+	expect_ok(dat_evd_dequeue(handle, &event));
+	assert_int_equal((uintptr_t)event.event_data.software_event_data.pointer, 7);
+	assert_true(dapl_trylock(&evd->lock));
+	expect_type(dat_evd_dequeue(handle, &event), DAT_QUEUE_EMPTY);
+	assert_true(dapl_tryunlock(&evd->lock));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -409,6 +433,7 @@ int main(void)
 		RIG_TEST(a_dispatcher_is_freed_before_the_loop_looks),
 		cmocka_unit_test(an_ia_closes_under_its_waiters),
 		RIG_TEST(a_cno_is_freed_behind_its_last_dispatcher),
+		RIG_TEST(an_empty_dispatcher_is_polled_without_its_lock),
 	};
 
 	rig_main();
