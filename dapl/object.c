@@ -138,6 +138,9 @@ bool dapl_object_retire(struct dapl_object *obj, enum dapl_type type)
 	return atomic_compare_exchange_strong(&obj->type, &expected, DAPL_TYPE_POISON);
 }
 
+/* In visitors: somebody waits until there are none. */
+#define AWAITED 0x80000000u
+
 bool dapl_object_enter(struct dapl_object *obj, enum dapl_type type)
 {
 	atomic_fetch_add(&obj->visitors, 1);
@@ -149,7 +152,7 @@ bool dapl_object_enter(struct dapl_object *obj, enum dapl_type type)
 
 void dapl_object_leave(struct dapl_object *obj)
 {
-	if (atomic_fetch_sub(&obj->visitors, 1) == 1 && atomic_load(&obj->type) == DAPL_TYPE_POISON)
+	if (atomic_fetch_sub(&obj->visitors, 1) == (AWAITED | 1))
 		dapl_futex_wake((uint32_t *)&obj->visitors, 1);
 }
 
@@ -157,8 +160,10 @@ void dapl_object_wait_left(struct dapl_object *obj)
 {
 	uint32_t seen;
 
-	while ((seen = atomic_load(&obj->visitors)))
-		dapl_futex_wait((uint32_t *)&obj->visitors, seen, dapl_deadline(UINT32_MAX));
+	while ((seen = atomic_fetch_or(&obj->visitors, AWAITED) & ~AWAITED))
+		dapl_futex_wait((uint32_t *)&obj->visitors, AWAITED | seen,
+				dapl_deadline(UINT32_MAX));
+	atomic_fetch_and(&obj->visitors, ~AWAITED);
 }
 
 void dapl_object_release(struct dapl_object *obj)
