@@ -98,35 +98,29 @@ static void unlink_timer(struct tp_timer *timer)
 	timer->next = NULL;
 }
 
-static void run_timers(struct dapl_loop *loop)
+/*
+ * Returns the milliseconds to sleep, rounded up so that no timer fires early. The clock is asked
+ * once: it may be a system call.
+ */
+static int run_timers(struct dapl_loop *loop)
 {
 	struct tp_timer *timer;
-	uint64_t now;
+	uint64_t now, ms;
+	bool any = false;
 
-	if (!loop->timers)
-		return;
-	now = dapl_now();
+	now = loop->timers ? dapl_now() : 0;
 	while ((timer = loop->timers) && timer->deadline <= now) {
 		unlink_timer(timer);
 		enter(loop, timer);
 		timer->expired(timer);
 		leave(loop);
+		any = true;
 	}
-}
-
-/* Milliseconds to sleep, rounded up so that no timer fires early. */
-static int sleep_time(const struct dapl_loop *loop)
-{
-	uint64_t now, ms;
-
-	if (loop->tasks || loop->stopping)
+	if (any || loop->tasks || loop->stopping)
 		return 0;
-	if (!loop->timers)
+	if (!timer)
 		return -1;
-	now = dapl_now();
-	if (loop->timers->deadline <= now)
-		return 0;
-	ms = (loop->timers->deadline - now + 999999) / 1000000;
+	ms = (timer->deadline - now + 999999) / 1000000;
 	return ms > 3600000 ? 3600000 : (int)ms;
 }
 
@@ -165,7 +159,7 @@ static void *loop_main(void *arg)
 
 	pthread_mutex_lock(&loop->lock);
 	while (!loop->stopping) {
-		timeout = sleep_time(loop);
+		timeout = run_timers(loop);
 		loop->sleeping = timeout != 0;
 		pthread_mutex_unlock(&loop->lock);
 		n = epoll_wait(loop->epfd, events, EVENTS_PER_WAIT, timeout);
@@ -174,7 +168,6 @@ static void *loop_main(void *arg)
 		for (i = 0; i < n; i++)
 			run_event(loop, &events[i]);
 		run_tasks(loop);
-		run_timers(loop);
 	}
 	pthread_mutex_unlock(&loop->lock);
 	return NULL;
