@@ -157,6 +157,15 @@ static int component_of(int hook)
 									    : DAT_TRC_DAT;
 }
 
+/* As far as it fits: programs make records while they connect, which printf would take long for. */
+static void copy_text(char *to, size_t size, const char *from)
+{
+	size_t len = strnlen(from, size - 1);
+
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
 /* said: standard error has heard it in other words. */
 static void make(int hook, const struct dats_point *point, const void *object, const char *msg,
 		 int said)
@@ -168,9 +177,9 @@ static void make(int hook, const struct dats_point *point, const void *object, c
 				     .level = (uint16_t)point->level };
 	char line[LINE_LENGTH];
 
-	snprintf(record.point, sizeof(record.point), "%s", point->name);
+	copy_text(record.point, sizeof(record.point), point->name);
 	if (point->level <= DATS_TRC_NORMAL) {
-		snprintf(record.text, sizeof(record.text), "%s", msg);
+		copy_text(record.text, sizeof(record.text), msg);
 		dat_recorder_put(&record);
 	}
 	if (level_of(component_of(hook)) < point->level)
