@@ -521,8 +521,10 @@ int vrb_qp_post_marker(struct vrb_qp *qp)
  */
 void vrb_qp_nudge(struct vrb_qp *qp)
 {
+	if (qp->pulses >= LAST_NUDGE)
+		return;
 	vrb_qp_hold(qp);
-	if (qp->sq.mode == VRB_HW && qp->pulses <= LAST_NUDGE) {
+	if (qp->sq.mode == VRB_HW) {
 		qp->pulses++;
 		if ((qp->pulses == FIRST_NUDGE || qp->pulses == LAST_NUDGE) &&
 		    vrb_queue_next(&qp->sq) != qp->opened)

@@ -286,10 +286,10 @@ int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_dep
 
 void vrb_qp_open(struct vrb_qp *qp)
 {
+	qp->pulses = 0;
 	vrb_qp_hold(qp);
 	if (qp->sq.mode == VRB_KEEP)
 		qp->sq.mode = VRB_HW;
-	qp->pulses = 0;
 	qp->opened = vrb_queue_next(&qp->sq);
 	vrb_qp_aim(qp);
 	vrb_qp_free(qp);

@@ -354,10 +354,8 @@ struct vrb_qp {
 	struct ibv_send_wr *bad; /* of the last post; nobody reads it */
 	/* The device's own, without its ways to it. */
 	int (*ib_post)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-	struct vrb_srq *srq;   /* where its receives come from; rq has none then */
-	bool silent;	       /* requests without completions were posted; QP lock */
-	uint32_t pulses;       /* since its connection was established; QP lock */
-	struct vrb_wr *opened; /* what sq was to use first then; QP lock */
+	struct vrb_srq *srq; /* where its receives come from; rq has none then */
+	bool silent;	     /* requests without completions were posted; QP lock */
 	uint32_t max_inline;
 	struct vrb_mr_hint hint;
 	atomic_bool draining;	/* the loop is to hear when sq is empty */
@@ -369,6 +367,8 @@ struct vrb_qp {
 	struct vrb_conn *conn; /* under dev->cm_lock */
 	struct tp_task task;   /* the connection is to be looked at */
 	struct vrb_qp *next, **link;
+	uint32_t pulses;       /* since its connection was established; loop */
+	struct vrb_wr *opened; /* what sq was to use first then; QP lock */
 };
 
 static inline struct vrb_qp *vrb_qp(struct tp_qp *base)
