@@ -136,6 +136,7 @@ static int learn_attr(struct vrb_dev *dev)
 	}
 	fill_attr(dev, &ib, &port);
 	snprintf(dev->attr.ib_device, sizeof(dev->attr.ib_device), "%s", dev->ibdev);
+	dev->roce = !dev->iwarp && port.link_layer == IBV_LINK_LAYER_ETHERNET;
 	dev->max_qp_wr = positive(ib.max_qp_wr);
 	dev->siw = ib.vendor_id == VENDOR_SIW;
 	dev->vague = ib.vendor_id == VENDOR_RXE || ib.vendor_id == VENDOR_SIW;

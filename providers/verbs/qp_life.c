@@ -119,6 +119,34 @@ static uint32_t inline_wanted(const struct vrb_dev *dev)
 	return dev->vague ? 0 : (uint32_t)dev->config->max_inline;
 }
 
+/* The regions' rights decide, whatever the depths of a connection. */
+static unsigned int access_flags(const struct vrb_dev *dev)
+{
+	unsigned int flags =
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+	if (dev->attr.fetch_and_add)
+		flags |= IBV_ACCESS_REMOTE_ATOMIC;
+	if (dev->windows)
+		flags |= IBV_ACCESS_MW_BIND;
+	return flags;
+}
+
+/*
+ * RoCE has one partition: a QP needs to know nothing of its connection to take receives, and a
+ * step less is taken while the peer waits. Where that fails the connection says so.
+ */
+static bool early_init(struct vrb_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
+				    .port_num = qp->dev->port,
+				    .qp_access_flags = access_flags(qp->dev) };
+
+	return qp->dev->roce &&
+	       !ibv_modify_qp(qp->ibqp, &attr,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
 int vrb_qp_prepare(struct vrb_qp *qp)
 {
 	struct ibv_qp_init_attr init = {
@@ -147,6 +175,7 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 	}
 	if (qp->ibqp) {
 		qp->ib_post = qp->ibqp->context->ops.post_send;
+		qp->init = early_init(qp);
 		if (qp->srq)
 			vrb_srq_list(qp);
 		qp->max_inline = attempt.cap.max_inline_data < inline_wanted(qp->dev)
@@ -220,17 +249,14 @@ static int attr_for(struct vrb_qp *qp, struct rdma_cm_id *id, enum ibv_qp_state 
 int vrb_qp_to_init(struct vrb_qp *qp, struct rdma_cm_id *id)
 {
 	struct ibv_qp_attr attr;
-	int mask, rc = attr_for(qp, id, IBV_QPS_INIT, &attr, &mask);
+	int mask, rc;
 
+	if (qp->init)
+		return 0;
+	rc = attr_for(qp, id, IBV_QPS_INIT, &attr, &mask);
 	if (rc)
 		return rc;
-	/* The regions' rights decide, whatever the depths that are known by now. */
-	attr.qp_access_flags =
-		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-	if (qp->dev->attr.fetch_and_add)
-		attr.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
-	if (qp->dev->windows)
-		attr.qp_access_flags |= IBV_ACCESS_MW_BIND;
+	attr.qp_access_flags = access_flags(qp->dev);
 	return modify(qp, &attr, mask, "take receives");
 }
 
@@ -601,6 +627,7 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *given, uint32_
 		qp->pd = fresh.pd;
 		qp->ibqp = fresh.ibqp;
 		qp->ib_post = fresh.ib_post;
+		qp->init = fresh.init;
 		qp->max_inline = fresh.max_inline;
 		memset(&qp->hint, 0, sizeof(qp->hint));
 	}

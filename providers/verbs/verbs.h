@@ -81,6 +81,7 @@ struct vrb_dev {
 	struct ibv_context *ctx;
 	uint8_t port;
 	bool iwarp;
+	bool roce;
 	bool windows;	    /* it has memory windows */
 	uint32_t max_qp_wr; /* what it names itself */
 	bool no_resize;	    /* its CQs keep the length they are made with */
@@ -367,6 +368,7 @@ struct vrb_qp {
 	struct vrb_conn *conn; /* under dev->cm_lock */
 	struct tp_task task;   /* the connection is to be looked at */
 	struct vrb_qp *next, **link;
+	bool init;	       /* it is in that state since it was made */
 	uint32_t pulses;       /* since its connection was established; loop */
 	struct vrb_wr *opened; /* what sq was to use first then; QP lock */
 };
