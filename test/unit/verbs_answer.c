@@ -15,6 +15,7 @@
 
 #include "dapl/loop.h"
 #include "providers/verbs/cm.h"
+#include "test/unit/verbs_util.h"
 
 enum {
 	RING = 4
@@ -105,19 +106,6 @@ static const struct tp_upcalls up = {
 	.conn_event = conn_event, .hold_qp = lock, .free_qp = lock, .hold_cq = lock, .free_cq = lock
 };
 
-static void make_queue(struct vrb_queue *queue, struct vrb_wr *ring, bool recv)
-{
-	queue->qp = &t.qp;
-	queue->cq = &t.cq;
-	queue->recv = recv;
-	queue->wr = ring;
-	queue->mask = RING - 1;
-	for (int i = 0; i < RING; i++)
-		ring[i] = (struct vrb_wr){ .queue = queue, .next = &ring[(i + 1) % RING] };
-	atomic_store(&queue->head, ring);
-	atomic_store(&queue->next, ring);
-}
-
 static int setup(void **state)
 {
 	(void)state;
@@ -137,8 +125,10 @@ static int setup(void **state)
 	t.cq.base.dev = t.qp.base.dev = &t.dev.base;
 	t.cq.dev = t.qp.dev = &t.dev;
 	t.qp.ibqp = &t.ibqp;
-	make_queue(&t.qp.sq, t.ring[0], false);
-	make_queue(&t.qp.rq, t.ring[1], true);
+	vu_queue(&t.qp.sq, &t.qp, t.ring[0], RING);
+	vu_queue(&t.qp.rq, &t.qp, t.ring[1], RING);
+	t.qp.sq.cq = t.qp.rq.cq = &t.cq;
+	t.qp.rq.recv = true;
 	t.conn = vrb_conn_new(&t.dev);
 	t.conn->base.owner = &t;
 	t.conn->qp = &t.qp;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "providers/verbs/verbs.h"
+#include "test/unit/verbs_util.h"
 
 enum {
 	RING = 8
@@ -69,14 +69,8 @@ static int setup(void **state)
 	t.qp.base.dev = &t.vdev.base;
 	t.qp.dev = &t.vdev;
 	t.qp.ibqp = &t.ibqp;
-	sq->qp = &t.qp;
-	sq->wr = t.ring;
 	sq->sge = t.sge;
-	sq->mask = RING - 1;
-	for (int i = 0; i < RING; i++)
-		t.ring[i] = (struct vrb_wr){ .queue = sq, .next = &t.ring[(i + 1) % RING] };
-	atomic_store(&sq->head, t.ring);
-	atomic_store(&sq->next, t.ring);
+	vu_queue(sq, &t.qp, t.ring, RING);
 	vrb_qp_open(&t.qp);
 	assert_int_equal(sq->mode, VRB_HW);
 	return 0;
