@@ -318,20 +318,21 @@ static void explain(struct soft_conn *conn)
 }
 
 /*
- * A peer that ends a connection because it has seen all of them come about has confirmed the others
- * before: they are told first. Whether the end is to be told now; else that comes later or has
- * come.
+ * Whether an end is to be told now; else that comes later, or has come. A peer that ends a
+ * connection because it has seen all of them come about has confirmed the others before: they are
+ * told first.
  */
-static bool comes_last(struct soft_conn *conn)
+static bool end_is_due(struct soft_conn *conn)
 {
 	struct soft_dev *dev = conn->dev;
 
-	if (conn->state == SOFT_CONN_LIVE && dev->confirming) {
-		dapl_loop_post(dev->base.loop, &conn->task);
-		return false;
-	}
-	if (conn->state == SOFT_CONN_LIVE)
+	if (conn->state == SOFT_CONN_LIVE) {
+		if (dev->confirming) {
+			dapl_loop_post(dev->base.loop, &conn->task);
+			return false;
+		}
 		soft_cm_confirm(dev);
+	}
 	return conn->state != SOFT_CONN_ENDED;
 }
 
@@ -343,7 +344,7 @@ void soft_conn_finish(struct soft_conn *conn)
 	int err = 0;
 
 	soft_conn_hold(conn);
-	if (!comes_last(conn)) {
+	if (!end_is_due(conn)) {
 		soft_conn_drop(conn);
 		return;
 	}
