@@ -125,6 +125,18 @@ static void step(struct vrb_conn *conn, const struct news *news)
 /* ---- The end ---- */
 
 /*
+ * InfiniBand's disconnect request comes from an established connection: who sends it has confirmed
+ * before. The kernel reads the two messages on whichever processors are free, and does not tell of
+ * the confirmation if it comes to it last.
+ */
+static void confirm_by_end(struct vrb_conn *conn, const struct news *news)
+{
+	if (conn->state == VRB_CONN_ACCEPTED && news->type == RDMA_CM_EVENT_DISCONNECTED &&
+	    !conn->subject.dev->iwarp)
+		vrb_conn_open(conn, NULL, 0);
+}
+
+/*
  * The device found a fault of the peer's access, or of a request here, and the peer was faster to
  * end the connection. Not every device has an event for the first.
  */
@@ -146,6 +158,7 @@ static void ended(struct vrb_conn *conn, const struct news *news)
 	enum tp_conn_event event;
 	uint32_t mark = 0;
 
+	confirm_by_end(conn, news);
 	switch (conn->state) {
 	case VRB_CONN_REQUEST:
 		conn->gone = true; /* EP-141 */

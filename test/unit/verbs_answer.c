@@ -32,8 +32,8 @@ static struct {
 	struct rdma_cm_id id;
 	struct vrb_conn *conn;
 	struct rdma_cm_event event;
-	bool pending;
-	char order[8]; /* confirmed, told */
+	bool pending, answer;
+	char order[8]; /* confirmed, told, and of the end */
 } t;
 
 /* ---- What the kernel does ---- */
@@ -66,10 +66,34 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
-	(void)attr;
 	(void)mask;
 	assert_ptr_equal(qp, &t.ibqp);
-	assert_string_equal(t.order, "");
+	if (attr->qp_state != IBV_QPS_ERR)
+		assert_string_equal(t.order, "");
+	return 0;
+}
+
+int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		 struct ibv_qp_init_attr *init)
+{
+	(void)mask;
+	(void)init;
+	assert_ptr_equal(qp, &t.ibqp);
+	attr->qp_state = IBV_QPS_RTS;
+	return 0;
+}
+
+int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
+{
+	(void)ctx;
+	(void)event;
+	errno = EAGAIN;
+	return -1;
+}
+
+int rdma_disconnect(struct rdma_cm_id *id)
+{
+	assert_ptr_equal(id, &t.id);
 	return 0;
 }
 
@@ -93,13 +117,21 @@ static void conn_event(void *owner, enum tp_conn_event event, int err, const voi
 		       uint32_t len)
 {
 	assert_ptr_equal(owner, &t);
-	assert_int_equal(event, TP_CONN_ESTABLISHED);
 	assert_int_equal(err, 0);
-	assert_int_equal(len, 5);
-	assert_memory_equal(data, "hello", 5);
-	assert_int_equal(t.qp.sq.mode, VRB_HW); /* requests may be posted */
-	assert_true(t.qp.rq.gated);
-	strcat(t.order, "t");
+	if (event == TP_CONN_ESTABLISHED) {
+		assert_int_equal(t.qp.sq.mode, VRB_HW); /* requests may be posted */
+		if (t.answer) {
+			assert_int_equal(len, 5);
+			assert_memory_equal(data, "hello", 5);
+			assert_true(t.qp.rq.gated);
+		}
+		strcat(t.order, "t");
+	} else if (event == TP_CONN_DISCONNECTED) {
+		strcat(t.order, "e");
+	} else {
+		assert_int_equal(event, TP_CONN_BROKEN);
+		strcat(t.order, "b");
+	}
 }
 
 static const struct tp_upcalls up = {
@@ -149,27 +181,80 @@ static int teardown(void **state)
 	return 0;
 }
 
+static void kernel_says(enum rdma_cm_event_type type)
+{
+	t.event.id = &t.id;
+	t.event.event = type;
+	t.pending = true;
+	t.dev.cm.ready(&t.dev.cm, EPOLLIN);
+	assert_false(t.pending);
+}
+
 /* A program that ends a connection as soon as it has seen all of them must not be overtaken. */
 static void the_peer_is_told_before_the_core(void **state)
 {
 	static const char data[5] = "hello";
 
 	(void)state;
-	t.event = (struct rdma_cm_event){ .id = &t.id, .event = RDMA_CM_EVENT_CONNECT_RESPONSE };
+	t.answer = true;
 	t.event.param.conn.private_data = data;
 	t.event.param.conn.private_data_len = sizeof(data);
-	t.pending = true;
-	t.dev.cm.ready(&t.dev.cm, EPOLLIN);
+	kernel_says(RDMA_CM_EVENT_CONNECT_RESPONSE);
 	assert_string_equal(t.order, "ct");
 	assert_int_equal(t.conn->state, VRB_CONN_OPEN);
 	assert_int_equal(t.dev.num_open, 1);
 	assert_false(t.qp.rq.gated);
 }
 
+static void accepted(void)
+{
+	t.conn->state = VRB_CONN_ACCEPTED;
+	t.qp.sq.cq = t.qp.rq.cq = NULL; /* nothing is posted */
+	atomic_store(&t.qp.live, true);
+}
+
+static void a_confirmation_comes_before_the_end(void **state)
+{
+	(void)state;
+	accepted();
+	kernel_says(RDMA_CM_EVENT_ESTABLISHED);
+	assert_string_equal(t.order, "t");
+	kernel_says(RDMA_CM_EVENT_DISCONNECTED);
+	assert_string_equal(t.order, "te");
+}
+
+/* EP-142, of a peer that ends what it has just confirmed: the kernel took the end first. */
+static void an_end_stands_for_the_confirmation_it_overtook(void **state)
+{
+	(void)state;
+	accepted();
+	kernel_says(RDMA_CM_EVENT_DISCONNECTED);
+	assert_string_equal(t.order, "te");
+	assert_int_equal(t.conn->state, VRB_CONN_ENDED);
+	assert_int_equal(t.dev.num_open, 0);
+	/* The kernel may still come to it. */
+	kernel_says(RDMA_CM_EVENT_ESTABLISHED);
+	assert_string_equal(t.order, "te");
+}
+
+static void an_iwarp_peer_may_end_what_it_never_had(void **state)
+{
+	(void)state;
+	t.dev.iwarp = true;
+	accepted();
+	kernel_says(RDMA_CM_EVENT_DISCONNECTED);
+	assert_string_equal(t.order, "b");
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_peer_is_told_before_the_core, setup, teardown),
+		T(the_peer_is_told_before_the_core),
+		T(a_confirmation_comes_before_the_end),
+		T(an_end_stands_for_the_confirmation_it_overtook),
+		T(an_iwarp_peer_may_end_what_it_never_had),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
