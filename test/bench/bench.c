@@ -192,6 +192,7 @@ static void run(const char *ia, int rounds, bool active, int control, const stru
 
 			meet(control);
 			t = bench_tcp_run(fd, &todo[i], active);
+			bench_dat_clear(bd, &todo[i]);
 			meet(control);
 			d = bench_dat_run(bd, &todo[i], active);
 			if (r < 0)

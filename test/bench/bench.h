@@ -32,6 +32,8 @@ __attribute__((noreturn, format(printf, 1, 2))) void bench_die(const char *fmt, 
  */
 struct bench_dat;
 struct bench_dat *bench_dat_open(const char *ia_name, bool active, int control);
+/* Before both ends meet for a run: a peer that is faster writes at once. */
+void bench_dat_clear(struct bench_dat *dat, const struct bench_case *bc);
 double bench_dat_run(struct bench_dat *dat, const struct bench_case *bc, bool active);
 void bench_dat_close(struct bench_dat *dat);
 

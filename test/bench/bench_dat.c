@@ -319,6 +319,11 @@ static void drain(struct bench_dat *dat, unsigned int left)
 	}
 }
 
+void bench_dat_clear(struct bench_dat *dat, const struct bench_case *bc)
+{
+	dat->buffer[BENCH_MAX_SIZE + bc->size - 1] = 0;
+}
+
 double bench_dat_run(struct bench_dat *dat, const struct bench_case *bc, bool active)
 {
 	bool receives = bc->stream || bc->op == BENCH_SEND || bc->waiting;
@@ -326,7 +331,6 @@ double bench_dat_run(struct bench_dat *dat, const struct bench_case *bc, bool ac
 	double seconds;
 
 	dat->posted = 0;
-	dat->buffer[BENCH_MAX_SIZE + bc->size - 1] = 0;
 	for (i = 0; i < ahead; i++)
 		post_recv(dat, bc->size);
 	if (!bc->stream) {
