@@ -140,7 +140,7 @@ def line_panel(title, label, curves):
 
 
 def figure_text(figure):
-    return "%.0f" % figure if figure >= 100 else "%.1f" % figure
+    return "%.0f" % figure if figure >= 100 or figure == round(figure) else "%.1f" % figure
 
 
 def bar_panel(title, label, stacks, groups):
@@ -224,8 +224,8 @@ def bars(folder, found, figures):
     rate = next(row for row in found["rows"]["0"] if row[0] == "connect")
     panels = bar_panel("on this machine", "connections a second", stacks,
                        [("software provider", {"ours": rate[3], "plain TCP": rate[4]})])
-    groups = [("%s\\n%s" % (name.replace("soft-", ""), how), at) for what, how in (("connections a second, dtestcm", "dtestcm"),
-                                                             ("connections, one by one", "one by one"))
+    groups = [("%s\\n%s" % (name.replace("soft-", ""), how), {stack: round(figure) for stack, figure in at.items()})
+              for what, how in (("connections a second, dtestcm", "dtestcm"), ("connections, one by one", "one by one"))
               for name, at in of_devices(figures, what)]
     if groups:
         there = bar_panel("in the virtual machine", "", stacks, groups)
