@@ -190,7 +190,7 @@ def vm_figures(vm):
     found = {}
     for table in vm:
         for row in table[1:]:
-            match = re.match(r"(\w+): (.*?)(?:, (\d+) bytes)?(?:, (?:us|MB/s|KiB|/s))?$", row[0])
+            match = re.match(r"(\w+): (.*?)(?:, (\d+) bytes)?(?:, (?:us|MB/s|KiB|/s|median of \d+))?$", row[0])
             figures = {stack: number(cell) for stack, cell in zip(table[0][1:], row[1:]) if number(cell) is not None}
             found[match[1], match[2], int(match[3]) if match[3] else None] = figures
     return found
