@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -16,6 +17,20 @@
 #include "dapl/transport.h"
 
 static_assert(sizeof(struct dapl_cno) <= DAPL_SLOT_SIZE, "a CNO is an object");
+
+static atomic_bool agents;
+
+bool dapl_cno_agents(void)
+{
+	return atomic_load_explicit(&agents, memory_order_relaxed);
+}
+
+/* lock held, where others know of the CNO */
+static void set_agent(struct dapl_cno *cno, const DAT_OS_WAIT_PROXY_AGENT *agent)
+{
+	cno->agent = *agent;
+	atomic_store_explicit(&agents, true, memory_order_relaxed);
+}
 
 /* ---- Sleeping and waking ---- */
 
@@ -103,7 +118,7 @@ static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT
 		return DAPL_NO_RESOURCE(MEMORY);
 	pthread_mutex_init(&cno->lock, NULL);
 	if (agent && agent->proxy_agent_func)
-		cno->agent = *agent;
+		set_agent(cno, agent);
 	cno->fd = fd;
 	if (!dapl_ia_add(ia, &cno->obj, DAPL_TYPE_CNO, UINT32_MAX)) {
 		dapl_object_release(&cno->obj);
@@ -158,10 +173,11 @@ DAT_RETURN dapl_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AG
 		return DAPL_BAD_HANDLE(CNO);
 	if (cno->fd >= 0)
 		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
-	if (!agent.proxy_agent_func)
-		memset(&agent, 0, sizeof(agent));
 	pthread_mutex_lock(&cno->lock);
-	cno->agent = agent;
+	if (agent.proxy_agent_func)
+		set_agent(cno, &agent);
+	else
+		memset(&cno->agent, 0, sizeof(cno->agent));
 	pthread_mutex_unlock(&cno->lock);
 	return DAT_SUCCESS;
 }
@@ -282,6 +298,7 @@ DAT_RETURN dapl_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD
 		return DAPL_BAD_ARG(3);
 	if (!dapl_object_enter(&cno->obj, DAPL_TYPE_CNO))
 		return DAPL_BAD_HANDLE(CNO);
+	dapl_loop_resume(cno->obj.ia->loop);
 	pthread_mutex_lock(&cno->lock);
 	rc = DAPL_BAD_HANDLE(CNO); /* gone before the waiter was counted (CNO-32) */
 	if (dapl_cno_get(cno_handle)) {

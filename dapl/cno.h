@@ -32,6 +32,8 @@ struct dapl_agent_call {
 void dapl_cno_trigger_by(struct dapl_cno *cno, DAT_EVD_HANDLE evd, struct dapl_agent_call *call);
 /* Invokes what a trigger detached, if anything. No lock held. */
 void dapl_agent_invoke(const struct dapl_agent_call *call);
+/* Whether any CNO of the process has, or had, an agent. */
+bool dapl_cno_agents(void);
 /* An EVD that points here is freed; with the last one every waiter returns with a NULL EVD, and the
  * agent is invoked so (CNO-31). No lock held; cno may be freed at once by somebody else. */
 void dapl_cno_evd_gone(struct dapl_cno *cno);

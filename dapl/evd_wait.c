@@ -27,6 +27,8 @@ static_assert(offsetof(DAT_EVENT, event_number) == offsetof(struct dapl_evd, hea
 
 /* How often a thread looks whether it was woken that could have no descriptor. */
 #define BLIND_MS 10
+/* Of so many dequeues in vain one looks closer. */
+#define GLANCES 16
 
 #define EVENT_TAKEN_FORMAT "number=%s object=%p cookie=0x%llx status=%s"
 DAPL_TRACE_POINT(event_taken, DAPL_TRC_POST, EVENT_TAKEN_FORMAT);
@@ -141,10 +143,27 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	return (DAT_RETURN)event->event_data.dto_completion_event_data.status;
 }
 
+/*
+ * The polls of a thread that does nothing else had better be work. A proxy agent is not called on a
+ * thread that may hold what the agent waits for.
+ */
+static __attribute__((noinline)) DAT_RETURN look_closer(struct dapl_evd *evd, DAT_EVENT *event)
+{
+	if (dapl_cno_agents() || !dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
+		return DAPL_QUEUE_EMPTY;
+	dapl_loop_help(evd->obj.ia->loop);
+	dapl_object_leave(&evd->obj);
+	if (atomic_load_explicit(&evd->bare, memory_order_relaxed))
+		return DAPL_QUEUE_EMPTY;
+	atomic_fetch_sub_explicit(&evd->counts.glanced, 1, memory_order_relaxed);
+	return dequeue_contended(evd, event);
+}
+
 /* A program that polls for connections never fights the loop, which makes them, for the lock. */
 DAT_RETURN dapl_evd_dequeue_posted(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	uint64_t glances;
 
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
@@ -152,8 +171,11 @@ DAT_RETURN dapl_evd_dequeue_posted(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		return DAPL_BAD_ARG(2);
 	if (!atomic_load_explicit(&evd->bare, memory_order_relaxed))
 		return dequeue_contended(evd, event);
-	atomic_fetch_add_explicit(&evd->counts.glanced, 1, memory_order_relaxed);
-	return DAPL_QUEUE_EMPTY;
+	glances = atomic_fetch_add_explicit(&evd->counts.glanced, 1, memory_order_relaxed);
+	if (glances % GLANCES &&
+	    !atomic_load_explicit(&evd->obj.ia->loop_rests, memory_order_relaxed))
+		return DAPL_QUEUE_EMPTY;
+	return look_closer(evd, event);
 }
 
 /* ---- Waiting ---- */
@@ -362,6 +384,7 @@ static DAT_RETURN sleep_and_look(struct dapl_evd *evd, uint64_t deadline)
 {
 	DAT_RETURN rc;
 
+	dapl_loop_resume(evd->obj.ia->loop);
 	if (evd->cq)
 		borrow_wakefd(evd);
 	rc = wait_locked(evd, deadline);

@@ -271,7 +271,7 @@ DAT_RETURN dapl_ia_new(struct dapl_provider *provider, enum dapl_type type, stru
 	rc = DAPL_NO_RESOURCE(MEMORY);
 	if (!make_parts(ia))
 		goto free_parts;
-	err = dapl_loop_create(&ia->loop);
+	err = dapl_loop_create(&ia->loop, &ia->loop_rests);
 	rc = dapl_status(err, DAT_RESOURCE_DEVICE);
 	if (err)
 		goto free_parts;

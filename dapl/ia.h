@@ -21,6 +21,7 @@ struct dapl_ia {
 	struct dapl_provider *provider;
 	struct tp_device *dev;
 	struct dapl_loop *loop;
+	atomic_bool loop_rests;	     /* and who polls does its work */
 	struct tp_device_attr *attr; /* as queried at open; constant */
 	struct dapl_named *named;    /* ditto */
 	void *config;		     /* the transport's tunables as they hold for this IA */

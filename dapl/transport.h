@@ -32,6 +32,7 @@
 #ifndef DAPL_TRANSPORT_H
 #define DAPL_TRANSPORT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -690,6 +691,9 @@ struct tp_upcalls {
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t dapl_now(void);
 
+/* Starts a thread that leaves the program's signals to the program's threads. 0 or an errno. */
+int dapl_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
+
 /*
  * A watched descriptor. ready runs on the loop with no lock held; events are EPOLL*. Level
  * triggered unless EPOLLONESHOT or EPOLLET is among the events. The memory is the transport's,
@@ -738,7 +742,7 @@ void dapl_loop_timer(struct dapl_loop *loop, struct tp_timer *timer, uint64_t de
 /* Not running on another thread after return. Locks as dapl_loop_del. */
 void dapl_loop_timer_cancel(struct dapl_loop *loop, struct tp_timer *timer);
 
-/* Whether the caller is the loop's thread. */
+/* Whether the caller runs a callback of the loop's: the loop's thread, or who does its work. */
 bool dapl_loop_is_self(const struct dapl_loop *loop);
 
 /* ---- The transport

@@ -26,10 +26,9 @@ static void *ask_peer(void *arg)
 	return NULL;
 }
 
-/* It inherits the loop's signal mask, which blocks all. */
 int vrb_ask_begin(struct vrb_ask *ask)
 {
-	int err = pthread_create(&ask->thread, NULL, ask_peer, ask);
+	int err = dapl_thread_start(&ask->thread, "dapl-connect", ask_peer, ask);
 
 	if (err) {
 		dapl_err("connection not asked for: no thread for it (process limit RLIMIT_NPROC, "
@@ -37,7 +36,6 @@ int vrb_ask_begin(struct vrb_ask *ask)
 			 dapl_strerror(err));
 		return -err;
 	}
-	pthread_setname_np(ask->thread, "dapl-connect");
 	ask->begun = true;
 	return 0;
 }

@@ -9,6 +9,9 @@
 #include "dapl/trace.h"
 #include "providers/verbs/cm.h"
 
+/* Then whoever else is to have the loop's turn gets it. */
+#define EVENTS_AT_ONCE 16
+
 /* An event, acknowledged. */
 struct news {
 	enum rdma_cm_event_type type;
@@ -337,8 +340,10 @@ static void cm_ready(struct tp_watch *watch, uint32_t events)
 	struct rdma_cm_event *event;
 	struct news news;
 
+	int left = EVENTS_AT_ONCE;
+
 	(void)events;
-	while (!rdma_get_cm_event(dev->channel, &event)) {
+	while (left-- && !rdma_get_cm_event(dev->channel, &event)) {
 		dapl_trace(rdma_event, DAPL_TRC_DETAIL, dev, "ia=%s event=%s status=%d", dev->name,
 			   rdma_event_str(event->event), event->status);
 		subject = subject_of(event);

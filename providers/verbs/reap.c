@@ -6,7 +6,6 @@
  * in the program's stead, for one thing after the other, as what is freed later may belong to what
  * is waited for.
  */
-#include <signal.h>
 #include <string.h>
 
 #include "dapl/trace.h"
@@ -39,21 +38,16 @@ static void *reap(void *arg)
 static bool start(struct vrb_dev *dev)
 {
 	struct vrb_reaper *reaper = &dev->reaper;
-	sigset_t all, old;
 	int err;
 
 	if (reaper->started)
 		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&reaper->thread, NULL, reap, reaper);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	err = dapl_thread_start(&reaper->thread, "dapl-reaper", reap, reaper);
 	if (err) {
 		dapl_err("%s: thread that ends connection attempts not started: %s", dev->name,
 			 dapl_strerror(err));
 		return false;
 	}
-	pthread_setname_np(reaper->thread, "dapl-reaper");
 	reaper->started = true;
 	return true;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@ struct listener {
 	struct tp_task task;
 	struct listener *next;
 };
+
+__attribute__((visibility("default"))) _Atomic uintptr_t mini_told_by;
 
 static struct listener *listeners;
 static uint64_t last_port = MINI_LAST_QUAL; /* of active sides: above all qualifiers */
@@ -79,6 +82,8 @@ static void tell(struct tp_task *task)
 
 	if (fault)
 		dev->up->async(dev->owner, TP_ASYNC_QP_ERROR, conn->qp->base.owner);
+	if (due)
+		atomic_store(&mini_told_by, (uintptr_t)pthread_self());
 	if (due)
 		dev->up->conn_event(conn->base.owner, event, 0, conn->data, len);
 

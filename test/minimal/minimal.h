@@ -115,6 +115,9 @@ struct mini_conn {
 	uint8_t data[MINI_MAX_DATA];
 };
 
+/* The thread that told the core of an event last; tests find it by dlsym. */
+extern _Atomic uintptr_t mini_told_by;
+
 /* Ends both sides and tells both; lock held. */
 void mini_conn_end(struct mini_conn *conn, enum tp_conn_event event);
 
