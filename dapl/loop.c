@@ -37,6 +37,7 @@ struct dapl_loop {
 	pthread_mutex_t turn;	   /* held by who runs callbacks; taken before lock */
 	_Atomic uintptr_t runner;  /* that thread; 0: none */
 	_Atomic uint32_t looks;	   /* offers of help */
+	_Atomic uint32_t asleep;   /* what looks was when somebody went to sleep last */
 	_Atomic uint32_t helps;	   /* turns of others */
 	_Atomic uint32_t expected; /* what may be polled for */
 	atomic_bool *resting;	   /* the owner's */
@@ -221,7 +222,8 @@ void dapl_loop_help(struct dapl_loop *loop)
 
 void dapl_loop_resume(struct dapl_loop *loop)
 {
-	if (!atomic_load_explicit(loop->resting, memory_order_relaxed))
+	atomic_store(&loop->asleep, atomic_load(&loop->looks));
+	if (!atomic_load(loop->resting))
 		return;
 	pthread_mutex_lock(&loop->lock);
 	atomic_store(loop->resting, false);
@@ -246,7 +248,7 @@ static bool helped(struct dapl_loop *loop, struct seen *seen)
 {
 	uint32_t looks = atomic_load_explicit(&loop->looks, memory_order_relaxed);
 	uint32_t helps = atomic_load_explicit(&loop->helps, memory_order_relaxed);
-	bool any = looks != seen->looks;
+	bool any = looks != seen->looks && looks != atomic_load(&loop->asleep);
 
 	seen->looks = looks;
 	seen->idle_rests = helps == seen->helps ? seen->idle_rests + 1 : 0;
@@ -269,6 +271,8 @@ static void rest(struct dapl_loop *loop, int timeout)
 
 	pthread_mutex_lock(&loop->lock);
 	atomic_store(loop->resting, !loop->stopping);
+	if (atomic_load(&loop->asleep) == atomic_load(&loop->looks))
+		atomic_store(loop->resting, false);
 	while (atomic_load(loop->resting) && !rc)
 		rc = pthread_cond_timedwait(&loop->rest, &loop->lock, &ts);
 	atomic_store(loop->resting, false);
