@@ -213,6 +213,7 @@ void dapl_loop_help(struct dapl_loop *loop)
 	if (n > 0) {
 		atomic_fetch_add_explicit(&loop->helps, 1, memory_order_relaxed);
 		begin(loop);
+		loop->sleeping = true; /* what is posted from here on is told again */
 		run_all(loop, events, n);
 		end(loop);
 	}
@@ -271,7 +272,7 @@ static void rest(struct dapl_loop *loop, int timeout)
 
 	pthread_mutex_lock(&loop->lock);
 	atomic_store(loop->resting, !loop->stopping);
-	if (atomic_load(&loop->asleep) == atomic_load(&loop->looks))
+	if (atomic_load(&loop->asleep) == atomic_load(&loop->looks)) /* just now */
 		atomic_store(loop->resting, false);
 	while (atomic_load(loop->resting) && !rc)
 		rc = pthread_cond_timedwait(&loop->rest, &loop->lock, &ts);

@@ -291,12 +291,17 @@ static void an_end_waits_for_a_helper_in_a_callback(void **state)
 struct job {
 	struct tp_task task;
 	struct tp_timer timer;
-	atomic_uint runs, expiries;
+	pthread_t maker;
+	atomic_uint runs, mine, expiries;
 };
 
 static void work(struct tp_task *task)
 {
-	atomic_fetch_add(&((struct job *)((char *)task - offsetof(struct job, task)))->runs, 1);
+	struct job *job = (struct job *)((char *)task - offsetof(struct job, task));
+
+	if (pthread_equal(job->maker, pthread_self()))
+		atomic_fetch_add(&job->mine, 1);
+	atomic_fetch_add(&job->runs, 1);
 }
 
 static void expire(struct tp_timer *timer)
@@ -309,7 +314,7 @@ static void expire(struct tp_timer *timer)
 static void tasks_and_timers_go_on(void **state)
 {
 	struct stage *stage = *state;
-	struct job job = { .task.run = work, .timer.expired = expire };
+	struct job job = { .task.run = work, .timer.expired = expire, .maker = pthread_self() };
 	unsigned int i;
 
 	dapl_loop_expect(stage->loop, 1);
@@ -317,9 +322,12 @@ static void tasks_and_timers_go_on(void **state)
 		step_in(stage);
 		dapl_loop_timer(stage->loop, &job.timer, dapl_now() + MS);
 		dapl_loop_post(stage->loop, &job.task);
-		until(atomic_load(&job.runs) == i, dapl_loop_help(stage->loop));
+		until(atomic_load(&job.runs) == 2 * i - 1, dapl_loop_help(stage->loop));
+		dapl_loop_post(stage->loop, &job.task);
+		until(atomic_load(&job.runs) == 2 * i, dapl_loop_help(stage->loop));
 		until(atomic_load(&job.expiries) == i, dapl_loop_help(stage->loop));
 	}
+	assert_in_range(job.mine, 60, 100); /* of 100: the thread rests 5 ms at a time */
 	dapl_loop_cancel(stage->loop, &job.task);
 	dapl_loop_timer_cancel(stage->loop, &job.timer);
 	dapl_loop_expect(stage->loop, -1);
