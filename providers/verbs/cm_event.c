@@ -338,9 +338,8 @@ static void cm_ready(struct tp_watch *watch, uint32_t events)
 	struct vrb_dev *dev = vrb_container(watch, struct vrb_dev, cm);
 	struct vrb_subject *subject;
 	struct rdma_cm_event *event;
-	struct news news;
-
 	int left = EVENTS_AT_ONCE;
+	struct news news;
 
 	(void)events;
 	while (left-- && !rdma_get_cm_event(dev->channel, &event)) {

@@ -37,13 +37,14 @@ struct bell {
 	pthread_t maker;
 	atomic_uint inside; /* callbacks at a time, of all bells that share it */
 	struct bell *first;
-	pthread_barrier_t *in, *out; /* where the next callback stands, if not NULL */
+	_Atomic(pthread_barrier_t *) in; /* where the next callback stands, if not NULL */
+	pthread_barrier_t *out;		 /* and until when; set before in */
 };
 
 static void rung(struct tp_watch *watch, uint32_t events)
 {
 	struct bell *bell = (struct bell *)((char *)watch - offsetof(struct bell, watch));
-	pthread_barrier_t *in = bell->in;
+	pthread_barrier_t *in = atomic_exchange(&bell->in, NULL);
 	uint64_t value;
 
 	(void)events;
@@ -51,7 +52,6 @@ static void rung(struct tp_watch *watch, uint32_t events)
 		abort();
 	if (read(bell->watch.fd, &value, sizeof(value)) != sizeof(value))
 		abort();
-	bell->in = NULL;
 	if (in) {
 		pthread_barrier_wait(in);
 		pthread_barrier_wait(bell->out);
@@ -235,7 +235,7 @@ static void *look(void *arg)
 {
 	struct stage *stage = arg;
 
-	until(stage->bell.in == NULL, {
+	until(!atomic_load(&stage->bell.in), {
 		if (atomic_load(&resting))
 			ring(&stage->bell);
 		dapl_loop_help(stage->loop);
@@ -270,7 +270,7 @@ static void an_end_waits_for_a_helper_in_a_callback(void **state)
 	dapl_loop_expect(stage->loop, 1);
 	step_in(stage);
 	stage->bell.out = &out;
-	stage->bell.in = &in;
+	atomic_store(&stage->bell.in, &in);
 	assert_int_equal(pthread_create(&helper, NULL, look, stage), 0);
 	pthread_barrier_wait(&in);
 	assert_int_equal(pthread_create(&ender, NULL, end, &ending), 0);
