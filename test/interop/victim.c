@@ -677,24 +677,37 @@ static int fail(const char *what, DAT_RETURN ret)
 	return 1;
 }
 
-static void *nothing(void *unused)
+static void *tell_id(void *id)
 {
-	return unused;
+	*(pid_t *)id = gettid();
+	return NULL;
+}
+
+/* A sanitizer makes its own thread with the first of the program; it is not the library's. Returns
+ * once the kernel no longer lists the one made here, which would be counted as well. */
+static void first_thread(void)
+{
+	pthread_t first;
+	pid_t id;
+	char path[48];
+
+	if (pthread_create(&first, NULL, tell_id, &id))
+		return;
+	pthread_join(first, NULL);
+	snprintf(path, sizeof(path), "/proc/self/task/%d", (int)id);
+	for (int i = 0; i < 10000 && access(path, F_OK) == 0; i++)
+		usleep(1000);
 }
 
 static int start(const char *name)
 {
-	pthread_t first;
 	DAT_IA_ATTR attr;
 	DAT_PROVIDER_ATTR provider;
 	char address[INET6_ADDRSTRLEN] = "?";
 	struct sockaddr *own;
 	DAT_RETURN ret;
 
-	/* A sanitizer makes its own thread with the first of the program; it is not the library's.
-	 */
-	if (pthread_create(&first, NULL, nothing, NULL) == 0)
-		pthread_join(first, NULL);
+	first_thread();
 	start_threads = count_entries("/proc/self/task");
 	print_counts("start_");
 	async_evd = DAT_HANDLE_NULL;
