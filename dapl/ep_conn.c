@@ -131,24 +131,33 @@ void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data
 	dapl_object_leave(&evd->obj);
 }
 
-void dapl_ep_set_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr)
+/* EP lock held. */
+static void keep_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr)
 {
-	dapl_lock(&ep->lock);
 	/* The consumer may be reading it (EP-57). */
 	if (memcmp(&ep->cold->addr.remote, &addr->remote, sizeof(addr->remote)))
 		ep->cold->addr.remote = addr->remote;
 	ep->cold->addr.local_qual = addr->local_qual;
 	ep->cold->addr.remote_qual = addr->remote_qual;
 	ep->cold->addr_known = true;
+}
+
+void dapl_ep_set_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr)
+{
+	dapl_lock(&ep->lock);
+	keep_addr(ep, addr);
 	dapl_unlock(&ep->lock);
 }
 
+/* Asks under the lock: what the loop has learned is not overwritten with what was before. */
 void dapl_ep_learn_addr(struct dapl_ep *ep)
 {
 	struct tp_conn_addr addr = { .local_qual = 0 };
 
+	dapl_lock(&ep->lock);
 	cm_of(ep)->addr(ep->conn, &addr);
-	dapl_ep_set_addr(ep, &addr);
+	keep_addr(ep, &addr);
+	dapl_unlock(&ep->lock);
 }
 
 static enum dapl_ep_cause cause_of(enum tp_conn_event event)

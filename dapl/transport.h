@@ -610,7 +610,7 @@ struct dapl_cm_ops {
 	 */
 	void (*release)(struct tp_conn *conn);
 	/* Both ends' names, the rest zeroed. Valid from conn_request, or from connect's return on,
-	 * until release. Any thread. */
+	 * until release. Any thread, the endpoint's lock may be held. */
 	void (*addr)(struct tp_conn *conn, struct tp_conn_addr *addr);
 };
 

@@ -65,8 +65,9 @@ struct vrb_conn {
 	bool asking;  /* iWARP: the kernel waits for the peer's answer, which may keep the id */
 	struct vrb_ask ask;
 	uint32_t tries;
+	uint32_t ports; /* iWARP: of this end that were taken below */
 	struct vrb_depth depth;
-	struct tp_conn_addr addr;
+	struct tp_conn_addr addr; /* local_qual under dev->cm_lock */
 	struct sockaddr_storage to;
 	/* What is to be told from the loop. */
 	bool late;
@@ -101,6 +102,8 @@ struct vrb_conn *vrb_conn_new(struct vrb_dev *dev);
 int vrb_conn_resolve_addr(struct vrb_conn *conn);
 int vrb_conn_resolve_route(struct vrb_conn *conn);
 int vrb_conn_ask(struct vrb_conn *conn);
+/* Begins anew from another port, where err of asking says that this end's is taken. Else -err. */
+int vrb_conn_other_port(struct vrb_conn *conn, int err);
 /* Established: the core may post, and is told. */
 void vrb_conn_open(struct vrb_conn *conn, const void *data, uint32_t len);
 /* Ends it, whatever its state, without a word to the core. Busy. */

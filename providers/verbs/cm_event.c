@@ -40,6 +40,7 @@ static void attempt_failed(struct vrb_conn *conn, int rc)
 	case EHOSTUNREACH:
 	case ENETUNREACH:
 	case ENODEV:
+	case EADDRINUSE:
 	case EADDRNOTAVAIL:
 		event = TP_CONN_UNREACHABLE;
 		break;
@@ -361,9 +362,13 @@ static void look_at(struct vrb_conn *conn)
 	struct vrb_qp *qp = conn->qp;
 	int err = atomic_load(&conn->ask.err);
 
+	int rc;
+
 	if (conn->asking && err) {
 		asked(conn);
-		attempt_failed(conn, -err);
+		rc = vrb_conn_other_port(conn, err);
+		if (rc)
+			attempt_failed(conn, rc);
 	} else if (conn->late) {
 		conn->late = false;
 		vrb_conn_over(conn, conn->late_event, conn->late_err, NULL, 0);

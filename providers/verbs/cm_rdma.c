@@ -10,6 +10,7 @@
 #include "dapl/trace.h"
 
 #define BACKLOG	  1024	    /* requests that the kernel keeps for the loop */
+#define PORTS	  16	    /* tried, where the kernel's choice is taken below */
 #define ASKING_NS 500000000 /* for TCP's answer to an attempt that was given up */
 
 /* ---- Subjects ---- */
@@ -138,7 +139,7 @@ static int listen_failed(struct vrb_dev *dev, uint64_t qual, int err)
 static int listen_on(struct vrb_dev *dev, uint64_t qual, struct vrb_listener *listener)
 {
 	struct sockaddr_storage addr = dev->addr;
-	int tries = qual ? 1 : 16, err = 0;
+	int tries = qual ? 1 : PORTS, err = 0;
 
 	vrb_addr_set_port(&addr, (uint16_t)qual);
 	while (tries--) {
@@ -241,6 +242,7 @@ static int ask_iwarp(struct vrb_conn *conn, const struct rdma_conn_param *param)
 	conn->ask.param.private_data = conn->data;
 	conn->ask.param.private_data_len = (uint8_t)conn->data_len;
 	conn->ask.failed = asking_failed;
+	atomic_store(&conn->ask.err, 0);
 	rc = vrb_ask_begin(&conn->ask);
 	conn->asking = !rc;
 	return rc;
@@ -271,13 +273,14 @@ static void fill_param(const struct vrb_conn *conn, struct rdma_conn_param *para
 int vrb_conn_ask(struct vrb_conn *conn)
 {
 	struct rdma_conn_param param;
-	int rc;
+	int rc = 0;
 
 	conn->state = VRB_CONN_ASKED;
 	conn->depth = (struct vrb_depth){ lesser(conn->qp->max_read_in, UINT8_MAX),
 					  lesser(conn->qp->max_read_out, UINT8_MAX) };
-	rc = vrb_qp_to_init(conn->qp, conn->id);
-	if (!rc)
+	if (!conn->ports)
+		rc = vrb_qp_to_init(conn->qp, conn->id);
+	if (!conn->ports && !rc)
 		rc = vrb_qp_post_kept(conn->qp);
 	if (rc)
 		return rc;
@@ -333,13 +336,37 @@ static int open_id(struct vrb_conn *conn)
 		goto fail;
 	}
 	set_tos(conn);
+	pthread_mutex_lock(&dev->cm_lock);
 	conn->addr.local_qual = ntohs(rdma_get_src_port(conn->id));
+	pthread_mutex_unlock(&dev->cm_lock);
 	return 0;
 
 fail:
 	dapl_err("%s: connection not started: %s", dev->name, dapl_strerror(err));
 	return err == ENODEV || err == EADDRNOTAVAIL || err == EMFILE || err == ENFILE ? -err
 										       : -ENOMEM;
+}
+
+/* The kernel's choice is free among RDMA's ports; TCP sockets have theirs. */
+int vrb_conn_other_port(struct vrb_conn *conn, int err)
+{
+	const char *name = conn->subject.dev->name;
+	int rc;
+
+	if (err != EADDRINUSE && err != EADDRNOTAVAIL)
+		return -err;
+	if (++conn->ports == PORTS) {
+		dapl_err("%s: connection not asked for: %d ports were tried, the last one was %llu "
+			 "(sysctl net.ipv4.ip_local_port_range): %s",
+			 name, PORTS, (unsigned long long)conn->addr.local_qual,
+			 dapl_strerror(err));
+		return -err;
+	}
+	dapl_trace(rdma_port_taken, DAPL_TRC_NORMAL, conn, "ia=%s port=%llu why=%s", name,
+		   (unsigned long long)conn->addr.local_qual, dapl_strerror(err));
+	vrb_conn_drop_id(conn);
+	rc = open_id(conn);
+	return rc ? rc : vrb_conn_resolve_addr(conn);
 }
 
 static void set_remote(struct vrb_conn *conn, const struct tp_connect *param)
@@ -628,7 +655,11 @@ static void cm_release(struct tp_conn *base)
 
 static void cm_addr(struct tp_conn *base, struct tp_conn_addr *addr)
 {
-	*addr = vrb_conn(base)->addr;
+	struct vrb_conn *conn = vrb_conn(base);
+
+	pthread_mutex_lock(&conn->subject.dev->cm_lock);
+	*addr = conn->addr;
+	pthread_mutex_unlock(&conn->subject.dev->cm_lock);
 }
 
 const struct dapl_cm_ops vrb_cm_ops = {
