@@ -317,15 +317,26 @@ static void *loop_main(void *arg)
 	return NULL;
 }
 
-int dapl_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
+int dapl_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
+		      void *arg)
 {
+	pthread_attr_t attr;
 	sigset_t all, old;
 	int rc;
 
+	rc = pthread_attr_init(&attr);
+	if (rc)
+		return rc;
+	if (stack)
+		pthread_attr_setstacksize(&attr, stack);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(thread, NULL, run, arg);
+	rc = pthread_create(thread, &attr, run, arg);
+	/* The program's thread-local variables stand there as well, and leave too little. */
+	if (rc == EINVAL)
+		rc = pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
 	if (!rc)
 		pthread_setname_np(*thread, name);
 	return rc;
@@ -341,7 +352,7 @@ static int start(struct dapl_loop *loop)
 
 	if (loop->started)
 		return 0;
-	rc = dapl_thread_start(&loop->thread, "dapl-loop", loop_main, loop);
+	rc = dapl_thread_start(&loop->thread, "dapl-loop", 0, loop_main, loop);
 	if (rc) {
 		dapl_err("service thread not started: %s", dapl_strerror(rc));
 		return -rc;

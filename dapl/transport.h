@@ -691,8 +691,16 @@ struct tp_upcalls {
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t dapl_now(void);
 
-/* Starts a thread that leaves the program's signals to the program's threads. 0 or an errno. */
-int dapl_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
+/* For the stack of a thread that runs no code of the program's. */
+#define DAPL_SMALL_STACK ((size_t)256 * 1024)
+
+/*
+ * Starts a thread that leaves the program's signals to the program's threads. stack in bytes, 0 for
+ * the system's size: with 8 MiB a huge page may be at its end, which the first call takes as a
+ * whole. 0 or an errno.
+ */
+int dapl_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
+		      void *arg);
 
 /*
  * A watched descriptor. ready runs on the loop with no lock held; events are EPOLL*. Level

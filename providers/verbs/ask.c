@@ -28,7 +28,7 @@ static void *ask_peer(void *arg)
 
 int vrb_ask_begin(struct vrb_ask *ask)
 {
-	int err = dapl_thread_start(&ask->thread, "dapl-connect", ask_peer, ask);
+	int err = dapl_thread_start(&ask->thread, "dapl-connect", DAPL_SMALL_STACK, ask_peer, ask);
 
 	if (err) {
 		dapl_err("connection not asked for: no thread for it (process limit RLIMIT_NPROC, "

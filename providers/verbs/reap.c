@@ -42,7 +42,7 @@ static bool start(struct vrb_dev *dev)
 
 	if (reaper->started)
 		return true;
-	err = dapl_thread_start(&reaper->thread, "dapl-reaper", reap, reaper);
+	err = dapl_thread_start(&reaper->thread, "dapl-reaper", DAPL_SMALL_STACK, reap, reaper);
 	if (err) {
 		dapl_err("%s: thread that ends connection attempts not started: %s", dev->name,
 			 dapl_strerror(err));
