@@ -111,9 +111,10 @@ static const struct {
 	{ EAGAIN, RLIMIT_NPROC, "threads and processes of the user", "ulimit -u" },
 };
 
+static __thread char text[256];
+
 const char *dapl_strerror(int err)
 {
-	static __thread char text[256];
 	char buf[96];
 	struct rlimit rl;
 	size_t i;
@@ -136,5 +137,19 @@ const char *dapl_strerror(int err)
 				 strerror_r(err, buf, sizeof(buf)), limits[i].limit,
 				 (unsigned long long)rl.rlim_cur, limits[i].knob);
 	}
+	return text;
+}
+
+const char *dapl_port_strerror(int err)
+{
+	char buf[96];
+
+	err = err < 0 ? -err : err;
+	if (err != EADDRNOTAVAIL && err != EADDRINUSE)
+		return dapl_strerror(err);
+	snprintf(text, sizeof(text),
+		 "%s (no port is left, or the address is gone; "
+		 "knob: sysctl net.ipv4.ip_local_port_range)",
+		 strerror_r(err, buf, sizeof(buf)));
 	return text;
 }

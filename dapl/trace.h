@@ -59,5 +59,7 @@ void dapl_internal_error(const char *why);
  * call.
  */
 const char *dapl_strerror(int err);
+/* The same of a call that found no port for this end of a connection. */
+const char *dapl_port_strerror(int err);
 
 #endif

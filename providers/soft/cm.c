@@ -760,7 +760,7 @@ failed:
 	conn->qp = NULL;
 	soft_conn_release(conn);
 explain:
-	dapl_err("%s: not connecting to %s: %s", dev->name, to, dapl_strerror(-rc));
+	dapl_err("%s: not connecting to %s: %s", dev->name, to, dapl_port_strerror(-rc));
 	return rc;
 }
 

@@ -342,7 +342,7 @@ static int open_id(struct vrb_conn *conn)
 	return 0;
 
 fail:
-	dapl_err("%s: connection not started: %s", dev->name, dapl_strerror(err));
+	dapl_err("%s: connection not started: %s", dev->name, dapl_port_strerror(err));
 	return err == ENODEV || err == EADDRNOTAVAIL || err == EMFILE || err == ENFILE ? -err
 										       : -ENOMEM;
 }
@@ -356,10 +356,10 @@ int vrb_conn_other_port(struct vrb_conn *conn, int err)
 	if (err != EADDRINUSE && err != EADDRNOTAVAIL)
 		return -err;
 	if (++conn->ports == PORTS) {
-		dapl_err("%s: connection not asked for: %d ports were tried, the last one was %llu "
-			 "(sysctl net.ipv4.ip_local_port_range): %s",
+		dapl_err("%s: connection not asked for: %d ports were tried, the last one was "
+			 "%llu: %s",
 			 name, PORTS, (unsigned long long)conn->addr.local_qual,
-			 dapl_strerror(err));
+			 dapl_port_strerror(err));
 		return -err;
 	}
 	dapl_trace(rdma_port_taken, DAPL_TRC_NORMAL, conn, "ia=%s port=%llu why=%s", name,

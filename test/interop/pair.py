@@ -190,6 +190,33 @@ def loopback_stays_inside(outside, inside):
     ep.ended((driver.NON_PEER_REJECTED,))
 
 
+def port_range(namespace, value):
+    """Sets the kernel's range of ports for connections; returns what it was."""
+    name = "net.ipv4.ip_local_port_range"
+    sysctl = ["ip", "netns", "exec", namespace, "sysctl", "-n", name]
+    before = subprocess.run(sysctl, check=True, capture_output=True, text=True).stdout
+    subprocess.run([*sysctl[:-2], "-qw", name + "=" + value], check=True)
+    return before.strip()
+
+
+def no_port_left(namespace, active, passive):
+    """Two ports are two connections; the third attempt says what is at its end, and no more."""
+    before = port_range(namespace, "40000 40001")
+    try:
+        one, two = join(active, passive, size=5000)
+        join(active, passive)
+        third = Endpoint(active, 2)
+        got = active.ask("connect", ep=third.number, address=passive.address, qual=passive.port())
+        check(got["result"].startswith("DAT_INSUFFICIENT_RESOURCES"), "no port: %s", got["result"])
+        active.errors.seek(0)
+        check("net.ipv4.ip_local_port_range" in active.errors.read(), "the knob is not named")
+        exchange(one, two)
+    finally:
+        port_range(namespace, before)
+    active.ask("connect", ep=third.number, address=passive.address, qual=9)
+    equal(third.ended((driver.NON_PEER_REJECTED,))["event"], driver.NON_PEER_REJECTED, "later")
+
+
 def dapltest(server, client):
     """
     The test program with data validation, the server in one namespace and the client in the other.
@@ -302,6 +329,9 @@ def namespace_cases(one, two, device_one, device_two):
     case(
         "No such host, no such listener: UNREACHABLE or TIMED_OUT, NON_PEER_REJECTED (EV-9, EV-14)"
     )(lambda: together(nobody_there, first, second))
+    case("No port left on the connecting side: the call fails, the message names the knob (EP-79)")(
+        lambda: together(lambda a, b: no_port_left(one, a, b), first, second)
+    )
     inside = dict(in_namespace(two, "lo"), ia="soft-lo")
     case("soft-lo is not reachable from the other namespace")(
         lambda: together(loopback_stays_inside, first, inside)

@@ -369,6 +369,11 @@ const char *dapl_strerror(int err)
 	return strerror_r(err, text, sizeof(text));
 }
 
+const char *dapl_port_strerror(int err)
+{
+	return dapl_strerror(err);
+}
+
 unsigned soft_diags(char *last, size_t size)
 {
 	unsigned n;
