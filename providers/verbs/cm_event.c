@@ -360,9 +360,7 @@ static void cm_ready(struct tp_watch *watch, uint32_t events)
 static void look_at(struct vrb_conn *conn)
 {
 	struct vrb_qp *qp = conn->qp;
-	int err = atomic_load(&conn->ask.err);
-
-	int rc;
+	int err = atomic_load(&conn->ask.err), rc;
 
 	if (conn->asking && err) {
 		asked(conn);
