@@ -115,6 +115,10 @@ def _():
         ("title EP-1", "skip", "no such tool"),
         ("", "fail", "Bail out! late"),
     ], "points")
+    equal(matrix.read_log("# cr_4_b is excluded for siw: slow\n1..2\nok 1 - ep_1_a\nok 2 # SKIP cr_4_b\n"), [
+        ("ep_1_a", "pass", ""),
+        ("cr_4_b", "skip", "cr_4_b is excluded for siw: slow"),
+    ], "what the harness says first of all")
     equal(matrix.read_log("1..2\nok 1 - adat: from standard error\nPASS: x 1 - a\nFAIL: x 2 - bdat: more\n"
                           "not ok 2 - b\n"), [("adat: from standard error", "pass", ""),
                                              ("bdat: more", "fail", "")], "torn lines")

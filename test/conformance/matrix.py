@@ -30,10 +30,12 @@ ECHO = re.compile(r"^(PASS|FAIL|SKIP|ERROR|XFAIL|XPASS): \S+ (\d+)(?: - (.*?))?(
 def read_log(text):
     """
     Points of a TAP log: title, "pass", "fail" or "skip", reason. cmocka puts the name of a skipped test where
-    the reason belongs and the reason on a line before; a plan of nothing is one skipped point without a title.
+    the reason belongs and the reason on a line before, and the harness says first of all what is excluded; a plan
+    of nothing is one skipped point without a title.
     Standard error may have torn a line apart: the driver's echo of it is as good.
     """
     points, said = {}, ""
+    excluded = {name: line for line, name in re.findall(r"^# ((\w+) is excluded for \S+: .*)$", text, re.MULTILINE)}
     for line in text.splitlines():
         match = POINT.match(line)
         echo = ECHO.match(line)
@@ -43,19 +45,19 @@ def read_log(text):
         elif line.startswith("Bail out!"):
             points[-1] = ("", "fail", line)
         elif match:
-            points.setdefault(int(match.group(2)), _point(match.group(1), *match.group(3, 4, 5), said))
+            points.setdefault(int(match.group(2)), _point(match.group(1), *match.group(3, 4, 5), said, excluded))
             said = ""
         elif echo:
             bad = echo.group(1) in ("FAIL", "ERROR", "XPASS")
-            points.setdefault(int(echo.group(2)), _point(bad, *echo.group(3, 4, 5), said))
+            points.setdefault(int(echo.group(2)), _point(bad, *echo.group(3, 4, 5), said, excluded))
         elif not re.match(r"(PASS|SKIP|FAIL|ERROR): |1\.\.\d|# (ok|not ok) - ", line):
             said = re.sub(r"^[# ]+", "", line) or said
     return [points[number] for number in sorted(points, key=lambda n: (n < 0, n))]
 
 
-def _point(bad, title, word, rest, said):
+def _point(bad, title, word, rest, said, excluded):
     if word == "SKIP":
-        return (title, "skip", rest) if title else (rest, "skip", said)
+        return (title, "skip", rest) if title else (rest, "skip", excluded.get(rest, said))
     return (title or "", "fail" if bad else "pass", "")
 
 
