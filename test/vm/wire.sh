@@ -17,8 +17,8 @@ pairs=(
 	"theirs+ours ours+theirs"
 )
 
-try_wire() { # KIND SERVER-STACK CLIENT-STACK
-	local server log=$stage/log.$1 address=UDAPL_VM_$1_B_ADDR code status rejects=
+wire_once() { # as try_wire; sets code and status
+	local server rejects=
 	(on "$2" "$1" B timeout 60 "$stage/bin/wire" server "$(adapter "$1")" 1) >"$log.server" 2>&1 &
 	server=$!
 	await $server grep -q ready "$log.server"
@@ -28,6 +28,18 @@ try_wire() { # KIND SERVER-STACK CLIENT-STACK
 	wait $server
 	status=$?
 	[ $code -eq 0 ] && [ $status -eq 0 ] && grep -q passed "$log.server" && grep -q passed "$log.client"
+}
+
+# Release 2.1.10 connecting on soft-iWARP, with its own libdat2 as well, crashes or fails now and then on a loaded
+# machine: it has three tries there.
+try_wire() { # KIND SERVER-STACK CLIENT-STACK
+	local log=$stage/log.$1 address=UDAPL_VM_$1_B_ADDR code status try tries=1
+	[ "$1 ${3#*+}" != "SIW theirs" ] || tries=3
+	for ((try = 1; try <= tries; try++)); do
+		wire_once "$@" && break
+		printf '# %s wire: server on %s, client on %s, try %d: client %d, server %d\n' "$@" $try "$code" "$status"
+	done
+	[ $try -le $tries ]
 	result $? "$1 wire: server on $2, client on $3 (client $code, server $status)" "$log.client" "$log.server"
 }
 
