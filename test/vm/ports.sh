@@ -35,7 +35,7 @@ with_taken() {
 	return $status
 }
 
-# Without a mend each of the connections fails as often as not.
+# Each of the twelve finds its first port taken as often as not.
 connect_many() {
 	local server
 	(on ours+ours SIW B timeout 60 "$stage/bin/dtestcm" -P ofa-siw -c 12 -b 12) >"$stage/server" 2>&1 &
