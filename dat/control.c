@@ -107,11 +107,12 @@ int dats_control_run(const char *line, FILE *out)
 
 /* ---- The thread ---- */
 
+/* A process that is stopped and goes on has EINTR here: these sockets have a time limit. */
 static void send_all(int fd, const char *text, size_t length)
 {
 	ssize_t n = 1;
 
-	while (length && n > 0) {
+	while (length && (n > 0 || errno == EINTR)) {
 		n = send(fd, text, length, MSG_NOSIGNAL);
 		if (n > 0) {
 			text += n;
@@ -136,6 +137,8 @@ static int read_line(int fd, char *line, size_t size)
 
 	while (length < size - 1) {
 		n = recv(fd, line + length, size - 1 - length, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n <= 0)
 			return -1;
 		length += (size_t)n;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +25,30 @@ pid_t control_pid(const char *text)
 	return errno || end == text || *end || pid <= 0 || pid != (pid_t)pid ? -1 : (pid_t)pid;
 }
 
+/* Whether there is no such process, or one whose parent has not been told yet. */
+static bool has_ended(pid_t pid)
+{
+	char path[32], text[256], *name_end;
+	size_t length;
+	FILE *file;
+
+	if (kill(pid, 0) && errno == ESRCH)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	length = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[length] = '\0';
+	name_end = strrchr(text, ')'); /* no other one behind the name */
+	return name_end && (!strncmp(name_end, ") Z", 3) || !strncmp(name_end, ") X", 3));
+}
+
 /* Why nobody answers at the name of a process. */
 static int explain(pid_t pid, int err, char *why, size_t size)
 {
-	if (kill(pid, 0) && errno == ESRCH) {
+	if (has_ended(pid)) {
 		snprintf(why, size, "process %ld does not exist", (long)pid);
 		return -ESRCH;
 	}
@@ -78,7 +99,10 @@ static int dial(pid_t pid, char *why, size_t size)
 	length = (socklen_t)snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
 				     DATS_CONTROL_NAME, (long)pid);
 	length += (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1;
-	if (connect(fd, (struct sockaddr *)&addr, length))
+	do
+		err = connect(fd, (struct sockaddr *)&addr, length);
+	while (err && errno == EINTR);
+	if (err)
 		err = explain(pid, errno, why, size);
 	else
 		err = check_peer(fd, pid, why, size);
@@ -95,12 +119,14 @@ static char *read_answer(int fd)
 	size_t length = 0, room = 0;
 	ssize_t n = 1;
 
-	while (n > 0) {
+	while (n > 0 || (n < 0 && errno == EINTR)) {
 		if (room - length < 2) {
 			room = room ? 2 * room : 4096;
 			more = realloc(text, room);
-			if (!more)
-				break;
+			if (!more) {
+				free(text);
+				return NULL;
+			}
 			text = more;
 		}
 		n = recv(fd, text + length, room - length - 1, 0);
@@ -114,15 +140,19 @@ static char *read_answer(int fd)
 	return text;
 }
 
+static int ended(pid_t pid, char *why, size_t size)
+{
+	snprintf(why, size, "process %ld ended the connection", (long)pid);
+	return -ECONNRESET;
+}
+
 /* Takes the first line off. */
 static int judge(pid_t pid, char *text, char **answer, char *why, size_t size)
 {
 	char *end = strchr(text, '\n');
 
-	if (!end) {
-		snprintf(why, size, "process %ld ended the connection", (long)pid);
-		return -ECONNRESET;
-	}
+	if (!end)
+		return ended(pid, why, size);
 	*end = '\0';
 	if (strcmp(text, "ok")) {
 		snprintf(why, size, "process %ld: %s", (long)pid, text);
@@ -146,9 +176,14 @@ int control_ask(pid_t pid, const char *line, char **answer, char *why, size_t si
 	fd = dial(pid, why, size);
 	if (fd < 0)
 		return fd;
-	send(fd, text, (size_t)n,
-	     MSG_NOSIGNAL); /* why it fails, if it does, stands in the answer */
+	/* Why it fails, if it does, stands in the answer. */
+	while (send(fd, text, (size_t)n, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
 	reply = read_answer(fd);
+	if (!reply && errno == ECONNRESET) {
+		close(fd);
+		return ended(pid, why, size);
+	}
 	if (!reply) {
 		err = errno == EAGAIN ? ETIMEDOUT : errno;
 		snprintf(why, size, "process %ld: %s", (long)pid, strerror(err));
