@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -100,7 +101,7 @@ def _():
         # More than a socket takes at once, so that some of it waits.
         client = server.client("-p", "16", "RW", "262144")
         mine = until("two connections", lambda: connected(client.pid, 2))
-        theirs = connected(server.pid, 2)
+        theirs = until("both ends of them", lambda: connected(server.pid, 2))
         equal({e["local"] for e in mine}, {e["remote"] for e in theirs}, "both ends")
         equal({e["remote"] for e in mine}, {e["local"] for e in theirs}, "both ends")
         until("a queue in use", lambda: any(e["requests"] > 1 for e in looked_at(client.pid)))
@@ -130,7 +131,7 @@ def connected(pid, num):
 def _():
     with Scratch() as s, Server(s) as server:
         client = server.client("-p", "16", "RW", "4096")
-        until("traffic", lambda: [e for e in looked_at(server.pid) if e["state"] == "CONNECTED"])
+        until("two connections", lambda: connected(server.pid, 2))
         client.kill()
         until("flushed receives", lambda: any(e["flushed"] for e in objects(server.pid, "ep"))
               or not objects(server.pid, "ep"))
@@ -160,10 +161,12 @@ def _():
         equal(len(re.findall("^IA 1 ", result.out, re.M)), 2, "views")
         check("\x1b" not in result.out, "escape sequences where there is no screen")
         client = server.client("-p", "4", "RW", "1024")
-        until("a connection", lambda: connected(client.pid, 2))
-        call(0, DAT_INFO, "--pid", client.pid, "--watch", "--interval", 1, "--count", 3).says(
-            "OPS/s +OUT/s +IN/s$", r"CONNECTED .* [1-9][0-9.]*k? +[1-9][0-9.]*[kMG] +[0-9.kMG]+$"
-        )
+        until("traffic", lambda: any(e["writes"] for e in looked_at(client.pid)))
+        # A view in which the endpoint could not be looked at has no rates of it.
+        until("a row with rates", lambda: re.search(
+            r"CONNECTED .* [1-9][0-9.]*k? +[1-9][0-9.]*[kMG] +[0-9.kMG]+$",
+            call(0, DAT_INFO, "--pid", client.pid, "--watch", "--interval", 1, "--count", 3).says(
+                "OPS/s +OUT/s +IN/s$").out, re.M))
         result = call(0, DAT_INFO, "--pid", server.pid, "-j", "--watch", "--interval", 1, "--count", 2)
         equal(result.out.count('"objects":'), 2, "JSON views")
         watch = subprocess.Popen(
@@ -173,8 +176,11 @@ def _():
         for line in watch.stdout:
             if line.startswith("IA 1"):
                 break
+        # It is to ask a program that has ended, not one that is just ending.
+        watch.send_signal(signal.SIGSTOP)
         server.server.kill()
         server.server.wait()
+        watch.send_signal(signal.SIGCONT)
         _, err = watch.communicate(timeout=30)
         equal(watch.returncode, 1, "status")
         check("does not exist" in err or "ended" in err, "what it says: %s", err)
