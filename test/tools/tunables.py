@@ -6,8 +6,10 @@ import os
 import random
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from util import BUILD, ENV, Scratch, Skip, call, case, check, entry, equal, run
@@ -45,10 +47,23 @@ class Servers:
             program.wait()
 
 
+def free_pair():
+    """The first of two adjacent ports that nobody has."""
+    while True:
+        low = random.randrange(20000, 30000)
+        with socket.socket() as first, socket.socket() as second:
+            try:
+                first.bind(("127.0.0.1", low))
+                second.bind(("127.0.0.1", low + 1))
+                return low
+            except OSError:
+                continue
+
+
 @case("port_min, port_max: qualifiers are chosen from there, and nowhere else")
 def _():
-    low = random.randrange(20000, 30000)
     with Scratch() as s:
+        low = free_pair()
         conf = s.write("dapl.conf", "soft {\n\tport_min = %d\n\tport_max = %d\n}\n" % (low, low + 1))
         with Servers(s, DAPL_CONF=conf) as servers:
             first, second = servers.start()[0], servers.start()[0]
@@ -80,7 +95,8 @@ def _():
              "-p", "4", "SR", "1024"], env=servers.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
         servers.programs.append(client)
-        for _ in range(300):
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
             seen = call(0, "ss", "-tnH", "--tos", "state", "established").out
             if "tos:0x28" in seen:
                 return
