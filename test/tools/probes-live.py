@@ -113,6 +113,18 @@ def perf(*args, home):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=WAIT, check=False)
 
 
+def recording(pid):
+    """Whether a perf has its buffers and waits for records; what happens before that is not seen."""
+    try:
+        told = []
+        for name in "maps", "wchan":
+            with open("/proc/%d/%s" % (pid, name), encoding="utf-8") as file:
+                told.append(file.read())
+        return "perf_event" in told[0] and "poll" in told[1]
+    except OSError:
+        return False
+
+
 @case("perf sees requests")
 def _():
     need("perf")
@@ -131,10 +143,9 @@ def _():
                 env={**os.environ, "HOME": home}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, text=True,
             )
-            deadline = time.monotonic() + WAIT
-            while not os.path.exists(data) and recorder.poll() is None and time.monotonic() < deadline:
+            deadline = time.monotonic() + 20
+            while not recording(recorder.pid) and recorder.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.1)
-            time.sleep(1)
             if recorder.poll() is not None:
                 refused("perf", recorder.communicate()[0])
             server.client()
