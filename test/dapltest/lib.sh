@@ -2,6 +2,12 @@
 # What the shell tests of dapltest share: TAP, a scratch folder, a server.
 # Sourced; needs top_srcdir and top_builddir, which the test driver sets.
 
+# In a network of our own nobody else takes a port that a server has just given up.
+if [ -z "${UDAPL_IA:-}" ] && [ -z "${IN_PRIVATE_NETWORK:-}" ] &&
+	unshare --net ip link set lo up 2>/dev/null; then
+	IN_PRIVATE_NETWORK=1 exec unshare --net sh -c 'ip link set lo up && exec /bin/sh "$@"' sh "$0" "$@"
+fi
+
 dapltest=$top_builddir/dapltest
 # The adapter may be another one, with its address and a registry that has it.
 adapter=${UDAPL_IA:-soft-lo}
