@@ -6,6 +6,7 @@
  *   cno-epoll [-P ADAPTER] [-p PORT] [-n CLIENTS]     serves so many clients (1)
  *   cno-epoll [-P ADAPTER] [-p PORT] HOST TEXT...     sends texts one by one, prints the answers
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,7 @@ static void serve(struct server *server, DAT_CONN_QUAL port)
 	int epoll = epoll_create1(EPOLL_CLOEXEC), timer = make_timer(), i;
 	struct epoll_event ready;
 	uint64_t ticks = 0, more;
+	int num;
 
 	watch(epoll, notify_by_descriptor(server));
 	watch(epoll, timer);
@@ -165,7 +167,10 @@ static void serve(struct server *server, DAT_CONN_QUAL port)
 			DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
 	side_listen(&server->side, port);
 	while (server->gone < server->wanted && now() < deadline) {
-		if (epoll_wait(epoll, &ready, 1, -1) != 1)
+		num = epoll_wait(epoll, &ready, 1, -1);
+		if (num < 0 && errno == EINTR)
+			continue; /* by a stop, for one */
+		if (num != 1)
 			die("epoll_wait: %m");
 		if (ready.data.fd != timer)
 			drain(server);
