@@ -22,7 +22,8 @@ from iwarp import REPLY_KEY, REQUEST_KEY, Peer, Startup, Wire  # noqa: E402
 from tap import Skip, case, check, equal, note, one_of  # noqa: E402
 
 NON_PEER_REJECTED = driver.NON_PEER_REJECTED
-HANDSHAKE_MS = 2000  # the deadline of connection set-up, which perform() below asks for
+PATIENCE_MS = 20000  # the deadline of connection set-up, far off so that it explains no other end
+HANDSHAKE_MS = 2000  # the same for the cases that wait until it is over
 HTTP = b"GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: evil\r\n\r\n"
 HTTP_REPLY = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 TLS = bytes.fromhex("1603010200010001fc0303") + bytes(range(200))
@@ -53,16 +54,24 @@ def bad_frames(key, other):
 
 
 def ends(wire, timeout):
-    """The stream ends without an octet; how long it took."""
-    start = time.monotonic()
+    """The stream ends without an octet."""
     try:
         got = wire.recv_exact(1, timeout)
         check(False, "the provider answered %s", got.hex())
     except iwarp.Closed:
-        return time.monotonic() - start
+        pass
     except iwarp.Deadline:
         check(False, "still open after %.1f s", timeout)
-    return None
+
+
+def hasty(**settings):
+    """The case has a victim of its own, whose connection set-up is soon over."""
+
+    def mark(function):
+        environment = dict(settings, DAPL_SOFT_HANDSHAKE=str(HANDSHAKE_MS))
+        return lambda _: driver.once(function, environment=environment)
+
+    return mark
 
 
 def still_serves(victim):
@@ -87,10 +96,9 @@ def not_requests(victim):
         except iwarp.Closed:
             pass
         try:
-            took = ends(wire, 5)
+            ends(wire, PATIENCE_MS / 2000)
         except AssertionError as err:
             raise type(err)("%s: %s" % (name, err)) from err
-        check(took < HANDSHAKE_MS / 2000, "%s: closed after %.1f s only", name, took)
         wire.close()
         count += 1
     victim.no_request()
@@ -118,26 +126,28 @@ def cut_requests(victim):
 @case(
     "Silent after connecting: closed when the set-up time is over (RFC 5044 7.1.2 rules 8 and 10)"
 )
+@hasty()
 def silent(victim):
     whole = Startup().pack()
     wires = []
     for length in (0, 1, 19, 20, 23):
+        start = time.monotonic()
         wire = Wire.connect(victim.address, victim.port())
         wire.send(whole[:length])
         wires.append(wire)
-    start = time.monotonic()
     for wire in wires:
-        ends(wire, HANDSHAKE_MS / 1000 + 3)
+        ends(wire, HANDSHAKE_MS / 1000 + 10)
         wire.close()
-    took = time.monotonic() - start
+    took = time.monotonic() - start  # since before the last of them connected
     check(took > HANDSHAKE_MS / 1000 - 0.5, "closed after %.1f s already", took)
     victim.no_request()
 
 
 @case("A drip of one octet now and then does not prolong the set-up time (RFC 5044 7.1.2 rule 10)")
+@hasty()
 def endless_drip(victim):
     wire = Wire.connect(victim.address, victim.port())
-    whole = Startup(rev=1, private_data=bytes(500)).pack()
+    whole = Startup(rev=1, private_data=bytes(500)).pack()  # 26 s in all
     start = time.monotonic()
     try:
         for octet in whole:
@@ -147,45 +157,43 @@ def endless_drip(victim):
     except iwarp.Closed:
         pass
     took = time.monotonic() - start
-    check(took < HANDSHAKE_MS / 1000 + 3, "still reading after %.1f s", took)
-    ends(wire, 1)
+    check(took < HANDSHAKE_MS / 1000 + 10, "still reading after %.1f s", took)
+    ends(wire, 5)
     wire.close()
     victim.no_request()
 
 
 @case("Two hundred half-open connections do not keep a proper one out, and all are closed in time")
+@hasty()
 def half_open(victim):
     wires = [Wire.connect(victim.address, victim.port()) for _ in range(200)]
     still_serves(victim)
     for wire in wires:
-        ends(wire, HANDSHAKE_MS / 1000 + 3)
+        ends(wire, HANDSHAKE_MS / 1000 + 10)
         wire.close()
     victim.no_request()
 
 
 @case("More half-open connections than allowed: bounded, a proper one gets in when they are over")
-def half_open_limit(_):
-    def flood(victim):
-        before = victim.counts()[0]
-        wires = []
-        for _ in range(60):
-            try:
-                wires.append(Wire.connect(victim.address, victim.port()))
-            except ConnectionResetError:
-                pass  # one too many
-        time.sleep(0.2)
-        held = victim.counts()[0] - before
-        check(held <= 10, "%d descriptors held at a limit of 8", held)
-        for wire in wires:
-            try:
-                ends(wire, HANDSHAKE_MS / 1000 + 3)
-            finally:
-                wire.close()
-        still_serves(victim)
-        note("%d descriptors held", held)
-
-    settings = {"DAPL_SOFT_HALF_OPEN": "8", "DAPL_SOFT_HANDSHAKE": str(HANDSHAKE_MS)}
-    driver.once(flood, environment=settings)
+@hasty(DAPL_SOFT_HALF_OPEN="8")
+def half_open_limit(victim):
+    before = victim.counts()[0]
+    wires = []
+    for _ in range(60):
+        try:
+            wires.append(Wire.connect(victim.address, victim.port()))
+        except ConnectionResetError:
+            pass  # one too many
+    time.sleep(0.2)
+    held = victim.counts()[0] - before
+    check(held <= 10, "%d descriptors held at a limit of 8", held)
+    for wire in wires:
+        try:
+            ends(wire, HANDSHAKE_MS / 1000 + 10)
+        finally:
+            wire.close()
+    still_serves(victim)
+    note("%d descriptors held", held)
 
 
 def gone(victim, leave, answer):
@@ -241,12 +249,13 @@ def gone_before_reject(victim):
 
 
 @case("The initiator never says that it is ready: the accept ends in bounded time (TMO-7, EP-140)")
+@hasty()
 def never_ready(victim):
     ep = Endpoint(victim, 3)
     wire = Wire.connect(victim.address, victim.port())
     frame = Startup(peer_to_peer=True, rtr=(iwarp.RTR_WRITE, iwarp.RTR_READ, iwarp.RTR_SEND))
     Peer.initiate(wire, frame, rtr=("none",), between=lambda: victim.accept(victim.request(), ep))
-    ep.ended((driver.ACCEPT_ERROR,), ms=HANDSHAKE_MS + 4000)
+    ep.ended((driver.ACCEPT_ERROR,), ms=HANDSHAKE_MS + 10000)
     wire.close()
 
 
@@ -568,4 +577,4 @@ def no_descriptors(victim):
     still_serves(victim)
 
 
-driver.perform(environment={"DAPL_SOFT_HANDSHAKE": str(HANDSHAKE_MS)})
+driver.perform(environment={"DAPL_SOFT_HANDSHAKE": str(PATIENCE_MS)})
