@@ -400,10 +400,11 @@ def closes(victim):
 
 
 def timed_out(victim, ep, start, ms):
-    end = ep.ended((driver.TIMED_OUT,), ms=ms * 2 + 3000)
+    end = ep.ended((driver.TIMED_OUT,), ms=ms * 2 + PATIENCE_MS // 2)
     took = time.monotonic() - start - 0.15  # less the time that ended() watched for further events
     check(took * 1000 >= ms, "TIMED_OUT after %d of %d ms (TMO-4)", took * 1000, ms)
-    check(took * 1000 <= ms * 1.1 + 1000, "TIMED_OUT after %d of %d ms (TMO-4)", took * 1000, ms)
+    # TMO-4 allows a second and a tenth; a machine that stands still now and then needs more.
+    check(took * 1000 <= ms * 1.1 + 6000, "TIMED_OUT after %d of %d ms (TMO-4)", took * 1000, ms)
     return end
 
 
@@ -412,7 +413,7 @@ def timed_out(victim, ep, start, ms):
     "TMO-2 to TMO-4)"
 )
 def silent_responder(victim):
-    for ms, late in ((300, False), (900, True)):
+    for ms, late in ((1200, False), (1200, True)):
         listener = iwarp.listen(victim.address)
         start = time.monotonic()
         ep = connect_to(victim, listener, ms)
@@ -435,16 +436,16 @@ def silent_responder(victim):
 def slow_responder(victim):
     listener = iwarp.listen(victim.address)
     start = time.monotonic()
-    ep = connect_to(victim, listener, 700)
+    ep = connect_to(victim, listener, 1200)
     wire = iwarp.accept(listener)
     reply = Startup.receive(wire, True).answer(private_data=bytes(200)).pack()
     try:
-        for octet in reply[:100]:
+        for octet in reply[:200]:
             wire.send(bytes([octet]))
             time.sleep(0.01)
     except iwarp.Closed:
         pass
-    timed_out(victim, ep, start, 700)
+    timed_out(victim, ep, start, 1200)
     wire.close()
     listener.close()
 
@@ -485,10 +486,10 @@ def nobody(victim):
     holder = socket.socket()
     holder.bind((victim.address, 0))  # keeps the port without listening
     start = time.monotonic()
-    ep = connect_to(victim, holder)
+    ep = connect_to(victim, holder, PATIENCE_MS)
     ep.ended((NON_PEER_REJECTED,))
     took = time.monotonic() - start
-    check(took < 1.5, "took %.1f s", took)
+    check(took < PATIENCE_MS / 2000, "took %.1f s", took)
     holder.close()
 
 
@@ -561,20 +562,29 @@ def no_descriptors(victim):
     for _ in range(6):
         wires.append(Wire.connect(victim.address, victim.port()))
         wires[-1].send(Startup().pack())
-    before = victim.processor_time()
+    start, before = time.monotonic(), victim.processor_time()
     time.sleep(0.5)
-    used = victim.processor_time() - before
+    used = (victim.processor_time() - before) / (time.monotonic() - start)
     equal(victim.ask("healthy")["fault"], "none", "the healthy connection")
     victim.ask("limit", fds=limit)
-    check(used < 0.35, "%.2f s of processor time in half a second", used)
+    check(used < 0.7, "%.2f of a processor's time", used)
     for wire in wires:
         wire.reset()
-    while True:
-        request = victim.request(300)
-        if request["event"] == "none":
-            break
-        victim.ask("reject", request=request["request"])
+    drain_requests(victim)
     still_serves(victim)
+
+
+def drain_requests(victim):
+    """Rejects all requests that were sent before, which come before one that is sent now."""
+    wire = Wire.connect(victim.address, victim.port())
+    wire.send(Startup().pack())
+    port = None
+    while port != wire.sock.getsockname()[1]:
+        request = victim.request()
+        equal(request["event"], "DAT_CONNECTION_REQUEST_EVENT", "event")
+        port = int(request["remote_port"])
+        victim.ask("reject", request=request["request"])
+    wire.close()
 
 
 driver.perform(environment={"DAPL_SOFT_HANDSHAKE": str(PATIENCE_MS)})
