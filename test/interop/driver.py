@@ -185,7 +185,7 @@ class Endpoint:
         )
         self.requests.append(cookie)
 
-    def received(self, ms=5000):
+    def received(self, ms=10000):
         """The next message; its receive has to be the oldest, and is posted again."""
         event = self.victim.event(ms)
         return self.message(event)
@@ -207,7 +207,7 @@ class Endpoint:
         self.post_recv(slot)
         return data[: int(event["length"])]
 
-    def done(self, ms=5000, number=DTO):
+    def done(self, ms=10000, number=DTO):
         """The next completion of a request."""
         event = self.victim.event(ms)
         equal(event["event"], number, "event")
@@ -236,7 +236,7 @@ class Endpoint:
     def state(self):
         return self.victim.ask("state", ep=self.number)["state"]
 
-    def ended(self, allowed, first=None, requests=None, ms=8000):
+    def ended(self, allowed, first=None, requests=None, ms=10000):
         """
         The connection ends with one of the events allowed and everything outstanding completes:
         receives flushed but the first with a status in first, requests with those in requests
@@ -329,7 +329,7 @@ class Victim:
         except OSError as err:
             raise Died("the victim ended with status %s" % self.process.wait(10)) from err
 
-    def answers(self, timeout=15):
+    def answers(self, timeout=30):
         lines = []
         while True:
             line = self.line(timeout)
@@ -340,7 +340,7 @@ class Victim:
     def ask(self, verb, **arguments):
         """Obeys one command; the last line of the answer."""
         self.say(verb, **arguments)
-        lines = self.answers(15 + int(arguments.get("ms", 0)) / 1000)
+        lines = self.answers(30 + int(arguments.get("ms", 0)) / 1000)
         if (
             verb in ("ep", "listen", "region")
             and lines
@@ -349,10 +349,10 @@ class Victim:
             self.opened.append((verb, int(lines[-1][verb])))
         return lines[-1] if lines else {}
 
-    def event(self, ms=5000):
+    def event(self, ms=10000):
         return self.ask("wait", ms=ms)
 
-    def async_event(self, ms=2000):
+    def async_event(self, ms=10000):
         return self.ask("wait", ms=ms, on="async")
 
     def quiet(self, ms=150):
@@ -407,7 +407,7 @@ class Victim:
         """What the healthy connection has done so far; 0 without one."""
         return int(self.ask("healthy", rounds=0)["rounds"])
 
-    def request(self, ms=5000, listening=None):
+    def request(self, ms=10000, listening=None):
         self.port()
         return self.ask("request", ms=ms, listen=(listening or self.listening)["listen"])
 

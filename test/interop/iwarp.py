@@ -322,7 +322,7 @@ class Peer:
     # -- set-up --
 
     @classmethod
-    def initiate(cls, wire, frame=None, timeout=5.0, rtr=None, between=None, **options):
+    def initiate(cls, wire, frame=None, timeout=10.0, rtr=None, between=None, **options):
         """
         Runs the initiator's side; between() is called when the request is out. The frames are in
         .request and .reply.
@@ -355,7 +355,7 @@ class Peer:
         return peer
 
     @classmethod
-    def respond(cls, wire, frame=None, timeout=5.0, **options):
+    def respond(cls, wire, frame=None, timeout=10.0, **options):
         """
         Runs the responder's side; frame is the reply to give, or a function of the request that
         makes it, None for a fitting one.
@@ -379,7 +379,7 @@ class Peer:
             self.read_post(0, 0, 0, 0, 0)
             self.finish_read()
 
-    def expect_rtr(self, timeout=5.0):
+    def expect_rtr(self, timeout=10.0):
         """Takes the ready-to-receive message of the initiator; returns its kind."""
         segment = self.handle(timeout)
         kind = {SEND: RTR_SEND, WRITE: RTR_WRITE, READ_REQUEST: RTR_READ}.get(segment.opcode)
@@ -470,12 +470,12 @@ class Peer:
             self.fpdu(segment)
         self.reads.append([request, 0])
 
-    def finish_read(self, timeout=5.0):
+    def finish_read(self, timeout=10.0):
         """Waits until the oldest read of ours is complete."""
         want = len(self.reads) - 1
         self.pump(lambda: len(self.reads) <= want, timeout)
 
-    def read(self, src_stag, src_to, size, timeout=5.0):
+    def read(self, src_stag, src_to, size, timeout=10.0):
         """Reads remote memory and returns it."""
         stag = self.register(max(size, 1))
         self.read_post(stag, self.regions[stag].base, size, src_stag, src_to)
@@ -492,7 +492,7 @@ class Peer:
             self.fpdu(segment)
         self.atomics.append(atomic.identifier)
 
-    def atomic(self, *fields, timeout=5.0):
+    def atomic(self, *fields, timeout=10.0):
         """One operation on remote memory; returns what was there. fields as of Atomic."""
         fields = list(fields)
         fields.insert(1, 0xA70000 + self.tx_msn[QN_READ])
@@ -515,7 +515,7 @@ class Peer:
 
     # -- receiving --
 
-    def pump(self, done, timeout=5.0):
+    def pump(self, done, timeout=10.0):
         """Handles FPDUs until done() is true."""
         end = time.monotonic() + timeout
         while not done():
@@ -526,7 +526,7 @@ class Peer:
                 raise ProtocolError("ended by %s" % self.terminated)
             self.handle(left)
 
-    def handle(self, timeout=5.0):
+    def handle(self, timeout=10.0):
         """Receives, checks and executes one FPDU; returns its segment."""
         segment = Segment.unpack(self.inward.receive(timeout))
         if self.terminated:
@@ -628,7 +628,7 @@ class Peer:
         self.atomics.popleft()
         self.values.append(value)
 
-    def recv(self, timeout=5.0):
+    def recv(self, timeout=10.0):
         """The next message sent to us."""
         self.pump(lambda: self.inbox, timeout)
         return self.inbox.popleft()

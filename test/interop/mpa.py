@@ -77,7 +77,7 @@ class Wire:
             pass
 
     @staticmethod
-    def connect(address, port, timeout=5.0, rcvbuf=0):
+    def connect(address, port, timeout=10.0, rcvbuf=0):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         sock = socket.socket(family, socket.SOCK_STREAM)
         if rcvbuf:
@@ -149,7 +149,7 @@ def listen(address="127.0.0.1", backlog=8, rcvbuf=0):
     return sock
 
 
-def accept(listener, timeout=5.0):
+def accept(listener, timeout=10.0):
     if not select.select([listener], [], [], timeout)[0]:
         raise Deadline("nobody connected")
     return Wire(listener.accept()[0])
@@ -192,7 +192,7 @@ class Startup:
         return key + struct.pack(">BBH", flags, self.rev, len(data)) + data
 
     @staticmethod
-    def receive(wire, request, timeout=5.0):
+    def receive(wire, request, timeout=10.0):
         """Reads and checks the other side's frame; request says which kind it has to be."""
         head = wire.recv_exact(20, timeout)
         want = REQUEST_KEY if request else REPLY_KEY

@@ -56,8 +56,8 @@ static const char *next_event(struct end *end, DAT_EVENT_NUMBER number, DAT_DTOS
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 	DAT_COUNT more;
 
-	if (dat_evd_wait(end->evd, 4 * SECOND, 1, event, &more) != DAT_SUCCESS)
-		return "no_event_in_4_s";
+	if (dat_evd_wait(end->evd, 10 * SECOND, 1, event, &more) != DAT_SUCCESS)
+		return "no_event_in_10_s";
 	if (event->event_number != number)
 		return victim_event_name(event->event_number);
 	if (number != DAT_DTO_COMPLETION_EVENT)
@@ -254,10 +254,10 @@ static const char *join_ends(void)
 
 	if (dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL))
 		return "dat_ia_query_failed";
-	if (dat_ep_connect(ends[ACTIVE].ep, attr.ia_address_ptr, qual, 5 * SECOND, 0, NULL,
+	if (dat_ep_connect(ends[ACTIVE].ep, attr.ia_address_ptr, qual, 10 * SECOND, 0, NULL,
 			   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG))
 		return "dat_ep_connect_failed";
-	if (dat_evd_wait(requests, 5 * SECOND, 1, &event, &more))
+	if (dat_evd_wait(requests, 10 * SECOND, 1, &event, &more))
 		return "no_connection_request";
 	if (dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ends[PASSIVE].ep, 0,
 			  NULL))
@@ -302,7 +302,7 @@ int healthy_start(DAT_IA_HANDLE handle)
 
 void healthy_wait(unsigned rounds, struct healthy_report *report)
 {
-	int64_t end = victim_now() + 5000;
+	int64_t end = victim_now() + 10000;
 	struct timespec until = { .tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000 };
 	uint64_t goal;
 	int rc = 0;
@@ -313,7 +313,7 @@ void healthy_wait(unsigned rounds, struct healthy_report *report)
 		rc = pthread_cond_timedwait(&changed, &lock, &until);
 	*report = state;
 	if (rc && !report->fault)
-		report->fault = "stalled_for_5_s";
+		report->fault = "stalled_for_10_s";
 	state.worst_ms = 0;
 	pthread_mutex_unlock(&lock);
 }

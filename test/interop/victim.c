@@ -151,7 +151,7 @@ static unsigned count_entries(const char *path)
 /* The kernel lists a thread for a moment after it was joined. */
 static void await_threads(unsigned number)
 {
-	for (int i = 0; i < 2000 && count_entries("/proc/self/task") > number; i++)
+	for (int i = 0; i < 10000 && count_entries("/proc/self/task") > number; i++)
 		usleep(1000);
 }
 

@@ -37,7 +37,7 @@ struct healthy_report {
  * -1. */
 int healthy_start(DAT_IA_HANDLE ia);
 
-/* Waits until more rounds have run, 5 s at most. */
+/* Waits until more rounds have run, 10 s at most. */
 void healthy_wait(unsigned rounds, struct healthy_report *report);
 
 void healthy_stop(void);
