@@ -300,6 +300,16 @@ int healthy_start(DAT_IA_HANDLE handle)
 	return 0;
 }
 
+uint64_t healthy_rounds(void)
+{
+	uint64_t rounds;
+
+	pthread_mutex_lock(&lock);
+	rounds = state.rounds;
+	pthread_mutex_unlock(&lock);
+	return rounds;
+}
+
 void healthy_wait(unsigned rounds, struct healthy_report *report)
 {
 	int64_t end = victim_now() + 10000;

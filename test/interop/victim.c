@@ -560,7 +560,8 @@ static void print_event(const DAT_EVENT *event)
 	}
 }
 
-/* Takes events until count have come or ms are over; on= names the queue. */
+/* Takes events until count have come or ms are over; on= names the queue. Where none came it tells
+ * how many rounds of the healthy connection ended meanwhile. */
 static void do_wait(const struct command *cmd)
 {
 	DAT_EVD_HANDLE from = strcmp(text(cmd, "on", "main"), "async") ? evd : async_evd;
@@ -571,10 +572,12 @@ static void do_wait(const struct command *cmd)
 
 	while (count--) {
 		int64_t left = end - victim_now();
+		uint64_t rounds = healthy_rounds();
 
 		if (dat_evd_wait(from, left > 0 ? (DAT_TIMEOUT)left * 1000 : 0, 1, &event, &more) !=
 		    DAT_SUCCESS) {
-			printf("event=none\n");
+			printf("event=none rounds=%llu\n",
+			       (unsigned long long)(healthy_rounds() - rounds));
 			return;
 		}
 		print_event(&event);

@@ -37,6 +37,9 @@ struct healthy_report {
  * -1. */
 int healthy_start(DAT_IA_HANDLE ia);
 
+/* How many rounds have run, 0 without the healthy connection. */
+uint64_t healthy_rounds(void);
+
 /* Waits until more rounds have run, 10 s at most. */
 void healthy_wait(unsigned rounds, struct healthy_report *report);
 
