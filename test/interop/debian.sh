@@ -40,13 +40,17 @@ result() {
 # Unpacks a Debian package beside the build, once: sets $debian to its root.
 fetch() {
 	debian=$top_builddir/test/interop/debian
-	[ -e "$debian/.have-$1" ] && return 0
 	mkdir -p "$debian"
 	(
-		cd "$scratch" || exit 1
-		apt-get download "$1" || { apt-get update && apt-get download "$1"; }
-	) >"$scratch/fetch.log" 2>&1 || return 1
-	dpkg-deb -x "$scratch/$1"_*.deb "$debian" && : >"$debian/.have-$1"
+		# Another test may run what this one would unpack over it.
+		flock 9
+		[ -e "$debian/.have-$1" ] || {
+			(
+				cd "$scratch" || exit 1
+				apt-get download "$1" || { apt-get update && apt-get download "$1"; }
+			) && dpkg-deb -x "$scratch/$1"_*.deb "$debian" && : >"$debian/.have-$1"
+		}
+	) >"$scratch/fetch.log" 2>&1 9>"$debian/.lock"
 }
 
 # The module of this build under soft-lo, and nothing else.
