@@ -435,15 +435,20 @@ static void a_timer_is_moved_and_cancelled(void **state)
 	struct alarm_clock clock = { .timer.expired = expire, .loop = loop };
 	struct alarm_clock later = { .timer.expired = expire, .loop = loop };
 	uint64_t start = dapl_now();
+	struct gate gate;
 
 	dapl_loop_timer(loop, &clock.timer, start + 3600000 * MS);
-	dapl_loop_timer(loop, &later.timer, start + 30 * MS);
+	dapl_loop_timer(loop, &later.timer, start + 1800000 * MS);
 	dapl_loop_timer(loop, &clock.timer, start + 10 * MS);
 	await(atomic_load(&clock.calls) == 1);
 	assert_true(atomic_load(&clock.at) >= start + 10 * MS);
-	dapl_loop_timer(loop, &clock.timer, start + 20 * MS);
+	/* Behind the loop's back: it must not go off before it is cancelled. */
+	stop(loop, &gate);
+	dapl_loop_timer(loop, &clock.timer, dapl_now() + 10 * MS);
+	dapl_loop_timer(loop, &later.timer, dapl_now() + 20 * MS);
 	dapl_loop_timer_cancel(loop, &clock.timer);
 	dapl_loop_timer_cancel(loop, &clock.timer);
+	go_on(loop, &gate);
 	await(atomic_load(&later.calls) == 1);
 	assert_int_equal(atomic_load(&clock.calls), 1);
 	/* In the past means at once. */
