@@ -21,7 +21,7 @@ static const struct dapl_transport *const t = &dapl_module_transport;
 static struct node left, right, third;
 static uint8_t out[64], in[64];
 static struct tp_mr *out_mr;
-static unsigned fds_before;
+static unsigned fds_before, fds_idle; /* without the nodes, and with nothing but them */
 
 static int set_up(void **state)
 {
@@ -32,6 +32,7 @@ static int set_up(void **state)
 	node_open(&third, "127.0.0.1");
 	fill(out, sizeof(out), 3);
 	out_mr = reg(&left, out, sizeof(out), FULL);
+	fds_idle = count_fds();
 	return 0;
 }
 
@@ -44,6 +45,17 @@ static int tear_down(void **state)
 	node_close(&third);
 	assert_int_equal(count_fds(), fds_before);
 	return 0;
+}
+
+/* Links that linger, and visitors of our own, are closed in the background. */
+static void await_fds(unsigned num)
+{
+	uint64_t limit = now_ms() + DEADLINE_MS;
+	unsigned now;
+
+	while ((now = count_fds()) != num && now_ms() < limit)
+		pause_ms(5);
+	assert_int_equal(now, num);
 }
 
 /* Accepts at the node, and sends one message there. */
@@ -241,6 +253,7 @@ static void cr_20_another_process(void **state)
 	int fd;
 
 	(void)state;
+	await_fds(fds_idle);
 	end_create(&a, &left, NULL);
 	pid = start("server", &fd);
 	qual = word(fd);
@@ -259,10 +272,7 @@ static void cr_20_another_process(void **state)
 		t->cm->disconnect(a.conn, false);
 		end_reset(&a);
 	}
-	/* Links that linger are closed in the background. */
-	for (uint64_t limit = now_ms() + DEADLINE_MS; count_fds() > fds && now_ms() < limit;)
-		pause_ms(5);
-	assert_int_equal(count_fds(), fds);
+	await_fds(fds);
 	/* Stopped it does not answer, and does not hang who asks; the request stays here. */
 	end_connect(&a, &right, NULL, 0);
 	kill(pid, SIGSTOP);
@@ -361,6 +371,7 @@ static void doors_that_cheat(void **state)
 	int fd;
 
 	(void)state;
+	await_fds(fds_idle);
 	end_create(&a, &left, NULL);
 	for (unsigned i = 0; i < 4; i++) {
 		unsigned fds = count_fds();
@@ -379,10 +390,7 @@ static void doors_that_cheat(void **state)
 		works_at(&a, &right, conn);
 		finish(pid, fd, true);
 		end_reset(&a);
-		for (uint64_t limit = now_ms() + DEADLINE_MS;
-		     count_fds() > fds && now_ms() < limit;)
-			pause_ms(5);
-		assert_int_equal(count_fds(), fds);
+		await_fds(fds);
 	}
 	end_destroy(&a);
 }
@@ -440,6 +448,7 @@ static void visitors_that_cheat(void **state)
 	int fd;
 
 	(void)state;
+	await_fds(fds_idle);
 	pid = start("visitor", &fd);
 	fds = count_fds();
 	say(fd, right.listener->conn_qual);
@@ -449,9 +458,7 @@ static void visitors_that_cheat(void **state)
 	}
 	word(fd);
 	finish(pid, fd, false);
-	for (uint64_t limit = now_ms() + DEADLINE_MS; count_fds() >= fds && now_ms() < limit;)
-		pause_ms(5);
-	assert_int_equal(count_fds(), fds - 1);
+	await_fds(fds - 1);
 	/* All goes on. */
 	end_create(&a, &left, NULL);
 	end_connect(&a, &right, NULL, 0);
