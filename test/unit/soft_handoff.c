@@ -213,6 +213,16 @@ static void finish(pid_t pid, int fd, bool killed)
 		assert_int_equal(status, 0);
 }
 
+/* All its threads stand when this returns. */
+static void stop(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGSTOP);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+}
+
 /* Role: takes requests until the other side closes; tells of each. */
 static void server(int fd)
 {
@@ -275,7 +285,7 @@ static void cr_20_another_process(void **state)
 	await_fds(fds);
 	/* Stopped it does not answer, and does not hang who asks; the request stays here. */
 	end_connect(&a, &right, NULL, 0);
-	kill(pid, SIGSTOP);
+	stop(pid);
 	{
 		struct tp_conn *conn = node_request(&right);
 		uint64_t before = now_ms();
