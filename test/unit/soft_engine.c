@@ -702,11 +702,19 @@ static void graceful_with_reads(void **state)
 
 /* ---- Progress ---- */
 
-static void sleepers_cost_nothing(void **state)
+static uint64_t cpu_time(void)
 {
 	struct timespec ts;
-	struct tp_wc wc;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void sleepers_cost_nothing(void **state)
+{
 	uint64_t before, cpu;
+	bool quiet = false;
+	struct tp_wc wc;
 	struct end a, b;
 	struct pollfd fd;
 
@@ -722,14 +730,15 @@ static void sleepers_cost_nothing(void **state)
 	t->cq->arm(b.recv_cq, TP_ARM_WAITER);
 	fd = (struct pollfd){ .fd = t->cq->fd(b.recv_cq), .events = POLLIN };
 	pause_ms(400);
-	before = soft_loop_wakeups(right.loop);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-	assert_int_equal(poll(&fd, 1, 300), 0);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec - cpu;
-	assert_true(soft_loop_wakeups(right.loop) - before <= 2);
-	assert_true(cpu < 5000000);
+	/* On a busy machine the loop comes to rest later, and time is counted that others had. */
+	for (int i = 0; i < 10 && !quiet; i++) {
+		before = soft_loop_wakeups(right.loop);
+		cpu = cpu_time();
+		assert_int_equal(poll(&fd, 1, 300), 0);
+		cpu = cpu_time() - cpu;
+		quiet = soft_loop_wakeups(right.loop) - before <= 2 && cpu < 5000000;
+	}
+	assert_true(quiet);
 	/* The sleeper goes; from then on the loop serves. */
 	t->cq->disarm(b.recv_cq);
 	assert_false(try_wc(b.recv_cq, &wc));
