@@ -187,11 +187,16 @@ struct traffic {
 static bool sleep_for(struct traffic *tr, int epfd, uint32_t events)
 {
 	struct epoll_event event = { 0 };
+	int n;
 
 	event.events = shm->doze(tr->link, tr->who, events, true);
 	if (epoll_ctl(epfd, EPOLL_CTL_MOD, tr->link->fd, &event))
 		return false;
-	return epoll_wait(epfd, &event, 1, DEADLINE_MS) == 1;
+	/* A process that was stopped goes on with an interrupted wait. */
+	do
+		n = epoll_wait(epfd, &event, 1, DEADLINE_MS);
+	while (n < 0 && errno == EINTR);
+	return n == 1;
 }
 
 static int epoll_of(struct traffic *tr)
