@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "providers/soft/handoff.h"
+#include "test/unit/soft_loop.h"
 
 static const struct dapl_transport *const t = &dapl_module_transport;
 
@@ -51,6 +52,18 @@ static int tear_down(void **state)
 	node_close(&third);
 	assert_int_equal(count_fds(), fds_before);
 	return 0;
+}
+
+/* How long to wait for another process; each loop learns of it by its lock. */
+static void set_handoff(int64_t ms)
+{
+	struct node *const nodes[] = { &left, &right, &third };
+
+	for (int i = 0; i < 3; i++)
+		soft_loop_wakeups(nodes[i]->loop);
+	soft_config.handoff_ms = ms;
+	for (int i = 0; i < 3; i++)
+		soft_loop_wakeups(nodes[i]->loop);
 }
 
 /* Links that linger, and visitors of our own, are closed in the background. */
@@ -297,9 +310,9 @@ static void cr_20_another_process(void **state)
 		struct tp_conn *conn = node_request(&right);
 		uint64_t before = now_ms();
 
-		soft_config.handoff_ms = HANDOFF_MS;
+		set_handoff(HANDOFF_MS);
 		assert_int_equal(t->cm->handoff(conn, qual), -ECONNREFUSED);
-		soft_config.handoff_ms = DEADLINE_MS;
+		set_handoff(DEADLINE_MS);
 		assert_true(now_ms() - before < 10 * HANDOFF_MS);
 		works_at(&a, &right, conn);
 	}
@@ -403,9 +416,9 @@ static void doors_that_cheat(void **state)
 		end_connect(&a, &right, NULL, 0);
 		conn = node_request(&right);
 		before = now_ms();
-		soft_config.handoff_ms = HANDOFF_MS;
+		set_handoff(HANDOFF_MS);
 		rc = t->cm->handoff(conn, 9);
-		soft_config.handoff_ms = DEADLINE_MS;
+		set_handoff(DEADLINE_MS);
 		assert_true(rc == -ECONNREFUSED || (i == NO && rc == -EINVAL));
 		assert_true(now_ms() - before < 10 * HANDOFF_MS);
 		works_at(&a, &right, conn);
