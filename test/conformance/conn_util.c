@@ -358,6 +358,36 @@ DAT_CR_HANDLE cu_request(struct cu_rig *rig, struct ct_end *a)
 	return cu_take_cr(rig->cr);
 }
 
+static bool delivered_in(struct cu_rig *rig, struct ct_end *a, DAT_TIMEOUT timeout,
+			 DAT_CR_HANDLE *cr)
+{
+	DAT_EVENT event;
+
+	expect_ok(cu_connect(a, rig->qual, timeout));
+	if (cu_next(rig->cr, timeout / 1000 + 1000, &event)) {
+		assert_int_equal(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+		*cr = event.event_data.cr_arrival_event_data.cr_handle;
+		return true;
+	}
+	cu_conn_event(a->connect, a->ep, DAT_CONNECTION_EVENT_TIMED_OUT, NULL);
+	expect_ok(dat_ep_reset(a->ep));
+	return false;
+}
+
+DAT_CR_HANDLE cu_request_in(struct cu_rig *rig, struct ct_end *a, DAT_TIMEOUT *timeout,
+			    uint64_t *begun)
+{
+	DAT_CR_HANDLE cr = NULL;
+
+	*begun = ct_now_us();
+	while (!delivered_in(rig, a, *timeout, &cr)) {
+		*timeout *= 2;
+		assert_true(*timeout < CT_US);
+		*begun = ct_now_us();
+	}
+	return cr;
+}
+
 void cu_establish(struct cu_rig *rig, struct ct_end *a, struct ct_end *p)
 {
 	DAT_CR_HANDLE cr = cu_request(rig, a);

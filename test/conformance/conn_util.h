@@ -67,6 +67,13 @@ DAT_CR_HANDLE cu_take_cr(DAT_EVD_HANDLE cr);
 void cu_establish(struct cu_rig *rig, struct ct_end *a, struct ct_end *p);
 /* Connects a to the rig's PSP and leaves it pending; the request. */
 DAT_CR_HANDLE cu_request(struct cu_rig *rig, struct ct_end *a);
+/*
+ * The same with a timeout of *timeout, which is doubled and tried again where a loaded machine
+ * needs longer to deliver the request; *begun is when the attempt began that delivered it. a must
+ * have no Receives posted that the test counts on.
+ */
+DAT_CR_HANDLE cu_request_in(struct cu_rig *rig, struct ct_end *a, DAT_TIMEOUT *timeout,
+			    uint64_t *begun);
 /* Takes one event from evd: this one, of this EP, within CT_MS. */
 void cu_conn_event(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, DAT_EVENT *event);
 /* The same: DISCONNECTED or BROKEN; which. */

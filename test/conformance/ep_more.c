@@ -119,6 +119,9 @@ static void again(struct cu_rig *rig)
 static void ev_23_any_other_event_ends_the_attempt(void **state)
 {
 	struct cu_rig *rig = *state;
+	DAT_TIMEOUT timeout = 50000;
+	DAT_CR_HANDLE cr;
+	uint64_t begun;
 
 	/* No event at all: still unconnected. */
 	again(rig);
@@ -128,9 +131,9 @@ static void ev_23_any_other_event_ends_the_attempt(void **state)
 	expect_ok(cu_connect(&rig->a, cu_free_qual(rig), DAT_TIMEOUT_INFINITE));
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED, NULL);
 	again(rig);
-	expect_ok(cu_connect(&rig->a, rig->qual, 50000));
+	cr = cu_request_in(rig, &rig->a, &timeout, &begun);
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_TIMED_OUT, NULL);
-	ct_drain(rig->cr);
+	expect_ok(dat_cr_reject(cr, 0, NULL));
 	again(rig);
 	cu_request(rig, &rig->a);
 	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG));
