@@ -206,23 +206,40 @@ static void dto_25_receives_of_a_solicited_endpoint(void **state)
 
 /* ---- Waiters ----------------------------------------------------------- */
 
+/* A silent arrival during a wait: it is found when the time is up, if it came before. */
+static bool found_in_the_end(struct pair *pair, DAT_TIMEOUT timeout)
+{
+	struct ct_waiter *waiter;
+
+	expect_ok(cu_recv(&pair->p, 0, 64, 0));
+	waiter = ct_evd_waiter(pair->p.recv, timeout, 1);
+	expect_ok(ct_post_send(&pair->a, 0, 64, 0, DAT_COMPLETION_DEFAULT_FLAG));
+	DONE(pair->a.request, pair->a.ep, 0, DAT_DTO_SEND, 64);
+	ct_waiter_join(waiter);
+	ct_took(waiter->elapsed_us, timeout);
+	if (waiter->rc == DAT_TIMEOUT_EXPIRED) {
+		DONE(pair->p.recv, pair->p.ep, 0, DAT_DTO_RECEIVE, 64);
+		return false;
+	}
+	expect_ok(waiter->rc);
+	assert_int_equal(waiter->event.event_data.dto_completion_event_data.user_cookie.as_64, 0);
+	return true;
+}
+
 static void evd_46_48_silent_arrivals_do_not_release_a_waiter(void **state)
 {
 	struct pair pair;
 	struct ct_waiter *waiter;
+	DAT_TIMEOUT timeout = 300000;
 
 	(void)state;
 	open_pair(&pair, DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-	for (unsigned int i = 0; i < 2; i++)
-		expect_ok(cu_recv(&pair.p, 0, 64, i));
-	waiter = ct_evd_waiter(pair.p.recv, 300000, 1);
-	expect_ok(ct_post_send(&pair.a, 0, 64, 0, DAT_COMPLETION_DEFAULT_FLAG));
-	DONE(pair.a.request, pair.a.ep, 0, DAT_DTO_SEND, 64);
-	ct_waiter_join(waiter);
-	/* At the end of its time it finds the event. */
-	expect_ok(waiter->rc);
-	ct_took(waiter->elapsed_us, 300000);
-	assert_int_equal(waiter->event.event_data.dto_completion_event_data.user_cookie.as_64, 0);
+	/* A loaded machine may deliver the message only when the time is over. */
+	while (!found_in_the_end(&pair, timeout)) {
+		timeout *= 2;
+		assert_true(timeout < CT_US);
+	}
+	expect_ok(cu_recv(&pair.p, 0, 64, 1));
 	waiter = ct_evd_waiter(pair.p.recv, CT_US, 1);
 	expect_ok(ct_post_send(&pair.a, 0, 64, 1, DAT_COMPLETION_SOLICITED_WAIT_FLAG));
 	ct_waiter_join(waiter);

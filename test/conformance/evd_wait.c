@@ -183,27 +183,42 @@ static void evd_51_short_timeouts_are_short(void **state)
 	}
 }
 
-static void evd_51_wakeups_do_not_prolong_the_wait(void **state)
+/* Seven arrivals while a thread waits for eight; whether all of them came in its time. */
+static bool wait_with_arrivals(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout)
 {
-	struct ct_ia *ia = *state;
-	DAT_EVD_HANDLE evd = soft_evd(ia);
-	struct ct_waiter *waiter = ct_evd_waiter(evd, 400000, 8);
-	uint64_t next = ct_now_us();
+	uint64_t begun = ct_now_us(), next = begun, last = begun;
+	struct ct_waiter *waiter = ct_evd_waiter(evd, timeout, 8);
 
-	/* An arrival each 50 ms, none of which is enough. */
 	for (uintptr_t n = 0; n < 7; n++) {
 		expect_ok(ct_post_se(evd, n));
-		next += 50000;
+		last = ct_now_us();
+		next += timeout / 8;
 		while (ct_now_us() < next)
 			ct_pause();
 	}
 	ct_waiter_join(waiter);
 	expect_exact(waiter->rc, DAT_TIMEOUT_EXPIRED);
-	ct_took(waiter->elapsed_us, 400000);
-	/* EVD-48: the count is told, nothing is removed. */
-	assert_int_equal(waiter->more, 7);
+	ct_took(waiter->elapsed_us, timeout);
+	/* EVD-48: nothing is removed. */
 	for (uintptr_t n = 0; n < 7; n++)
 		ct_take_se(evd, n);
+	if (last - begun >= timeout)
+		return false;
+	/* EVD-48: the count is told. */
+	assert_int_equal(waiter->more, 7);
+	return true;
+}
+
+static void evd_51_wakeups_do_not_prolong_the_wait(void **state)
+{
+	DAT_EVD_HANDLE evd = soft_evd(*state);
+	DAT_TIMEOUT timeout = 400000;
+
+	/* A loaded machine may hold the arrivals up until the time is over. */
+	while (!wait_with_arrivals(evd, timeout)) {
+		timeout *= 2;
+		assert_true(timeout < CT_US);
+	}
 }
 
 static void evd_50_the_longest_waits(void **state)
