@@ -64,16 +64,19 @@ bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp)
 {
 	struct dapl_event event = { .number = DAT_CONNECTION_REQUEST_EVENT };
 	DAT_CR_ARRIVAL_EVENT_DATA *data = &event.data.cr_arrival_event_data;
+	struct dapl_ia *ia = cr->obj.ia;
 
 	data->sp_handle.psp_handle = sp;
 	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->obj.ia->attr->addr;
 	data->conn_qual = dapl_sp_qual(sp);
 	data->cr_handle = cr;
 	data->truncate_flag = cr->truncated ? DAT_TRUE : DAT_FALSE;
-	if (!dapl_evd_append(sp->evd, &event))
-		return false;
-	dapl_count(cr->obj.ia, DCNT_IA_SP_CR);
-	return true;
+	/* Who has the event may look at the counter, and the CR may be gone. */
+	dapl_count(ia, DCNT_IA_SP_CR);
+	if (dapl_evd_append(sp->evd, &event))
+		return true;
+	dapl_count_by(ia, DCNT_IA_SP_CR, -UINT64_C(1));
+	return false;
 }
 
 void dapl_cr_delete(struct dapl_cr *cr)
