@@ -26,6 +26,12 @@ struct soft_door {
 	struct tp_watch watch;
 	struct soft_list visitors;
 	uint32_t num;
+	struct tp_timer pause;
+	bool starved;
+};
+
+enum {
+	PAUSE_MS = 100,
 };
 
 socklen_t soft_door_name(const struct soft_dev *dev, uint32_t place, struct sockaddr_un *name)
@@ -203,6 +209,27 @@ close_fd:
 	close(fd);
 }
 
+/* Out of descriptors or memory: visitors wait, and so does the door, instead of being told of it
+ * for ever. Who hands on gives up in time. */
+static void door_pause(struct soft_door *door, int err)
+{
+	struct dapl_loop *loop = door->dev->base.loop;
+
+	if (!door->starved)
+		dapl_err("%s: other processes cannot hand requests on to it now: %s",
+			 door->dev->name, dapl_strerror(err));
+	door->starved = true;
+	dapl_loop_mod(loop, &door->watch, 0);
+	dapl_loop_timer(loop, &door->pause, dapl_now() + PAUSE_MS * 1000000ull);
+}
+
+static void door_resume(struct tp_timer *timer)
+{
+	struct soft_door *door = soft_container(timer, struct soft_door, pause);
+
+	dapl_loop_mod(door->dev->base.loop, &door->watch, EPOLLIN);
+}
+
 static void door_ready(struct tp_watch *watch, uint32_t events)
 {
 	struct soft_door *door = soft_container(watch, struct soft_door, watch);
@@ -210,12 +237,10 @@ static void door_ready(struct tp_watch *watch, uint32_t events)
 
 	(void)events;
 	if (fd >= 0) {
+		door->starved = false;
 		let_in(door, fd);
-	} else if (errno == EMFILE || errno == ENFILE) {
-		/* Told again and again otherwise; who hands on gives up in time. */
-		dapl_err("%s: other processes cannot hand requests on to it any more: %s",
-			 door->dev->name, dapl_strerror(errno));
-		soft_door_close(door->dev);
+	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+		door_pause(door, errno);
 	}
 }
 
@@ -247,6 +272,7 @@ void soft_door_open(struct soft_dev *dev)
 		door->dev = dev;
 		door->watch.fd = fd;
 		door->watch.ready = door_ready;
+		door->pause.expired = door_resume;
 		soft_list_init(&door->visitors);
 		dev->door = door;
 		if (!dapl_loop_add(dev->base.loop, &door->watch, EPOLLIN))
@@ -269,6 +295,7 @@ void soft_door_close(struct soft_dev *dev)
 		return;
 	while (!soft_list_empty(&door->visitors))
 		visitor_free(soft_container(door->visitors.next, struct visitor, node));
+	dapl_loop_timer_cancel(dev->base.loop, &door->pause);
 	dapl_loop_del(dev->base.loop, &door->watch);
 	close(door->watch.fd);
 	dev->door = NULL;

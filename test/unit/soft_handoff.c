@@ -349,6 +349,46 @@ enum {
 	RUBBISH, /* answers with what is no answer */
 };
 
+/* Out of descriptors a process takes in none, and goes on when there are some again. */
+static void cr_20_a_process_without_descriptors(void **state)
+{
+	struct rlimit few = { 0 }, limit;
+	struct event *event;
+	struct tp_conn *conn;
+	struct end a;
+	uint64_t qual;
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	await_fds(fds_idle);
+	end_create(&a, &left, NULL);
+	pid = start("server", &fd);
+	qual = word(fd);
+	assert_int_equal(prlimit(pid, RLIMIT_NOFILE, NULL, &limit), 0);
+	few.rlim_max = limit.rlim_max;
+	assert_int_equal(prlimit(pid, RLIMIT_NOFILE, &few, NULL), 0);
+	end_connect(&a, &right, "private", 7);
+	conn = node_request(&right);
+	set_handoff(HANDOFF_MS);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(t->cm->handoff(conn, qual), -ECONNREFUSED);
+	set_handoff(DEADLINE_MS);
+	assert_int_equal(prlimit(pid, RLIMIT_NOFILE, &limit, NULL), 0);
+	say(fd, 1);
+	assert_int_equal(t->cm->handoff(conn, qual), 0);
+	event = end_event(&a, TP_CONN_ESTABLISHED);
+	assert_int_equal(event->len, 5);
+	assert_memory_equal(event->data, "there", 5);
+	post_send(&a, 2, out, sizeof(out), out_mr, TP_WR_SIGNALED);
+	assert_wc(take_wc(a.send_cq), 2, SUCCESS);
+	assert_int_equal(word(fd), TP_WC_SUCCESS);
+	assert_int_equal(word(fd), 7);
+	t->cm->disconnect(a.conn, false);
+	end_destroy(&a);
+	finish(pid, fd, false);
+}
+
 /* Role: a door that behaves badly. */
 static void bad_door(int out_fd, int how)
 {
@@ -517,8 +557,11 @@ static void role(const char *name, int fd)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cr_20_another_device),	 cmocka_unit_test(cr_21_nobody),
-		cmocka_unit_test(cr_20_another_process), cmocka_unit_test(doors_that_cheat),
+		cmocka_unit_test(cr_20_another_device),
+		cmocka_unit_test(cr_21_nobody),
+		cmocka_unit_test(cr_20_another_process),
+		cmocka_unit_test(cr_20_a_process_without_descriptors),
+		cmocka_unit_test(doors_that_cheat),
 		cmocka_unit_test(visitors_that_cheat),
 	};
 
