@@ -108,9 +108,9 @@ void util_child(int (*body)(void *arg), void *arg, struct outcome *outcome)
 	read_back(err, outcome->err, sizeof(outcome->err));
 	snprintf(outcome->note, sizeof(outcome->note), "%s", note);
 	munmap(note, 4096);
-	assert_string_equal(outcome->note, "");
-	if (outcome->code)
+	if (outcome->code || *outcome->note)
 		print_error("%s", outcome->err);
+	assert_string_equal(outcome->note, "");
 	assert_int_equal(outcome->code, 0);
 }
 
