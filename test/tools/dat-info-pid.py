@@ -199,6 +199,8 @@ def _():
 @case("a program that is gone, is none of ours, or whose number is none")
 def _():
     gone = subprocess.Popen(["true"])
+    until("its end", lambda: re.search(r"\) Z ", open("/proc/%d/stat" % gone.pid, encoding="utf-8").read()))
+    call(1, DAT_INFO, "--pid", gone.pid).complains("process %d does not exist" % gone.pid)
     gone.wait()
     call(1, DAT_INFO, "--pid", gone.pid).complains("process %d does not exist" % gone.pid)
     call(1, DAT_INFO, "--pid", os.getpid()).complains("has opened no uDAPL interface adapter")
