@@ -17,7 +17,6 @@
  */
 #define IDLE_US	     (harness_sanitized() || harness_emulated() ? 300000 : 20000)
 #define IDLE_WAKEUPS 100
-#define MEASUREMENTS 3
 
 struct pair {
 	struct ct_ia *ia;
@@ -69,7 +68,6 @@ static uint64_t sleeps(void)
 }
 
 static uint64_t clock_at, cpu_at, sleeps_at;
-static unsigned int busy; /* measurements in a row */
 
 static void start_measuring(void)
 {
@@ -78,24 +76,18 @@ static void start_measuring(void)
 	sleeps_at = sleeps();
 }
 
-/*
- * False: it was not, and shall be measured again. What a host takes away from its machines may be
- * counted as ours, now and then.
- */
-static bool was_idle(void)
+static void was_idle(void)
 {
 	uint64_t used = used_us() - cpu_at, slept = sleeps() - sleeps_at;
 
 	ct_took(ct_now_us() - clock_at, WAIT_US);
 	print_message("%llu us of processor time in %d us, %llu times asleep\n",
 		      (unsigned long long)used, WAIT_US, (unsigned long long)slept);
-	if (slept > IDLE_WAKEUPS)
-		fail_msg("%llu wake-ups in %d us of waiting", (unsigned long long)slept, WAIT_US);
-	busy = used > IDLE_US ? busy + 1 : 0;
-	if (busy == MEASUREMENTS)
+	if (used > IDLE_US)
 		fail_msg("%llu us of processor time in %d us of waiting", (unsigned long long)used,
 			 WAIT_US);
-	return busy == 0;
+	if (slept > IDLE_WAKEUPS)
+		fail_msg("%llu wake-ups in %d us of waiting", (unsigned long long)slept, WAIT_US);
 }
 
 static void wait_idle(DAT_EVD_HANDLE evd)
@@ -103,10 +95,9 @@ static void wait_idle(DAT_EVD_HANDLE evd)
 	DAT_EVENT event;
 	DAT_COUNT more;
 
-	do {
-		start_measuring();
-		expect_exact(dat_evd_wait(evd, WAIT_US, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
-	} while (!was_idle());
+	start_measuring();
+	expect_exact(dat_evd_wait(evd, WAIT_US, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+	was_idle();
 }
 
 static void waiting_for_completions_is_idle(void **state)
@@ -175,10 +166,9 @@ static void waiting_on_a_cno_is_idle(void **state)
 	expect_ok(dat_evd_modify_cno(pair.p.recv, cno));
 	expect_ok(dat_evd_modify_cno(pair.a.connect, cno));
 	expect_ok(ct_post_recv(&pair.p, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG));
-	do {
-		start_measuring();
-		expect_exact(dat_cno_wait(cno, WAIT_US, &hint), DAT_QUEUE_EMPTY);
-	} while (!was_idle());
+	start_measuring();
+	expect_exact(dat_cno_wait(cno, WAIT_US, &hint), DAT_QUEUE_EMPTY);
+	was_idle();
 }
 
 static void waiting_on_a_descriptor_is_idle(void **state)
@@ -192,10 +182,9 @@ static void waiting_on_a_descriptor_is_idle(void **state)
 	warm_up(&pair);
 	expect_ok(dat_cno_fd_create(ia->ia, &pfd.fd, &cno));
 	expect_ok(dat_evd_modify_cno(pair.p.recv, cno));
-	do {
-		start_measuring();
-		assert_int_equal(poll(&pfd, 1, WAIT_US / 1000 + 1), 0);
-	} while (!was_idle());
+	start_measuring();
+	assert_int_equal(poll(&pfd, 1, WAIT_US / 1000 + 1), 0);
+	was_idle();
 }
 
 static void a_program_that_does_something_else_is_idle(void **state)
@@ -205,10 +194,9 @@ static void a_program_that_does_something_else_is_idle(void **state)
 	pair_open(&pair, *state);
 	warm_up(&pair);
 	expect_ok(ct_post_recv(&pair.p, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG));
-	do {
-		start_measuring();
-		assert_int_equal(poll(NULL, 0, WAIT_US / 1000 + 1), 0);
-	} while (!was_idle());
+	start_measuring();
+	assert_int_equal(poll(NULL, 0, WAIT_US / 1000 + 1), 0);
+	was_idle();
 }
 
 static void several_waiters_at_once_are_idle(void **state)
@@ -361,7 +349,6 @@ static void a_target_that_calls_nothing_notices_the_end(void **state)
 
 static int teardown(void **state)
 {
-	busy = 0;
 	peer_end_all();
 	return ct_teardown(state);
 }
