@@ -273,9 +273,25 @@ static void server(int fd)
 	node_close(&node);
 }
 
-static void cr_20_another_process(void **state)
+/* The server takes a request with 7 bytes of private data, and one message. */
+static void works_there(struct end *a, struct tp_conn *conn, int fd, uint64_t qual)
 {
 	struct event *event;
+
+	say(fd, 1);
+	assert_int_equal(t->cm->handoff(conn, qual), 0);
+	event = end_event(a, TP_CONN_ESTABLISHED);
+	assert_int_equal(event->len, 5);
+	assert_memory_equal(event->data, "there", 5);
+	post_send(a, 2, out, sizeof(out), out_mr, TP_WR_SIGNALED);
+	assert_wc(take_wc(a->send_cq), 2, SUCCESS);
+	assert_int_equal(word(fd), TP_WC_SUCCESS);
+	assert_int_equal(word(fd), 7);
+	t->cm->disconnect(a->conn, false);
+}
+
+static void cr_20_another_process(void **state)
+{
 	struct end a;
 	uint64_t qual;
 	unsigned fds;
@@ -290,16 +306,7 @@ static void cr_20_another_process(void **state)
 	fds = count_fds();
 	for (int i = 0; i < 20; i++) {
 		end_connect(&a, &right, "private", 7);
-		say(fd, 1);
-		assert_int_equal(t->cm->handoff(node_request(&right), qual), 0);
-		event = end_event(&a, TP_CONN_ESTABLISHED);
-		assert_int_equal(event->len, 5);
-		assert_memory_equal(event->data, "there", 5);
-		post_send(&a, 2, out, sizeof(out), out_mr, TP_WR_SIGNALED);
-		assert_wc(take_wc(a.send_cq), 2, SUCCESS);
-		assert_int_equal(word(fd), TP_WC_SUCCESS);
-		assert_int_equal(word(fd), 7);
-		t->cm->disconnect(a.conn, false);
+		works_there(&a, node_request(&right), fd, qual);
 		end_reset(&a);
 	}
 	await_fds(fds);
@@ -313,7 +320,7 @@ static void cr_20_another_process(void **state)
 		set_handoff(HANDOFF_MS);
 		assert_int_equal(t->cm->handoff(conn, qual), -ECONNREFUSED);
 		set_handoff(DEADLINE_MS);
-		assert_true(now_ms() - before < 10 * HANDOFF_MS);
+		assert_true(now_ms() - before < 2000);
 		works_at(&a, &right, conn);
 	}
 	kill(pid, SIGCONT);
@@ -353,7 +360,6 @@ enum {
 static void cr_20_a_process_without_descriptors(void **state)
 {
 	struct rlimit few = { 0 }, limit;
-	struct event *event;
 	struct tp_conn *conn;
 	struct end a;
 	uint64_t qual;
@@ -375,16 +381,7 @@ static void cr_20_a_process_without_descriptors(void **state)
 		assert_int_equal(t->cm->handoff(conn, qual), -ECONNREFUSED);
 	set_handoff(DEADLINE_MS);
 	assert_int_equal(prlimit(pid, RLIMIT_NOFILE, &limit, NULL), 0);
-	say(fd, 1);
-	assert_int_equal(t->cm->handoff(conn, qual), 0);
-	event = end_event(&a, TP_CONN_ESTABLISHED);
-	assert_int_equal(event->len, 5);
-	assert_memory_equal(event->data, "there", 5);
-	post_send(&a, 2, out, sizeof(out), out_mr, TP_WR_SIGNALED);
-	assert_wc(take_wc(a.send_cq), 2, SUCCESS);
-	assert_int_equal(word(fd), TP_WC_SUCCESS);
-	assert_int_equal(word(fd), 7);
-	t->cm->disconnect(a.conn, false);
+	works_there(&a, conn, fd, qual);
 	end_destroy(&a);
 	finish(pid, fd, false);
 }
@@ -460,7 +457,7 @@ static void doors_that_cheat(void **state)
 		rc = t->cm->handoff(conn, 9);
 		set_handoff(DEADLINE_MS);
 		assert_true(rc == -ECONNREFUSED || (i == NO && rc == -EINVAL));
-		assert_true(now_ms() - before < 10 * HANDOFF_MS);
+		assert_true(now_ms() - before < 3000);
 		works_at(&a, &right, conn);
 		finish(pid, fd, true);
 		end_reset(&a);
