@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -11,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dapl/thread.h"
 #include "dapl/trace.h"
 
 #define EVENTS_PER_WAIT 64
@@ -46,7 +46,8 @@ struct dapl_loop {
 	pthread_cond_t left;  /* a callback has returned */
 	pthread_cond_t rest;  /* is over */
 	pthread_t thread;
-	bool started; /* then thread is valid */
+	struct dapl_stack stack; /* of thread */
+	bool started;		 /* then thread is valid */
 	bool stopping, sleeping;
 
 	struct place *places;
@@ -317,31 +318,6 @@ static void *loop_main(void *arg)
 	return NULL;
 }
 
-int dapl_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
-		      void *arg)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-	int rc;
-
-	rc = pthread_attr_init(&attr);
-	if (rc)
-		return rc;
-	if (stack)
-		pthread_attr_setstacksize(&attr, stack);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(thread, &attr, run, arg);
-	/* The program's thread-local variables stand there as well, and leave too little. */
-	if (rc == EINVAL)
-		rc = pthread_create(thread, NULL, run, arg);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	if (!rc)
-		pthread_setname_np(*thread, name);
-	return rc;
-}
-
 /*
  * Tasks and timers that find no thread stay for the next one to start it, since their callers have
  * no answer to wait for.
@@ -352,7 +328,7 @@ static int start(struct dapl_loop *loop)
 
 	if (loop->started)
 		return 0;
-	rc = dapl_thread_start(&loop->thread, "dapl-loop", 0, loop_main, loop);
+	rc = dapl_thread_start_on(&loop->stack, &loop->thread, "dapl-loop", loop_main, loop);
 	if (rc) {
 		dapl_err("service thread not started: %s", dapl_strerror(rc));
 		return -rc;
@@ -581,6 +557,7 @@ void dapl_loop_destroy(struct dapl_loop *loop)
 	pthread_mutex_unlock(&loop->lock);
 	if (loop->started)
 		pthread_join(loop->thread, NULL);
+	dapl_stack_free(&loop->stack);
 	close(loop->wakefd);
 	close(loop->epfd);
 	pthread_cond_destroy(&loop->rest);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/thread.h"
+
+#include <errno.h>
+#include <link.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "dapl/transport.h"
+
+/* ---- Stacks ---- */
+
+/* An object without the header was built before there was one, unless it is the kernel's. */
+static int wants_code_on_stacks(struct dl_phdr_info *object, size_t size, void *arg)
+{
+	int i;
+
+	(void)size;
+	(void)arg;
+	if (object->dlpi_addr && object->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
+		return 0;
+	for (i = 0; i < object->dlpi_phnum; i++)
+		if (object->dlpi_phdr[i].p_type == PT_GNU_STACK)
+			return (object->dlpi_phdr[i].p_flags & PF_X) != 0;
+	return 1;
+}
+
+/*
+ * Linux before 6.7 may put a huge page where the stack ends, and then the first call takes two MiB
+ * of memory. To be told otherwise it has to be told before the first touch, which is the C
+ * library's when it makes the thread. What runs code on its stacks gets the C library's.
+ */
+static void make_stack(struct dapl_stack *stack, pthread_attr_t *attr)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size;
+	char *memory;
+
+	if (dl_iterate_phdr(wants_code_on_stacks, NULL) || pthread_attr_getstacksize(attr, &size))
+		return;
+	size = (size + page - 1) / page * page;
+	memory = mmap(NULL, page + size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (memory == MAP_FAILED)
+		return;
+	madvise(memory, page + size, MADV_NOHUGEPAGE); /* fails where there are none */
+	if (mprotect(memory + page, size, PROT_READ | PROT_WRITE) ||
+	    pthread_attr_setstack(attr, memory + page, size)) {
+		munmap(memory, page + size);
+		return;
+	}
+	*stack = (struct dapl_stack){ .memory = memory, .size = page + size };
+}
+
+void dapl_stack_free(struct dapl_stack *stack)
+{
+	if (stack->memory)
+		munmap(stack->memory, stack->size);
+	*stack = (struct dapl_stack){ 0 };
+}
+
+/* ---- Threads ---- */
+
+/* The program's signals are for the program's threads. */
+static int start(pthread_t *thread, const pthread_attr_t *attr, const char *name,
+		 void *(*run)(void *), void *arg)
+{
+	sigset_t all, old;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(thread, attr, run, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!rc)
+		pthread_setname_np(*thread, name);
+	return rc;
+}
+
+int dapl_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
+		      void *arg)
+{
+	pthread_attr_t attr;
+	int rc;
+
+	rc = pthread_attr_init(&attr);
+	if (rc)
+		return rc;
+	rc = pthread_attr_setstacksize(&attr, stack);
+	if (!rc)
+		rc = start(thread, &attr, name, run, arg);
+	/* The program's thread-local variables stand there as well, and leave too little. */
+	if (rc == EINVAL)
+		rc = start(thread, NULL, name, run, arg);
+	pthread_attr_destroy(&attr);
+	return rc;
+}
+
+int dapl_thread_start_on(struct dapl_stack *stack, pthread_t *thread, const char *name,
+			 void *(*run)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	int rc;
+
+	rc = pthread_attr_init(&attr);
+	if (rc)
+		return rc;
+	make_stack(stack, &attr);
+	rc = start(thread, &attr, name, run, arg);
+	if (rc)
+		dapl_stack_free(stack);
+	pthread_attr_destroy(&attr);
+	return rc;
+}
