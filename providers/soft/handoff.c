@@ -158,9 +158,8 @@ static int hand_inside(struct soft_conn *conn, uint64_t qual)
 /* ---- To another process ---- */
 
 /* Waits until something can be read; false once the time is over. */
-static bool await(int fd, uint64_t deadline)
+static bool await(struct pollfd *watches, nfds_t num, uint64_t deadline)
 {
-	struct pollfd watch = { .fd = fd, .events = POLLIN };
 	uint64_t now;
 	int rc;
 
@@ -168,7 +167,7 @@ static bool await(int fd, uint64_t deadline)
 		now = dapl_now();
 		if (now >= deadline)
 			return false;
-		rc = poll(&watch, 1, (int)((deadline - now) / 1000000) + 1);
+		rc = poll(watches, num, (int)((deadline - now) / 1000000) + 1);
 	} while (rc < 0 && errno == EINTR);
 	return rc > 0;
 }
@@ -204,56 +203,106 @@ static int answer(int fd)
 										: -ECONNREFUSED;
 }
 
-/* Asks and gives; 0 once the request is the other side's. */
-static int converse(int fd, const struct soft_conn *conn, uint64_t qual, uint64_t deadline)
+/* To who said yes; 0 once the request is the other side's. */
+static int give(int fd, const struct soft_conn *conn, uint64_t deadline)
 {
-	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, qual };
-	struct soft_handoff_give give = { .kind = SOFT_HANDOFF_GIVE };
+	struct soft_handoff_give packet = { .kind = SOFT_HANDOFF_GIVE };
+	struct pollfd watch = { .fd = fd, .events = POLLIN };
 	size_t len = conn->hs->in_have;
-	int fds[SOFT_LINK_FDS], num = conn->link->class->give(conn->link, fds), rc;
+	int fds[SOFT_LINK_FDS], num = conn->link->class->give(conn->link, fds);
 
-	if (send_packet(fd, &ask, sizeof(ask), NULL, 0) < 0 || !await(fd, deadline))
-		return -ECONNREFUSED;
-	rc = answer(fd);
-	if (rc)
-		return rc;
-	memcpy(give.frame, conn->hs->in, len);
-	if (send_packet(fd, &give, offsetof(struct soft_handoff_give, frame) + len, fds, num) < 0)
+	memcpy(packet.frame, conn->hs->in, len);
+	if (send_packet(fd, &packet, offsetof(struct soft_handoff_give, frame) + len, fds, num) < 0)
 		return errno == EMFILE || errno == ETOOMANYREFS ? -EMFILE : -ECONNREFUSED;
-	if (!await(fd, deadline))
+	if (!await(&watch, 1, deadline))
 		shutdown(fd, SHUT_RDWR);
 	return answer(fd);
 }
 
-/* Tries one door. */
-static int knock(const struct soft_conn *conn, uint32_t place, uint64_t qual, uint64_t deadline)
+/* The conversations with all doors. */
+struct round {
+	const struct soft_conn *conn;
+	uint64_t qual, all, end; /* the time for it, and when it is over */
+	struct pollfd talks[SOFT_DOORS];
+	nfds_t num;
+	uint32_t place; /* of the next door */
+};
+
+/* Asks at one door: the conversation, or -errno. */
+static int knock(const struct round *round)
 {
+	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, round->qual };
 	struct sockaddr_un name;
-	socklen_t len = soft_door_name(conn->dev, place, &name);
+	socklen_t len = soft_door_name(round->conn->dev, round->place, &name);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int rc = -ECONNREFUSED;
 
 	if (fd < 0)
 		return -errno;
-	if (!connect(fd, (struct sockaddr *)&name, len) && soft_door_ours(fd))
-		rc = converse(fd, conn, qual, deadline);
+	if (!connect(fd, (struct sockaddr *)&name, len) && soft_door_ours(fd) &&
+	    send_packet(fd, &ask, sizeof(ask), NULL, 0) >= 0)
+		return fd;
 	close(fd);
-	return rc;
+	return -ECONNREFUSED;
 }
 
-/* One that does not answer does not keep those behind it from their turn. */
-static int hand_outside(struct soft_conn *conn, uint64_t qual)
+/* Asks at all doors for which there are descriptors, at the others once those have answered. */
+static int knock_on(struct round *round)
 {
-	uint64_t now = dapl_now(), all = (uint64_t)conn->dev->config->handoff_ms * 1000000;
-	int rc = -ECONNREFUSED;
+	int fd;
 
-	for (uint32_t place = 0; place < SOFT_DOORS && rc == -ECONNREFUSED; place++) {
-		uint64_t turn = dapl_now() + all / 2;
-
-		if (dapl_now() >= now + all)
+	for (; round->place < SOFT_DOORS; round->place++) {
+		fd = knock(round);
+		if (fd >= 0)
+			round->talks[round->num++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+		else if (fd != -ECONNREFUSED && round->num)
 			break;
-		rc = knock(conn, place, qual, turn < now + all ? turn : now + all);
+		else if (fd != -ECONNREFUSED)
+			return fd;
 	}
+	return round->num ? 0 : -ECONNREFUSED;
+}
+
+/*
+ * Gives to the first one who says yes; -EAGAIN: nobody has yet. One that says nothing after that
+ * does not have all the time either.
+ */
+static int hear(struct round *round)
+{
+	nfds_t i = round->num;
+	uint64_t turn;
+	int rc, fd;
+
+	while (i--) {
+		fd = round->talks[i].fd;
+		if (!round->talks[i].revents)
+			continue;
+		rc = answer(fd);
+		turn = dapl_now() + round->all / 2;
+		if (!rc)
+			rc = give(fd, round->conn, turn < round->end ? turn : round->end);
+		close(fd);
+		round->talks[i] = round->talks[--round->num];
+		if (rc != -ECONNREFUSED)
+			return rc;
+	}
+	return -EAGAIN;
+}
+
+/* All are asked at once, so that one that does not answer costs the others nothing. */
+static int hand_outside(const struct soft_conn *conn, uint64_t qual)
+{
+	uint64_t all = (uint64_t)conn->dev->config->handoff_ms * 1000000;
+	struct round round = { .conn = conn, .qual = qual, .all = all, .end = dapl_now() + all };
+	int rc;
+
+	do {
+		rc = knock_on(&round);
+		if (!rc)
+			rc = await(round.talks, round.num, round.end) ? hear(&round)
+								      : -ECONNREFUSED;
+	} while (rc == -EAGAIN);
+	while (round.num)
+		close(round.talks[--round.num].fd);
 	return rc;
 }
 

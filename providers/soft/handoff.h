@@ -6,7 +6,7 @@
  * Inside a process the loop of the other device is given second descriptors of what carries the
  * connection, TCP socket, or Unix socket and memory, and the MPA request. To another process of the
  * user the same goes through an abstract Unix socket. Each device that listens has one there, its
- * door, in one of SOFT_DOORS places per user and address. A conversation is
+ * door, in one of SOFT_DOORS places per user and address. All are asked at once; a conversation is
  *   ask      who hands on: does somebody listen on this qualifier?
  *   answer   0 or a negative errno
  *   give     the MPA request, and the descriptor or the two

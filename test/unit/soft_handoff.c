@@ -347,6 +347,34 @@ static void cr_20_another_process(void **state)
 	end_destroy(&a);
 }
 
+/* Whoever stands still in front of it. */
+static void cr_20_others_stand_still(void **state)
+{
+	pid_t still[3], pid;
+	int still_fd[3], fd;
+	struct end a;
+	uint64_t qual, before;
+
+	(void)state;
+	await_fds(fds_idle);
+	end_create(&a, &left, NULL);
+	for (int i = 0; i < 3; i++) {
+		still[i] = start("server", &still_fd[i]);
+		word(still_fd[i]);
+		stop(still[i]);
+	}
+	pid = start("server", &fd);
+	qual = word(fd);
+	end_connect(&a, &right, "private", 7);
+	before = now_ms();
+	works_there(&a, node_request(&right), fd, qual);
+	assert_true(now_ms() - before < DEADLINE_MS / 2);
+	end_destroy(&a);
+	finish(pid, fd, false);
+	for (int i = 0; i < 3; i++)
+		finish(still[i], still_fd[i], true);
+}
+
 /* ---- Doors and visitors that do not keep to the rules ---- */
 
 enum {
@@ -557,6 +585,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(cr_20_another_device),
 		cmocka_unit_test(cr_21_nobody),
 		cmocka_unit_test(cr_20_another_process),
+		cmocka_unit_test(cr_20_others_stand_still),
 		cmocka_unit_test(cr_20_a_process_without_descriptors),
 		cmocka_unit_test(doors_that_cheat),
 		cmocka_unit_test(visitors_that_cheat),
