@@ -23,17 +23,37 @@
 #define RECV_OF(client) ((DAT_UINT64)(client)*2)
 #define SEND_OF(client) ((DAT_UINT64)(client)*2 + 1)
 
+struct client {
+	DAT_EP_HANDLE ep;
+	bool connected, sending;
+	size_t text; /* 1 + length of one that is to be sent back */
+};
+
 struct server {
 	struct side side;
 	DAT_CNO_HANDLE cno;
-	struct buffer memory; /* MAX_TEXT bytes for each client */
-	DAT_EP_HANDLE ep[MAX_CLIENTS];
-	bool connected[MAX_CLIENTS];
-	size_t waiting[MAX_CLIENTS]; /* 1 + length of a text that came before that */
+	struct buffer memory; /* for each client what comes, and then what goes */
+	struct client clients[MAX_CLIENTS];
 	int wanted, come, gone;
 };
 
 /* ---- What may happen ---- */
+
+static size_t place_in(int client)
+{
+	return (size_t)client * 2 * MAX_TEXT;
+}
+
+static size_t place_out(int client)
+{
+	return place_in(client) + MAX_TEXT;
+}
+
+static void receive(struct server *server, int client)
+{
+	post_recv(server->clients[client].ep, &server->memory, place_in(client), MAX_TEXT,
+		  RECV_OF(client));
+}
 
 static void came(struct server *server, DAT_CR_HANDLE cr)
 {
@@ -44,16 +64,29 @@ static void came(struct server *server, DAT_CR_HANDLE cr)
 		return;
 	}
 	server->come++;
-	server->ep[client] = side_endpoint(&server->side, 4);
-	post_recv(server->ep[client], &server->memory, (size_t)client * MAX_TEXT, MAX_TEXT,
-		  RECV_OF(client));
-	must(dat_cr_accept(cr, server->ep[client], 0, NULL), "dat_cr_accept");
+	server->clients[client].ep = side_endpoint(&server->side, 4);
+	receive(server, client);
+	must(dat_cr_accept(cr, server->clients[client].ep, 0, NULL), "dat_cr_accept");
 }
 
-static void echo(struct server *server, int client, size_t length)
+/*
+ * Sends back what has come, if it can be sent. Whoever has the answer may send again at once, and a
+ * message that finds no receive breaks the connection: the receive goes first.
+ */
+static void echo(struct server *server, int index)
 {
-	post_send(server->ep[client], &server->memory, (size_t)client * MAX_TEXT, length,
-		  SEND_OF(client));
+	struct client *client = &server->clients[index];
+	char *base = server->memory.base;
+	size_t length;
+
+	if (!client->connected || client->sending || !client->text)
+		return;
+	length = client->text - 1;
+	client->text = 0;
+	client->sending = true;
+	memcpy(base + place_out(index), base + place_in(index), length);
+	receive(server, index);
+	post_send(client->ep, &server->memory, place_out(index), length, SEND_OF(index));
 }
 
 /* Nothing can be sent before; what the client sent may be here already. */
@@ -61,26 +94,23 @@ static void connected(struct server *server, DAT_EP_HANDLE ep)
 {
 	int client = 0;
 
-	while (server->ep[client] != ep)
+	while (server->clients[client].ep != ep)
 		client++;
-	server->connected[client] = true;
-	if (server->waiting[client])
-		echo(server, client, server->waiting[client] - 1);
+	server->clients[client].connected = true;
+	echo(server, client);
 }
 
 static void transferred(struct server *server, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	int client = (int)(dto->user_cookie.as_64 / 2);
-	size_t place = (size_t)client * MAX_TEXT;
 
 	if (dto->status != DAT_DTO_SUCCESS)
 		return; /* the connection has ended */
 	if (dto->user_cookie.as_64 == SEND_OF(client))
-		post_recv(server->ep[client], &server->memory, place, MAX_TEXT, RECV_OF(client));
-	else if (server->connected[client])
-		echo(server, client, dto->transfered_length);
+		server->clients[client].sending = false;
 	else
-		server->waiting[client] = (size_t)dto->transfered_length + 1;
+		server->clients[client].text = (size_t)dto->transfered_length + 1;
+	echo(server, client);
 }
 
 static void handle(struct server *server, const DAT_EVENT *event)
@@ -163,7 +193,7 @@ static void serve(struct server *server, DAT_CONN_QUAL port)
 
 	watch(epoll, notify_by_descriptor(server));
 	watch(epoll, timer);
-	buffer_register(&server->memory, &server->side, MAX_CLIENTS * MAX_TEXT,
+	buffer_register(&server->memory, &server->side, place_in(MAX_CLIENTS),
 			DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
 	side_listen(&server->side, port);
 	while (server->gone < server->wanted && now() < deadline) {
@@ -179,7 +209,7 @@ static void serve(struct server *server, DAT_CONN_QUAL port)
 	}
 	printf("served %d clients, the timer came %s\n", server->gone, ticks ? "too" : "never");
 	for (i = 0; i < server->come; i++)
-		must(dat_ep_free(server->ep[i]), "dat_ep_free");
+		must(dat_ep_free(server->clients[i].ep), "dat_ep_free");
 	buffer_free(&server->memory);
 	close(timer);
 	close(epoll);
