@@ -185,9 +185,15 @@ static void free_cq(void *owner)
 	dapl_unlock(&((struct dapl_evd *)owner)->lock);
 }
 
+static void conn_addr(void *owner)
+{
+	dapl_ep_learn_addr(owner);
+}
+
 static const struct tp_upcalls upcalls = {
 	.conn_request = dapl_sp_request,
 	.conn_event = dapl_ep_conn_event,
+	.conn_addr = conn_addr,
 	.cq_event = dapl_evd_cq_event,
 	.async = async_event,
 	.hold_qp = hold_qp,

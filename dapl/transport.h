@@ -665,6 +665,9 @@ struct tp_upcalls {
 	 */
 	void (*conn_event)(void *conn_owner, enum tp_conn_event event, int err, const void *data,
 			   uint32_t len);
+	/* What addr says of conn has changed before it could be established (EP-76). Loop only, no
+	 * lock held. */
+	void (*conn_addr)(void *conn_owner);
 	/*
 	 * An armed CQ got a completion, or is to be polled. Any thread, any transport lock may be
 	 * held, also inside post_send and post_recv; does not block and does not call back into the

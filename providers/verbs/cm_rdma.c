@@ -366,7 +366,10 @@ int vrb_conn_other_port(struct vrb_conn *conn, int err)
 		   (unsigned long long)conn->addr.local_qual, dapl_strerror(err));
 	vrb_conn_drop_id(conn);
 	rc = open_id(conn);
-	return rc ? rc : vrb_conn_resolve_addr(conn);
+	if (rc)
+		return rc;
+	conn->subject.dev->base.up->conn_addr(conn->base.owner);
+	return vrb_conn_resolve_addr(conn);
 }
 
 static void set_remote(struct vrb_conn *conn, const struct tp_connect *param)

@@ -75,6 +75,7 @@ int harness_run(const struct CMUnitTest *tests, size_t count)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	exclude(copy, count);
+	cmocka_set_test_filter(getenv("UDAPL_TESTS"));
 	rc = _cmocka_run_group_tests("tests", copy, count, NULL, NULL);
 	free(copy);
 	return rc;
