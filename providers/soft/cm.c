@@ -264,6 +264,36 @@ static void negotiation_failed(struct soft_conn *conn, uint8_t code)
 	attempt_failed(conn, -EPROTO);
 }
 
+enum {
+	NUDGES = 2,
+	NUDGE_MS = 500, /* the first; the other one four times as much after it */
+};
+
+/*
+ * soft-iWARP of Linux 6.1 misses a ready-to-receive message that comes in the moment in which it
+ * has replied, until more comes; its program hears of no connection and says nothing. As long as
+ * nothing comes from the peer it is told again, by an RDMA Write of no bytes.
+ */
+static void nudge(struct soft_link *link)
+{
+	struct soft_conn *conn = link->owner;
+	struct soft_qp *qp = conn->qp;
+	bool silent;
+
+	pthread_mutex_lock(&qp->rx_lock);
+	silent = conn->rx.waiting_first;
+	soft_qp_rx_unlock(qp);
+	if (!silent || soft_conn_dead(conn))
+		return;
+	pthread_mutex_lock(&qp->tx_lock);
+	if (!conn->tx.rtr)
+		conn->tx.rtr = 1 + WIRE_OP_WRITE;
+	soft_qp_tx_unlock(qp);
+	soft_qp_tx_kick(qp);
+	if (++conn->nudges < NUDGES)
+		soft_link_timeout(link, NUDGE_MS << (2 * conn->nudges));
+}
+
 static void reply_accepted(struct soft_conn *conn, const struct soft_mpa_frame *reply)
 {
 	uint32_t ird = conn->qp->max_read_in;
@@ -291,6 +321,11 @@ static void reply_accepted(struct soft_conn *conn, const struct soft_mpa_frame *
 		return;
 	}
 	soft_link_timeout(conn->link, 0);
+	if (conn->tx.rtr && !conn->link->class->checked) {
+		conn->rx.waiting_first = true;
+		conn->link->expired = nudge;
+		soft_link_timeout(conn->link, NUDGE_MS);
+	}
 	conn->state = SOFT_CONN_LIVE;
 	soft_conn_bind(conn);
 	soft_qp_tx_kick(conn->qp);

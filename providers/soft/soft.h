@@ -574,7 +574,7 @@ struct soft_held {
 
 struct soft_rx {
 	bool open;	    /* data may be taken in */
-	bool waiting_first; /* passive side: no FPDU has come so far */
+	bool waiting_first; /* no FPDU has come so far, and somebody wants to know */
 	bool pause_first;   /* stop after it, the loop goes on */
 	bool crc;
 	bool stalled; /* not reading: a Send waits for its Receive and there is no room to keep it
@@ -679,7 +679,7 @@ struct soft_conn {
 	uint8_t revision;
 	bool markers, crc, p2p, enhanced;
 	bool tcp_only; /* shared memory was tried in vain */
-	uint8_t rtr_offer;
+	uint8_t rtr_offer, nudges;
 	uint16_t peer_ird, peer_ord;
 	uint64_t remote_qual_wanted;
 	struct sockaddr_storage remote_wanted;

@@ -139,6 +139,9 @@ def part(ep, peer, role):
         equal(peer.until_end(), (None, "fin", 0), "end of the stream (EP-98)")
         peer.wire.close()
     else:
+        # With something unread that would be a reset: a slow peer has been told again that the provider is ready.
+        while peer.wire.readable():
+            peer.handle()
         peer.wire.close()
     ep.ended((driver.DISCONNECTED,))
 
@@ -290,6 +293,27 @@ def rtr_wanted(victim):
         peer_sends(ep, peer, (5, 6))
         provider_sends(ep, peer, (5,))
         part(ep, peer, "responds")
+
+
+@case("Ready to receive: a responder that says nothing is told again, twice; one that speaks is not")
+def told_again(victim):
+    ep, peer = establish(victim, "responds")
+    if not peer.request.peer_to_peer:
+        raise Skip("the provider does not ask for the peer-to-peer model")
+    for _ in range(2):
+        segment = peer.handle()
+        equal(segment.opcode, iwarp.WRITE, "opcode")
+        check(segment.last and not segment.payload, "it has content")
+    check(not peer.wire.readable(1.5), "it is told more than twice")
+    peer_sends(ep, peer, (5,))
+    part(ep, peer, "responds")
+
+    ep, peer = establish(victim, "responds")
+    peer_sends(ep, peer, (5,))
+    while peer.wire.readable():
+        peer.handle()
+    check(not peer.wire.readable(0.6), "it is told although it spoke")
+    part(ep, peer, "responds")
 
 
 @case("A responder sends no FPDU before the initiator's first (RFC 5044 7.1.2 rule 4)")

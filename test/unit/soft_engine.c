@@ -727,6 +727,11 @@ static void sleepers_cost_nothing(void **state)
 		assert_wc(wait_wc(&b, b.recv_cq), i, SUCCESS);
 		assert_wc(take_wc(a.send_cq), i, SUCCESS);
 	}
+	/* Who has heard of the peer does not ask whether that is there. */
+	post_recv(&a, 100, out, 8, out_mr);
+	post_send(&b, 100, in, 8, in_mr, TP_WR_SIGNALED);
+	assert_wc(take_wc(a.recv_cq), 100, SUCCESS);
+	assert_wc(take_wc(b.send_cq), 100, SUCCESS);
 	t->cq->arm(b.recv_cq, TP_ARM_WAITER);
 	fd = (struct pollfd){ .fd = t->cq->fd(b.recv_cq), .events = POLLIN };
 	pause_ms(400);
