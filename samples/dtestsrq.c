@@ -68,12 +68,26 @@ static bool left_over(const struct work *w, const DAT_DTO_COMPLETION_EVENT_DATA 
 	return dto->status == DAT_DTO_ERR_FLUSHED && got == w->opt.burst * w->opt.bursts;
 }
 
-/* All messages of a burst of all connections; next[i] is what connection i has to bring next. */
-static void receive(struct work *w, uint32_t *next)
+/* Whether every connection has brought as much. */
+static bool all_have(const struct work *w, const uint32_t *next, uint32_t messages)
 {
-	unsigned int i, n = 0;
+	unsigned int i;
 
-	while (n < w->opt.burst * w->opt.connections) {
+	for (i = 0; i < w->opt.connections && next[i] >= messages; i++)
+		;
+	return i == w->opt.connections;
+}
+
+/*
+ * The messages of a burst of every connection; next[i] is what connection i has to bring next. One
+ * may be ahead of another: only when all have brought the burst may the peer be told to go on, or
+ * it would find no receive on the slowest.
+ */
+static void receive(struct work *w, unsigned int burst, uint32_t *next)
+{
+	unsigned int i;
+
+	while (!all_have(w, next, (burst + 1) * w->opt.burst)) {
 		DAT_EVENT event = side_expect(&w->side, w->side.recv_evd, DAT_DTO_COMPLETION_EVENT);
 		DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
 		unsigned int place = (unsigned int)dto->user_cookie.as_64;
@@ -89,7 +103,6 @@ static void receive(struct work *w, uint32_t *next)
 		if (message.number != next[i])
 			die("connection %u: message %u instead of %u", i, message.number, next[i]);
 		next[i]++;
-		n++;
 		give(w, place);
 	}
 }
@@ -272,7 +285,7 @@ int main(int argc, char **argv)
 		if (w.opt.verbose)
 			printf("burst %u\n", b);
 		send_burst(&w, b);
-		receive(&w, next);
+		receive(&w, b, next);
 	}
 	start = now() - start;
 	printf("%u connections, %u messages of %zu bytes each way: %.2f usec each, %s\n",

@@ -117,6 +117,14 @@ for options in "" "-c 10 -B 8" "-c 3 -B 100 -t 5 -b 4096" "-S 0 -c 4 -B 10"; do
 		"$samples/dtestsrq" -P "$UDAPL_IA" -h "$host" $options
 done
 
+# Which connection is served first is chance: one that lags must not be run over.
+[ "${UDAPL_BRIEF:-}" = 1 ] && times=2 || times=20
+for turn in $(seq $times); do
+	both "dtestsrq without a shared queue, turn $turn of $times" \
+		"$samples/dtestsrq" -P "$UDAPL_IA" -s -S 0 -c 4 -B 10 -- \
+		"$samples/dtestsrq" -P "$UDAPL_IA" -h "$host" -S 0 -c 4 -B 10
+done
+
 levels() { # NAME PATTERN LEVELS...
 	name=$1 pattern=$2
 	shift 2
