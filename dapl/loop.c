@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dapl/thread.h"
+#include "dapl/timers.h"
 #include "dapl/trace.h"
 
 #define EVENTS_PER_WAIT 64
@@ -54,7 +55,7 @@ struct dapl_loop {
 	uint32_t num_places, first_free;
 
 	struct tp_task *tasks, **tasks_end;
-	struct tp_timer *timers; /* by deadline */
+	struct tp_timer *timers; /* the first (timers.h) */
 	const void *current;	 /* the watch, task or timer whose callback runs */
 };
 
@@ -111,17 +112,6 @@ static void run_tasks(struct dapl_loop *loop)
 	}
 }
 
-static void unlink_timer(struct tp_timer *timer)
-{
-	if (!timer->prev)
-		return;
-	*timer->prev = timer->next;
-	if (timer->next)
-		timer->next->prev = timer->prev;
-	timer->prev = NULL;
-	timer->next = NULL;
-}
-
 /*
  * Returns the milliseconds to sleep, rounded up so that no timer fires early. The clock is asked
  * once: it may be a system call.
@@ -134,7 +124,7 @@ static int run_timers(struct dapl_loop *loop)
 
 	now = loop->timers ? dapl_now() : 0;
 	while ((timer = loop->timers) && timer->deadline <= now) {
-		unlink_timer(timer);
+		dapl_timers_del(&loop->timers, timer);
 		enter(loop, timer);
 		timer->expired(timer);
 		leave(loop);
@@ -480,18 +470,10 @@ void dapl_loop_cancel(struct dapl_loop *loop, struct tp_task *task)
 
 void dapl_loop_timer(struct dapl_loop *loop, struct tp_timer *timer, uint64_t deadline)
 {
-	struct tp_timer **link = &loop->timers;
-
 	pthread_mutex_lock(&loop->lock);
-	unlink_timer(timer);
-	while (*link && (*link)->deadline <= deadline)
-		link = &(*link)->next;
+	dapl_timers_del(&loop->timers, timer);
 	timer->deadline = deadline;
-	timer->prev = link;
-	timer->next = *link;
-	if (*link)
-		(*link)->prev = &timer->next;
-	*link = timer;
+	dapl_timers_add(&loop->timers, timer);
 	if (!start(loop) && loop->timers == timer)
 		wake(loop);
 	pthread_mutex_unlock(&loop->lock);
@@ -501,7 +483,7 @@ void dapl_loop_timer_cancel(struct dapl_loop *loop, struct tp_timer *timer)
 {
 	pthread_mutex_lock(&loop->lock);
 	do
-		unlink_timer(timer);
+		dapl_timers_del(&loop->timers, timer);
 	while (was_running(loop, timer));
 	pthread_mutex_unlock(&loop->lock);
 }

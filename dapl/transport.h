@@ -743,8 +743,8 @@ void dapl_loop_cancel(struct dapl_loop *loop, struct tp_task *task);
 /* A one-shot timer; never fires early (TMO-4). Zeroed before first use. */
 struct tp_timer {
 	void (*expired)(struct tp_timer *timer);
-	uint64_t deadline;	       /* loop's own */
-	struct tp_timer **prev, *next; /* loop's own */
+	uint64_t deadline;		       /* loop's own */
+	struct tp_timer **prev, *next, *child; /* loop's own */
 };
 
 /* Sets or moves. deadline by dapl_now(). Any thread, any lock. */
