@@ -77,15 +77,22 @@ static void report(const struct work *w, const char *what, double seconds, size_
 	       size, each, (double)size / each);
 }
 
-/* Tells the peer that a step is done, and waits until it is done there as well. */
+/*
+ * Tells the peer that a step is done, and waits until it is done there as well. The first word is
+ * the connecting side's: on iWARP nothing else may be sent before it (RFC 5044 section 7.1.2).
+ */
 static void meet(struct work *w, const char *step)
 {
 	size_t half = MSG_LEN / 2;
+	bool answer = !w->opt.host && !w->received;
 
 	say(w, step);
+	if (answer)
+		side_complete(&w->side, w->side.recv_evd, w->received++);
 	post_send(w->side.ep, &w->msg, 0, half, 1);
 	side_complete(&w->side, w->side.request_evd, 1);
-	side_complete(&w->side, w->side.recv_evd, w->received++);
+	if (!answer)
+		side_complete(&w->side, w->side.recv_evd, w->received++);
 	post_recv(w->side.ep, &w->msg, half, half, w->received + 1);
 }
 

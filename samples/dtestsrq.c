@@ -282,10 +282,16 @@ int main(int argc, char **argv)
 	connect_all(&w);
 	start = now();
 	for (b = 0; b < w.opt.bursts; b++) {
+		/* On iWARP the connecting side sends first (RFC 5044 section 7.1.2). */
+		bool answer = !w.opt.host && !b;
+
 		if (w.opt.verbose)
 			printf("burst %u\n", b);
+		if (answer)
+			receive(&w, b, next);
 		send_burst(&w, b);
-		receive(&w, b, next);
+		if (!answer)
+			receive(&w, b, next);
 	}
 	start = now() - start;
 	printf("%u connections, %u messages of %zu bytes each way: %.2f usec each, %s\n",

@@ -29,6 +29,7 @@ struct work {
 	struct buffer data;
 	struct region mine, theirs;
 	bool immediate, swap, add; /* what the adapter can do */
+	bool met;		   /* a message has been exchanged */
 };
 
 /* Attributes are looked up by name, and "TRUE" means yes (IBX-117). */
@@ -96,12 +97,21 @@ static DAT_IB_EXTENSION_EVENT_DATA complete(struct work *w, DAT_EVD_HANDLE evd,
 	return data;
 }
 
-/* Ordinary messages keep the sides in step. */
+/*
+ * Ordinary messages keep the sides in step. The first one is the connecting side's: on iWARP
+ * nothing else may be sent before it (RFC 5044 section 7.1.2).
+ */
 static void meet(struct work *w)
 {
+	bool answer = !w->opt.host && !w->met;
+
+	w->met = true;
+	if (answer)
+		side_complete(&w->side, w->side.recv_evd, 2);
 	post_send(w->side.ep, &w->data, 8, 8, 1);
 	side_complete(&w->side, w->side.request_evd, 1);
-	side_complete(&w->side, w->side.recv_evd, 2);
+	if (!answer)
+		side_complete(&w->side, w->side.recv_evd, 2);
 	post_recv(w->side.ep, &w->data, 16, 8, 2);
 }
 
