@@ -200,13 +200,14 @@ static struct dat_entry *find_or_load(const DAT_PROVIDER_INFO *wanted)
 	const DAT_PROVIDER_INFO *key;
 	struct dat_source *source, *busy;
 	struct dat_entry *entry;
+	int tried = 0;
 
 	for (;;) {
 		sr = dat_static_peek();
 		entry = best_entry(wanted);
 		source = entry ? NULL : best_source(sr, wanted);
 		if (!entry && !source) {
-			if (sr->path)
+			if (sr->path || tried++)
 				return NULL;
 			pthread_mutex_unlock(&registry_lock);
 			dat_static_get();

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 static struct dat_static sr;
+static pthread_mutex_t sr_lock = PTHREAD_MUTEX_INITIALIZER;
 static int sr_ready;
 
 static void report(const struct dat_conf *conf)
@@ -53,6 +54,13 @@ static int parse_and_adopt(const char *text, size_t length)
 	return err;
 }
 
+/* What may be otherwise the next time; a file that is not there, or for others only, stays so. */
+static int is_passing(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EIO || err == -EINTR;
+}
+
+/* sr_lock held */
 static void read_conf(void)
 {
 	const char *path;
@@ -63,8 +71,10 @@ static void read_conf(void)
 	if (passed_over)
 		dat_diag("%s: %s; trying %s", dat_conf_default_path(), dat_errno_text(-passed_over),
 			 DAT_CONF_FALLBACK);
-	copy = strdup(path); /* the environment may change */
-	sr.path = copy ? copy : dat_conf_default_path();
+	if (!sr.path) {
+		copy = strdup(path); /* the environment may change */
+		sr.path = copy ? copy : dat_conf_default_path();
+	}
 	if (fd < 0)
 		err = fd;
 	else if (!(text = dat_conf_read(fd, &length)))
@@ -72,20 +82,23 @@ static void read_conf(void)
 	else
 		err = parse_and_adopt(text, length);
 	if (err)
-		dat_diag("%s: %s; the static registry is empty", path, dat_errno_text(-err));
+		dat_diag("%s: %s; the static registry is empty%s", path, dat_errno_text(-err),
+			 is_passing(err) ? " until the next call finds it readable" : "");
 	dat_trace(conf_read, DAT_TRC_NORMAL, NULL, "file=%s entries=%zu", path, sr.num_sources);
 	free(text);
 	if (fd >= 0)
 		close(fd);
-	__atomic_store_n(&sr_ready, 1, __ATOMIC_RELEASE);
+	if (!is_passing(err))
+		__atomic_store_n(&sr_ready, 1, __ATOMIC_RELEASE);
 }
 
 const struct dat_static *dat_static_get(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, read_conf);
-	return &sr;
+	pthread_mutex_lock(&sr_lock);
+	if (!sr_ready)
+		read_conf();
+	pthread_mutex_unlock(&sr_lock);
+	return dat_static_peek();
 }
 
 const struct dat_static *dat_static_peek(void)

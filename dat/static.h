@@ -23,7 +23,10 @@ struct dat_static {
 	size_t num_sources;
 };
 
-/* Reads the file if that has not been done; says once what is wrong with it. */
+/*
+ * Reads the file if that has not been done, and says what is wrong with it. A file that could not be read
+ * for lack of memory or descriptors is read again by the next call.
+ */
 const struct dat_static *dat_static_get(void);
 
 /* What has been read so far; nothing before the first dat_static_get. */
