@@ -252,7 +252,10 @@ static bool make_parts(struct dapl_ia *ia)
 	ia->named = calloc(1, sizeof(*ia->named));
 	ia->counters = calloc(1, sizeof(*ia->counters));
 	ia->config = dapl_config_for_ia(ia->provider->info.ia_name);
-	return ia->attr && ia->named && ia->counters && ia->config;
+	if (ia->attr && ia->named && ia->counters && ia->config)
+		return true;
+	dapl_err("%s not opened: %s", ia->provider->info.ia_name, dapl_strerror(ENOMEM));
+	return false;
 }
 
 static void free_parts(struct dapl_ia *ia)

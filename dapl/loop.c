@@ -497,8 +497,10 @@ int dapl_loop_create(struct dapl_loop **out, atomic_bool *resting)
 	pthread_condattr_t monotonic;
 	int rc;
 
-	if (!loop)
+	if (!loop) {
+		dapl_err("service loop not created: %s", dapl_strerror(ENOMEM));
 		return -ENOMEM;
+	}
 	loop->resting = resting;
 	loop->tasks_end = &loop->tasks;
 	pthread_mutex_init(&loop->turn, NULL);

@@ -143,6 +143,8 @@ static struct dapl_srq *srq_new(struct dapl_pz *pz, const DAT_SRQ_ATTR *attr)
 		atomic_store_explicit(&srq->count->holders, 1, memory_order_relaxed);
 		return srq;
 	}
+	if (!srq->count)
+		dapl_err("SRQ of %u receives not created: %s", srq->limit, dapl_strerror(ENOMEM));
 	free(srq->count);
 	dapl_lock_fini(&srq->lock);
 	dapl_object_release(&srq->obj);

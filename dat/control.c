@@ -281,7 +281,8 @@ static void start(void)
 	if (err && fd >= 0)
 		close(fd);
 	if (err)
-		dat_trace(no_control, DAT_TRC_ERROR, NULL, "why=%s", dat_errno_text(err));
+		dat_diag("dat-info and dat-trace cannot look into process %ld: %s", (long)getpid(),
+			 dat_errno_text(err));
 	control.listener = err ? -1 : fd;
 }
 

@@ -2,7 +2,9 @@
 /* The table of open IAs. */
 #include "dat/handle.h"
 #include "dat/registry.h"
+#include "dat/trace.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +88,8 @@ DAT_IA_HANDLE dat_handle_reserve(void)
 	if (free_number)
 		slot_of((DAT_IA_HANDLE)free_number)->reserved = 1;
 	pthread_mutex_unlock(&table_lock);
+	if (!free_number)
+		dat_diag("no handle for another adapter: %s", dat_errno_text(ENOMEM));
 	return (DAT_IA_HANDLE)free_number;
 }
 

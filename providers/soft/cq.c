@@ -382,8 +382,11 @@ static int cq_resize(struct tp_cq *base, uint32_t cqe)
 	uint32_t size = round_up(cqe), head, at;
 	struct tp_wc *ring = calloc(size, sizeof(*ring)), *old;
 
-	if (!ring)
+	if (!ring) {
+		dapl_err("%s: completion queue not resized to %u: %s", soft_dev(base->dev)->name,
+			 cqe, dapl_strerror(ENOMEM));
 		return -ENOMEM;
+	}
 	pthread_mutex_lock(&cq->lock);
 	at = atomic_load_explicit(&cq->tail, memory_order_relaxed);
 	head = atomic_load_explicit(&cq->head, memory_order_relaxed);

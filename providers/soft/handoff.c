@@ -114,6 +114,7 @@ static int duplicate(struct soft_link *link, int fds[SOFT_LINK_FDS])
 		if (fds[i] >= 0)
 			continue;
 		rc = -errno;
+		dapl_err("connection request not handed on: %s", dapl_strerror(-rc));
 		soft_handoff_close(fds, i);
 		return rc;
 	}

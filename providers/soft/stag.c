@@ -187,8 +187,10 @@ int soft_stags_init(struct soft_stags *stags)
 		return -errno;
 	expand_secret(stags->secret, secret);
 	table = table_alloc(FIRST_SLOTS);
-	if (!table)
+	if (!table) {
+		dapl_err("keys of memory: %s", dapl_strerror(ENOMEM));
 		return -ENOMEM;
+	}
 	atomic_init(&stags->table, table);
 	stags->retired = NULL;
 	stags->live = 0;
@@ -315,6 +317,11 @@ static int mr_reg(struct tp_pd *pd, const struct tp_mr_attr *attr, struct tp_mr 
 	struct soft_mr *mr;
 	int rc = check_range(attr);
 
+	if (rc && rc != -EFAULT) {
+		dapl_err("%s: memory %p not registered: %s", dev->name, attr->addr,
+			 dapl_strerror(-rc));
+		return rc;
+	}
 	if (rc) {
 		dapl_trace(soft_not_registered, DAPL_TRC_ERROR, dev,
 			   "ia=%s address=%p length=%llu why=%s", dev->name, attr->addr,
@@ -394,8 +401,11 @@ static int pd_alloc(struct tp_device *dev, struct tp_pd **out)
 {
 	struct tp_pd *pd = calloc(1, sizeof(*pd));
 
-	if (!pd)
+	if (!pd) {
+		dapl_err("%s: protection domain not created: %s", soft_dev(dev)->name,
+			 dapl_strerror(ENOMEM));
 		return -ENOMEM;
+	}
 	pd->dev = dev;
 	*out = pd;
 	return 0;
