@@ -95,6 +95,15 @@ static inline __attribute__((always_inline)) DAT_EVENT_NUMBER dapl_dto_fill(cons
 	return DAT_DTO_COMPLETION_EVENT;
 }
 
+/* The endpoint a completion is of. */
+static inline struct dapl_ep *dapl_dto_ep(const struct tp_wc *wc)
+{
+	const struct dapl_slot *slot = dapl_slot_of(wc->wr_id);
+
+	return slot->done.operation == (DAT_DTOS)DAPL_OP_SRQ_RECEIVE ? wc->qp_owner
+								     : slot->done.ep_handle;
+}
+
 /* Ditto, as the event that is kept, with whether it is silent (DTO-25). */
 void dapl_dto_event(const struct tp_wc *wc, struct dapl_event *event);
 /* Writes the extension data of an event that leaves with DAT_IB_DTO_EVENT (IBX-20 to IBX-26). */

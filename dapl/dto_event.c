@@ -67,9 +67,7 @@ DAT_EVENT_NUMBER dapl_dto_fill_other(struct tp_wc wc, DAT_EVENT_DATA *data)
 	DAT_EVENT_NUMBER number;
 
 	if (wc.status)
-		count_failure(&wc, slot->done.operation == (DAT_DTOS)DAPL_OP_SRQ_RECEIVE
-					   ? wc.qp_owner
-					   : slot->done.ep_handle);
+		count_failure(&wc, dapl_dto_ep(&wc));
 	if (slot->done.operation == DAPL_OP_BIND)
 		return dapl_rmr_bound(&wc, slot, &data->rmr_completion_event_data);
 	*dto = (DAT_DTO_COMPLETION_EVENT_DATA){ .user_cookie.as_64 = slot->done.user_cookie.as_64,

@@ -352,9 +352,9 @@ DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *state, DAT_
 void dapl_ep_keep_completions(struct dapl_ep *ep)
 {
 	if (ep->recv_evd)
-		dapl_evd_keep_all(ep->recv_evd);
+		dapl_evd_keep(ep->recv_evd, ep);
 	if (ep->request_evd && ep->request_evd != ep->recv_evd)
-		dapl_evd_keep_all(ep->request_evd);
+		dapl_evd_keep(ep->request_evd, ep);
 }
 
 /* cm_lock held */

@@ -75,21 +75,43 @@ static bool hear(struct dapl_evd *evd)
 	return true;
 }
 
+/* Completions on their way into the ring. */
+struct passage {
+	struct dapl_evd *evd;
+	const struct dapl_ep *ep; /* those of this one alone; NULL: all */
+	bool notify, lost;	  /* one of them notifies, found no room */
+};
+
+/* Lock held. False: it is not to pass. */
+static bool pass(void *arg, const struct tp_wc *wc)
+{
+	struct passage *passage = arg;
+	struct dapl_evd *evd = passage->evd;
+	struct dapl_event event;
+
+	if (passage->ep && passage->ep != dapl_dto_ep(wc))
+		return false;
+	dapl_dto_event(wc, &event);
+	passage->notify |= !event.silent;
+	evd->unheard |= event.silent && evd->solicited && (wc->flags & TP_WC_PERHAPS);
+	if (!add(evd, &event)) {
+		passage->lost = true;
+		if (event.srq)
+			dapl_srq_let_go(event.srq);
+	}
+	return true;
+}
+
 bool dapl_evd_drain(struct dapl_evd *evd)
 {
-	struct dapl_event event;
-	bool notify = false;
+	struct passage passage = { .evd = evd };
 	struct tp_wc wc;
 
 	if (!evd->cq)
 		return false;
-	while (evd->ring.count < evd->ring.size && evd->cq->ops->poll(evd->cq, &wc) > 0) {
-		dapl_dto_event(&wc, &event);
-		notify |= !event.silent;
-		evd->unheard |= event.silent && evd->solicited && (wc.flags & TP_WC_PERHAPS);
-		add(evd, &event);
-	}
-	return hear(evd) || notify;
+	while (evd->ring.count < evd->ring.size && evd->cq->ops->poll(evd->cq, &wc) > 0)
+		pass(&passage, &wc);
+	return hear(evd) || passage.notify;
 }
 
 /* lock held */
@@ -99,15 +121,21 @@ static void trigger(struct dapl_evd *evd, struct dapl_agent_call *call)
 		dapl_cno_trigger_by(evd->cno, evd, call);
 }
 
-/* Takes over completions and tells whoever is to hear of them; lock held. */
-static void take_over(struct dapl_evd *evd, struct dapl_agent_call *call)
+/* Completions were taken over: tells whoever is to hear of them; lock held. */
+static void tell(struct dapl_evd *evd, bool notify, struct dapl_agent_call *call)
 {
-	bool notify = dapl_evd_drain(evd);
-
 	if (evd->satisfied)
 		dapl_evd_wake(evd);
 	if (notify && atomic_load_explicit(&evd->ear, memory_order_relaxed) == DAPL_EAR_CNO)
 		trigger(evd, call);
+}
+
+/* lock held */
+static void take_over(struct dapl_evd *evd, struct dapl_agent_call *call)
+{
+	bool notify = dapl_evd_drain(evd);
+
+	tell(evd, notify, call);
 }
 
 static bool is_connection(DAT_EVENT_NUMBER number)
@@ -173,51 +201,22 @@ bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event)
 	return false;
 }
 
-/* As take_over, and nothing stays behind unless there is no memory; lock held. */
-static void take_over_all(struct dapl_evd *evd, struct dapl_agent_call *call)
+void dapl_evd_keep(struct dapl_evd *evd, const struct dapl_ep *ep)
 {
-	struct dapl_ring *ring = &evd->ring;
-
-	do
-		take_over(evd, call);
-	while (ring->count == ring->size && dapl_ring_resize(ring, ring->size + evd->qlen));
-}
-
-/* all: the slots of what stays behind go, so that nothing may; what finds no memory is lost. */
-static void keep(struct dapl_evd *evd, bool all)
-{
+	struct passage passage = { .evd = evd, .ep = ep };
 	struct dapl_agent_call call = { .func = NULL };
-	struct dapl_event event;
-	bool lost = false;
-	struct tp_wc wc;
+	bool heard;
 
 	if (!evd->cq)
 		return;
 	dapl_lock(&evd->lock);
-	if (all)
-		take_over_all(evd, &call);
-	else
-		take_over(evd, &call);
-	while (all && evd->cq->ops->poll(evd->cq, &wc) > 0) {
-		dapl_dto_event(&wc, &event);
-		if (event.srq)
-			dapl_srq_let_go(event.srq);
-		lost = true;
-	}
+	evd->cq->ops->extract(evd->cq, pass, &passage);
+	heard = hear(evd);
+	tell(evd, heard || passage.notify, &call);
 	dapl_unlock(&evd->lock);
 	dapl_agent_invoke(&call);
-	if (lost)
+	if (passage.lost)
 		dapl_evd_overflow(evd);
-}
-
-void dapl_evd_keep(struct dapl_evd *evd)
-{
-	keep(evd, false);
-}
-
-void dapl_evd_keep_all(struct dapl_evd *evd)
-{
-	keep(evd, true);
 }
 
 /* ---- Completions and who hears of them ---- */

@@ -11,6 +11,8 @@
 #include "dapl/ring.h"
 #include "dapl/transport.h"
 
+struct dapl_ep;
+
 /* Who is to hear of a completion; read without lock by dapl_evd_cq_event. */
 enum dapl_evd_ear {
 	DAPL_EAR_NONE,
@@ -98,11 +100,11 @@ bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event);
 bool dapl_evd_has_room(struct dapl_evd *evd);
 /* As dapl_evd_post, and an overflow is reported to the IA (EVD-94). */
 bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event);
-/* Moves what the transport has completed into the ring, so that it stays ahead of a later event
- * (FL-5). */
-void dapl_evd_keep(struct dapl_evd *evd);
-/* The same, and all of it, since an EP's slots go. */
-void dapl_evd_keep_all(struct dapl_evd *evd);
+/*
+ * Moves what an EP has completed from the transport's queue into the ring, so that it stays ahead
+ * of a later event (FL-5), or because the EP's slots go. What finds no room is an overflow.
+ */
+void dapl_evd_keep(struct dapl_evd *evd, const struct dapl_ep *ep);
 /* Reports that an event was lost (EVD-94). No lock held. */
 void dapl_evd_overflow(struct dapl_evd *evd);
 /* The tp_upcalls.cq_event of the core. */

@@ -38,7 +38,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define DAPL_TRANSPORT_VERSION 4
+#define DAPL_TRANSPORT_VERSION 5
 
 struct dapl_loop;
 struct dapl_option;
@@ -367,6 +367,13 @@ struct dapl_cq_ops {
 	 * call but the transport's own I/O, no lock that other queues share. EVD lock held.
 	 */
 	int (*poll)(struct tp_cq *cq, struct tp_wc *wc);
+	/*
+	 * Offers every completion the queue has, oldest first, and gives up those that remove
+	 * returns true for; the others keep their order. Drives nothing. All that a QP completed is
+	 * among them once the QP is in error, reset or destroyed. EVD lock held.
+	 */
+	void (*extract)(struct tp_cq *cq, bool (*remove)(void *arg, const struct tp_wc *wc),
+			void *arg);
 	/*
 	 * Asks to hear of the next completion added after this call, once, however often it was
 	 * asked before; the latest way counts. With TP_ARM_WAITER by

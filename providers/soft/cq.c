@@ -276,6 +276,35 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 	return pop(cq, wc);
 }
 
+/* In tp_wc.flags while completions are removed: this one is. */
+#define REMOVED 0x40000000u
+
+static struct tp_wc *entry(struct soft_cq *cq, uint32_t at)
+{
+	return &cq->ring[at & (cq->size - 1)];
+}
+
+/* Whoever adds writes behind head alone: the rest closes up towards it. */
+static void cq_extract(struct tp_cq *base, bool (*remove)(void *arg, const struct tp_wc *wc),
+		       void *arg)
+{
+	struct soft_cq *cq = soft_cq(base);
+	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
+	uint32_t head = atomic_load_explicit(&cq->head, memory_order_acquire), at, to;
+	struct tp_wc wc;
+
+	for (at = tail; at != head; at++) {
+		wc = *entry(cq, at);
+		wc.flags &= ~SOFT_WC_PLAIN;
+		if (remove(arg, &wc))
+			entry(cq, at)->flags |= REMOVED;
+	}
+	for (to = head; at != tail;)
+		if (!(entry(cq, --at)->flags & REMOVED))
+			*entry(cq, --to) = *entry(cq, at);
+	atomic_store_explicit(&cq->tail, to, memory_order_release);
+}
+
 /* ---- Waiting ---- */
 
 /* Few connections do not keep the set told of room to send; a sleeper needs that. */
@@ -411,6 +440,7 @@ const struct dapl_cq_ops soft_cq_ops = {
 	.destroy = cq_destroy,
 	.resize = cq_resize,
 	.poll = cq_poll,
+	.extract = cq_extract,
 	.arm = cq_arm,
 	.disarm = cq_disarm,
 	.announced = dapl_plain_announced,

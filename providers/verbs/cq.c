@@ -392,6 +392,24 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 	return 1;
 }
 
+static void cq_extract(struct tp_cq *base, bool (*remove)(void *arg, const struct tp_wc *wc),
+		       void *arg)
+{
+	struct vrb_cq *cq = vrb_container(base, struct vrb_cq, base);
+	uint32_t i, kept = 0;
+	struct tp_wc wc;
+
+	if (collect(cq))
+		cq->dev->base.up->cq_event(cq->base.owner);
+	for (i = 0; i < cq->count; i++) {
+		wc = cq->stash[(cq->first + i) & (cq->size - 1)];
+		if (!remove(arg, &wc))
+			cq->stash[(cq->first + kept++) & (cq->size - 1)] = wc;
+	}
+	cq->count = kept;
+	aim(cq);
+}
+
 /* ---- Notification ---- */
 
 /* Takes the events off the channel; any thread. Whether there were any. */
@@ -720,6 +738,7 @@ const struct dapl_cq_ops vrb_cq_ops = {
 	.destroy = cq_destroy,
 	.resize = cq_resize,
 	.poll = cq_poll,
+	.extract = cq_extract,
 	.arm = cq_arm,
 	.disarm = cq_disarm,
 	.announced = cq_announced,

@@ -90,6 +90,26 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 	return found;
 }
 
+static void cq_extract(struct tp_cq *base, bool (*remove)(void *arg, const struct tp_wc *wc),
+		       void *arg)
+{
+	struct cq *cq = mini_container(base, cq, base);
+	struct tp_wc wc;
+	uint32_t i, num;
+
+	/* Every one goes round once. */
+	pthread_mutex_lock(&cq->lock);
+	for (i = 0, num = cq->count; i < num; i++) {
+		wc = cq->wc[cq->head];
+		cq->head = (cq->head + 1) % cq->size;
+		if (remove(arg, &wc))
+			cq->count--;
+		else
+			cq->wc[(cq->head + cq->count - 1) % cq->size] = wc;
+	}
+	pthread_mutex_unlock(&cq->lock);
+}
+
 static void cq_arm(struct tp_cq *base, enum tp_arm how)
 {
 	struct cq *cq = mini_container(base, cq, base);
@@ -116,6 +136,7 @@ const struct dapl_cq_ops mini_cq_ops = {
 	.destroy = cq_destroy,
 	.resize = cq_resize,
 	.poll = cq_poll,
+	.extract = cq_extract,
 	.arm = cq_arm,
 	.disarm = cq_disarm,
 	.announced = dapl_plain_announced,
