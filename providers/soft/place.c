@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 
 #include "dapl/trace.h"
+#include "providers/soft/copy.h"
 #include "providers/soft/soft.h"
 
 /* ---- Faults ---- */
@@ -206,54 +207,9 @@ bool soft_place_copy(struct soft_conn *conn, const uint8_t *src, uint32_t len)
 	if (num < 0)
 		return false;
 	for (int i = 0; i < num; i++) {
-		memcpy(iov[i].iov_base, src, iov[i].iov_len);
+		soft_copy_in(iov[i].iov_base, src, iov[i].iov_len);
 		src += iov[i].iov_len;
 	}
-	rx->pos += len;
-	rx->left -= len;
-	return true;
-}
-
-/* The last naturally aligned word, in one store, after everything before it. */
-static void store_last(uint8_t *dst, const uint8_t *src, uint32_t len)
-{
-	uint64_t v8;
-	uint32_t v4, word = 1;
-	uint16_t v2;
-
-	while (word < 8 && word * 2 <= len && ((uintptr_t)dst + len) % (word * 2) == 0)
-		word *= 2;
-	memcpy(dst, src, len - word);
-	dst += len - word;
-	src += len - word;
-	switch (word) {
-	case 8:
-		memcpy(&v8, src, 8);
-		__atomic_store_n((uint64_t *)(void *)dst, v8, __ATOMIC_RELEASE);
-		break;
-	case 4:
-		memcpy(&v4, src, 4);
-		__atomic_store_n((uint32_t *)(void *)dst, v4, __ATOMIC_RELEASE);
-		break;
-	case 2:
-		memcpy(&v2, src, 2);
-		__atomic_store_n((uint16_t *)(void *)dst, v2, __ATOMIC_RELEASE);
-		break;
-	default:
-		__atomic_store_n(dst, *src, __ATOMIC_RELEASE);
-	}
-}
-
-bool soft_place_tail(struct soft_conn *conn, const uint8_t *src, uint32_t len)
-{
-	struct soft_rx *rx = &conn->rx;
-	struct iovec iov;
-
-	if (!len || rx->sink != SOFT_SINK_WRITE)
-		return soft_place_copy(conn, src, len);
-	if (soft_place_iov(conn, rx->pos, len, &iov, 1) < 0)
-		return false;
-	store_last(iov.iov_base, src, len);
 	rx->pos += len;
 	rx->left -= len;
 	return true;
@@ -431,10 +387,10 @@ int soft_place_begin(struct soft_conn *conn)
 
 	rx->pos = 0;
 	rx->tail = 0;
+	if (rx->ddp.last)
+		rx->tail = rx->left < SOFT_RX_TAIL ? rx->left : SOFT_RX_TAIL;
 	switch (rx->ddp.opcode) {
 	case WIRE_OP_WRITE:
-		if (rx->ddp.last)
-			rx->tail = rx->left < SOFT_RX_TAIL ? rx->left : SOFT_RX_TAIL;
 		return begin_write(conn);
 	case WIRE_OP_READ_RESPONSE:
 		return begin_read_response(conn);
@@ -500,7 +456,7 @@ static bool done_atomic_response(struct soft_conn *conn)
 	}
 	if (sink_iov(conn, sqe, 0, sizeof(value), &iov, 1) < 0)
 		return sink_fault(conn, sqe);
-	memcpy(iov.iov_base, &value, sizeof(value));
+	soft_copy_in(iov.iov_base, &value, sizeof(value));
 	return flight_done(conn);
 }
 
@@ -797,7 +753,7 @@ static bool replay_send(struct soft_conn *conn, const struct soft_held *held)
 	if (num < 0)
 		return recv_fault(conn, &held->ddp, TP_WC_LOCAL_PROTECTION);
 	for (int i = 0; i < num; i++) {
-		memcpy(iov[i].iov_base, src, iov[i].iov_len);
+		soft_copy_in(iov[i].iov_base, src, iov[i].iov_len);
 		src += iov[i].iov_len;
 	}
 	return deliver(conn, &held->ddp, held->len);

@@ -142,7 +142,7 @@ static enum step finish(struct soft_conn *conn)
 
 	if (staged(rx) < rest)
 		return STEP_READ;
-	if (!soft_place_tail(conn, stage(rx), left))
+	if (!soft_place_copy(conn, stage(rx), left))
 		return STEP_STOP;
 	consume(rx, rest);
 	rx->busy = false;
@@ -157,6 +157,8 @@ static enum step proceed(struct soft_conn *conn)
 	struct soft_rx *rx = &conn->rx;
 	uint32_t n = rx->left - rx->tail;
 
+	if (staged(rx) >= rx->left + trailer(rx))
+		return finish(conn);
 	if (n > staged(rx))
 		n = staged(rx);
 	if (n) {

@@ -550,7 +550,7 @@ int soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len);
 enum {
 	SOFT_RX_SMALL = 4096,
 	SOFT_RX_LARGE = 65536 + 4096, /* any FPDU, and some of the next */
-	SOFT_RX_TAIL = 64,	      /* bytes of an RDMA Write that are placed last */
+	SOFT_RX_TAIL = 64,	      /* bytes of a message that are placed last */
 	SOFT_RX_CONTROL = 64,
 };
 
@@ -622,8 +622,6 @@ int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct io
 int soft_place_begin(struct soft_conn *conn);
 /* Copies the next len bytes to their place; false on a fault. */
 bool soft_place_copy(struct soft_conn *conn, const uint8_t *src, uint32_t len);
-/* Ditto the last ones of the FPDU, so that the last byte is seen last (DTO-47). */
-bool soft_place_tail(struct soft_conn *conn, const uint8_t *src, uint32_t len);
 /* The FPDU is complete and right: delivers what it ends. false on a fault. */
 bool soft_place_done(struct soft_conn *conn);
 /* Hands held messages to Receives that were posted since. false on a fault. */
