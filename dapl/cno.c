@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -18,18 +18,99 @@
 
 static_assert(sizeof(struct dapl_cno) <= DAPL_SLOT_SIZE, "a CNO is an object");
 
-static atomic_bool agents;
+/* ---- Agents ---- */
 
-bool dapl_cno_agents(void)
+/* A proxy agent from its association until it was called: a trigger needs no memory. */
+struct dapl_agent {
+	DAT_OS_WAIT_PROXY_AGENT proxy;
+	DAT_EVD_HANDLE evd;
+	struct dapl_agent *next;
+};
+
+/* NULL in *out without a function to call. */
+static DAT_RETURN agent_new(struct dapl_ia *ia, const DAT_OS_WAIT_PROXY_AGENT *proxy,
+			    struct dapl_agent **out)
 {
-	return atomic_load_explicit(&agents, memory_order_relaxed);
+	int err;
+
+	*out = NULL;
+	if (!proxy || !proxy->proxy_agent_func)
+		return DAT_SUCCESS;
+	err = dapl_ia_need_agents(ia);
+	if (err)
+		return dapl_status(err, DAT_RESOURCE_DEVICE);
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return DAPL_NO_RESOURCE(MEMORY);
+	(*out)->proxy = *proxy;
+	return DAT_SUCCESS;
 }
 
-/* lock held, where others know of the CNO */
-static void set_agent(struct dapl_cno *cno, const DAT_OS_WAIT_PROXY_AGENT *agent)
+/*
+ * From here on it is called, once (CNO-17): by a thread of its own, where it may call what waits
+ * for the service thread or for locks of whoever triggered. lock held.
+ */
+static void detach_agent(struct dapl_cno *cno, DAT_EVD_HANDLE evd)
 {
-	cno->agent = *agent;
-	atomic_store_explicit(&agents, true, memory_order_relaxed);
+	struct dapl_agent *agent = cno->agent, **end = &cno->detached;
+
+	if (!agent)
+		return;
+	cno->agent = NULL;
+	agent->evd = evd;
+	while (*end)
+		end = &(*end)->next;
+	*end = agent;
+	dapl_loop_post(cno->obj.ia->agents, &cno->task);
+}
+
+/* The first one that is still to be called. */
+static struct dapl_agent *take_detached(struct dapl_cno *cno, bool *more)
+{
+	struct dapl_agent *agent;
+
+	pthread_mutex_lock(&cno->lock);
+	agent = cno->detached;
+	if (agent)
+		cno->detached = agent->next;
+	*more = cno->detached;
+	pthread_mutex_unlock(&cno->lock);
+	return agent;
+}
+
+static void call_agent(struct dapl_agent *agent)
+{
+	const struct dapl_agent call = *agent;
+
+	free(agent);
+	call.proxy.proxy_agent_func(call.proxy.instance_data, call.evd);
+}
+
+/* The agent may free the CNO. */
+static void call_next(struct tp_task *task)
+{
+	struct dapl_cno *cno = dapl_container(task, struct dapl_cno, task);
+	struct dapl_agent *agent;
+	bool more;
+
+	agent = take_detached(cno, &more);
+	if (more)
+		dapl_loop_post(cno->obj.ia->agents, &cno->task);
+	if (agent)
+		call_agent(agent);
+}
+
+/* No agent that was detached is running after return, unless it is the caller. No lock held. */
+static void finish_agents(struct dapl_cno *cno)
+{
+	struct dapl_agent *agent;
+	bool more;
+
+	if (!cno->obj.ia->agents)
+		return;
+	dapl_loop_cancel(cno->obj.ia->agents, &cno->task);
+	while ((agent = take_detached(cno, &more)))
+		call_agent(agent);
 }
 
 /* ---- Sleeping and waking ---- */
@@ -58,74 +139,68 @@ static void set_triggered(struct dapl_cno *cno, bool triggered)
 	cno->triggered = triggered;
 }
 
-static void detach_agent(struct dapl_cno *cno, DAT_EVD_HANDLE evd, struct dapl_agent_call *call)
-{
-	if (!cno->agent.proxy_agent_func)
-		return;
-	*call = (struct dapl_agent_call){ .func = cno->agent.proxy_agent_func,
-					  .data = cno->agent.instance_data,
-					  .evd = evd };
-	memset(&cno->agent, 0, sizeof(cno->agent));
-}
-
-void dapl_cno_trigger_by(struct dapl_cno *cno, DAT_EVD_HANDLE evd, struct dapl_agent_call *call)
+void dapl_cno_trigger_by(struct dapl_cno *cno, DAT_EVD_HANDLE evd)
 {
 	pthread_mutex_lock(&cno->lock);
 	cno->last = evd;
 	set_triggered(cno, true);
 	wake(cno, 1);
-	detach_agent(cno, evd, call);
+	detach_agent(cno, evd);
 	pthread_mutex_unlock(&cno->lock);
 }
 
-void dapl_agent_invoke(const struct dapl_agent_call *call)
-{
-	if (call->func)
-		call->func(call->data, call->evd);
-}
-
 /* lock held */
-static void release_all(struct dapl_cno *cno, struct dapl_agent_call *call)
+static void release_all(struct dapl_cno *cno)
 {
 	if (cno->waiters)
 		cno->release_all++;
 	wake(cno, INT_MAX);
-	detach_agent(cno, DAT_HANDLE_NULL, call);
+	detach_agent(cno, DAT_HANDLE_NULL);
 }
 
 void dapl_cno_evd_gone(struct dapl_cno *cno)
 {
-	struct dapl_agent_call call = { .func = NULL };
-
+	finish_agents(cno);
 	pthread_mutex_lock(&cno->lock);
 	dapl_object_unuse(&cno->obj);
 	if (!dapl_object_users(&cno->obj))
-		release_all(cno, &call);
+		release_all(cno);
 	pthread_mutex_unlock(&cno->lock);
-	dapl_agent_invoke(&call);
 }
 
 /* ---- Calls ---- */
 
-static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT *agent, int fd,
+static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT *proxy, int fd,
 			  DAT_CNO_HANDLE *out)
 {
 	struct dapl_ia *ia = dapl_ia_get(ia_handle);
+	struct dapl_agent *agent;
 	struct dapl_cno *cno;
+	DAT_RETURN rc;
 
+	rc = agent_new(ia, proxy, &agent);
+	if (rc)
+		return rc;
 	cno = dapl_object_alloc(sizeof(*cno));
+	rc = DAPL_NO_RESOURCE(MEMORY);
 	if (!cno)
-		return DAPL_NO_RESOURCE(MEMORY);
+		goto free_agent;
 	pthread_mutex_init(&cno->lock, NULL);
-	if (agent && agent->proxy_agent_func)
-		set_agent(cno, agent);
+	cno->agent = agent;
+	cno->task.run = call_next;
 	cno->fd = fd;
-	if (!dapl_ia_add(ia, &cno->obj, DAPL_TYPE_CNO, UINT32_MAX)) {
-		dapl_object_release(&cno->obj);
-		return DAPL_BAD_HANDLE(IA);
-	}
+	rc = DAPL_BAD_HANDLE(IA);
+	if (!dapl_ia_add(ia, &cno->obj, DAPL_TYPE_CNO, UINT32_MAX))
+		goto release;
 	*out = cno;
 	return DAT_SUCCESS;
+
+release:
+	pthread_mutex_destroy(&cno->lock);
+	dapl_object_release(&cno->obj);
+free_agent:
+	free(agent);
+	return rc;
 }
 
 DAT_RETURN dapl_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
@@ -165,20 +240,24 @@ DAT_RETURN dapl_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *file_descriptor,
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dapl_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGENT agent)
+DAT_RETURN dapl_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGENT proxy)
 {
 	struct dapl_cno *cno = dapl_cno_get(cno_handle);
+	struct dapl_agent *agent, *old;
+	DAT_RETURN rc;
 
 	if (!cno)
 		return DAPL_BAD_HANDLE(CNO);
 	if (cno->fd >= 0)
 		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	rc = agent_new(cno->obj.ia, &proxy, &agent);
+	if (rc)
+		return rc;
 	pthread_mutex_lock(&cno->lock);
-	if (agent.proxy_agent_func)
-		set_agent(cno, &agent);
-	else
-		memset(&cno->agent, 0, sizeof(cno->agent));
+	old = cno->agent;
+	cno->agent = agent;
 	pthread_mutex_unlock(&cno->lock);
+	free(old);
 	return DAT_SUCCESS;
 }
 
@@ -198,9 +277,9 @@ DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DA
 	if (cno->fd >= 0) {
 		param->proxy_type = DAT_PROXY_TYPE_FD;
 		param->proxy.fd = cno->fd;
-	} else if (cno->agent.proxy_agent_func) {
+	} else if (cno->agent) {
 		param->proxy_type = DAT_PROXY_TYPE_AGENT;
-		param->proxy.agent = cno->agent;
+		param->proxy.agent = cno->agent->proxy;
 	} else {
 		param->proxy_type = DAT_PROXY_TYPE_NONE;
 	}
@@ -212,7 +291,9 @@ DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DA
 static void cno_delete(struct dapl_cno *cno)
 {
 	dapl_object_wait_left(&cno->obj);
+	finish_agents(cno);
 	dapl_ia_remove(&cno->obj, DAPL_TYPE_CNO);
+	free(cno->agent);
 	if (cno->fd >= 0)
 		close(cno->fd);
 	pthread_mutex_destroy(&cno->lock);
@@ -242,13 +323,10 @@ DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE cno_handle)
 /* CNO-32 */
 void dapl_cno_destroy(struct dapl_cno *cno)
 {
-	struct dapl_agent_call call = { .func = NULL };
-
 	dapl_object_retire(&cno->obj, DAPL_TYPE_CNO);
 	pthread_mutex_lock(&cno->lock);
-	release_all(cno, &call);
+	release_all(cno);
 	pthread_mutex_unlock(&cno->lock);
-	dapl_agent_invoke(&call);
 	cno_delete(cno);
 }
 

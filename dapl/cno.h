@@ -6,34 +6,27 @@
 #include <pthread.h>
 
 #include "dapl/object.h"
+#include "dapl/transport.h"
 
+struct dapl_agent;
 struct dapl_evd;
 
 struct dapl_cno {
 	struct dapl_object obj; /* users: EVDs that point here */
 	pthread_mutex_t lock;
 	bool triggered;
-	DAT_EVD_HANDLE last; /* the EVD of the latest trigger */
-	DAT_OS_WAIT_PROXY_AGENT agent;
-	int fd;		      /* -1 unless made by dat_cno_fd_create */
-	uint32_t word;	      /* futex: changes whenever a sleeper should look again */
-	uint32_t waiters;     /* threads inside dat_cno_wait */
-	uint32_t release_all; /* counts CNO-31 and CNO-32 releases */
-};
-
-/* An agent that was detached and is to be invoked once no lock is held (CNO-17, CNO-19). */
-struct dapl_agent_call {
-	DAT_AGENT_FUNC func;
-	DAT_PVOID data;
-	DAT_EVD_HANDLE evd;
+	DAT_EVD_HANDLE last;	     /* the EVD of the latest trigger */
+	struct dapl_agent *agent;    /* NULL: none */
+	struct dapl_agent *detached; /* by triggers, and not called yet */
+	struct tp_task task;	     /* on ia->agents: calls them */
+	int fd;			     /* -1 unless made by dat_cno_fd_create */
+	uint32_t word;		     /* futex: changes whenever a sleeper should look again */
+	uint32_t waiters;	     /* threads inside dat_cno_wait */
+	uint32_t release_all;	     /* counts CNO-31 and CNO-32 releases */
 };
 
 /* A trigger by evd (CNO-3); the EVD's lock is held. */
-void dapl_cno_trigger_by(struct dapl_cno *cno, DAT_EVD_HANDLE evd, struct dapl_agent_call *call);
-/* Invokes what a trigger detached, if anything. No lock held. */
-void dapl_agent_invoke(const struct dapl_agent_call *call);
-/* Whether any CNO of the process has, or had, an agent. */
-bool dapl_cno_agents(void);
+void dapl_cno_trigger_by(struct dapl_cno *cno, DAT_EVD_HANDLE evd);
 /* An EVD that points here is freed; with the last one every waiter returns with a NULL EVD, and the
  * agent is invoked so (CNO-31). No lock held; cno may be freed at once by somebody else. */
 void dapl_cno_evd_gone(struct dapl_cno *cno);

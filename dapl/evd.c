@@ -115,27 +115,27 @@ bool dapl_evd_drain(struct dapl_evd *evd)
 }
 
 /* lock held */
-static void trigger(struct dapl_evd *evd, struct dapl_agent_call *call)
+static void trigger(struct dapl_evd *evd)
 {
 	if (evd->cno && !evd->disabled && !evd->waiter)
-		dapl_cno_trigger_by(evd->cno, evd, call);
+		dapl_cno_trigger_by(evd->cno, evd);
 }
 
 /* Completions were taken over: tells whoever is to hear of them; lock held. */
-static void tell(struct dapl_evd *evd, bool notify, struct dapl_agent_call *call)
+static void tell(struct dapl_evd *evd, bool notify)
 {
 	if (evd->satisfied)
 		dapl_evd_wake(evd);
 	if (notify && atomic_load_explicit(&evd->ear, memory_order_relaxed) == DAPL_EAR_CNO)
-		trigger(evd, call);
+		trigger(evd);
 }
 
 /* lock held */
-static void take_over(struct dapl_evd *evd, struct dapl_agent_call *call)
+static void take_over(struct dapl_evd *evd)
 {
 	bool notify = dapl_evd_drain(evd);
 
-	tell(evd, notify, call);
+	tell(evd, notify);
 }
 
 static bool is_connection(DAT_EVENT_NUMBER number)
@@ -147,7 +147,6 @@ static bool is_connection(DAT_EVENT_NUMBER number)
 
 bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
 {
-	struct dapl_agent_call call = { .func = NULL };
 	bool room;
 
 	dapl_lock(&evd->lock);
@@ -156,12 +155,11 @@ bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
 		evd->counts.connections += is_connection(event->number);
 		if (evd->satisfied)
 			dapl_evd_wake(evd);
-		trigger(evd, &call);
+		trigger(evd);
 	}
 	dapl_unlock(&evd->lock);
 	dapl_trace(event, DAPL_TRC_DETAIL, evd, "number=%s taken=%d",
 		   dapl_event_name(event->number), room);
-	dapl_agent_invoke(&call);
 	return room;
 }
 
@@ -204,7 +202,6 @@ bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event)
 void dapl_evd_keep(struct dapl_evd *evd, const struct dapl_ep *ep)
 {
 	struct passage passage = { .evd = evd, .ep = ep };
-	struct dapl_agent_call call = { .func = NULL };
 	bool heard;
 
 	if (!evd->cq)
@@ -212,9 +209,8 @@ void dapl_evd_keep(struct dapl_evd *evd, const struct dapl_ep *ep)
 	dapl_lock(&evd->lock);
 	evd->cq->ops->extract(evd->cq, pass, &passage);
 	heard = hear(evd);
-	tell(evd, heard || passage.notify, &call);
+	tell(evd, heard || passage.notify);
 	dapl_unlock(&evd->lock);
-	dapl_agent_invoke(&call);
 	if (passage.lost)
 		dapl_evd_overflow(evd);
 }
@@ -263,14 +259,12 @@ void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by)
 static void look(struct tp_task *task)
 {
 	struct dapl_evd *evd = dapl_container(task, struct dapl_evd, task);
-	struct dapl_agent_call call = { .func = NULL };
 
 	dapl_lock(&evd->lock);
 	evd->counts.notices++;
 	dapl_evd_listen(evd);
-	take_over(evd, &call);
+	take_over(evd);
 	dapl_unlock(&evd->lock);
-	dapl_agent_invoke(&call);
 }
 
 void dapl_evd_cq_event(void *cq_owner)
@@ -488,7 +482,6 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask, DA
 
 DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle)
 {
-	struct dapl_agent_call old_call = { .func = NULL }, call = { .func = NULL };
 	struct dapl_evd *evd = dapl_evd_get(evd_handle);
 	struct dapl_cno *cno = NULL, *old;
 
@@ -501,14 +494,12 @@ DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_han
 		dapl_object_use(&cno->obj);
 	}
 	dapl_lock(&evd->lock);
-	take_over(evd, &old_call); /* what arrived before does not trigger the new one (EVD-38) */
+	take_over(evd); /* what arrived before does not trigger the new one (EVD-38) */
 	old = evd->cno;
 	evd->cno = cno;
 	dapl_evd_listen(evd);
-	take_over(evd, &call); /* what arrived before the arming is not announced */
+	take_over(evd); /* what arrived before the arming is not announced */
 	dapl_unlock(&evd->lock);
-	dapl_agent_invoke(&old_call);
-	dapl_agent_invoke(&call);
 	if (old)
 		dapl_object_unuse(&old->obj);
 	return DAT_SUCCESS;
@@ -516,19 +507,16 @@ DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_han
 
 static DAT_RETURN set_disabled(DAT_EVD_HANDLE evd_handle, bool disabled)
 {
-	struct dapl_agent_call before = { .func = NULL }, after = { .func = NULL };
 	struct dapl_evd *evd = dapl_evd_get(evd_handle);
 
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	dapl_lock(&evd->lock);
-	take_over(evd, &before); /* EVD-43 */
+	take_over(evd); /* EVD-43 */
 	evd->disabled = disabled;
 	dapl_evd_listen(evd);
-	take_over(evd, &after); /* what arrived before the arming is not announced */
+	take_over(evd); /* what arrived before the arming is not announced */
 	dapl_unlock(&evd->lock);
-	dapl_agent_invoke(&before);
-	dapl_agent_invoke(&after);
 	return DAT_SUCCESS;
 }
 
@@ -585,14 +573,14 @@ DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 }
 
 /* lock held; all or nothing */
-static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen, struct dapl_agent_call *call)
+static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen)
 {
 	uint32_t cqe = evd->cq ? qlen : 0;
 	int err;
 
 	if (evd->waiter)
 		return DAPL_BAD_STATE(EVD_WAITER);
-	take_over(evd, call);
+	take_over(evd);
 	if (qlen < evd->ring.count)
 		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	if (qlen == evd->qlen)
@@ -617,7 +605,6 @@ static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen, struct dapl_agent_
 
 DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT qlen)
 {
-	struct dapl_agent_call call = { .func = NULL };
 	struct dapl_evd *evd = dapl_evd_get(evd_handle);
 	DAT_RETURN rc;
 
@@ -626,8 +613,7 @@ DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT qlen)
 	if (qlen <= 0 || (uint32_t)qlen > evd->obj.ia->attr->max_cqe)
 		return DAPL_BAD_ARG(2);
 	dapl_lock(&evd->lock);
-	rc = resize(evd, (uint32_t)qlen, &call);
+	rc = resize(evd, (uint32_t)qlen);
 	dapl_unlock(&evd->lock);
-	dapl_agent_invoke(&call);
 	return rc;
 }

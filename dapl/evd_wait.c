@@ -143,13 +143,10 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	return (DAT_RETURN)event->event_data.dto_completion_event_data.status;
 }
 
-/*
- * The polls of a thread that does nothing else had better be work. A proxy agent is not called on a
- * thread that may hold what the agent waits for.
- */
+/* The polls of a thread that does nothing else had better be work. */
 static __attribute__((noinline)) DAT_RETURN look_closer(struct dapl_evd *evd, DAT_EVENT *event)
 {
-	if (dapl_cno_agents() || !dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
+	if (!dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
 		return DAPL_QUEUE_EMPTY;
 	dapl_loop_help(evd->obj.ia->loop);
 	dapl_object_leave(&evd->obj);

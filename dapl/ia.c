@@ -83,6 +83,21 @@ void dapl_ia_remove(struct dapl_object *obj, enum dapl_type type)
 	dapl_count(ia, DCNT_IA_MEM_FREE);
 }
 
+int dapl_ia_need_agents(struct dapl_ia *ia)
+{
+	struct dapl_loop *agents;
+	int err = 0;
+
+	pthread_mutex_lock(&ia->lock);
+	if (!ia->agents) {
+		err = dapl_loop_create(&agents, &ia->agents_rest);
+		if (!err)
+			ia->agents = agents;
+	}
+	pthread_mutex_unlock(&ia->lock);
+	return err;
+}
+
 /* ---- Upcalls ---- */
 
 static void tell(struct dapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE object, DAT_COUNT reason)
@@ -311,6 +326,8 @@ static void close_wakefds(struct dapl_ia *ia)
 void dapl_ia_delete(struct dapl_ia *ia)
 {
 	dapl_object_retire(&ia->obj, DAPL_TYPE_IA);
+	if (ia->agents)
+		dapl_loop_destroy(ia->agents);
 	dapl_module_transport.device->close(ia->dev);
 	dapl_loop_destroy(ia->loop);
 	close_wakefds(ia);
@@ -493,6 +510,9 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 		return DAPL_BAD_HANDLE(IA);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return DAPL_BAD_ARG(2);
+	/* A proxy agent's thread cannot wait for its own end (CNO-19). */
+	if (ia->agents && dapl_loop_is_self(ia->agents))
+		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	if (!start_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG))
 		return DAPL_BAD_STATE(IA_IN_USE);
 	dapl_provider_closing(ia);

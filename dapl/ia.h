@@ -21,7 +21,9 @@ struct dapl_ia {
 	struct dapl_provider *provider;
 	struct tp_device *dev;
 	struct dapl_loop *loop;
-	atomic_bool loop_rests;	     /* and who polls does its work */
+	_Atomic(struct dapl_loop *) agents; /* calls proxy agents; NULL before the first */
+	atomic_bool loop_rests;		    /* and who polls does its work */
+	atomic_bool agents_rest;
 	struct tp_device_attr *attr; /* as queried at open; constant */
 	struct dapl_named *named;    /* ditto */
 	void *config;		     /* the transport's tunables as they hold for this IA */
@@ -62,6 +64,9 @@ static inline struct dapl_ia *dapl_ia_get(DAT_IA_HANDLE handle)
 bool dapl_ia_add(struct dapl_ia *ia, struct dapl_object *obj, enum dapl_type type, uint32_t limit);
 /* Takes it out of the list, not out of memory. */
 void dapl_ia_remove(struct dapl_object *obj, enum dapl_type type);
+
+/* Sees to it that proxy agents can be called: 0 or a negative errno. No lock held. */
+int dapl_ia_need_agents(struct dapl_ia *ia);
 
 /* An IA with device and loop, without async EVD; type is DAPL_TYPE_IA or DAPL_TYPE_QUERY. */
 DAT_RETURN dapl_ia_new(struct dapl_provider *provider, enum dapl_type type, struct dapl_ia **out);
