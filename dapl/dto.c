@@ -194,9 +194,14 @@ static DAT_RETURN post_failed(struct dapl_slots *slots, struct dapl_slot *slot, 
 {
 	slots->next = slot;
 	slot->seq -= slots->size;
-	/* -ENOTCONN: the connection is only just being given up or reset (DTO-22). */
-	return err == -ENOTCONN ? DAPL_BAD_STATE(EP_UNCONNECTED)
-				: dapl_status(err, DAT_RESOURCE_TEP);
+	switch (err) {
+	case -ENOTCONN: /* the connection is only just being given up or reset (DTO-22) */
+		return DAPL_BAD_STATE(EP_UNCONNECTED);
+	case -EBUSY: /* a bind's window (RMR-21) */
+		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	default:
+		return dapl_status(err, DAT_RESOURCE_TEP);
+	}
 }
 
 /*

@@ -524,10 +524,8 @@ static DAT_RETURN post(const struct wish *wish, struct dapl_bind *bind, DAT_RMR_
 	else
 		set_context(wish->rmr, bind, rkey);
 	dapl_unlock(&ia->bind_lock);
-	if (err) {
-		rc = dapl_request_refused(wish->ep, slot, err);
-		return err == -EINVAL ? dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE) : rc;
-	}
+	if (err)
+		return dapl_request_refused(wish->ep, slot, err);
 	if (context)
 		*context = rkey;
 	return DAT_SUCCESS;

@@ -317,7 +317,7 @@ struct dapl_mw_ops {
 	 * flags: TP_WR_SIGNALED, TP_WR_FENCE. *rkey is set at once, other than the window's last
 	 * (RMR-8), 0 for an unbind. When it completes the earlier key is invalid; one that fails
 	 * leaves the window unbound (RMR-25), one that is flushed as it was (RMR-24). Errors as
-	 * post_send, and -EINVAL: a binding on another QP that is still connected is in the way
+	 * post_send, and -EBUSY: a binding on another QP that is still connected is in the way
 	 * (RMR-21). EP lock held.
 	 */
 	int (*bind)(struct tp_qp *qp, uint64_t wr_id, uint32_t flags, const struct tp_bind *bind,

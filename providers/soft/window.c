@@ -247,7 +247,7 @@ static int mw_bind(struct tp_qp *base, uint64_t wr_id, uint32_t flags, const str
 	int rc;
 
 	if (in_the_way(qp->dev, mw, stream))
-		return -EINVAL;
+		return -EBUSY;
 	rc = soft_qp_reserve(qp, &sqe);
 	if (rc)
 		return rc;

@@ -264,7 +264,7 @@ static int claim(struct vrb_qp *qp, struct vrb_mw *mw)
 		elsewhere = false;
 	}
 	if (elsewhere && atomic_load(&mw->bound) && mw->base.qp_scope)
-		rc = -EINVAL;
+		rc = -EBUSY;
 	else if (mw->doubtful)
 		unmake(mw);
 	if (!rc && !mw->ibmw)

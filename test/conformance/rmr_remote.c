@@ -469,10 +469,56 @@ static void rmr_27_threads_with_endpoints_of_their_own(void **state)
 	bu_free_lmr(shared);
 }
 
+/* ---- In the way --------------------------------------------------------- */
+
+/* Binds through a second endpoint while the first still waits for its graceful end. */
+static int bind_while_pending(void)
+{
+	struct ct_end a = { 0 }, p = { 0 };
+	struct cu_rig *rig;
+	DAT_RMR_HANDLE rmr;
+	DAT_LMR_TRIPLET seg;
+	struct ct_mem *big;
+	void *state;
+
+	cu_setup_connected(&state);
+	rig = state;
+	rmr = bu_rmr(rig, rig->p.pz, DAT_RMR_SCOPE_EP);
+	p.pz = rig->p.pz;
+	ct_end_open(&a, rig->ia, NULL);
+	ct_end_open(&p, rig->ia, NULL);
+	cu_establish(rig, &a, &p);
+	bu_bound(&rig->p, rmr, &rig->p.mem, 0, 64);
+	big = cu_extra_mem(rig, rig->p.pz, CU_BIG, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	seg = ct_segment(big, 0, CU_BIG); /* which nobody receives */
+	expect_ok(dat_ep_post_send(rig->p.ep, 1, &seg, cu_cookie(1), DAT_COMPLETION_DEFAULT_FLAG));
+	expect_ok(dat_ep_disconnect(rig->p.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	STATE(rig->p.ep, DISCONNECT_PENDING);
+	expect_type(bu_bind(&p, rmr, &p.mem, 0, 64, 2, NULL), DAT_INVALID_STATE);
+	expect_ok(dat_ep_disconnect(rig->p.ep, DAT_CLOSE_ABRUPT_FLAG));
+	bu_bound(&p, rmr, &p.mem, 0, 64);
+	return cu_teardown(&state);
+}
+
+/* The peer of the former endpoint can still use its binding; and no diagnosis calls that a fault.
+ */
+static void rmr_21_a_pending_disconnect_is_in_the_way(void **state)
+{
+	struct harness_result result;
+
+	bu_rmr(*state, ((struct cu_rig *)*state)->p.pz, DAT_RMR_SCOPE_EP);
+	harness_spawn("bind-while-pending", NULL, &result);
+	if (result.status != 0 || result.err[0] != '\0')
+		fail_msg("status 0x%x: %s", (unsigned int)result.status, result.err);
+}
+
 #define C(f) cmocka_unit_test_setup_teardown(f, cu_setup_connected, cu_teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
+	static const struct harness_child children[] = {
+		{ "bind-while-pending", bind_while_pending }, { NULL, NULL }
+	};
 	static const struct CMUnitTest tests[] = {
 		C(rmr_2_3_7_a_context_lets_the_peer_in),
 		C(rmr_17_the_lmr_needs_no_remote_rights),
@@ -495,7 +541,9 @@ int main(void)
 		C(rmr_32_34_freed),
 		C(rmr_32_freed_under_way),
 		C(rmr_27_threads_with_endpoints_of_their_own),
+		C(rmr_21_a_pending_disconnect_is_in_the_way),
 	};
 
+	harness_child_main(argc, argv, children);
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
 }
