@@ -120,11 +120,13 @@ static const DAT_PROVIDER table = {
 
 struct dapl_provider *dapl_provider_find(const char *ia_name)
 {
+	const DAT_PROVIDER *opening = dats_opening ? dats_opening() : NULL;
 	struct dapl_provider *provider;
 
 	pthread_mutex_lock(&lock);
 	for (provider = providers; provider; provider = provider->next)
-		if (!strcmp(provider->info.ia_name, ia_name))
+		if (!strcmp(provider->info.ia_name, ia_name) &&
+		    (!opening || opening == &provider->table))
 			break;
 	pthread_mutex_unlock(&lock);
 	return provider;

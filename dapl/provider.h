@@ -17,7 +17,8 @@ struct dapl_provider {
 	struct dapl_provider *next;
 };
 
-/* The entry of that name, or NULL. */
+/* The entry of that name that is being opened, or NULL. Release 2.1.10's libdat2 does not tell
+ * which that is: there it is the one of that name that was registered last. */
 struct dapl_provider *dapl_provider_find(const char *ia_name);
 
 /* Calls each for the name of every entry. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Opening and closing of IAs, the questions that need an open one, and extension operations. */
 #include "dat/arena.h"
+#include "dat/dats.h"
 #include "dat/handle.h"
 #include "dat/registry.h"
 #include "dat/strerror.h"
@@ -27,6 +28,22 @@ struct ext_open {
 static pthread_mutex_t ext_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ext_open *ext_opens;
 static int ext_seen; /* some IA that was opened has an extension (GEN-30) */
+
+static __thread const DAT_PROVIDER *opening;
+
+const DAT_PROVIDER *dats_opening(void)
+{
+	return opening;
+}
+
+/* Returns what was being opened before, to be begun again afterwards. */
+static const DAT_PROVIDER *begin_opening(const DAT_PROVIDER *provider)
+{
+	const DAT_PROVIDER *before = opening;
+
+	opening = provider;
+	return before;
+}
 
 static void fill_key(DAT_PROVIDER_INFO *key, const char *name, DAT_UINT32 major, DAT_UINT32 minor,
 		     DAT_BOOLEAN thread_safety)
@@ -81,7 +98,7 @@ static DAT_RETURN check_open(const char *name, DAT_COUNT qlen, const DAT_EVD_HAN
 static DAT_RETURN open_entry(struct dat_entry *entry, const DAT_NAME_PTR name, DAT_COUNT qlen,
 			     DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *handle)
 {
-	const DAT_PROVIDER *provider = entry->provider;
+	const DAT_PROVIDER *provider = entry->provider, *before;
 	DAT_EVD_HANDLE evd = *async_evd;
 	DAT_IA_HANDLE ia = NULL;
 	DAT_RETURN rc;
@@ -91,7 +108,9 @@ static DAT_RETURN open_entry(struct dat_entry *entry, const DAT_NAME_PTR name, D
 	*handle = dat_handle_reserve();
 	if (!*handle)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	before = begin_opening(provider);
 	rc = provider->ia_open_func(name, qlen, &evd, &ia);
+	begin_opening(before);
 	if (rc == DAT_SUCCESS && !ia)
 		rc = DAT_ERR(DAT_INTERNAL_ERROR, 0);
 	if (rc != DAT_SUCCESS) {
@@ -285,6 +304,7 @@ static void ext_undo(const DAT_PROVIDER *provider, DAT_HANDLE handle, DAT_EXTEND
 /* The variable arguments begin with the IA's name and the place for the handle (IBX-7). */
 static DAT_RETURN ext_open(DAT_EXTENDED_OP op, va_list args)
 {
+	const DAT_PROVIDER *before;
 	DAT_PROVIDER_INFO wanted;
 	struct dat_entry *entry;
 	const char *name;
@@ -308,7 +328,9 @@ static DAT_RETURN ext_open(DAT_EXTENDED_OP op, va_list args)
 	rc = dat_registry_acquire(&wanted, &entry);
 	if (rc != DAT_SUCCESS)
 		return rc;
+	before = begin_opening(entry->provider);
 	rc = call_extension(entry->provider, DAT_HANDLE_NULL, op, args);
+	begin_opening(before);
 	if (rc == DAT_SUCCESS && ext_remember(*out, entry)) {
 		ext_undo(entry->provider, *out,
 			 op - DAT_OPEN_EXTENSION_BASE + DAT_CLOSE_EXTENSION_BASE);

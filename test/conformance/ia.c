@@ -3,10 +3,12 @@
  * GEN-18). */
 #include "harness.h"
 
+#include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_registry.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define NO_IA ((DAT_IA_HANDLE)(uintptr_t)0x5a5a)
 
@@ -430,12 +432,94 @@ static void gen_25_threads_race_for_the_first_open(void **state)
 	harness_spawn_ok("first_opens", NULL);
 }
 
+/* ---- Several entries of one name ---------------------------------------- */
+
+#define MINORS 3
+
+/* Which entry it is that minor asks for. */
+static DAT_IA_HANDLE open_minor(DAT_UINT32 minor)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_PROVIDER_ATTR prov;
+	DAT_IA_HANDLE ia;
+
+	expect_ok(dat_ia_openv(harness_ia_name(), 8, &async, &ia, 2, minor, DAT_FALSE));
+	expect_ok(dat_ia_query(ia, NULL, (DAT_IA_ATTR_MASK)0, NULL, DAT_PROVIDER_FIELD_ALL, &prov));
+	assert_int_equal(prov.dapl_version_minor, minor);
+	return ia;
+}
+
+/* Each is opened again while all are open, in every order. */
+static int each_entry_again(void)
+{
+	DAT_IA_HANDLE ia[MINORS], again;
+	DAT_PROVIDER_ATTR prov;
+	DAT_HANDLE query;
+
+	for (DAT_UINT32 i = 0; i < MINORS; i++)
+		ia[i] = open_minor(i);
+	for (DAT_UINT32 i = 0; i < 2 * MINORS; i++) {
+		again = open_minor((MINORS - i % MINORS) % MINORS);
+		expect_ok(dat_ia_close(again, DAT_CLOSE_ABRUPT_FLAG));
+	}
+	/* IBX-106 */
+	expect_ok(dat_ib_open_query(harness_ia_name(), &query, DAT_IA_FIELD_ALL, NULL,
+				    DAT_PROVIDER_FIELD_ALL, &prov));
+	assert_int_equal(prov.dapl_version_minor, 0);
+	expect_ok(dat_ib_close_query(query));
+	for (DAT_UINT32 i = 0; i < MINORS; i++)
+		expect_ok(dat_ia_close(ia[i], DAT_CLOSE_ABRUPT_FLAG));
+	return 0;
+}
+
+/* The adapter's line in three versions. */
+static void write_versions(FILE *out)
+{
+	const char *from = getenv("DAT_OVERRIDE");
+	FILE *in = fopen(from ? from : "/etc/dat.conf", "re");
+	size_t len = strlen(harness_ia_name());
+	char line[1024], *version;
+
+	assert_non_null(in);
+	while (fgets(line, sizeof(line), in) != NULL) {
+		version = strstr(line, " u2.0 ");
+		if (strncmp(line, harness_ia_name(), len) != 0 || line[len] != ' ' || !version)
+			continue;
+		for (int i = 0; i < MINORS; i++) {
+			version[4] = (char)('0' + i);
+			fputs(line, out);
+		}
+	}
+	fclose(in);
+}
+
+/* REG-2: a name may have several entries, and each open is of the one that it asks for. */
+static void ia_2_the_version_selects_the_entry(void **state)
+{
+	char path[] = "/tmp/udapl-ia-XXXXXX", env[64];
+	const char *const envs[] = { env, NULL };
+	int fd = mkstemp(path);
+	FILE *out = fdopen(fd, "w");
+	struct harness_result result;
+
+	(void)state;
+	assert_non_null(out);
+	write_versions(out);
+	fclose(out);
+	snprintf(env, sizeof(env), "DAT_OVERRIDE=%s", path);
+	harness_spawn("each-entry-again", envs, &result);
+	unlink(path);
+	if (result.status != 0)
+		fail_msg("status 0x%x: %s%s", (unsigned int)result.status, result.out, result.err);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, ct_setup, ct_teardown)
 
 int main(int argc, char **argv)
 {
 	static const struct harness_child children[] = {
 		{ "first_opens", first_opens },
+		{ "each-entry-again", each_entry_again },
 		{ NULL, NULL },
 	};
 	static const struct CMUnitTest tests[] = {
@@ -460,6 +544,7 @@ int main(int argc, char **argv)
 		T(gen_18_number_and_pointer_map_to_each_other),
 		T(gen_25_threads_open_and_close_at_once),
 		T(gen_25_threads_race_for_the_first_open),
+		cmocka_unit_test(ia_2_the_version_selects_the_entry),
 	};
 
 	harness_child_main(argc, argv, children);
