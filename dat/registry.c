@@ -8,6 +8,7 @@
  * is not.
  */
 #include "dat/registry.h"
+#include "dat/signals.h"
 #include "dat/arena.h"
 #include "dat/static.h"
 #include "dat/trace.h"
@@ -155,14 +156,21 @@ static void source_end(struct dat_source *source)
 static struct dat_entry *source_load(const struct dat_static *sr, struct dat_source *source)
 {
 	const struct dat_conf_entry *conf = &source->conf;
+	struct dat_signals signals;
 	struct dat_entry *entry;
 	char reason[2048];
+	int rc;
 
 	source_begin(source);
-	if (!dat_module_load(&source->module, conf->lib_path, reason, sizeof(reason))) {
+	dat_signals_save(&signals);
+	rc = dat_module_load(&source->module, conf->lib_path, reason, sizeof(reason));
+	if (!rc) {
 		dat_trace(module_init, DAT_TRC_NORMAL, NULL, "library=%s ia=%s params=%s",
 			  conf->lib_path, conf->info.ia_name, conf->ia_params);
 		source->module.init(&conf->info, conf->ia_params);
+	}
+	dat_signals_restore(&signals, conf->lib_path);
+	if (!rc) {
 		source_end(source);
 		entry = exact_entry(&conf->info);
 		if (entry) {

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The program's signals stay the program's, whatever comes with a module. */
+#include "test/unit/dat_util.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static void on_signal(int signo)
+{
+	(void)signo;
+}
+
+static void set(int signo, void (*handler)(int), int flags)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = handler;
+	action.sa_flags = flags;
+	sigaddset(&action.sa_mask, SIGALRM);
+	assert_int_equal(sigaction(signo, &action, NULL), 0);
+}
+
+static void check(int signo, void (*handler)(int), int flags, int masked)
+{
+	struct sigaction now;
+
+	assert_int_equal(sigaction(signo, NULL, &now), 0);
+	if (now.sa_handler != handler)
+		fail_msg("signal %d has another disposition", signo);
+	assert_int_equal(now.sa_flags & (SA_RESTART | SA_ONSTACK), flags);
+	assert_int_equal(sigismember(&now.sa_mask, SIGALRM), masked);
+}
+
+/* What a thread of the program does while the module is loaded. */
+static void meanwhile(void)
+{
+	set(SIGUSR2, on_signal, 0);
+	set(SIGHUP, on_signal, SA_RESTART);
+}
+
+static void dispositions_are_put_back(void **state)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	struct sigaction fault;
+	char conf[512];
+	DAT_IA_HANDLE ia;
+
+	(void)state;
+	/* Of SIGSEGV a sanitizer may have its own. */
+	assert_int_equal(sigaction(SIGSEGV, NULL, &fault), 0);
+	set(SIGTERM, on_signal, SA_RESTART);
+	set(SIGPIPE, SIG_DFL, 0);
+	snprintf(conf, sizeof(conf),
+		 "meddling u2.0 nonthreadsafe default " MODULE_DIR
+		 "/meddling.so p.1.0 \"%p\" \"\"\n",
+		 (void *)(uintptr_t)meanwhile);
+	util_conf(conf);
+	assert_int_equal(DAT_GET_TYPE(dat_ia_open((DAT_NAME_PTR) "meddling", 8, &evd, &ia)),
+			 DAT_PROVIDER_NOT_FOUND);
+	check(SIGTERM, on_signal, SA_RESTART, 1);
+	check(SIGPIPE, SIG_DFL, 0, 1);
+	check(SIGUSR1, SIG_DFL, 0, 0);
+	check(SIGUSR2, on_signal, 0, 1);
+	check(SIGHUP, on_signal, SA_RESTART, 1);
+	check(SIGSEGV, fault.sa_handler, fault.sa_flags & (SA_RESTART | SA_ONSTACK),
+	      sigismember(&fault.sa_mask, SIGALRM));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dispositions_are_put_back),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, util_cleanup);
+}
