@@ -40,8 +40,10 @@ static DAT_RETURN agent_new(struct dapl_ia *ia, const DAT_OS_WAIT_PROXY_AGENT *p
 	if (err)
 		return dapl_status(err, DAT_RESOURCE_DEVICE);
 	*out = calloc(1, sizeof(**out));
-	if (!*out)
+	if (!*out) {
+		dapl_err("proxy agent not associated: %s", dapl_strerror(ENOMEM));
 		return DAPL_NO_RESOURCE(MEMORY);
+	}
 	(*out)->proxy = *proxy;
 	return DAT_SUCCESS;
 }

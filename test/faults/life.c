@@ -99,7 +99,7 @@ struct end {
 
 static DAT_IA_HANDLE ia;
 static DAT_EVD_HANDLE async, first, requests;
-static DAT_CNO_HANDLE cno;
+static DAT_CNO_HANDLE cno, agent_cno;
 static DAT_PZ_HANDLE pz;
 static DAT_LMR_HANDLE lmr;
 static DAT_LMR_CONTEXT lmr_context;
@@ -131,8 +131,15 @@ static bool make_memory(void)
 	       CALL(dat_rmr_create(pz, &rmr)) && CALL(dat_srq_create(ia, pz, &attr, &srq));
 }
 
+static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	(void)data;
+	(void)evd;
+}
+
 static bool make_all(const char *adapter)
 {
+	DAT_OS_WAIT_PROXY_AGENT proxy = { .proxy_agent_func = agent };
 	DAT_IA_ATTR attr;
 
 	async = DAT_HANDLE_NULL;
@@ -140,8 +147,9 @@ static bool make_all(const char *adapter)
 	    !CALL(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL)))
 		return false;
 	memcpy(&address, attr.ia_address_ptr, sizeof(struct sockaddr_in6));
-	return CALL(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno)) && make_memory() &&
-	       CALL(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &requests)) &&
+	return CALL(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno)) &&
+	       CALL(dat_cno_create(ia, proxy, &agent_cno)) && make_memory() &&
+	       CALL(dat_evd_create(ia, 8, agent_cno, DAT_EVD_CR_FLAG, &requests)) &&
 	       CALL(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &first)) &&
 	       CALL(dat_psp_create_any(ia, &qual, requests, DAT_PSP_CONSUMER_FLAG, &psp)) &&
 	       CALL(dat_psp_create_any(ia, &first_qual, first, DAT_PSP_CONSUMER_FLAG,
@@ -160,7 +168,7 @@ static bool free_all(void)
 	       CALL(dat_evd_free(first)) && free_end(&active) && free_end(&passive) &&
 	       CALL(dat_evd_free(requests)) && CALL(dat_srq_free(srq)) && CALL(dat_rmr_free(rmr)) &&
 	       CALL(dat_lmr_free(lmr)) && CALL(dat_pz_free(pz)) && CALL(dat_cno_free(cno)) &&
-	       CALL(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	       CALL(dat_cno_free(agent_cno)) && CALL(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 /* ---- Events ---- */
