@@ -378,7 +378,6 @@ DAT_RETURN dapl_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD
 		return DAPL_BAD_ARG(3);
 	if (!dapl_object_enter(&cno->obj, DAPL_TYPE_CNO))
 		return DAPL_BAD_HANDLE(CNO);
-	dapl_loop_resume(cno->obj.ia->loop);
 	pthread_mutex_lock(&cno->lock);
 	rc = DAPL_BAD_HANDLE(CNO); /* gone before the waiter was counted (CNO-32) */
 	if (dapl_cno_get(cno_handle)) {

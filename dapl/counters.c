@@ -116,8 +116,7 @@ void dapl_counters_of_ia(struct dapl_ia *ia, uint64_t *value)
 static void read_evd(struct dapl_evd *evd, uint64_t *value)
 {
 	const struct dapl_evd_counts *counts = &evd->counts;
-	uint64_t missed =
-		counts->missed + atomic_load_explicit(&counts->glanced, memory_order_relaxed);
+	uint64_t missed = atomic_load_explicit(&counts->missed, memory_order_relaxed);
 
 	value[DCNT_EVD_WAIT] = counts->waits;
 	value[DCNT_EVD_WAIT_BLOCKED] = counts->blocked;

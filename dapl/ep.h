@@ -118,7 +118,12 @@ static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)
 }
 
 /* EP lock held. */
-void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state);
+static inline void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state)
+{
+	ep->request.stop = ep->request.next;
+	ep->recv.stop = ep->recv.next;
+	atomic_store_explicit(&ep->state, state, memory_order_release);
+}
 
 static inline uint8_t dapl_ep_state(const struct dapl_ep *ep)
 {

@@ -21,25 +21,6 @@ static const struct dapl_cm_ops *cm_of(const struct dapl_ep *ep)
 
 /* ---- Steps and events ---- */
 
-/* Whether a message of the connection manager's is on its way. */
-static bool under_way(uint8_t state)
-{
-	return state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
-	       state == DAT_EP_STATE_COMPLETION_PENDING || state == DAT_EP_STATE_DISCONNECT_PENDING;
-}
-
-void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state)
-{
-	uint8_t before = atomic_load_explicit(&ep->state, memory_order_relaxed);
-	int by = under_way(state) - under_way(before);
-
-	ep->request.stop = ep->request.next;
-	ep->recv.stop = ep->recv.next;
-	atomic_store_explicit(&ep->state, state, memory_order_release);
-	if (by)
-		dapl_loop_expect(ep->obj.ia->loop, by);
-}
-
 DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dapl_ep_step *step)
 {
 	uint8_t state = atomic_load_explicit(&ep->state, memory_order_relaxed);

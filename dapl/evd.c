@@ -49,7 +49,8 @@ void dapl_evd_aim(struct dapl_evd *evd)
 	bool closer = evd->waiter || evd->overflowed || evd->ring.count || !evd->cq;
 
 	evd->source = closer ? &nothing : evd->cq;
-	atomic_store_explicit(&evd->bare, !evd->waiter && !evd->ring.count, memory_order_relaxed);
+	atomic_store_explicit(&evd->bare, !evd->cq && !evd->waiter && !evd->ring.count,
+			      memory_order_relaxed);
 }
 
 /* One arrival; lock held. A waiter owns the arrivals of its time, a CNO does not hear of them
@@ -322,8 +323,6 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 		rc = DAPL_NO_RESOURCE(TEVD);
 		goto destroy_cq;
 	}
-	if (!evd->cq)
-		__atomic_store_n(&evd->obj.provider, dapl_ia_posted_table(ia), __ATOMIC_RELAXED);
 	if (cno) {
 		dapl_object_use(&cno->obj);
 		dapl_lock(&evd->lock);

@@ -29,11 +29,10 @@ enum dapl_evd_end {
 
 /* What has happened here (dapl/counters.h). */
 struct dapl_evd_counts {
-	uint64_t taken;		  /* events by dequeueing the short way */
-	uint64_t kept, polled;	  /* from the ring and from the transport's queue, otherwise */
-	uint64_t missed;	  /* dequeues without an event */
-	_Atomic uint64_t glanced; /* the same, and without the lock */
-	uint64_t waits, waited;	  /* and how many of them returned an event */
+	uint64_t taken;		 /* events by dequeueing the short way */
+	uint64_t kept, polled;	 /* from the ring and from the transport's queue, otherwise */
+	_Atomic uint64_t missed; /* dequeues without an event */
+	uint64_t waits, waited;	 /* and how many of them returned an event */
 	uint64_t blocked, notified;
 	uint64_t connections, notices;
 };
@@ -69,7 +68,7 @@ struct dapl_evd {
 	_Atomic int wakefd; /* while a thread waits that needs one, or kept; else -1 */
 	uint32_t rung;	    /* futex: how often a waiting thread was woken */
 	_Atomic int ear;    /* enum dapl_evd_ear */
-	_Atomic bool bare;  /* nothing is kept, and nobody waits */
+	_Atomic bool bare;  /* no completions come here, nothing is kept, and nobody waits */
 	struct tp_task task;
 	struct dapl_evd_counts counts;
 	uint64_t counted_before[DCNT_EVD_ALL_COUNTERS]; /* where the last reset was */
@@ -144,7 +143,6 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT thre
 DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen);
 DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event);
 DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event);
-DAT_RETURN dapl_evd_dequeue_posted(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE evd);
 DAT_RETURN dapl_evd_set_unwaitable(DAT_EVD_HANDLE evd);
 DAT_RETURN dapl_evd_clear_unwaitable(DAT_EVD_HANDLE evd);

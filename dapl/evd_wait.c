@@ -27,8 +27,6 @@ static_assert(offsetof(DAT_EVENT, event_number) == offsetof(struct dapl_evd, hea
 
 /* How often a thread looks whether it was woken that could have no descriptor. */
 #define BLIND_MS 10
-/* Of so many dequeues in vain one looks closer. */
-#define GLANCES 16
 
 #define EVENT_TAKEN_FORMAT "number=%s object=%p cookie=0x%llx status=%s"
 DAPL_TRACE_POINT(event_taken, DAPL_TRC_POST, EVENT_TAKEN_FORMAT);
@@ -71,6 +69,11 @@ static bool take(struct dapl_evd *evd, DAT_EVENT *event)
 	return true;
 }
 
+static void count_miss(struct dapl_evd *evd)
+{
+	atomic_fetch_add_explicit(&evd->counts.missed, 1, memory_order_relaxed);
+}
+
 /* Dequeue but for the common case; lock held. Gives it back. */
 static __attribute__((noinline)) DAT_RETURN dequeue_other(struct dapl_lock *lock, DAT_EVENT *event)
 {
@@ -82,7 +85,7 @@ static __attribute__((noinline)) DAT_RETURN dequeue_other(struct dapl_lock *lock
 	else
 		rc = take(evd, event) ? DAT_SUCCESS : DAPL_QUEUE_EMPTY;
 	if (rc)
-		evd->counts.missed++;
+		count_miss(evd);
 	dapl_unlock(&evd->lock);
 	return rc;
 }
@@ -98,6 +101,13 @@ static __attribute__((noinline)) DAT_RETURN dequeue_contended(struct dapl_evd *e
 {
 	dapl_lock(&evd->lock);
 	return dequeue_other(&evd->lock, event);
+}
+
+/* Who polls for connections never fights the loop, which makes them, for the lock. */
+static __attribute__((noinline)) DAT_RETURN dequeue_bare(struct dapl_evd *evd)
+{
+	count_miss(evd);
+	return DAPL_QUEUE_EMPTY;
 }
 
 typedef DAT_UINT64 two_words __attribute__((vector_size(16)));
@@ -123,6 +133,8 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	if (__builtin_expect(!event, 0))
 		return DAPL_BAD_ARG(2);
+	if (__builtin_expect(atomic_load_explicit(&evd->bare, memory_order_relaxed), 0))
+		return dequeue_bare(evd);
 	if (__builtin_expect(dapl_trace_wanted(event_taken) || !dapl_trylock(lock), 0))
 		return dequeue_contended(evd, event);
 	DAPL_FORGET_ORIGIN(lock);
@@ -141,38 +153,6 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	/* DAT_SUCCESS. Of a constant the compiler finds a copy from before the call, and saves a
 	 * register for it. */
 	return (DAT_RETURN)event->event_data.dto_completion_event_data.status;
-}
-
-/* The polls of a thread that does nothing else had better be work. */
-static __attribute__((noinline)) DAT_RETURN look_closer(struct dapl_evd *evd, DAT_EVENT *event)
-{
-	if (!dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
-		return DAPL_QUEUE_EMPTY;
-	dapl_loop_help(evd->obj.ia->loop);
-	dapl_object_leave(&evd->obj);
-	if (atomic_load_explicit(&evd->bare, memory_order_relaxed))
-		return DAPL_QUEUE_EMPTY;
-	atomic_fetch_sub_explicit(&evd->counts.glanced, 1, memory_order_relaxed);
-	return dequeue_contended(evd, event);
-}
-
-/* A program that polls for connections never fights the loop, which makes them, for the lock. */
-DAT_RETURN dapl_evd_dequeue_posted(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
-{
-	struct dapl_evd *evd = dapl_evd_get(evd_handle);
-	uint64_t glances;
-
-	if (!evd)
-		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	if (!event)
-		return DAPL_BAD_ARG(2);
-	if (!atomic_load_explicit(&evd->bare, memory_order_relaxed))
-		return dequeue_contended(evd, event);
-	glances = atomic_fetch_add_explicit(&evd->counts.glanced, 1, memory_order_relaxed);
-	if (glances % GLANCES &&
-	    !atomic_load_explicit(&evd->obj.ia->loop_rests, memory_order_relaxed))
-		return DAPL_QUEUE_EMPTY;
-	return look_closer(evd, event);
 }
 
 /* ---- Waiting ---- */
@@ -381,7 +361,6 @@ static DAT_RETURN sleep_and_look(struct dapl_evd *evd, uint64_t deadline)
 {
 	DAT_RETURN rc;
 
-	dapl_loop_resume(evd->obj.ia->loop);
 	if (evd->cq)
 		borrow_wakefd(evd);
 	rc = wait_locked(evd, deadline);

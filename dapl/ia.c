@@ -28,11 +28,6 @@ const DAT_PROVIDER *dapl_ia_table(const struct dapl_ia *ia)
 	return &ia->provider->table;
 }
 
-const DAT_PROVIDER *dapl_ia_posted_table(const struct dapl_ia *ia)
-{
-	return &ia->provider->posted;
-}
-
 DAT_IA_HANDLE dapl_ia_handle(struct dapl_ia *ia)
 {
 	DAT_IA_HANDLE handle;
@@ -90,7 +85,7 @@ int dapl_ia_need_agents(struct dapl_ia *ia)
 
 	pthread_mutex_lock(&ia->lock);
 	if (!ia->agents) {
-		err = dapl_loop_create(&agents, &ia->agents_rest);
+		err = dapl_loop_create(&agents);
 		if (!err)
 			ia->agents = agents;
 	}
@@ -295,7 +290,7 @@ DAT_RETURN dapl_ia_new(struct dapl_provider *provider, enum dapl_type type, stru
 	rc = DAPL_NO_RESOURCE(MEMORY);
 	if (!make_parts(ia))
 		goto free_parts;
-	err = dapl_loop_create(&ia->loop, &ia->loop_rests);
+	err = dapl_loop_create(&ia->loop);
 	rc = dapl_status(err, DAT_RESOURCE_DEVICE);
 	if (err)
 		goto free_parts;

@@ -22,11 +22,9 @@ struct dapl_ia {
 	struct tp_device *dev;
 	struct dapl_loop *loop;
 	_Atomic(struct dapl_loop *) agents; /* calls proxy agents; NULL before the first */
-	atomic_bool loop_rests;		    /* and who polls does its work */
-	atomic_bool agents_rest;
-	struct tp_device_attr *attr; /* as queried at open; constant */
-	struct dapl_named *named;    /* ditto */
-	void *config;		     /* the transport's tunables as they hold for this IA */
+	struct tp_device_attr *attr;	    /* as queried at open; constant */
+	struct dapl_named *named;	    /* ditto */
+	void *config;			    /* the transport's tunables as they hold for this IA */
 
 	struct dapl_ia_counters *counters;
 
@@ -45,8 +43,6 @@ struct dapl_ia {
 
 /* The function table of the IA's entry. */
 const DAT_PROVIDER *dapl_ia_table(const struct dapl_ia *ia);
-/* The same for EVDs that no transport fills. */
-const DAT_PROVIDER *dapl_ia_posted_table(const struct dapl_ia *ia);
 
 /* The handle the program knows the IA by (GEN-19). */
 DAT_IA_HANDLE dapl_ia_handle(struct dapl_ia *ia);

@@ -16,9 +16,6 @@
 
 #define EVENTS_PER_WAIT 64
 #define WAKE_ID		0 /* epoll data of the wake-up descriptor; ids of watches are never 0 */
-#define REST_MS		5 /* what a step takes more if a program stops to poll in the midst of it */
-#define IDLE_RESTS	10 /* after so many without an event the thread waits for one itself */
-#define STOPPED		(-2)
 
 /* The id of a watch is its place in the table and the place's generation: a stale event finds
  * nobody. */
@@ -28,27 +25,13 @@ struct place {
 	uint32_t next_free; /* place + 1; 0: none */
 };
 
-/*
- * Callbacks run in turns. They are the thread's, until a thread of the program does nothing but
- * poll for what they bring about: then it has the turns, instead of taking the processor from who
- * has, and the thread rests. Nobody asks for events while another may hold some.
- */
 struct dapl_loop {
 	int epfd, wakefd;
-	pthread_mutex_t turn;	   /* held by who runs callbacks; taken before lock */
-	_Atomic uintptr_t runner;  /* that thread; 0: none */
-	_Atomic uint32_t looks;	   /* offers of help */
-	_Atomic uint32_t asleep;   /* what looks was when somebody went to sleep last */
-	_Atomic uint32_t helps;	   /* turns of others */
-	_Atomic uint32_t expected; /* what may be polled for */
-	atomic_bool *resting;	   /* the owner's */
-
 	pthread_mutex_t lock; /* everything below; a leaf */
-	pthread_cond_t left;  /* a callback has returned */
-	pthread_cond_t rest;  /* is over */
+	pthread_cond_t left;  /* the loop left a callback */
 	pthread_t thread;
 	struct dapl_stack stack; /* of thread */
-	bool started;		 /* then thread is valid */
+	atomic_bool started;	 /* written under lock; then thread is valid */
 	bool stopping, sleeping;
 
 	struct place *places;
@@ -57,11 +40,6 @@ struct dapl_loop {
 	struct tp_task *tasks, **tasks_end;
 	struct tp_timer *timers; /* the first (timers.h) */
 	const void *current;	 /* the watch, task or timer whose callback runs */
-};
-
-/* What the thread knew of others when it looked last. */
-struct seen {
-	uint32_t looks, helps, idle_rests;
 };
 
 uint64_t dapl_now(void)
@@ -74,11 +52,10 @@ uint64_t dapl_now(void)
 
 bool dapl_loop_is_self(const struct dapl_loop *loop)
 {
-	return atomic_load_explicit(&loop->runner, memory_order_relaxed) ==
-	       (uintptr_t)pthread_self();
+	return loop->started && pthread_equal(loop->thread, pthread_self());
 }
 
-/* ---- Turns ---- */
+/* ---- The thread ---- */
 
 static void enter(struct dapl_loop *loop, const void *what)
 {
@@ -165,146 +142,25 @@ static void run_event(struct dapl_loop *loop, const struct epoll_event *event)
 	leave(loop);
 }
 
-/* Runs what num events, or what was posted, are for; turn held. */
-static void run_all(struct dapl_loop *loop, const struct epoll_event *events, int num)
-{
-	int i;
-
-	for (i = 0; i < num; i++)
-		run_event(loop, &events[i]);
-	run_tasks(loop);
-}
-
-/* turn held */
-static void begin(struct dapl_loop *loop)
-{
-	atomic_store_explicit(&loop->runner, (uintptr_t)pthread_self(), memory_order_relaxed);
-	pthread_mutex_lock(&loop->lock);
-}
-
-static void end(struct dapl_loop *loop)
-{
-	pthread_mutex_unlock(&loop->lock);
-	atomic_store_explicit(&loop->runner, 0, memory_order_relaxed);
-}
-
-/* ---- Help ---- */
-
-void dapl_loop_help(struct dapl_loop *loop)
-{
-	struct epoll_event events[EVENTS_PER_WAIT];
-	int n, state;
-
-	atomic_fetch_add_explicit(&loop->looks, 1, memory_order_relaxed);
-	if (!atomic_load_explicit(loop->resting, memory_order_relaxed) ||
-	    pthread_mutex_trylock(&loop->turn))
-		return;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	n = atomic_load(loop->resting) ? epoll_wait(loop->epfd, events, EVENTS_PER_WAIT, 0) : 0;
-	if (n > 0) {
-		atomic_fetch_add_explicit(&loop->helps, 1, memory_order_relaxed);
-		begin(loop);
-		loop->sleeping = true; /* what is posted from here on is told again */
-		run_all(loop, events, n);
-		end(loop);
-	}
-	pthread_mutex_unlock(&loop->turn);
-	pthread_setcancelstate(state, NULL);
-}
-
-void dapl_loop_resume(struct dapl_loop *loop)
-{
-	atomic_store(&loop->asleep, atomic_load(&loop->looks));
-	if (!atomic_load(loop->resting))
-		return;
-	pthread_mutex_lock(&loop->lock);
-	atomic_store(loop->resting, false);
-	pthread_cond_signal(&loop->rest);
-	pthread_mutex_unlock(&loop->lock);
-}
-
-void dapl_loop_expect(struct dapl_loop *loop, int by)
-{
-	uint32_t before =
-		atomic_fetch_add_explicit(&loop->expected, (uint32_t)by, memory_order_relaxed);
-
-	if (before + (uint32_t)by == 0)
-		dapl_loop_resume(loop);
-}
-
-/*
- * Whether to rest, since somebody looks. Who looks for what does not come is not to ask the kernel
- * for ever.
- */
-static bool helped(struct dapl_loop *loop, struct seen *seen)
-{
-	uint32_t looks = atomic_load_explicit(&loop->looks, memory_order_relaxed);
-	uint32_t helps = atomic_load_explicit(&loop->helps, memory_order_relaxed);
-	bool any = looks != seen->looks && looks != atomic_load(&loop->asleep);
-
-	seen->looks = looks;
-	seen->idle_rests = helps == seen->helps ? seen->idle_rests + 1 : 0;
-	seen->helps = helps;
-	if (any && seen->idle_rests <= IDLE_RESTS &&
-	    atomic_load_explicit(&loop->expected, memory_order_relaxed))
-		return true;
-	seen->idle_rests = 0;
-	return false;
-}
-
-/* timeout as run_timers says */
-static void rest(struct dapl_loop *loop, int timeout)
-{
-	uint64_t until = dapl_now() +
-			 (uint64_t)(timeout > 0 && timeout < REST_MS ? timeout : REST_MS) * 1000000;
-	struct timespec ts = { .tv_sec = (time_t)(until / 1000000000),
-			       .tv_nsec = (long)(until % 1000000000) };
-	int rc = 0;
-
-	pthread_mutex_lock(&loop->lock);
-	atomic_store(loop->resting, !loop->stopping);
-	if (atomic_load(&loop->asleep) == atomic_load(&loop->looks)) /* just now */
-		atomic_store(loop->resting, false);
-	while (atomic_load(loop->resting) && !rc)
-		rc = pthread_cond_timedwait(&loop->rest, &loop->lock, &ts);
-	atomic_store(loop->resting, false);
-	pthread_mutex_unlock(&loop->lock);
-}
-
-/* ---- The thread ---- */
-
-/* How long it may sleep (run_timers), or STOPPED. */
-static int turn(struct dapl_loop *loop, const struct epoll_event *events, int num)
-{
-	int timeout;
-
-	pthread_mutex_lock(&loop->turn);
-	begin(loop);
-	loop->sleeping = false;
-	run_all(loop, events, num);
-	timeout = run_timers(loop);
-	if (loop->stopping)
-		timeout = STOPPED;
-	loop->sleeping = timeout != 0;
-	end(loop);
-	pthread_mutex_unlock(&loop->turn);
-	return timeout;
-}
-
 static void *loop_main(void *arg)
 {
 	struct epoll_event events[EVENTS_PER_WAIT];
 	struct dapl_loop *loop = arg;
-	struct seen seen = { 0 };
-	int n = 0, timeout;
+	int i, n, timeout;
 
-	while ((timeout = turn(loop, events, n)) != STOPPED) {
-		n = 0;
-		if (helped(loop, &seen) && timeout)
-			rest(loop, timeout);
-		else
-			n = epoll_wait(loop->epfd, events, EVENTS_PER_WAIT, timeout);
+	pthread_mutex_lock(&loop->lock);
+	while (!loop->stopping) {
+		timeout = run_timers(loop);
+		loop->sleeping = timeout != 0;
+		pthread_mutex_unlock(&loop->lock);
+		n = epoll_wait(loop->epfd, events, EVENTS_PER_WAIT, timeout);
+		pthread_mutex_lock(&loop->lock);
+		loop->sleeping = false;
+		for (i = 0; i < n; i++)
+			run_event(loop, &events[i]);
+		run_tasks(loop);
 	}
+	pthread_mutex_unlock(&loop->lock);
 	return NULL;
 }
 
@@ -490,26 +346,19 @@ void dapl_loop_timer_cancel(struct dapl_loop *loop, struct tp_timer *timer)
 
 /* ---- Life ---- */
 
-int dapl_loop_create(struct dapl_loop **out, atomic_bool *resting)
+int dapl_loop_create(struct dapl_loop **out)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = WAKE_ID };
 	struct dapl_loop *loop = calloc(1, sizeof(*loop));
-	pthread_condattr_t monotonic;
 	int rc;
 
 	if (!loop) {
 		dapl_err("service loop not created: %s", dapl_strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	loop->resting = resting;
 	loop->tasks_end = &loop->tasks;
-	pthread_mutex_init(&loop->turn, NULL);
 	pthread_mutex_init(&loop->lock, NULL);
 	pthread_cond_init(&loop->left, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&loop->rest, &monotonic);
-	pthread_condattr_destroy(&monotonic);
 	loop->epfd = epoll_create1(EPOLL_CLOEXEC);
 	loop->wakefd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (loop->epfd < 0 || loop->wakefd < 0 ||
@@ -536,18 +385,14 @@ void dapl_loop_destroy(struct dapl_loop *loop)
 	loop->stopping = true;
 	loop->sleeping = true;
 	wake(loop);
-	atomic_store(loop->resting, false);
-	pthread_cond_signal(&loop->rest);
 	pthread_mutex_unlock(&loop->lock);
 	if (loop->started)
 		pthread_join(loop->thread, NULL);
 	dapl_stack_free(&loop->stack);
 	close(loop->wakefd);
 	close(loop->epfd);
-	pthread_cond_destroy(&loop->rest);
 	pthread_cond_destroy(&loop->left);
 	pthread_mutex_destroy(&loop->lock);
-	pthread_mutex_destroy(&loop->turn);
 	free(loop->places);
 	free(loop);
 }

@@ -258,8 +258,6 @@ static struct dapl_provider *provider_new(const DAT_PROVIDER_INFO *info, const c
 	provider->info = *info;
 	provider->table.device_name = strdup(info->ia_name);
 	provider->params = strdup(params);
-	provider->posted = provider->table;
-	provider->posted.evd_dequeue_func = dapl_evd_dequeue_posted;
 	if (provider->table.device_name && provider->params)
 		return provider;
 	provider_free(provider);

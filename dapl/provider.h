@@ -9,9 +9,8 @@ struct dapl_evd;
 struct dapl_ia;
 
 struct dapl_provider {
-	/* What the objects of its IAs point to: copies of the const template, the second one for
-	 * EVDs that no transport fills. */
-	DAT_PROVIDER table, posted;
+	DAT_PROVIDER
+	table; /* what every object of its IAs points to; a copy of the const template */
 	DAT_PROVIDER_INFO info;
 	char *params; /* field 7 */
 	struct dapl_provider *next;

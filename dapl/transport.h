@@ -759,7 +759,7 @@ void dapl_loop_timer(struct dapl_loop *loop, struct tp_timer *timer, uint64_t de
 /* Not running on another thread after return. Locks as dapl_loop_del. */
 void dapl_loop_timer_cancel(struct dapl_loop *loop, struct tp_timer *timer);
 
-/* Whether the caller runs a callback of the loop's: the loop's thread, or who does its work. */
+/* Whether the caller is the loop's thread. */
 bool dapl_loop_is_self(const struct dapl_loop *loop);
 
 /* ---- The transport

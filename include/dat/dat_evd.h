@@ -102,9 +102,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_evd_post_se(IN DAT_EVD_HANDLE evd_handle,
  * Take the oldest event from a dispatcher.
  *
  * Works in every state of the dispatcher. Calling it in a loop makes progress by itself: a
- * finished transfer is found without any wait before (EVD-64..EVD-68). In a loop over a dispatcher
- * that takes no completions it also does the connection manager's work while connections of the
- * adapter come about or end, a few system calls at a time, unless the process has a proxy agent.
+ * finished transfer is found without any wait before (EVD-64..EVD-68).
  *
  * @param evd_handle a dispatcher.
  * @param event receives the event; never NULL; not touched when there is none.

@@ -30,13 +30,11 @@
 		}                                                            \
 	} while (0)
 
-static atomic_bool resting;
-
 static int setup(void **state)
 {
 	struct dapl_loop *loop;
 
-	if (dapl_loop_create(&loop, &resting))
+	if (dapl_loop_create(&loop))
 		return -1;
 	*state = loop;
 	return 0;
@@ -690,7 +688,7 @@ static void a_loop_that_never_ran_is_destroyed(void **state)
 	struct dapl_loop *loop;
 
 	(void)state;
-	assert_int_equal(dapl_loop_create(&loop, &resting), 0);
+	assert_int_equal(dapl_loop_create(&loop), 0);
 	dapl_loop_destroy(loop);
 }
 
@@ -704,7 +702,7 @@ static void destroy_ends_a_sleeping_thread(void **state)
 
 	(void)state;
 	for (i = 0; i < 50; i++) {
-		assert_int_equal(dapl_loop_create(&loop, &resting), 0);
+		assert_int_equal(dapl_loop_create(&loop), 0);
 		job = job_on(loop);
 		dapl_loop_post(loop, &job.task);
 		dapl_loop_timer(loop, &clock.timer, dapl_now() + 3600000 * MS);

@@ -138,8 +138,6 @@ static const struct tp_upcalls up = {
 	.conn_event = conn_event, .hold_qp = lock, .free_qp = lock, .hold_cq = lock, .free_cq = lock
 };
 
-static atomic_bool resting;
-
 static int setup(void **state)
 {
 	(void)state;
@@ -153,7 +151,7 @@ static int setup(void **state)
 	pthread_mutex_init(&t.dev.cm_lock, NULL);
 	pthread_cond_init(&t.dev.cm_left, NULL);
 	t.channel.fd = eventfd(0, EFD_CLOEXEC);
-	if (dapl_loop_create(&t.dev.base.loop, &resting) || vrb_cm_start(&t.dev))
+	if (dapl_loop_create(&t.dev.base.loop) || vrb_cm_start(&t.dev))
 		return -1;
 	t.ibqp.context = &t.ctx;
 	t.cq.base.dev = t.qp.base.dev = &t.dev.base;
