@@ -156,10 +156,10 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr);
  */
 void dapl_ep_delete(struct dapl_ep *ep);
 
-/* ep_attr.c: whether attr fits the parts; 0 or the failure, with bad_arg for a bad value. */
+/* ep_attr.c: whether attr fits the parts, once its numbers were lowered to the adapter's outside
+ * strict mode; 0 or the failure, with bad_arg for a bad value. */
 DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,
-			      const struct dapl_ep *self, const DAT_EP_ATTR *attr,
-			      DAT_RETURN bad_arg);
+			      const struct dapl_ep *self, DAT_EP_ATTR *attr, DAT_RETURN bad_arg);
 /* ep_named.c: whether the named attributes are known and possible (VND-17). */
 bool dapl_ep_named_ok(const struct dapl_ia *ia, const DAT_EP_ATTR *attr);
 /* What they say; of good ones only. */

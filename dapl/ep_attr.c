@@ -114,6 +114,32 @@ static bool in_range(DAT_COUNT value, uint32_t limit)
 	return value >= 0 && (uint32_t)value <= limit;
 }
 
+static void lower(DAT_COUNT *value, uint32_t limit)
+{
+	if (*value > 0 && (uint32_t)*value > limit)
+		*value = (DAT_COUNT)limit;
+}
+
+/*
+ * Programs write down what the adapters could do that they were written on. They get what this one
+ * can do, as dat_ep_query shows; in strict mode a number beyond that is an error (EP-46).
+ */
+static void lower_to_limits(const struct tp_device_attr *dev, DAT_EP_ATTR *attr)
+{
+	if (attr->max_message_size > dev->max_msg_size)
+		attr->max_message_size = dev->max_msg_size;
+	if (attr->max_rdma_size > dev->max_rdma_size)
+		attr->max_rdma_size = dev->max_rdma_size;
+	lower(&attr->max_recv_dtos, dev->max_qp_wr);
+	lower(&attr->max_request_dtos, dev->max_qp_wr);
+	lower(&attr->max_recv_iov, dev->max_sge);
+	lower(&attr->max_request_iov, dev->max_sge);
+	lower(&attr->max_rdma_read_in, dev->max_read_in);
+	lower(&attr->max_rdma_read_out, dev->max_read_out);
+	lower(&attr->max_rdma_read_iov, dev->max_sge_read);
+	lower(&attr->max_rdma_write_iov, dev->max_sge_write);
+}
+
 /* A queue and its EVD come together (EP-28, EP-29). */
 static bool queue_fits(DAT_COUNT dtos, const struct dapl_evd *evd, uint32_t limit)
 {
@@ -149,8 +175,7 @@ static bool numbers_ok(const struct tp_device_attr *dev, const struct dapl_ep_pa
 }
 
 DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,
-			      const struct dapl_ep *self, const DAT_EP_ATTR *attr,
-			      DAT_RETURN bad_arg)
+			      const struct dapl_ep *self, DAT_EP_ATTR *attr, DAT_RETURN bad_arg)
 {
 	uint32_t recv_flags = (uint32_t)attr->recv_completion_flags;
 	uint32_t request_flags = (uint32_t)attr->request_completion_flags;
@@ -161,6 +186,8 @@ DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_par
 		return DAPL_NO_MODEL; /* a datagram endpoint */
 	if ((int)attr->service_type != DAT_SERVICE_TYPE_RC)
 		return bad_arg;
+	if (!dapl_config.strict)
+		lower_to_limits(ia->attr, attr);
 	if (!numbers_ok(ia->attr, parts, attr))
 		return bad_arg;
 	if (dapl_config.strict && /* DTO-24 */
@@ -168,8 +195,9 @@ DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_par
 		return bad_arg;
 	if (!dapl_ep_named_ok(ia, attr)) /* EP-46 */
 		return bad_arg;
-	if (!may_share(parts->recv_evd, parts, self, recv_mode, request_mode) ||
-	    !may_share(parts->request_evd, parts, self, recv_mode, request_mode))
+	if (dapl_config.strict &&
+	    (!may_share(parts->recv_evd, parts, self, recv_mode, request_mode) ||
+	     !may_share(parts->request_evd, parts, self, recv_mode, request_mode)))
 		return bad_arg;
 	if (attr->qos != DAT_QOS_BEST_EFFORT)
 		return DAPL_NO_MODEL; /* EP-47 */

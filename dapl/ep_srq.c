@@ -36,11 +36,12 @@ static DAT_RETURN find_srq(struct dapl_ia *ia, DAT_SRQ_HANDLE handle, struct dap
 DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 				   DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
 				   DAT_EVD_HANDLE connect_evd, DAT_SRQ_HANDLE srq,
-				   const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep_handle)
+				   const DAT_EP_ATTR *ep_attr, DAT_EP_HANDLE *ep_handle)
 {
 	struct dapl_ia *ia = dapl_ia_get(ia_handle);
 	struct dapl_ep_parts parts;
 	struct dapl_ep *ep;
+	DAT_EP_ATTR attr;
 	DAT_RETURN rc;
 
 	if (!ia)
@@ -52,14 +53,15 @@ DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 		rc = find_srq(ia, srq, &parts);
 	if (rc)
 		return rc;
-	if (!attr)
+	if (!ep_attr)
 		return DAPL_BAD_ARG(7);
-	rc = dapl_ep_check_attr(ia, &parts, NULL, attr, DAPL_BAD_ARG(7));
+	attr = *ep_attr;
+	rc = dapl_ep_check_attr(ia, &parts, NULL, &attr, DAPL_BAD_ARG(7));
 	if (rc)
 		return rc;
 	if (!ep_handle)
 		return DAPL_BAD_ARG(8);
-	rc = dapl_ep_new(ia, &parts, attr, DAT_EP_STATE_UNCONNECTED, &ep);
+	rc = dapl_ep_new(ia, &parts, &attr, DAT_EP_STATE_UNCONNECTED, &ep);
 	if (rc)
 		return rc;
 	dapl_count(ia, DCNT_IA_EP_CREATE);

@@ -93,6 +93,8 @@ static bool pass(void *arg, const struct tp_wc *wc)
 	if (passage->ep && passage->ep != dapl_dto_ep(wc))
 		return false;
 	dapl_dto_event(wc, &event);
+	if (dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_THRESHOLD)
+		event.silent = false;
 	passage->notify |= !event.silent;
 	evd->unheard |= event.silent && evd->solicited && (wc->flags & TP_WC_PERHAPS);
 	if (!add(evd, &event)) {
@@ -239,17 +241,19 @@ void dapl_evd_forget(struct dapl_evd *evd)
 
 void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by)
 {
-	bool was;
+	bool was, solicited, changed;
 
 	dapl_lock(&evd->lock);
 	was = dapl_evd_has_streams(evd);
 	*kind += (uint32_t)by;
-	if (evd->cq->solicited != !!evd->solicited) {
-		evd->cq->solicited = evd->solicited;
+	solicited = dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_SOLICITED;
+	changed = evd->cq->solicited != solicited;
+	if (changed) {
+		evd->cq->solicited = solicited;
 		evd->unheard = false;
 		evd->cq->ops->announced(evd->cq);
 	}
-	if (was != dapl_evd_has_streams(evd)) {
+	if (changed || was != dapl_evd_has_streams(evd)) {
 		dapl_evd_listen(evd);
 		dapl_evd_wake(evd);
 	}
@@ -447,16 +451,10 @@ DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE evd_handle)
 
 static DAT_EVD_STATE state(const struct dapl_evd *evd)
 {
-	uint32_t config = DAT_EVD_STATE_CONFIG_THRESHOLD;
-
-	if (evd->notify)
-		config = DAT_EVD_STATE_CONFIG_NOTIFY;
-	else if (evd->solicited)
-		config = DAT_EVD_STATE_CONFIG_SOLICITED;
 	return (DAT_EVD_STATE)((evd->disabled ? DAT_EVD_STATE_DISABLED : DAT_EVD_STATE_ENABLED) |
 			       (evd->unwaitable ? DAT_EVD_STATE_UNWAITABLE
 						: DAT_EVD_STATE_WAITABLE) |
-			       config);
+			       dapl_evd_config(evd));
 }
 
 DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)

@@ -122,6 +122,19 @@ static inline bool dapl_evd_has_streams(const struct dapl_evd *evd)
 	return evd->notify || evd->solicited || evd->threshold_streams;
 }
 
+/*
+ * DAT_EVD_STATE_CONFIG_* (EVD-17). Where streams of several kinds come together, which strict mode
+ * refuses (EVD-30), every completion notifies.
+ */
+static inline uint32_t dapl_evd_config(const struct dapl_evd *evd)
+{
+	if (evd->notify && !evd->solicited && !evd->threshold_streams)
+		return DAT_EVD_STATE_CONFIG_NOTIFY;
+	if (evd->solicited && !evd->notify && !evd->threshold_streams)
+		return DAT_EVD_STATE_CONFIG_SOLICITED;
+	return DAT_EVD_STATE_CONFIG_THRESHOLD;
+}
+
 /* Counts an EP stream of a kind, notify, solicited or threshold_streams, in or out. No lock held.
  */
 void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by);

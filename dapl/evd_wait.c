@@ -328,7 +328,7 @@ static DAT_RETURN wait_locked(struct dapl_evd *evd, uint64_t deadline)
 	uint32_t seen;
 	int err = NOT_SLEPT;
 
-	if (evd->solicited)
+	if (dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_SOLICITED)
 		dapl_evd_forget(evd);
 	for (;;) {
 		seen = __atomic_load_n(&evd->rung, __ATOMIC_SEQ_CST);
@@ -371,11 +371,16 @@ static DAT_RETURN sleep_and_look(struct dapl_evd *evd, uint64_t deadline)
 /* EVD-53: with silent completions about, a count cannot be waited for. */
 static DAT_RETURN check_config(const struct dapl_evd *evd, DAT_COUNT threshold)
 {
-	if (threshold > 1 && evd->notify)
+	if (threshold == 1)
+		return DAT_SUCCESS;
+	switch (dapl_evd_config(evd)) {
+	case DAT_EVD_STATE_CONFIG_NOTIFY:
 		return DAPL_BAD_STATE(EVD_CONFIG_NOTIFY);
-	if (threshold > 1 && evd->solicited)
+	case DAT_EVD_STATE_CONFIG_SOLICITED:
 		return DAPL_BAD_STATE(EVD_CONFIG_SOLICITED);
-	return DAT_SUCCESS;
+	default:
+		return DAT_SUCCESS;
+	}
 }
 
 /* The whole call once the arguments are right; lock held. Where it did wait, all that the

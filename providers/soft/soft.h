@@ -73,7 +73,7 @@ extern struct soft_config soft_config;
 enum {
 	SOFT_MAX_SGE = 32,
 	SOFT_MAX_READS = 128,
-	SOFT_MAX_WR = 16384,
+	SOFT_MAX_WR = 65535,
 	SOFT_MAX_CQE = 1 << 20,
 	SOFT_MAX_LENGTH = 0x7fffffff,
 };

@@ -38,7 +38,7 @@ static const struct dapl_option options[] = {
 	       "How many requests, and Receives, an endpoint may have outstanding at most, where "
 	       "the "
 	       "device names a higher limit.",
-	       16383, 1, 1 << 20, max_wr),
+	       65535, 1, 1 << 20, max_wr),
 	NUMBER("ack_retry", "DAPL_ACK_RETRY", "",
 	       "How often the device repeats what the peer does not acknowledge. On soft-RoCE, for "
 	       "which 7 is without end, 6 at the most.",

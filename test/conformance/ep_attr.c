@@ -264,28 +264,114 @@ static void ep_t2_create_with_each_limit(void **state)
 	}
 }
 
-static void ep_t2_create_beyond_each_limit(void **state)
+/* EP-46: refused in strict mode, else the adapter's limit instead. */
+static void create_beyond(struct cu_rig *rig, const struct limit *l, uint32_t value)
 {
-	struct cu_rig *rig = *state;
-	DAT_EP_ATTR defaults, attr;
+	uint32_t limit = limit_of(rig, l);
+	DAT_EP_PARAM param;
+	DAT_EP_ATTR attr;
 	DAT_EP_HANDLE ep;
-	uint32_t value;
 
-	ct_default_attr(rig->ia, &defaults);
+	ct_default_attr(rig->ia, &attr);
+	set_field(&attr, l, value);
+	if (harness_strict()) {
+		expect_arg(create(rig, &attr, &ep), 6);
+		return;
+	}
+	expect_ok(create(rig, &attr, &ep));
+	cu_query(ep, &param);
+	assert_memory_equal((char *)&param.ep_attr + l->field, &limit, sizeof(limit));
+	expect_ok(dat_ep_free(ep));
+}
+
+static void modify_beyond(struct cu_rig *rig, const struct limit *l, uint32_t value)
+{
+	uint32_t limit = limit_of(rig, l);
+	DAT_EP_PARAM before, param;
+
+	cu_query(rig->a.ep, &before);
+	param = before;
+	set_field(&param.ep_attr, l, value);
+	if (harness_strict()) {
+		expect_arg(dat_ep_modify(rig->a.ep, l->mask, &param), 3);
+		cu_check_params(rig->a.ep, &before);
+		return;
+	}
+	expect_ok(dat_ep_modify(rig->a.ep, l->mask, &param));
+	cu_query(rig->a.ep, &param);
+	assert_memory_equal((char *)&param.ep_attr + l->field, &limit, sizeof(limit));
+}
+
+/* The next number, and what programs write down. */
+static int beyond_each_limit(void)
+{
+	struct cu_rig *rig;
+	uint32_t value;
+	void *state;
+
+	cu_setup_ends(&state);
+	rig = state;
 	FOR_EACH_LIMIT(l)
 	{
-		attr = defaults;
 		if (beyond(rig, l, &value)) {
-			print_message("# %s = %u\n", l->name, value);
-			set_field(&attr, l, value);
-			expect_arg(create(rig, &attr, &ep), 6);
+			create_beyond(rig, l, value);
+			modify_beyond(rig, l, value);
 		}
-		if (!l->is_length) {
-			print_message("# %s = -1\n", l->name);
-			set_field(&attr, l, UINT32_MAX);
-			expect_arg(create(rig, &attr, &ep), 6);
+		value = l->is_length ? 0x80000000 : 1000000;
+		if (value > limit_of(rig, l)) {
+			create_beyond(rig, l, value);
+			modify_beyond(rig, l, value);
 		}
 	}
+	return cu_teardown(&state);
+}
+
+/* GEN-31 */
+static void ep_46_61_beyond_each_limit(void **state)
+{
+	(void)state;
+	harness_both_strict("beyond-each-limit");
+}
+
+static void ep_46_61_negative_counts(void **state)
+{
+	struct cu_rig *rig = *state;
+	DAT_EP_PARAM before, param;
+	DAT_EP_HANDLE ep;
+
+	cu_query(rig->a.ep, &before);
+	FOR_EACH_LIMIT(l)
+	{
+		if (l->is_length)
+			continue;
+		print_message("# %s = -1\n", l->name);
+		param = before;
+		set_field(&param.ep_attr, l, UINT32_MAX);
+		expect_arg(create(rig, &param.ep_attr, &ep), 6);
+		expect_arg(dat_ep_modify(rig->a.ep, l->mask, &param), 3);
+		cu_check_params(rig->a.ep, &before);
+	}
+}
+
+/* NetPIPE asks for so many: they can be posted where the adapter can do them, or the EP says how
+ * many can. */
+static void ep_28_as_many_receives_as_were_asked_for(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end end = { 0 };
+	DAT_EP_PARAM param;
+	DAT_EP_ATTR attr;
+	DAT_COUNT i;
+
+	ct_default_attr(rig->ia, &attr);
+	attr.max_recv_dtos = attr.max_request_dtos = 20000;
+	ct_end_open(&end, rig->ia, &attr);
+	cu_query(end.ep, &param);
+	assert_int_equal(param.ep_attr.max_recv_dtos, min_int(20000, rig->attr.max_dto_per_ep));
+	for (i = 0; i < param.ep_attr.max_recv_dtos; i++)
+		expect_ok(cu_recv(&end, 0, 64, (uint64_t)i));
+	expect_type(cu_recv(&end, 0, 64, (uint64_t)i), DAT_INSUFFICIENT_RESOURCES);
+	ct_end_close(&end);
 }
 
 static void ep_t2_modify_to_each_limit(void **state)
@@ -302,29 +388,6 @@ static void ep_t2_modify_to_each_limit(void **state)
 		cu_query(rig->a.ep, &now);
 		assert_memory_equal((char *)&now.ep_attr + l->field,
 				    (char *)&param.ep_attr + l->field, 4);
-	}
-}
-
-static void ep_t2_modify_beyond_each_limit(void **state)
-{
-	struct cu_rig *rig = *state;
-	DAT_EP_PARAM before, param;
-	uint32_t value;
-
-	cu_query(rig->a.ep, &before);
-	FOR_EACH_LIMIT(l)
-	{
-		param = before;
-		if (beyond(rig, l, &value)) {
-			print_message("# %s = %u\n", l->name, value);
-			set_field(&param.ep_attr, l, value);
-			expect_arg(dat_ep_modify(rig->a.ep, l->mask, &param), 3);
-		}
-		if (!l->is_length) {
-			set_field(&param.ep_attr, l, UINT32_MAX);
-			expect_arg(dat_ep_modify(rig->a.ep, l->mask, &param), 3);
-		}
-		cu_check_params(rig->a.ep, &before);
 	}
 }
 
@@ -527,38 +590,6 @@ static void gen_22_31_connect_evd_of_another_open(void **state)
 	harness_both_strict("foreign-connect-evd");
 }
 
-static void ep_41_shared_evds(void **state)
-{
-	struct cu_rig *rig = *state;
-	DAT_EVD_HANDLE dto = ct_evd(rig->ia, 32, NULL, DAT_EVD_DTO_FLAG);
-	DAT_EVD_HANDLE all = ct_evd(rig->ia, 32, NULL, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
-	DAT_EP_ATTR defaults, attr;
-	DAT_EP_HANDLE ep;
-
-	ct_default_attr(rig->ia, &defaults);
-	/* (a) one of the two streams of the EVD is UNSIGNALLED. */
-	attr = defaults;
-	attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-	expect_arg(dat_ep_create(rig->ia, NULL, dto, dto, NULL, &attr, &ep), 6);
-	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-	expect_ok(dat_ep_create(rig->ia, NULL, dto, dto, NULL, &attr, &ep));
-	/* ... against another endpoint's stream. */
-	attr = defaults;
-	attr.max_request_dtos = attr.max_request_iov = 0;
-	expect_arg(dat_ep_create(rig->ia, NULL, dto, NULL, NULL, &attr, &ep), 6);
-	/* (b) SOLICITED_WAIT shares with its like only. */
-	dto = ct_evd(rig->ia, 32, NULL, DAT_EVD_DTO_FLAG);
-	attr = defaults;
-	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-	expect_arg(dat_ep_create(rig->ia, NULL, dto, dto, NULL, &attr, &ep), 6);
-	/* (c) an EVD with streams of another kind. */
-	attr = defaults;
-	attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-	expect_arg(dat_ep_create(rig->ia, NULL, all, all, all, &attr, &ep), 6);
-	expect_ok(dat_ep_create(rig->ia, NULL, all, all, all, &defaults, &ep));
-}
-
 static void ep_44_evds_need_the_stream_flag(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -707,6 +738,7 @@ static void ep_56_addresses_outside_their_states(void **state)
 int main(int argc, char **argv)
 {
 	static const struct harness_child children[] = {
+		{ "beyond-each-limit", beyond_each_limit },
 		{ "completion-flags", completion_flags },
 		{ "foreign-connect-evd", foreign_connect_evd },
 		{ NULL, NULL },
@@ -721,15 +753,15 @@ int main(int argc, char **argv)
 		T(ep_39_srq_soft_hw_zero_means_not_set),
 		T(ep_48_size_zero_is_legal),
 		T(ep_t2_create_with_each_limit),
-		T(ep_t2_create_beyond_each_limit),
+		cmocka_unit_test(ep_46_61_beyond_each_limit),
+		T(ep_46_61_negative_counts),
+		T(ep_28_as_many_receives_as_were_asked_for),
 		T(ep_t2_modify_to_each_limit),
-		T(ep_t2_modify_beyond_each_limit),
 		T(ep_46_unknown_service_type),
 		T(ep_46_dto_counts_agree_with_the_evds),
 		T(ep_31_request_iov_zero),
 		T(ep_46_named_attributes),
 		T(dto_24_completion_flags),
-		T(ep_41_shared_evds),
 		T(ep_44_evds_need_the_stream_flag),
 		T(ep_47_unsupported_qos),
 		T(ep_create_handles),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Dispatchers fed by endpoints: the completion configuration and its sharing rules (EVD-17, EVD-30,
- * EVD-53), silent events (EVD-14, EVD-46, EVD-48), merged streams (EVD-12, EVD-59).
+ * Dispatchers fed by endpoints: the completion configuration (EVD-17, EVD-53), silent events
+ * (EVD-14, EVD-46, EVD-48), merged streams (EVD-12, EVD-59).
  */
 #include "harness.h"
 
@@ -134,116 +134,6 @@ static void evd_53_thresholds_need_their_configuration(void **state)
 	expect_ok(dat_ep_free(end.ep));
 	expect_exact(dat_evd_wait(end.request, 0, 2, &event, &more), DAT_TIMEOUT_EXPIRED);
 	expect_exact(dat_evd_wait(end.recv, 0, 2, &event, &more), DAT_TIMEOUT_EXPIRED);
-}
-
-/* ---- Sharing ---- */
-
-static DAT_RETURN share(struct ct_ia *ia, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
-			DAT_EVD_HANDLE connect, DAT_COMPLETION_FLAGS recv_flags,
-			DAT_COMPLETION_FLAGS request_flags)
-{
-	DAT_EP_ATTR attr = with_flags(ia, recv_flags, request_flags);
-	DAT_EP_HANDLE ep;
-
-	if (recv == DAT_HANDLE_NULL)
-		attr.max_recv_dtos = 0;
-	if (request == DAT_HANDLE_NULL)
-		attr.max_request_dtos = attr.max_request_iov = 0;
-	return dat_ep_create(ia->ia, DAT_HANDLE_NULL, recv, request, connect, &attr, &ep);
-}
-
-static void evd_30a_unsignalled_shares_with_unsignalled_only(void **state)
-{
-	struct ct_ia *ia = *state;
-	DAT_EVD_HANDLE evd = ct_evd(ia->ia, 256, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG);
-
-	expect_ok(share(ia, DAT_HANDLE_NULL, evd, DAT_HANDLE_NULL, DAT_COMPLETION_DEFAULT_FLAG,
-			DAT_COMPLETION_UNSIGNALLED_FLAG));
-	expect_ok(share(ia, evd, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_COMPLETION_UNSIGNALLED_FLAG,
-			DAT_COMPLETION_DEFAULT_FLAG));
-	expect_ok(share(ia, evd, evd, DAT_HANDLE_NULL, DAT_COMPLETION_UNSIGNALLED_FLAG,
-			DAT_COMPLETION_UNSIGNALLED_FLAG));
-	expect_arg(share(ia, DAT_HANDLE_NULL, evd, DAT_HANDLE_NULL, DAT_COMPLETION_DEFAULT_FLAG,
-			 DAT_COMPLETION_EVD_THRESHOLD_FLAG),
-		   6);
-	expect_arg(share(ia, evd, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_COMPLETION_DEFAULT_FLAG,
-			 DAT_COMPLETION_DEFAULT_FLAG),
-		   6);
-	expect_arg(share(ia, evd, evd, DAT_HANDLE_NULL, DAT_COMPLETION_UNSIGNALLED_FLAG,
-			 DAT_COMPLETION_DEFAULT_FLAG),
-		   6);
-	assert_int_equal(config(evd), DAT_EVD_STATE_CONFIG_NOTIFY);
-}
-
-static void evd_30a_the_order_of_the_endpoints_does_not_matter(void **state)
-{
-	struct ct_ia *ia = *state;
-	DAT_EVD_HANDLE evd = ct_evd(ia->ia, 256, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG);
-
-	expect_ok(share(ia, evd, evd, DAT_HANDLE_NULL, DAT_COMPLETION_DEFAULT_FLAG,
-			DAT_COMPLETION_EVD_THRESHOLD_FLAG));
-	expect_arg(share(ia, DAT_HANDLE_NULL, evd, DAT_HANDLE_NULL, DAT_COMPLETION_DEFAULT_FLAG,
-			 DAT_COMPLETION_UNSIGNALLED_FLAG),
-		   6);
-	expect_arg(share(ia, evd, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-			 DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG),
-		   6);
-	assert_int_equal(config(evd), DAT_EVD_STATE_CONFIG_THRESHOLD);
-}
-
-static void evd_30b_solicited_shares_with_solicited_receives_only(void **state)
-{
-	struct ct_ia *ia = *state;
-	DAT_EVD_HANDLE evd = ct_evd(ia->ia, 256, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG);
-
-	for (int i = 0; i < 2; i++)
-		expect_ok(share(ia, evd, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-				DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG));
-	expect_arg(share(ia, evd, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-			 DAT_COMPLETION_EVD_THRESHOLD_FLAG, DAT_COMPLETION_DEFAULT_FLAG),
-		   6);
-	expect_arg(share(ia, DAT_HANDLE_NULL, evd, DAT_HANDLE_NULL, DAT_COMPLETION_DEFAULT_FLAG,
-			 DAT_COMPLETION_DEFAULT_FLAG),
-		   6);
-	expect_arg(share(ia, evd, evd, DAT_HANDLE_NULL, DAT_COMPLETION_SOLICITED_WAIT_FLAG,
-			 DAT_COMPLETION_DEFAULT_FLAG),
-		   6);
-}
-
-static void evd_30c_other_streams_allow_threshold_and_default_only(void **state)
-{
-	struct ct_ia *ia = *state;
-	DAT_EVD_HANDLE evd = ct_evd(ia->ia, 256, DAT_HANDLE_NULL, MERGED);
-
-	expect_arg(share(ia, evd, DAT_HANDLE_NULL, evd, DAT_COMPLETION_UNSIGNALLED_FLAG,
-			 DAT_COMPLETION_DEFAULT_FLAG),
-		   6);
-	expect_arg(share(ia, DAT_HANDLE_NULL, evd, evd, DAT_COMPLETION_DEFAULT_FLAG,
-			 DAT_COMPLETION_UNSIGNALLED_FLAG),
-		   6);
-	expect_arg(share(ia, evd, DAT_HANDLE_NULL, evd, DAT_COMPLETION_SOLICITED_WAIT_FLAG,
-			 DAT_COMPLETION_DEFAULT_FLAG),
-		   6);
-	expect_ok(share(ia, evd, evd, evd, DAT_COMPLETION_DEFAULT_FLAG,
-			DAT_COMPLETION_EVD_THRESHOLD_FLAG));
-	expect_ok(share(ia, evd, evd, evd, DAT_COMPLETION_EVD_THRESHOLD_FLAG,
-			DAT_COMPLETION_DEFAULT_FLAG));
-}
-
-static void evd_30_a_modify_is_checked_like_a_creation(void **state)
-{
-	struct ct_ia *ia = *state;
-	DAT_EP_PARAM param = { .ep_attr.request_completion_flags =
-				       DAT_COMPLETION_UNSIGNALLED_FLAG };
-	struct ct_end one = { 0 }, two = { 0 };
-
-	ct_end_open(&one, ia->ia, NULL);
-	two.request = one.request;
-	ct_end_open(&two, ia->ia, NULL);
-	expect_arg(dat_ep_modify(one.ep, DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS, &param), 3);
-	assert_int_equal(config(one.request), DAT_EVD_STATE_CONFIG_THRESHOLD);
-	expect_ok(dat_ep_free(two.ep));
-	expect_ok(dat_ep_modify(one.ep, DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS, &param));
 }
 
 /* ---- Silent events ---- */
@@ -576,11 +466,6 @@ int main(void)
 		T(evd_17_default_and_threshold_make_threshold),
 		T(evd_17_modifying_the_endpoint_changes_the_configuration),
 		T(evd_53_thresholds_need_their_configuration),
-		T(evd_30a_unsignalled_shares_with_unsignalled_only),
-		T(evd_30a_the_order_of_the_endpoints_does_not_matter),
-		T(evd_30b_solicited_shares_with_solicited_receives_only),
-		T(evd_30c_other_streams_allow_threshold_and_default_only),
-		T(evd_30_a_modify_is_checked_like_a_creation),
 		T(evd_46_a_silent_event_releases_nobody),
 		T(evd_45_silent_events_count_when_the_wait_begins),
 		T(evd_48_silent_events_are_found_when_the_time_is_up),
