@@ -36,6 +36,7 @@ struct dapl_option {
 struct dapl_config {
 	int64_t strict;	     /* GEN-31 */
 	const char *related; /* HA-1: groups of adapters, see dapl/ha.h */
+	int64_t drain_ms;    /* EP-95 */
 	/* The trace is libdat2's (dats_trace_default). */
 	int64_t trace_level, dat_trace_level;
 	const char *trace_dest, *trace_file;

@@ -91,7 +91,8 @@ struct dapl_ep_cold {
 	DAT_COMM comm;
 	struct tp_conn_addr addr; /* both ends, once known */
 	bool addr_known;
-	struct tp_timer timer; /* the consumer's timeout of a connect */
+	struct tp_timer timer; /* the consumer's timeout of a connect; the patience of a drain */
+	uint32_t left;	       /* requests outstanding when the drain was looked at last */
 	struct dapl_retired *retired;
 	const struct tp_device_attr *dev_attr;
 	struct dapl_ep *ep;

@@ -218,11 +218,12 @@ void dapl_ep_conn_event(void *conn_owner, enum tp_conn_event event, int err, con
 	dapl_trace(conn_event, DAPL_TRC_DETAIL, ep, "event=%s err=%d bytes=%u",
 		   dapl_conn_event_name(event), err, len);
 	dapl_ep_learn_addr(ep);
+	/* Not later: who sees the new state may begin to drain. */
+	dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);
 	dapl_lock(&ep->lock);
 	before = dapl_ep_state(ep);
 	rc = dapl_ep_fire(ep, cause_of(event), &step);
 	dapl_unlock(&ep->lock);
-	dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);
 	if (rc)
 		return;
 	count_outcome(ep->obj.ia, before, event);
@@ -232,6 +233,36 @@ void dapl_ep_conn_event(void *conn_owner, enum tp_conn_event event, int err, con
 		dapl_ep_check_marks(ep);
 }
 
+static uint32_t requests_left(struct dapl_ep *ep)
+{
+	uint32_t recv, request;
+
+	ep->qp->ops->pending(ep->qp, &recv, &request);
+	return request;
+}
+
+/* A graceful disconnect waits for left requests, and so long for the next of them (TMO-8). */
+static void await_drain(struct dapl_ep *ep, uint32_t left)
+{
+	ep->cold->left = left;
+	dapl_loop_timer(ep->obj.ia->loop, &ep->cold->timer,
+			dapl_now() + (uint64_t)dapl_config.drain_ms * 1000000);
+}
+
+/* Whether some completed meanwhile: the time begins anew. */
+static bool drains_on(struct dapl_ep *ep)
+{
+	uint32_t left;
+
+	if (dapl_ep_state(ep) != DAT_EP_STATE_DISCONNECT_PENDING)
+		return false;
+	left = requests_left(ep);
+	if (left >= ep->cold->left)
+		return false;
+	await_drain(ep, left);
+	return true;
+}
+
 void dapl_ep_timed_out(struct tp_timer *timer)
 {
 	struct dapl_ep_cold *cold = dapl_container(timer, struct dapl_ep_cold, timer);
@@ -239,12 +270,19 @@ void dapl_ep_timed_out(struct tp_timer *timer)
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
+	if (drains_on(ep))
+		return;
 	dapl_lock(&ep->lock);
 	rc = dapl_ep_fire(ep, DAPL_EP_TIMED_OUT, &step);
 	dapl_unlock(&ep->lock);
 	if (rc)
 		return;
-	dapl_count_cm_error(ep->obj.ia, DCNT_IA_CM_ERR_TIMEOUT);
+	if (step.event == DAT_CONNECTION_EVENT_TIMED_OUT)
+		dapl_count_cm_error(ep->obj.ia, DCNT_IA_CM_ERR_TIMEOUT);
+	else
+		dapl_trace(ep_drain_ended, DAPL_TRC_ERROR, ep,
+			   "requests=%u none completed in time (option drain): ms=%lld", cold->left,
+			   (long long)dapl_config.drain_ms);
 	cm_of(ep)->disconnect(ep->conn, false);
 	dapl_ep_event(ep, step.event, NULL, 0);
 }
@@ -266,16 +304,21 @@ static DAT_RETURN disconnect(struct dapl_ep *ep, bool graceful)
 {
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
+	bool drain;
 
 	dapl_lock(&ep->lock);
 	rc = dapl_ep_fire(ep, graceful ? DAPL_EP_DISCONNECT_GRACEFUL : DAPL_EP_DISCONNECT, &step);
 	dapl_unlock(&ep->lock);
 	if (rc || step.verdict == DAPL_EP_STAY)
 		return rc;
-	dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);
+	drain = step.next == DAT_EP_STATE_DISCONNECT_PENDING;
+	if (drain)
+		await_drain(ep, requests_left(ep));
+	else
+		dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);
 	ep->cold->disconnects++;
 	dapl_count(ep->obj.ia, DCNT_IA_CM_DREQ_TX);
-	cm_of(ep)->disconnect(ep->conn, step.next == DAT_EP_STATE_DISCONNECT_PENDING);
+	cm_of(ep)->disconnect(ep->conn, drain);
 	dapl_ep_event(ep, step.event, NULL, 0);
 	return DAT_SUCCESS;
 }

@@ -69,7 +69,10 @@ static const struct dapl_ep_step table[DAPL_EP_NUM_CAUSES][DAPL_EP_NUM_STATES] =
 		[A] = say(D, NON_PEER_REJECTED), /* EP-136 */
 		[CP] = say(D, ACCEPT_COMPLETION_ERROR),
 	},
-	[DAPL_EP_TIMED_OUT] = { [A] = say(D, TIMED_OUT) }, /* EP-137 */
+	[DAPL_EP_TIMED_OUT] = {
+		[A] = say(D, TIMED_OUT), /* EP-137 */
+		[DP] = say(D, DISCONNECTED), /* EP-95 */
+	},
 	[DAPL_EP_UNREACHABLE] = {
 		[A] = say(D, UNREACHABLE), /* EP-138 */
 		[CP] = say(D, ACCEPT_COMPLETION_ERROR),

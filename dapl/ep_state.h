@@ -31,7 +31,7 @@
 	X(ESTABLISHED, "establishment complete")                     \
 	X(PEER_REJECTED, "peer's consumer rejected")                 \
 	X(REFUSED, "refused below the peer's consumer")              \
-	X(TIMED_OUT, "consumer's timeout expired")                   \
+	X(TIMED_OUT, "time of the attempt or of the drain is over")  \
 	X(UNREACHABLE, "address, route or host out of reach")        \
 	X(ENDED, "connection ended in order")                        \
 	X(BROKEN, "connection or establishment lost")

@@ -418,7 +418,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_common_connect(IN DAT_EP_HANDLE ep_handle,
  * End a connection, or give up one that is being made.
  *
  * Abrupt: what is outstanding is flushed. Graceful: requests posted before are carried out first,
- * in DAT_EP_STATE_DISCONNECT_PENDING. While a connection is being made both flags abort it; on a
+ * in DAT_EP_STATE_DISCONNECT_PENDING; when none of them completes for the time of the tunable drain
+ * (dapl.conf), the rest is flushed. While a connection is being made both flags abort it; on a
  * disconnected endpoint the call does nothing. The state may be reached after the return, in
  * bounded time and without the peer's help (EP-90..EP-101, FL-1..FL-15).
  *

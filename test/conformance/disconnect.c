@@ -115,6 +115,89 @@ static void ep_147_graceful_ends_when_the_last_request_does(void **state)
 	check_both_disconnected(rig);
 }
 
+/* Nobody ever receives what this side sent. */
+static int never_received(void)
+{
+	struct cu_rig *rig;
+	void *state;
+
+	cu_setup_connected(&state);
+	rig = state;
+	send_endlessly(rig, &rig->a);
+	expect_ok(cu_recv(&rig->a, 0, 64, 1));
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+	STATE(rig->a.ep, DISCONNECTED);
+	FLUSHED(rig->a.request, rig->a.ep, 0xb16, DAT_DTO_SEND);
+	FLUSHED(rig->a.recv, rig->a.ep, 1, DAT_DTO_RECEIVE);
+	cu_conn_ended(rig->p.connect, rig->p.ep);
+	cu_quiet(rig->a.connect, CU_QUIET);
+	cu_quiet(rig->async, 0);
+	/* The time is over for this connection only. */
+	expect_ok(dat_ep_reset(rig->a.ep));
+	expect_ok(dat_ep_reset(rig->p.ep));
+	cu_establish(rig, &rig->a, &rig->p);
+	cu_quiet(rig->a.connect, CU_QUIET);
+	cu_teardown(&state);
+	return 0;
+}
+
+static void tmo_8_graceful_does_not_wait_for_a_receive_for_ever(void **state)
+{
+	static const char *const env[] = { "DAPL_DRAIN=300", NULL };
+
+	(void)state;
+	harness_spawn_ok("never-received", env);
+}
+
+enum {
+	SLOW_SENDS = 4,
+	DRAIN_US = 1500000,
+	PACE_US = 600000,
+};
+
+/* As long as requests complete, however slowly, a graceful disconnect waits. */
+static int slowly_received(void)
+{
+	uint64_t last, longest = 0, begun;
+	struct cu_rig *rig;
+	void *state;
+
+	cu_setup_connected(&state);
+	rig = state;
+	for (unsigned int i = 0; i < SLOW_SENDS; i++)
+		send_endlessly(rig, &rig->a);
+	begun = last = ct_now_us();
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	for (unsigned int i = 0; i < SLOW_SENDS; i++) {
+		struct ct_mem *sink =
+			cu_extra_mem(rig, rig->p.pz, CU_BIG, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+		DAT_LMR_TRIPLET seg = ct_segment(sink, 0, CU_BIG);
+
+		while (ct_now_us() < last + PACE_US)
+			ct_pause();
+		expect_ok(dat_ep_post_recv(rig->p.ep, 1, &seg, cu_cookie(i),
+					   DAT_COMPLETION_DEFAULT_FLAG));
+		assert_int_equal(cu_completion(rig->p.recv).status, DAT_DTO_SUCCESS);
+		longest = ct_now_us() - last > longest ? ct_now_us() - last : longest;
+		last = ct_now_us();
+	}
+	assert_true(last - begun > DRAIN_US);
+	for (unsigned int i = 0; i < SLOW_SENDS; i++)
+		DONE(rig->a.request, rig->a.ep, 0xb16, DAT_DTO_SEND, CU_BIG);
+	check_both_disconnected(rig);
+	cu_teardown(&state);
+	return 0;
+}
+
+static void ep_95_graceful_waits_as_long_as_requests_complete(void **state)
+{
+	static const char *const env[] = { "DAPL_DRAIN=1500", NULL };
+
+	(void)state;
+	harness_spawn_ok("slowly-received", env);
+}
+
 static void ep_148_peer_disconnects_meanwhile(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -272,8 +355,11 @@ static void ev_21_connection_and_cr_events_trigger_cnos(void **state)
 #define C(f) cmocka_unit_test_setup_teardown(f, cu_setup_connected, cu_teardown)
 #define E(f) cmocka_unit_test_setup_teardown(f, cu_setup_ends, cu_teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
+	static const struct harness_child children[] = { { "never-received", never_received },
+							 { "slowly-received", slowly_received },
+							 { NULL, NULL } };
 	static const struct CMUnitTest tests[] = {
 		C(ep_94_abrupt_by_the_active_side),
 		C(ep_94_abrupt_by_the_passive_side),
@@ -282,6 +368,8 @@ int main(void)
 		C(ep_92_disconnect_after_the_peer_did),
 		C(ep_96_abrupt_ends_a_graceful_disconnect),
 		C(ep_147_graceful_ends_when_the_last_request_does),
+		E(tmo_8_graceful_does_not_wait_for_a_receive_for_ever),
+		E(ep_95_graceful_waits_as_long_as_requests_complete),
 		C(ep_148_peer_disconnects_meanwhile),
 		C(ep_101_arguments),
 		C(ep_152_nothing_follows_the_end),
@@ -293,5 +381,6 @@ int main(void)
 		C(ev_21_connection_and_cr_events_trigger_cnos),
 	};
 
+	harness_child_main(argc, argv, children);
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -86,8 +86,8 @@ static const struct row occurrences[] = {
 	{ DAPL_EP_PEER_REJECTED, /* EP-135 */
 	  { "-", "-", "-", "-", "->D e:PEER_REJECTED", "-", "-", "-", "-" } },
 	{ DAPL_EP_REFUSED, { "-", "-", "-", "-", NPR, ACE, "-", "-", "-" } }, /* EP-136, EP-140 */
-	{ DAPL_EP_TIMED_OUT,						      /* EP-137 */
-	  { "-", "-", "-", "-", "->D e:TIMED_OUT", "-", "-", "-", "-" } },
+	{ DAPL_EP_TIMED_OUT,						      /* EP-137, EP-95 */
+	  { "-", "-", "-", "-", "->D e:TIMED_OUT", "-", "-", "->D e:DISCONNECTED", "-" } },
 	{ DAPL_EP_UNREACHABLE, /* EP-138, EP-140 */
 	  { "-", "-", "-", "-", "->D e:UNREACHABLE", ACE, "-", "-", "-" } },
 	{ DAPL_EP_ENDED, /* EP-136, EP-140, EP-142, EP-147, EP-148 */
