@@ -147,10 +147,10 @@ static bool early_init(struct vrb_qp *qp)
 			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
-int vrb_qp_prepare(struct vrb_qp *qp)
+/* Whose it is the device learns later: see adopt. */
+static int make_ibqp(struct vrb_qp *qp)
 {
 	struct ibv_qp_init_attr init = {
-		.qp_context = qp,
 		.send_cq = cq_of(&qp->sq),
 		.recv_cq = cq_of(&qp->rq),
 		.srq = qp->srq ? qp->srq->ibsrq : NULL,
@@ -164,7 +164,7 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 	struct ibv_qp_init_attr attempt = init;
 	int err;
 
-	if (qp->ibqp || !qp->pd)
+	if (!qp->pd)
 		return 0;
 	errno = 0;
 	qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
@@ -176,8 +176,6 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 	if (qp->ibqp) {
 		qp->ib_post = qp->ibqp->context->ops.post_send;
 		qp->init = early_init(qp);
-		if (qp->srq)
-			vrb_srq_list(qp);
 		qp->max_inline = attempt.cap.max_inline_data < inline_wanted(qp->dev)
 					 ? attempt.cap.max_inline_data
 					 : inline_wanted(qp->dev);
@@ -189,6 +187,28 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 		 qp->dev->name, qp->sq.max_wr, qp->sq.max_sge, qp->rq.max_wr, qp->rq.max_sge,
 		 dapl_strerror(err), qp->dev->attr.max_qp_wr);
 	return err == EMFILE || err == ENFILE || err == ENOSPC ? -err : -ENOMEM;
+}
+
+/* What the device says of its QP it says of this one, which stays where it is, from here on. */
+static void adopt(struct vrb_qp *qp)
+{
+	if (!qp->ibqp)
+		return;
+	qp->ibqp->qp_context = qp;
+	if (qp->srq)
+		vrb_srq_list(qp);
+}
+
+int vrb_qp_prepare(struct vrb_qp *qp)
+{
+	int rc;
+
+	if (qp->ibqp)
+		return 0;
+	rc = make_ibqp(qp);
+	if (!rc)
+		adopt(qp);
+	return rc;
 }
 
 /* The device's QP, which is no longer this one's. */
@@ -518,7 +538,7 @@ static int equip(struct vrb_qp *qp, const struct tp_qp_attr *attr, uint32_t recv
 	rc = attach(qp);
 	if (rc)
 		goto fini_rq;
-	rc = vrb_qp_prepare(qp);
+	rc = make_ibqp(qp);
 	if (rc)
 		goto detach;
 	return 0;
@@ -562,6 +582,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 		free(qp);
 		return rc;
 	}
+	adopt(qp);
 	vrb_qp_aim(qp);
 	enlist(qp);
 	*out = &qp->base;
@@ -617,8 +638,6 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *given, uint32_
 		rc = equip(&fresh, &attr, recv_sge);
 		if (rc)
 			return rc;
-		if (fresh.ibqp)
-			fresh.ibqp->qp_context = qp;
 		move_kept(&fresh.rq, &qp->rq);
 		strip(qp);
 		queue_move(&qp->sq, &fresh.sq);
@@ -629,6 +648,7 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *given, uint32_
 		qp->ib_post = fresh.ib_post;
 		qp->init = fresh.init;
 		qp->max_inline = fresh.max_inline;
+		adopt(qp);
 		memset(&qp->hint, 0, sizeof(qp->hint));
 	}
 	qp->max_read_in = attr.max_read_in;

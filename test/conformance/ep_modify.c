@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Endpoints: modify, status, receive counts and watermarks (EP-58 to EP-65, EP-102 to EP-128). */
-#include "conn_util.h"
+#include "srq_util.h"
 
 /* ---- dat_ep_modify ----------------------------------------------------- */
 
@@ -246,6 +246,75 @@ static void ep_63_receives_stay_posted_across_modify(void **state)
 	}
 }
 
+/* A message to p, which takes its receive from the queue. */
+static void one_message(struct ct_end *a, struct ct_end *p, struct su_queue *q, unsigned int seed)
+{
+	expect_ok(su_post(q, seed % 8));
+	su_send(a, 32, seed);
+	assert_int_equal(su_taken(p, q, 32, seed), seed % 8);
+}
+
+/* SRQ-31, SRQ-38 */
+static void ep_62_receives_of_a_queue_across_modify(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end *a = &rig->a, p = { 0 };
+	DAT_EVD_HANDLE first;
+	struct su_queue q;
+	DAT_EP_PARAM param;
+
+	su_open(rig, &q, 8);
+	su_end_open(rig, &p, &q);
+	cu_query(p.ep, &param);
+	param.ep_attr.max_request_dtos = 40;
+	expect_ok(dat_ep_modify(p.ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param));
+	cu_establish(rig, a, &p);
+	one_message(a, &p, &q, 1);
+	cu_end_connection(a, &p);
+	expect_ok(dat_ep_reset(a->ep));
+	expect_ok(dat_ep_reset(p.ep));
+	first = p.recv;
+	p.recv = param.recv_evd_handle = ct_evd(rig->ia, 64, NULL, DAT_EVD_DTO_FLAG);
+	expect_ok(dat_ep_modify(p.ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+	cu_establish(rig, a, &p);
+	one_message(a, &p, &q, 2);
+	ct_empty(first);
+	expect_ok(dat_evd_free(first));
+}
+
+/* What is not an endpoint any more takes no receives of the queue's. */
+static void ep_62_queues_of_endpoints_that_come_and_go(void **state)
+{
+	enum {
+		ENDS = 6
+	};
+	struct cu_rig *rig = *state;
+	struct ct_end p[ENDS] = { { 0 } };
+	struct su_queue q;
+	DAT_EP_PARAM param;
+
+	su_open(rig, &q, 8);
+	for (unsigned int round = 0; round < 4; round++) {
+		for (unsigned int i = 0; i < ENDS; i++) {
+			p[i] = (struct ct_end){ .recv = p[0].recv };
+			su_end_open(rig, &p[i], &q);
+			cu_query(p[i].ep, &param);
+			param.ep_attr.max_request_dtos += 1 + (DAT_COUNT)i;
+			expect_ok(dat_ep_modify(p[i].ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
+						&param));
+		}
+		for (unsigned int i = 0; i < ENDS; i += 2)
+			expect_ok(dat_ep_free(p[i].ep));
+		for (unsigned int i = 1; i < ENDS; i += 2) {
+			cu_establish(rig, &rig->a, &p[i]);
+			one_message(&rig->a, &p[i], &q, round * ENDS + i);
+			cu_end_connection(&rig->a, &p[i]);
+			expect_ok(dat_ep_reset(rig->a.ep));
+			expect_ok(dat_ep_free(p[i].ep));
+		}
+	}
+}
+
 static void ep_64_limit_below_what_is_posted(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -368,6 +437,8 @@ int main(void)
 		T(ep_62_handles_can_be_replaced_and_dropped),
 		T(ep_61_counts_and_evds_stay_together),
 		T(ep_63_receives_stay_posted_across_modify),
+		T(ep_62_receives_of_a_queue_across_modify),
+		T(ep_62_queues_of_endpoints_that_come_and_go),
 		T(ep_64_limit_below_what_is_posted),
 		T(ep_59_recv_flags_with_receives_posted),
 		T(ep_65_modify_arguments),
