@@ -185,8 +185,11 @@ static void fail(struct vrb_queue *queue, struct vrb_qp *qp, struct vrb_wr *wr,
 		wc->status = TP_WC_REMOTE_RESPONDER;
 	else if (dev->vague && (wc->status == TP_WC_LOCAL_EP || wc->status == TP_WC_TRANSPORT))
 		wc->status = vrb_qp_explain(wr, wc->status);
-	if (wc->status <= TP_WC_FLUSHED)
+	if (wc->status <= TP_WC_FLUSHED) {
+		if (ib->status == IBV_WC_LOC_QP_OP_ERR)
+			atomic_store(&qp->peer_closed, true);
 		return;
+	}
 	dapl_trace(verbs_wc_failed, DAPL_TRC_ERROR, qp,
 		   "ia=%s qp=0x%x kind=%s status=%s vendor_code=0x%x", dev->name, ib->qp_num,
 		   queue->recv ? "receive" : "request",

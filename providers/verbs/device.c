@@ -169,20 +169,29 @@ void vrb_dev_removed(struct vrb_dev *dev)
 		dev->base.up->async(dev->base.owner, TP_ASYNC_DEVICE_FATAL, NULL);
 }
 
+/*
+ * soft-iWARP calls it fatal that a request met a connection that the peer had closed. The request's
+ * completion is there before the event.
+ */
+static bool only_closed(struct vrb_qp *qp, const struct ibv_async_event *event)
+{
+	if (!qp->dev->siw || event->event_type != IBV_EVENT_QP_FATAL)
+		return false;
+	vrb_qp_collect(qp);
+	return atomic_load(&qp->peer_closed) && !atomic_load(&qp->fault);
+}
+
 static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 {
 	struct vrb_qp *qp = event->element.qp->qp_context;
 	uint32_t none = 0;
 
-	if (!qp) /* abandoned */
+	if (!qp || only_closed(qp, event)) /* NULL: abandoned */
 		return;
-	/* A queue that ran dry has failed only if something else says so. */
-	if (event->event_type != IBV_EVENT_SQ_DRAINED) {
-		if (atomic_compare_exchange_strong(&qp->fault, &none, TP_WC_TRANSPORT))
-			dapl_err("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,
-				 ibv_event_type_str(event->event_type));
-		vrb_qp_kick(qp);
-	}
+	if (atomic_compare_exchange_strong(&qp->fault, &none, TP_WC_TRANSPORT))
+		dapl_err("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,
+			 ibv_event_type_str(event->event_type));
+	vrb_qp_kick(qp);
 	dev->base.up->async(dev->base.owner, TP_ASYNC_QP_ERROR, qp->base.owner);
 }
 

@@ -141,18 +141,15 @@ static bool segments_allowed(const struct vrb_wr *wr)
 enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr, enum tp_wc_status status)
 {
 	const struct vrb_queue *queue = wr->queue;
+	bool iwarp = queue->srq ? queue->srq->dev->iwarp : queue->qp->dev->iwarp;
 
-	if (wr->odd & VRB_ODD_INTERNAL)
-		return status;
-	if (!segments_allowed(wr))
+	if (!(wr->odd & VRB_ODD_INTERNAL) && !segments_allowed(wr))
 		return TP_WC_LOCAL_PROTECTION;
 	/* Nothing but its length is left to be wrong with a receive. */
 	if (queue->recv)
 		return TP_WC_LOCAL_LENGTH;
-	if (!queue->qp->dev->iwarp || status != TP_WC_LOCAL_EP)
-		return status;
-	/* iWARP: the peer refused a read; anything else was under way when the connection ended. */
-	return wr->odd & VRB_ODD_SINK ? TP_WC_REMOTE_ACCESS : TP_WC_FLUSHED;
+	/* iWARP: the peer had closed before it was sent. */
+	return iwarp && status == TP_WC_LOCAL_EP ? TP_WC_FLUSHED : status;
 }
 
 /* ---- Giving back ---- */

@@ -461,6 +461,7 @@ static int qp_reset(struct tp_qp *base)
 	vrb_qp_fail(qp);
 	discard(qp);
 	atomic_store(&qp->fault, 0);
+	atomic_store(&qp->peer_closed, false);
 	atomic_store(&qp->draining, false);
 	queue_reset(&qp->sq);
 	queue_reset(&qp->rq);

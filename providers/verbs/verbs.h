@@ -359,9 +359,10 @@ struct vrb_qp {
 	bool silent;	     /* requests without completions were posted; QP lock */
 	uint32_t max_inline;
 	struct vrb_mr_hint hint;
-	atomic_bool draining;	/* the loop is to hear when sq is empty */
-	_Atomic uint32_t fault; /* enum tp_wc_status of the first failure, 0 if none */
-	atomic_bool live;	/* the device may have completions of it */
+	atomic_bool draining;	 /* the loop is to hear when sq is empty */
+	_Atomic uint32_t fault;	 /* enum tp_wc_status of the first failure, 0 if none */
+	atomic_bool live;	 /* the device may have completions of it */
+	atomic_bool peer_closed; /* a request failed, and for no other reason */
 	uint32_t max_read_in, max_read_out;
 	uint32_t number; /* while listed by it, which only QPs with an SRQ are */
 	struct vrb_qp *same_number;

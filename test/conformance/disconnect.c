@@ -3,6 +3,10 @@
 #include "conn_util.h"
 #include "peer.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
 static void check_both_disconnected(struct cu_rig *rig)
 {
 	DAT_EVENT event;
@@ -241,6 +245,176 @@ static void ep_152_nothing_follows_the_end(void **state)
 	cu_quiet(rig->a.request, 0);
 }
 
+/* What is on its way, or comes, when the peer's program ends the connection. */
+static const struct traffic {
+	const char *name;
+	DAT_DTOS op;
+	unsigned int before, after; /* requests */
+	size_t len;
+} traffics[] = {
+	{ "nothing", DAT_DTO_SEND, 0, 0, 0 },
+	{ "Sends", DAT_DTO_SEND, 12, 0, 16384 },
+	{ "RDMA Writes", DAT_DTO_RDMA_WRITE, 12, 0, 16384 },
+	{ "long RDMA Writes", DAT_DTO_RDMA_WRITE, 6, 0, 1 << 20 },
+	{ "Sends after it", DAT_DTO_SEND, 1, 4, 64 },
+	{ "RDMA Writes after it", DAT_DTO_RDMA_WRITE, 1, 4, 64 },
+	{ "RDMA Reads after it", DAT_DTO_RDMA_READ, 0, 4, 64 },
+};
+
+enum {
+	NUM_TRAFFICS = sizeof(traffics) / sizeof(traffics[0])
+};
+
+static void post_traffic(struct cu_rig *rig, const struct traffic *traffic, unsigned int first,
+			 unsigned int num)
+{
+	size_t len = traffic->len < CU_BIG ? traffic->len : CU_BIG;
+	DAT_LMR_TRIPLET here = ct_segment(&rig->extra[0], 0, len);
+	DAT_RMR_TRIPLET there = ct_target(&rig->extra[1], 0, len);
+	DAT_EP_HANDLE ep = rig->a.ep;
+
+	for (unsigned int i = first; i < first + num; i++) {
+		if (traffic->op == DAT_DTO_SEND)
+			expect_ok(dat_ep_post_send(ep, 1, &here, cu_cookie(i),
+						   DAT_COMPLETION_DEFAULT_FLAG));
+		else if (traffic->op == DAT_DTO_RDMA_WRITE)
+			expect_ok(dat_ep_post_rdma_write(ep, 1, &here, cu_cookie(i), &there,
+							 DAT_COMPLETION_DEFAULT_FLAG));
+		else
+			expect_ok(dat_ep_post_rdma_read(ep, 1, &here, cu_cookie(i), &there,
+							DAT_COMPLETION_DEFAULT_FLAG));
+	}
+}
+
+/* A prefix that succeeded and the rest flushed (FL-2, FL-3). */
+static void check_prefix(DAT_EVD_HANDLE evd, unsigned int num)
+{
+	DAT_DTO_COMPLETION_STATUS last = DAT_DTO_SUCCESS;
+	DAT_DTO_COMPLETION_EVENT_DATA done;
+
+	for (unsigned int i = 0; i < num; i++) {
+		done = cu_completion(evd);
+		assert_int_equal(done.user_cookie.as_64, i);
+		if (last != DAT_DTO_SUCCESS || done.status != DAT_DTO_SUCCESS)
+			assert_int_equal(done.status, DAT_DTO_ERR_FLUSHED);
+		last = done.status;
+	}
+}
+
+/* How a heard of the end. */
+static DAT_EVENT_NUMBER end_under(struct cu_rig *rig, const struct traffic *traffic)
+{
+	unsigned int num = traffic->before + traffic->after;
+	bool sends = traffic->op == DAT_DTO_SEND;
+	DAT_EVENT_NUMBER how;
+
+	for (unsigned int i = 0; sends && i < num; i++)
+		expect_ok(cu_recv(&rig->p, 0, traffic->len, i));
+	post_traffic(rig, traffic, 0, traffic->before);
+	expect_ok(dat_ep_disconnect(rig->p.ep, DAT_CLOSE_ABRUPT_FLAG));
+	post_traffic(rig, traffic, traffic->before, traffic->after);
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+	how = cu_conn_ended(rig->a.connect, rig->a.ep);
+	check_prefix(rig->a.request, num);
+	if (sends)
+		check_prefix(rig->p.recv, num);
+	return how;
+}
+
+/* The peer's program ended the connection in order, whatever that meets. */
+static void ep_142_the_peer_ends_under_traffic(void **state)
+{
+	struct cu_rig *rig = *state;
+	unsigned int rounds = harness_rounds(30), bad = 0;
+	DAT_EVENT event;
+
+	cu_extra_mem(rig, rig->a.pz, CU_BIG, DAT_MEM_PRIV_ALL_FLAG);
+	cu_extra_mem(rig, rig->p.pz, CU_BIG, DAT_MEM_PRIV_ALL_FLAG);
+	for (unsigned int t = 0; t < NUM_TRAFFICS; t++) {
+		unsigned int in_order = 0, asynchronous = 0;
+
+		for (unsigned int i = 0; i < rounds; i++) {
+			in_order +=
+				end_under(rig, &traffics[t]) == DAT_CONNECTION_EVENT_DISCONNECTED;
+			expect_ok(dat_ep_reset(rig->a.ep));
+			expect_ok(dat_ep_reset(rig->p.ep));
+			while (dat_evd_dequeue(rig->async, &event) == DAT_SUCCESS)
+				asynchronous++;
+			cu_establish(rig, &rig->a, &rig->p);
+		}
+		print_message("%s: %u of %u ended in order, with %u asynchronous events\n",
+			      traffics[t].name, in_order, rounds, asynchronous);
+		bad += rounds - in_order + asynchronous;
+	}
+	assert_int_equal(bad, 0);
+}
+
+/* A thread that ends the connection of ep once so many requests were posted. */
+struct ender {
+	DAT_EP_HANDLE ep;
+	_Atomic unsigned int posted;
+	unsigned int at;
+};
+
+static void *end_at(void *arg)
+{
+	struct ender *ender = arg;
+
+	while (atomic_load(&ender->posted) < ender->at)
+		sched_yield();
+	expect_ok(dat_ep_disconnect(ender->ep, DAT_CLOSE_ABRUPT_FLAG));
+	return NULL;
+}
+
+/* Writes until a has heard of the end; how. */
+static DAT_EVENT_NUMBER end_a_stream(struct cu_rig *rig, unsigned int at)
+{
+	const struct traffic stream = { .op = DAT_DTO_RDMA_WRITE, .len = 4096 };
+	struct ender ender = { .ep = rig->p.ep, .at = at };
+	unsigned int posted = 0, done = 0;
+	DAT_EVENT_NUMBER how;
+	pthread_t thread;
+	DAT_EVENT event;
+
+	assert_int_equal(pthread_create(&thread, NULL, end_at, &ender), 0);
+	while (ct_ep_state(rig->a.ep) == DAT_EP_STATE_CONNECTED) {
+		if (posted - done < 12) {
+			post_traffic(rig, &stream, posted, 1);
+			atomic_store(&ender.posted, ++posted);
+		}
+		while (dat_evd_dequeue(rig->a.request, &event) == DAT_SUCCESS)
+			done++;
+	}
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+	how = cu_conn_ended(rig->a.connect, rig->a.ep);
+	for (; done < posted; done++)
+		cu_completion(rig->a.request);
+	return how;
+}
+
+static void ep_142_the_peer_ends_a_stream(void **state)
+{
+	struct cu_rig *rig = *state;
+	unsigned int rounds = harness_rounds(30), in_order = 0, asynchronous = 0;
+	DAT_EVENT event;
+
+	cu_extra_mem(rig, rig->a.pz, 4096, DAT_MEM_PRIV_ALL_FLAG);
+	cu_extra_mem(rig, rig->p.pz, 4096, DAT_MEM_PRIV_ALL_FLAG);
+	for (unsigned int i = 0; i < rounds; i++) {
+		in_order += end_a_stream(rig, 50 + i) == DAT_CONNECTION_EVENT_DISCONNECTED;
+		expect_ok(dat_ep_reset(rig->a.ep));
+		expect_ok(dat_ep_reset(rig->p.ep));
+		while (dat_evd_dequeue(rig->async, &event) == DAT_SUCCESS)
+			asynchronous++;
+		cu_establish(rig, &rig->a, &rig->p);
+	}
+	print_message("a stream: %u of %u ended in order, with %u asynchronous events\n", in_order,
+		      rounds, asynchronous);
+	assert_int_equal(in_order, rounds);
+	assert_int_equal(asynchronous, 0);
+}
+
 static void ep_153_freeing_cancels_what_was_not_generated(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -373,6 +547,8 @@ int main(int argc, char **argv)
 		C(ep_148_peer_disconnects_meanwhile),
 		C(ep_101_arguments),
 		C(ep_152_nothing_follows_the_end),
+		C(ep_142_the_peer_ends_under_traffic),
+		C(ep_142_the_peer_ends_a_stream),
 		C(ep_153_freeing_cancels_what_was_not_generated),
 		E(ev_19_full_connect_evd_loses_the_event_not_the_state),
 		C(ev_18_the_evd_at_the_time_of_the_event),
