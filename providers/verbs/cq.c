@@ -238,8 +238,8 @@ void vrb_queue_beware(struct vrb_queue *queue)
 }
 
 /* A receive from an SRQ; its QP is found by its number. */
-static bool look_shared(struct vrb_cq *cq, const struct ibv_wc *ib, struct vrb_wr *wr,
-			struct tp_wc *wc)
+static struct vrb_qp *look_shared(struct vrb_cq *cq, const struct ibv_wc *ib, struct vrb_wr *wr,
+				  struct tp_wc *wc)
 {
 	struct vrb_qp *qp = vrb_srq_find(cq->dev, ib->qp_num);
 	bool given;
@@ -247,7 +247,8 @@ static bool look_shared(struct vrb_cq *cq, const struct ibv_wc *ib, struct vrb_w
 	if (!qp) {
 		dapl_err("%s: a receive of QP 0x%x, which is gone, is lost", cq->dev->name,
 			 ib->qp_num);
-		return false;
+		vrb_srq_return(wr->queue->srq, wr);
+		return NULL;
 	}
 	if (ib->status)
 		fail(&qp->rq, qp, wr, ib, wc);
@@ -257,7 +258,7 @@ static bool look_shared(struct vrb_cq *cq, const struct ibv_wc *ib, struct vrb_w
 	wc->qp_owner = qp->base.owner;
 	given = give(cq, &qp->rq, qp, 0, wc);
 	vrb_srq_return(wr->queue->srq, wr);
-	return given;
+	return given ? qp : NULL;
 }
 
 /* A completion waits for its turn. The short way leaves done behind, where nothing waits. */
@@ -273,8 +274,8 @@ static void come(struct vrb_queue *queue, struct vrb_wr *wr, const struct tp_wc 
 		queue->done = wr->next;
 }
 
-/* Any completion of the device; true if the core is to have it now. */
-static bool look(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc)
+/* Any completion of the device; its QP if the core is to have it now. */
+static struct vrb_qp *look(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc)
 {
 	struct vrb_wr *wr = (struct vrb_wr *)(uintptr_t)ib->wr_id;
 	struct vrb_queue *queue = wr->queue;
@@ -298,7 +299,7 @@ static bool look(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc)
 	if (!queue->recv && atomic_load(&queue->qp->draining))
 		vrb_qp_kick(queue->qp);
 	beware(queue);
-	return given;
+	return given ? queue->qp : NULL;
 }
 
 /* Flags of a receive that may have more to say: see describe. */
@@ -314,11 +315,10 @@ static bool is_plain_receive(const struct vrb_queue *queue, const struct ibv_wc 
 /* The core gets it later. */
 static void stash(struct vrb_cq *cq, const struct ibv_wc *ib)
 {
-	const struct vrb_queue *queue = ((const struct vrb_wr *)(uintptr_t)ib->wr_id)->queue;
-	struct vrb_qp *qp = queue->srq ? vrb_srq_find(cq->dev, ib->qp_num) : queue->qp;
 	struct tp_wc wc;
+	struct vrb_qp *qp = look(cq, ib, &wc);
 
-	if (look(cq, ib, &wc))
+	if (qp)
 		vrb_cq_push(cq, qp, &wc);
 }
 

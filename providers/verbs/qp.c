@@ -145,9 +145,9 @@ enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr, enum tp_wc_status stat
 
 	if (!(wr->odd & VRB_ODD_INTERNAL) && !segments_allowed(wr))
 		return TP_WC_LOCAL_PROTECTION;
-	/* Nothing but its length is left to be wrong with a receive. */
+	/* Nothing but its length is left to be wrong with a receive; iWARP names that itself. */
 	if (queue->recv)
-		return TP_WC_LOCAL_LENGTH;
+		return iwarp ? TP_WC_PARTIAL_PACKET : TP_WC_LOCAL_LENGTH;
 	/* iWARP: the peer had closed before it was sent. */
 	return iwarp && status == TP_WC_LOCAL_EP ? TP_WC_FLUSHED : status;
 }

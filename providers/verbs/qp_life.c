@@ -219,12 +219,20 @@ static struct ibv_qp *part_with(struct vrb_qp *qp)
 	if (!ibqp)
 		return NULL;
 	vrb_mw_qp_gone(qp);
-	if (qp->srq)
-		vrb_srq_delist(qp);
 	qp->ibqp = NULL;
 	atomic_store(&qp->live, false);
 	ibqp->qp_context = NULL;
 	return ibqp;
+}
+
+/* Completions of the SRQ's receives that bear its number are nobody's from here on. */
+static void leave_srq(struct vrb_qp *qp)
+{
+	if (!qp->srq)
+		return;
+	if (qp->rq.cq)
+		vrb_cq_collect(qp->rq.cq);
+	vrb_srq_delist(qp);
 }
 
 /* With what it has; nothing of it completes any more. */
@@ -236,6 +244,8 @@ static void discard(struct vrb_qp *qp)
 	if (err)
 		dapl_err("%s: QP 0x%x not destroyed: %s", qp->dev->name, ibqp->qp_num,
 			 dapl_strerror(err));
+	if (ibqp)
+		leave_srq(qp);
 }
 
 /* ---- Into service ---- */
@@ -419,7 +429,11 @@ struct ibv_qp *vrb_qp_abandon(struct vrb_qp *qp)
 	struct ibv_qp *left = NULL;
 
 	fail(qp, &left);
-	return left ? left : part_with(qp);
+	if (!left)
+		left = part_with(qp);
+	if (left)
+		leave_srq(qp);
+	return left;
 }
 
 /*

@@ -451,6 +451,53 @@ static void dto_82_the_queue_is_not_flushed(void **state)
 	}
 }
 
+/* FL-11, SRQ-14: a receive whose message was cut off is flushed, and its place comes back. */
+static void fl_11_a_receive_that_is_cut_off(void **state)
+{
+	unsigned int rounds = harness_rounds(20), posted = 0, taken = 0;
+	struct cu_rig *rig = *state;
+	struct ct_end a = { 0 }, p = { 0 };
+	struct ct_mem *from, *to;
+	DAT_LMR_TRIPLET segment;
+	struct su_queue q;
+	DAT_EVENT event;
+	DAT_COUNT left;
+
+	su_open(rig, &q, 8);
+	a.pz = q.pz;
+	ct_end_open(&a, rig->ia, NULL);
+	from = cu_extra_mem(rig, q.pz, CU_BIG, DAT_MEM_PRIV_ALL_FLAG);
+	to = cu_extra_mem(rig, q.pz, CU_BIG, DAT_MEM_PRIV_ALL_FLAG);
+	for (unsigned int i = 0; i < rounds; i++) {
+		p = (struct ct_end){ .recv = p.recv, .request = p.request, .connect = p.connect };
+		su_end_open(rig, &p, &q);
+		cu_establish(rig, &a, &p);
+		segment = ct_segment(to, 0, CU_BIG);
+		if (posted == taken) {
+			expect_ok(dat_srq_post_recv(q.srq, 1, &segment, cu_cookie(i)));
+			posted++;
+		}
+		segment = ct_segment(from, 0, CU_BIG);
+		expect_ok(dat_ep_post_send(a.ep, 1, &segment, cu_cookie(i),
+					   DAT_COMPLETION_DEFAULT_FLAG));
+		expect_ok(dat_ep_disconnect(i % 4 < 2 ? p.ep : a.ep, DAT_CLOSE_ABRUPT_FLAG));
+		cu_conn_ended(p.connect, p.ep);
+		cu_conn_ended(a.connect, a.ep);
+		expect_ok(dat_ep_free(p.ep));
+		ct_mem_close(&p.mem);
+		expect_ok(dat_ep_reset(a.ep));
+		ct_drain(a.request);
+		while (dat_evd_dequeue(p.recv, &event) == DAT_SUCCESS)
+			taken++;
+		if (rig->prov.srq_info_supported & 2)
+			assert_int_equal(su_query(q.srq).outstanding_dto_count, posted - taken);
+	}
+	left = su_query(q.srq).max_recv_dtos - (DAT_COUNT)(posted - taken);
+	for (DAT_COUNT i = 0; i < left; i++)
+		expect_ok(su_post(&q, 1));
+	expect_type(su_post(&q, 1), DAT_INSUFFICIENT_RESOURCES);
+}
+
 /*
  * As release 2.1.10 has it, one event tells that no more receives of the queue complete for the
  * endpoint. In strict mode there is none, even where the device says so.
@@ -743,6 +790,7 @@ int main(int argc, char **argv)
 		I(srq_12_13_bad_memory),
 		I(srq_13_a_message_too_long),
 		I(dto_82_the_queue_is_not_flushed),
+		I(fl_11_a_receive_that_is_cut_off),
 		I(evt_28_the_last_receive_of_an_endpoint),
 		I(ibx_47_immediate_data_takes_one_as_well),
 		I(srq_17_18_what_is_available_and_outstanding),

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Whose a completion is, and what it means, where the device says little. The device is this
+ * program's. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "dapl/loop.h"
+#include "test/unit/verbs_util.h"
+
+enum {
+	QPS = 8,
+	WCS = 8,
+	FIRST_NUMBER = 100,
+};
+
+static struct {
+	struct vrb_dev dev;
+	struct vrb_pd pd;
+	struct vrb_cq cq;
+	struct vrb_srq *srq;
+	struct ibv_context ctx;
+	struct ibv_pd ibpd;
+	struct ibv_cq ibcq, null_cq;
+	struct ibv_srq ibsrq;
+	struct ibv_qp ibqp[QPS];
+	uint32_t made;
+	uint64_t posted; /* wr_id of the last request, or receive of the SRQ */
+	struct ibv_wc wc[WCS];
+	int num_wc;
+	bool last_words; /* a QP that is destroyed gives back a receive of the SRQ */
+	struct ibv_async_event event;
+	bool pending;
+	int told; /* asynchronous events */
+} t;
+
+/* ---- What the device does ---- */
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp *ibqp = &t.ibqp[t.made];
+
+	assert_ptr_equal(pd, &t.ibpd);
+	assert_true(t.made < QPS);
+	*ibqp = (struct ibv_qp){ .context = &t.ctx,
+				 .qp_context = init->qp_context,
+				 .qp_num = FIRST_NUMBER + t.made++ };
+	return ibqp;
+}
+
+static void give(uint32_t number, enum ibv_wc_status status)
+{
+	assert_true(t.num_wc < WCS);
+	t.wc[t.num_wc++] = (struct ibv_wc){ .wr_id = t.posted, .status = status, .qp_num = number };
+}
+
+int ibv_destroy_qp(struct ibv_qp *ibqp)
+{
+	if (t.last_words)
+		give(ibqp->qp_num, IBV_WC_WR_FLUSH_ERR);
+	t.last_words = false;
+	return 0;
+}
+
+int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
+{
+	(void)ibqp;
+	(void)attr;
+	(void)mask;
+	return 0;
+}
+
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+{
+	(void)init;
+	assert_ptr_equal(pd, &t.ibpd);
+	t.ibsrq.context = &t.ctx;
+	return &t.ibsrq;
+}
+
+int ibv_destroy_srq(struct ibv_srq *srq)
+{
+	assert_ptr_equal(srq, &t.ibsrq);
+	return 0;
+}
+
+static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)srq;
+	(void)bad;
+	t.posted = wr->wr_id;
+	return 0;
+}
+
+static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	(void)ibqp;
+	(void)bad;
+	t.posted = wr->wr_id;
+	return 0;
+}
+
+static int poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
+{
+	assert_ptr_equal(ibcq, &t.ibcq);
+	assert_true(num > 0);
+	if (!t.num_wc)
+		return 0;
+	*wc = t.wc[0];
+	memmove(t.wc, t.wc + 1, (size_t)--t.num_wc * sizeof(t.wc[0]));
+	return 1;
+}
+
+int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
+{
+	assert_ptr_equal(ctx, &t.ctx);
+	errno = EAGAIN;
+	if (!t.pending)
+		return -1;
+	t.pending = false;
+	*event = t.event;
+	return 0;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	(void)event;
+}
+
+/* ---- What the core does ---- */
+
+static void lock(void *owner)
+{
+	(void)owner;
+}
+
+static void async(void *owner, enum tp_async_event event, void *object)
+{
+	(void)owner;
+	assert_int_equal(event, TP_ASYNC_QP_ERROR);
+	assert_ptr_equal(object, &t);
+	t.told++;
+}
+
+static const struct tp_upcalls up = {
+	.hold_qp = lock,
+	.free_qp = lock,
+	.hold_cq = lock,
+	.free_cq = lock,
+	.cq_event = lock,
+	.async = async,
+};
+
+static atomic_bool resting;
+
+static void make_dev(bool iwarp)
+{
+	t.dev.base.up = &up;
+	t.dev.config = &vrb_config;
+	t.dev.ctx = &t.ctx;
+	t.dev.null_cq = &t.null_cq;
+	t.dev.attr.max_srq = 1;
+	t.dev.vague = true;
+	t.dev.iwarp = t.dev.siw = iwarp;
+	pthread_mutex_init(&t.dev.lock, NULL);
+	pthread_mutex_init(&t.dev.cm_lock, NULL);
+	pthread_cond_init(&t.dev.cm_left, NULL);
+	pthread_mutex_init(&t.dev.mw_lock, NULL);
+	pthread_mutex_init(&t.dev.number_lock, NULL);
+	pthread_mutex_init(&t.dev.mr_lock, NULL);
+	vrb_reaper_init(&t.dev.reaper);
+}
+
+static int set_up(bool iwarp)
+{
+	const struct tp_srq_attr attr = { .pd = &t.pd.base, .max_wr = 1, .max_sge = 1 };
+	struct tp_srq *srq;
+
+	memset(&t, 0, sizeof(t));
+	make_dev(iwarp);
+	t.pd = (struct vrb_pd){ .base.dev = &t.dev.base, .ibpd = &t.ibpd };
+	t.ctx.ops.poll_cq = poll_cq;
+	t.ctx.ops.post_send = post_send;
+	t.ctx.ops.post_srq_recv = post_srq_recv;
+	t.ibcq = (struct ibv_cq){ .context = &t.ctx, .cqe = 1000 };
+	t.cq = (struct vrb_cq){ .base = { .dev = &t.dev.base, .ops = &vrb_cq_ops },
+				.dev = &t.dev,
+				.ibcq = &t.ibcq,
+				.ib_poll = poll_cq,
+				.cqe = 16 };
+	if (dapl_loop_create(&t.dev.base.loop, &resting) ||
+	    vrb_srq_ops.create(&t.dev.base, &attr, NULL, &srq))
+		return -1;
+	t.srq = vrb_srq(srq);
+	return 0;
+}
+
+static int setup_rxe(void **state)
+{
+	(void)state;
+	return set_up(false);
+}
+
+static int setup_siw(void **state)
+{
+	(void)state;
+	return set_up(true);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	vrb_srq_ops.destroy(&t.srq->base);
+	vrb_reaper_end(&t.dev.reaper);
+	dapl_loop_destroy(t.dev.base.loop);
+	free(t.cq.stash);
+	return 0;
+}
+
+/* A QP in service. */
+static struct vrb_qp *qp_new(bool with_srq)
+{
+	const struct tp_qp_attr attr = { .pd = &t.pd.base,
+					 .send_cq = &t.cq.base,
+					 .recv_cq = &t.cq.base,
+					 .max_send_wr = 2,
+					 .max_send_sge = 1,
+					 .srq = with_srq ? &t.srq->base : NULL };
+	struct tp_qp *qp;
+
+	assert_int_equal(vrb_qp_ops.create(&t.dev.base, &attr, &t, &qp), 0);
+	atomic_store(&vrb_qp(qp)->live, true);
+	vrb_qp_open(vrb_qp(qp));
+	return vrb_qp(qp);
+}
+
+static struct tp_wc completion(void)
+{
+	struct tp_wc wc;
+
+	assert_int_equal(vrb_cq_ops.poll(&t.cq.base, &wc), 1);
+	return wc;
+}
+
+static void no_completion(void)
+{
+	struct tp_wc wc;
+
+	assert_int_equal(vrb_cq_ops.poll(&t.cq.base, &wc), 0);
+}
+
+/* ---- Receives of an SRQ ---- */
+
+static void a_modified_qp_is_found_by_its_new_number(void **state)
+{
+	const struct tp_qp_attr attr = { .max_send_wr = 9, .max_send_sge = 1 };
+	struct vrb_qp *qp = qp_new(true);
+
+	(void)state;
+	qp->sq.mode = VRB_KEEP; /* idle */
+	assert_int_equal(vrb_qp_ops.modify(&qp->base, &attr, TP_QP_SEND_CAP), 0);
+	assert_int_equal(t.made, 2);
+	assert_null(vrb_srq_find(&t.dev, FIRST_NUMBER));
+	assert_ptr_equal(vrb_srq_find(&t.dev, FIRST_NUMBER + 1), qp);
+	assert_ptr_equal(t.ibqp[1].qp_context, qp);
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 7, NULL, 0), 0);
+	give(FIRST_NUMBER + 1, IBV_WC_SUCCESS);
+	assert_int_equal(completion().wr_id, 7);
+	vrb_qp_ops.destroy(&qp->base);
+	assert_null(vrb_srq_find(&t.dev, FIRST_NUMBER + 1));
+}
+
+static void what_comes_while_a_qp_is_destroyed_is_its_own(void **state)
+{
+	struct vrb_qp *qp = qp_new(true);
+	struct tp_wc wc;
+
+	(void)state;
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 7, NULL, 0), 0);
+	t.last_words = true;
+	vrb_qp_ops.destroy(&qp->base);
+	wc = completion();
+	assert_int_equal(wc.wr_id, 7);
+	assert_int_equal(wc.status, TP_WC_FLUSHED);
+	assert_ptr_equal(wc.qp_owner, &t);
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 8, NULL, 0), 0);
+}
+
+static void a_receive_that_is_nobodys_leaves_its_place(void **state)
+{
+	(void)state;
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 7, NULL, 0), 0);
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 8, NULL, 0), -ENOMEM);
+	give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	no_completion();
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 8, NULL, 0), 0);
+}
+
+/* ---- What went wrong ---- */
+
+static void receive_with(enum ibv_wc_status status, uint32_t means)
+{
+	struct vrb_qp *qp = qp_new(true);
+
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 7, NULL, 0), 0);
+	give(FIRST_NUMBER, status);
+	assert_int_equal(completion().status, means);
+	assert_int_equal(atomic_load(&qp->fault), means);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* EVT-12 */
+static void a_torn_receive_of_siw_has_no_wrong_length(void **state)
+{
+	(void)state;
+	receive_with(IBV_WC_GENERAL_ERR, TP_WC_PARTIAL_PACKET);
+}
+
+static void a_receive_of_siw_that_is_too_short(void **state)
+{
+	(void)state;
+	receive_with(IBV_WC_LOC_LEN_ERR, TP_WC_LOCAL_LENGTH);
+}
+
+static void a_receive_of_rxe_that_is_too_short(void **state)
+{
+	(void)state;
+	receive_with(IBV_WC_LOC_QP_OP_ERR, TP_WC_LOCAL_LENGTH);
+}
+
+/* ---- The peer closed ---- */
+
+static void post(struct vrb_qp *qp, enum tp_opcode opcode, const struct tp_sge *sge)
+{
+	const struct tp_wr wr = { .wr_id = 5,
+				  .sge = sge,
+				  .num_sge = sge ? 1 : 0,
+				  .one.length = sge ? sge->length : 0,
+				  .opcode = opcode,
+				  .flags = TP_WR_SIGNALED };
+
+	assert_int_equal(vrb_qp_post_send(&qp->base, &wr), 0);
+}
+
+static void event(enum ibv_event_type type)
+{
+	t.event = (struct ibv_async_event){ .element.qp = &t.ibqp[0], .event_type = type };
+	t.pending = true;
+	vrb_dev_events(&t.dev);
+	assert_false(t.pending);
+}
+
+static void a_request_that_meets_a_closed_connection_is_flushed(void **state)
+{
+	static const enum tp_opcode opcodes[] = { TP_SEND, TP_RDMA_WRITE };
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		post(qp, opcodes[i], NULL);
+		give(FIRST_NUMBER, IBV_WC_LOC_QP_OP_ERR);
+		event(IBV_EVENT_QP_FATAL);
+		event(IBV_EVENT_SQ_DRAINED);
+		assert_int_equal(atomic_load(&qp->fault), 0);
+		assert_int_equal(t.told, 0);
+		assert_int_equal(completion().status, TP_WC_FLUSHED);
+	}
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+static void markers_meet_it_too(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	qp->silent = true;
+	post(qp, TP_SEND, NULL);
+	qp->sq.wr[0].odd |= VRB_ODD_SILENT;
+	assert_int_equal(vrb_qp_post_marker(qp), 0);
+	assert_true(((struct vrb_wr *)(uintptr_t)t.posted)->odd & VRB_ODD_INTERNAL);
+	give(FIRST_NUMBER, IBV_WC_LOC_QP_OP_ERR);
+	event(IBV_EVENT_QP_FATAL);
+	assert_int_equal(atomic_load(&qp->fault), 0);
+	assert_int_equal(t.told, 0);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+static void a_fault_without_such_a_request_is_one(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	event(IBV_EVENT_SQ_DRAINED);
+	assert_int_equal(atomic_load(&qp->fault), 0);
+	assert_int_equal(t.told, 0);
+	event(IBV_EVENT_QP_FATAL);
+	assert_int_equal(atomic_load(&qp->fault), TP_WC_TRANSPORT);
+	assert_int_equal(t.told, 1);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* DTO-84 */
+static void a_bad_segment_is_a_fault(void **state)
+{
+	const struct tp_sge nowhere = { .addr = 4096, .length = 8, .lkey = 77 };
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	post(qp, TP_SEND, &nowhere);
+	give(FIRST_NUMBER, IBV_WC_LOC_QP_OP_ERR);
+	event(IBV_EVENT_QP_FATAL);
+	assert_int_equal(atomic_load(&qp->fault), TP_WC_LOCAL_PROTECTION);
+	assert_int_equal(t.told, 1);
+	assert_int_equal(completion().status, TP_WC_LOCAL_PROTECTION);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+#define RXE(f) cmocka_unit_test_setup_teardown(f, setup_rxe, teardown)
+#define SIW(f) cmocka_unit_test_setup_teardown(f, setup_siw, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		RXE(a_modified_qp_is_found_by_its_new_number),
+		RXE(what_comes_while_a_qp_is_destroyed_is_its_own),
+		RXE(a_receive_that_is_nobodys_leaves_its_place),
+		SIW(a_torn_receive_of_siw_has_no_wrong_length),
+		SIW(a_receive_of_siw_that_is_too_short),
+		RXE(a_receive_of_rxe_that_is_too_short),
+		SIW(a_request_that_meets_a_closed_connection_is_flushed),
+		SIW(markers_meet_it_too),
+		SIW(a_fault_without_such_a_request_is_one),
+		SIW(a_bad_segment_is_a_fault),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
