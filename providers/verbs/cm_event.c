@@ -179,7 +179,7 @@ static void ended(struct vrb_conn *conn, const struct news *news)
 		break;
 	}
 	event = vrb_map_end(phase, news->type, news->status, dev->iwarp);
-	if (event == TP_CONN_REJECTED && !vrb_pd_rejected(news->data, news->len, &mark))
+	if (event == TP_CONN_REJECTED && !vrb_pd_rejected(news->data, news->len, dev->iwarp, &mark))
 		event = TP_CONN_REFUSED;
 	if (phase == VRB_OPEN && vrb_qp_found_fault(conn->qp))
 		event = fault_here(conn);

@@ -299,7 +299,7 @@ uint32_t vrb_pd_reject(uint8_t *at, const void *data, uint32_t len, bool iwarp)
 	return (uint32_t)sizeof(by_consumer) + frame.len;
 }
 
-bool vrb_pd_rejected(const void *data, uint32_t len, uint32_t *mark)
+bool vrb_pd_rejected(const void *data, uint32_t len, bool iwarp, uint32_t *mark)
 {
 	const uint8_t *bytes = data;
 
@@ -309,7 +309,7 @@ bool vrb_pd_rejected(const void *data, uint32_t len, uint32_t *mark)
 		return true;
 	}
 	/* InfiniBand's has one length, filled with zeros. */
-	while (len && !bytes[len - 1])
+	while (!iwarp && len && !bytes[len - 1])
 		len--;
 	return len;
 }

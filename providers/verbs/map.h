@@ -89,7 +89,7 @@ uint32_t vrb_pd_reply_len(const void *data, uint32_t len);
 /* Private data of a rejection by the consumer, into at; its length on the wire. */
 uint32_t vrb_pd_reject(uint8_t *at, const void *data, uint32_t len, bool iwarp);
 /* Whether a rejection comes from the peer's consumer; *mark: how much of it is before his data. */
-bool vrb_pd_rejected(const void *data, uint32_t len, uint32_t *mark);
+bool vrb_pd_rejected(const void *data, uint32_t len, bool iwarp, uint32_t *mark);
 
 /* The verbs' code of a packet size in bytes, rounded down, and not above the route's. */
 enum ibv_mtu vrb_map_mtu(int64_t bytes, enum ibv_mtu route);

@@ -269,17 +269,20 @@ static void ev_8_9_whose_rejection_it_is(void **state)
 		assert_int_equal(vrb_pd_reject(wire, data, len, false), 4 + VRB_PD_FRAME);
 		assert_memory_equal(wire, marked, 4);
 		assert_memory_equal(wire + 4, data, len);
-		assert_true(vrb_pd_rejected(wire, 148, &mark));
+		assert_true(vrb_pd_rejected(wire, 148, false, &mark));
 		assert_int_equal(mark, 4);
 		assert_int_equal(vrb_pd_reply_len(wire + 4, 144), len);
 		assert_int_equal(vrb_pd_reject(wire, data, len, true), len ? len : 4);
-		assert_true(vrb_pd_rejected(wire, len ? len : 4, &mark));
+		assert_true(vrb_pd_rejected(wire, len ? len : 4, true, &mark));
 		assert_int_equal(mark, len ? 0 : 4);
 	}
 	/* What the kernel says for others. */
 	memset(wire, 0, sizeof(wire));
-	assert_false(vrb_pd_rejected(wire, 148, &mark));
-	assert_false(vrb_pd_rejected(wire, 0, &mark));
+	assert_false(vrb_pd_rejected(wire, 148, false, &mark));
+	assert_false(vrb_pd_rejected(wire, 0, false, &mark));
+	assert_false(vrb_pd_rejected(wire, 0, true, &mark));
+	/* On iWARP zeros are data as good as others. */
+	assert_true(vrb_pd_rejected(wire, 20, true, &mark));
 }
 
 static void packet_sizes(void **state)
