@@ -449,12 +449,14 @@ DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE evd_handle)
 
 /* ---- The other calls ---- */
 
+/* Programs compare the state with ENABLED and WAITABLE, so more comes in strict mode only (EVD-17).
+ */
 static DAT_EVD_STATE state(const struct dapl_evd *evd)
 {
 	return (DAT_EVD_STATE)((evd->disabled ? DAT_EVD_STATE_DISABLED : DAT_EVD_STATE_ENABLED) |
 			       (evd->unwaitable ? DAT_EVD_STATE_UNWAITABLE
 						: DAT_EVD_STATE_WAITABLE) |
-			       dapl_evd_config(evd));
+			       (dapl_config.strict ? dapl_evd_config(evd) : 0));
 }
 
 DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)

@@ -21,7 +21,10 @@ typedef enum dat_evd_flags {
 	DAT_EVD_EXTENSION_BASE = 0x200
 } DAT_EVD_FLAGS;
 
-/** State of a dispatcher: an OR of one value from each of three groups (EVD-16). */
+/**
+ * State of a dispatcher: an OR of one value from each of two groups, and in strict mode from the
+ * third one, CONFIG, as well (EVD-16, EVD-17).
+ */
 typedef enum dat_evd_state {
 	DAT_EVD_STATE_ENABLED = 0x1,	       /**< arrivals trigger */
 	DAT_EVD_STATE_DISABLED = 0x2,	       /**< they do not */
@@ -124,8 +127,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_evd_dequeue(IN DAT_EVD_HANDLE evd_handle, OUT 
 /**
  * Read the parameters of a dispatcher.
  *
- * evd_qlen is the real length, which may exceed the one asked for; evd_state is an OR of one value
- * from each of the three groups of DAT_EVD_STATE (EVD-16, EVD-17, EVD-32..EVD-35).
+ * evd_qlen is the real length, which may exceed the one asked for; evd_state is an OR of values
+ * of DAT_EVD_STATE (EVD-16, EVD-17, EVD-32..EVD-35).
  *
  * @param evd_handle a dispatcher, the asynchronous one of an adapter included.
  * @param evd_param_mask fields wanted, an OR of DAT_EVD_FIELD_ values; 0 for none.

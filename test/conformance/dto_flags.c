@@ -324,21 +324,6 @@ static void dto_32_supported_flags(void **state)
 	close_pair(&pair);
 }
 
-static void evd_17_configuration_of_the_evds(void **state)
-{
-	struct pair pair;
-
-	(void)state;
-	open_pair(&pair, DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-	assert_int_equal(ct_evd_param(pair.a.request).evd_state & 0x30,
-			 DAT_EVD_STATE_CONFIG_NOTIFY);
-	assert_int_equal(ct_evd_param(pair.p.recv).evd_state & 0x30,
-			 DAT_EVD_STATE_CONFIG_SOLICITED);
-	assert_int_equal(ct_evd_param(pair.a.recv).evd_state & 0x30,
-			 DAT_EVD_STATE_CONFIG_THRESHOLD);
-	close_pair(&pair);
-}
-
 static void dto_30_thresholds_above_one(void **state)
 {
 	static const DAT_COMPLETION_FLAGS attributes[] = { DAT_COMPLETION_DEFAULT_FLAG,
@@ -383,7 +368,6 @@ int main(void)
 		T(dto_26_unsuccessful_completions_notify),
 		T(dto_31_a_signalled_completion_covers_suppressed_ones),
 		T(dto_32_supported_flags),
-		T(evd_17_configuration_of_the_evds),
 		T(dto_30_thresholds_above_one),
 	};
 

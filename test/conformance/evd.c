@@ -23,8 +23,7 @@ static void evd_18_a_new_dispatcher(void **state)
 		DAT_EVD_HANDLE evd = ct_evd(ia->ia, 10, DAT_HANDLE_NULL, streams[i]);
 		DAT_EVD_PARAM param = ct_evd_param(evd);
 
-		assert_int_equal(param.evd_state, DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_WAITABLE |
-							  DAT_EVD_STATE_CONFIG_THRESHOLD);
+		assert_int_equal(param.evd_state, DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_WAITABLE);
 		assert_ptr_equal(param.ia_handle, ia->ia);
 		assert_null(param.cno_handle);
 		assert_int_equal(param.evd_flags, streams[i]);
@@ -372,8 +371,7 @@ static void evd_42_enabling_and_disabling_are_idempotent(void **state)
 		expect_ok(dat_evd_disable(evd));
 		expect_ok(dat_evd_disable(evd));
 		assert_int_equal(ct_evd_param(evd).evd_state,
-				 DAT_EVD_STATE_DISABLED | DAT_EVD_STATE_WAITABLE |
-					 DAT_EVD_STATE_CONFIG_THRESHOLD);
+				 DAT_EVD_STATE_DISABLED | DAT_EVD_STATE_WAITABLE);
 	}
 }
 

@@ -32,87 +32,104 @@ static DAT_EP_ATTR with_flags(struct ct_ia *ia, DAT_COMPLETION_FLAGS recv,
 	return attr;
 }
 
-static int config(DAT_EVD_HANDLE evd)
-{
-	return ct_evd_param(evd).evd_state & CONFIG;
-}
-
 /* ---- Configuration ---- */
 
-static void evd_17_unsignalled_requests_make_notify(void **state)
+/* It is told in strict mode only. */
+static void config_is(DAT_EVD_HANDLE evd, DAT_EVD_STATE config)
 {
-	struct ct_ia *ia = *state;
+	assert_int_equal(ct_evd_param(evd).evd_state & CONFIG, harness_strict() ? config : 0);
+}
+
+static void unsignalled_requests_make_notify(struct ct_ia *ia)
+{
 	DAT_EP_ATTR attr =
 		with_flags(ia, DAT_COMPLETION_EVD_THRESHOLD_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG);
 	DAT_EVD_HANDLE request = ct_evd(ia->ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG);
 	struct ct_end end = { .request = request };
 
-	assert_int_equal(config(request), DAT_EVD_STATE_CONFIG_THRESHOLD);
+	config_is(request, DAT_EVD_STATE_CONFIG_THRESHOLD);
 	ct_end_open(&end, ia->ia, &attr);
-	assert_int_equal(config(request), DAT_EVD_STATE_CONFIG_NOTIFY);
-	assert_int_equal(config(end.recv), DAT_EVD_STATE_CONFIG_THRESHOLD);
+	config_is(request, DAT_EVD_STATE_CONFIG_NOTIFY);
+	config_is(end.recv, DAT_EVD_STATE_CONFIG_THRESHOLD);
 	expect_ok(dat_ep_free(end.ep));
-	assert_int_equal(config(request), DAT_EVD_STATE_CONFIG_THRESHOLD);
+	config_is(request, DAT_EVD_STATE_CONFIG_THRESHOLD);
 }
 
-static void evd_17_unsignalled_receives_make_notify(void **state)
+static void unsignalled_receives_make_notify(struct ct_ia *ia)
 {
-	struct ct_ia *ia = *state;
 	DAT_EP_ATTR attr =
 		with_flags(ia, DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
 	struct ct_end end = { 0 };
 
 	ct_end_open(&end, ia->ia, &attr);
-	assert_int_equal(config(end.recv), DAT_EVD_STATE_CONFIG_NOTIFY);
-	assert_int_equal(config(end.request), DAT_EVD_STATE_CONFIG_THRESHOLD);
+	config_is(end.recv, DAT_EVD_STATE_CONFIG_NOTIFY);
+	config_is(end.request, DAT_EVD_STATE_CONFIG_THRESHOLD);
 	expect_ok(dat_ep_free(end.ep));
-	assert_int_equal(config(end.recv), DAT_EVD_STATE_CONFIG_THRESHOLD);
+	config_is(end.recv, DAT_EVD_STATE_CONFIG_THRESHOLD);
 }
 
-static void evd_17_solicited_receives_make_solicited(void **state)
+static void solicited_receives_make_solicited(struct ct_ia *ia)
 {
-	struct ct_ia *ia = *state;
 	DAT_EP_ATTR attr = with_flags(ia, DAT_COMPLETION_SOLICITED_WAIT_FLAG,
 				      DAT_COMPLETION_EVD_THRESHOLD_FLAG);
 	struct ct_end one = { 0 }, two = { 0 };
 
 	ct_end_open(&one, ia->ia, &attr);
-	assert_int_equal(config(one.recv), DAT_EVD_STATE_CONFIG_SOLICITED);
+	config_is(one.recv, DAT_EVD_STATE_CONFIG_SOLICITED);
 	two.recv = one.recv;
 	ct_end_open(&two, ia->ia, &attr);
 	/* While at least one endpoint is there. */
 	expect_ok(dat_ep_free(one.ep));
-	assert_int_equal(config(one.recv), DAT_EVD_STATE_CONFIG_SOLICITED);
+	config_is(one.recv, DAT_EVD_STATE_CONFIG_SOLICITED);
 	expect_ok(dat_ep_free(two.ep));
-	assert_int_equal(config(one.recv), DAT_EVD_STATE_CONFIG_THRESHOLD);
+	config_is(one.recv, DAT_EVD_STATE_CONFIG_THRESHOLD);
 }
 
-static void evd_17_default_and_threshold_make_threshold(void **state)
+static void default_and_threshold_make_threshold(struct ct_ia *ia)
 {
-	struct ct_ia *ia = *state;
 	DAT_EP_ATTR attr = with_flags(ia, DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_DEFAULT_FLAG);
 	struct ct_end one = { 0 }, two = { 0 };
 
 	ct_end_open(&one, ia->ia, &attr);
 	ct_end_open(&two, ia->ia, NULL);
-	assert_int_equal(config(one.recv), DAT_EVD_STATE_CONFIG_THRESHOLD);
-	assert_int_equal(config(one.request), DAT_EVD_STATE_CONFIG_THRESHOLD);
-	assert_int_equal(config(two.recv), DAT_EVD_STATE_CONFIG_THRESHOLD);
+	config_is(one.recv, DAT_EVD_STATE_CONFIG_THRESHOLD);
+	config_is(one.request, DAT_EVD_STATE_CONFIG_THRESHOLD);
+	config_is(two.recv, DAT_EVD_STATE_CONFIG_THRESHOLD);
 }
 
-static void evd_17_modifying_the_endpoint_changes_the_configuration(void **state)
+static void modifying_the_endpoint_changes_the_configuration(struct ct_ia *ia)
 {
-	struct ct_ia *ia = *state;
 	DAT_EP_PARAM param = { .ep_attr.request_completion_flags =
 				       DAT_COMPLETION_UNSIGNALLED_FLAG };
 	struct ct_end end = { 0 };
 
 	ct_end_open(&end, ia->ia, NULL);
 	expect_ok(dat_ep_modify(end.ep, DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS, &param));
-	assert_int_equal(config(end.request), DAT_EVD_STATE_CONFIG_NOTIFY);
+	config_is(end.request, DAT_EVD_STATE_CONFIG_NOTIFY);
 	param.ep_attr.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
 	expect_ok(dat_ep_modify(end.ep, DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS, &param));
-	assert_int_equal(config(end.request), DAT_EVD_STATE_CONFIG_THRESHOLD);
+	config_is(end.request, DAT_EVD_STATE_CONFIG_THRESHOLD);
+}
+
+static int configuration(void)
+{
+	struct ct_ia ia;
+
+	ct_open(&ia);
+	unsignalled_requests_make_notify(&ia);
+	unsignalled_receives_make_notify(&ia);
+	solicited_receives_make_solicited(&ia);
+	default_and_threshold_make_threshold(&ia);
+	modifying_the_endpoint_changes_the_configuration(&ia);
+	ct_close(&ia);
+	return 0;
+}
+
+/* GEN-31 */
+static void evd_17_configuration(void **state)
+{
+	(void)state;
+	harness_both_strict("configuration");
 }
 
 static void evd_53_thresholds_need_their_configuration(void **state)
@@ -457,14 +474,14 @@ static void evd_46_streams_count_together(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, ct_setup, ct_teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
+	static const struct harness_child children[] = {
+		{ "configuration", configuration },
+		{ NULL, NULL },
+	};
 	static const struct CMUnitTest tests[] = {
-		T(evd_17_unsignalled_requests_make_notify),
-		T(evd_17_unsignalled_receives_make_notify),
-		T(evd_17_solicited_receives_make_solicited),
-		T(evd_17_default_and_threshold_make_threshold),
-		T(evd_17_modifying_the_endpoint_changes_the_configuration),
+		cmocka_unit_test(evd_17_configuration),
 		T(evd_53_thresholds_need_their_configuration),
 		T(evd_46_a_silent_event_releases_nobody),
 		T(evd_45_silent_events_count_when_the_wait_begins),
@@ -481,5 +498,6 @@ int main(void)
 		T(evd_46_streams_count_together),
 	};
 
+	harness_child_main(argc, argv, children);
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
 }
