@@ -49,10 +49,6 @@ void dapl_ep_default_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *
 		.max_rdma_read_in = (DAT_COUNT)at_most(DEFAULT_READ_DEPTH, dev->max_read_in),
 		.max_rdma_read_out = (DAT_COUNT)at_most(DEFAULT_READ_DEPTH, dev->max_read_out),
 		.srq_soft_hw = DAT_HW_DEFAULT,
-		.max_rdma_read_iov =
-			request ? (DAT_COUNT)at_most(DEFAULT_IOV, dev->max_sge_read) : 0,
-		.max_rdma_write_iov =
-			request ? (DAT_COUNT)at_most(DEFAULT_IOV, dev->max_sge_write) : 0,
 	};
 }
 
@@ -298,6 +294,8 @@ DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HAN
 
 DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
 {
+	/* Programs read a peer's address whether there is a peer or not (EP-14). */
+	static struct sockaddr_storage nobody;
 	struct dapl_ep *ep = dapl_ep_get(ep_handle);
 	struct dapl_ep_cold *cold;
 
@@ -314,6 +312,7 @@ DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP
 	param->ep_state = (DAT_EP_STATE)dapl_ep_state(ep);
 	param->comm = cold->comm;
 	param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->obj.ia->attr->addr;
+	param->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&nobody;
 	if (cold->addr_known) {
 		param->local_port_qual = cold->addr.local_qual;
 		param->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cold->addr.remote;

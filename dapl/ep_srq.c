@@ -2,6 +2,7 @@
 /* Endpoints that take their receives from an SRQ, and the limits on the receives at an endpoint. */
 #include <errno.h>
 
+#include "dapl/config.h"
 #include "dapl/counters.h"
 #include "dapl/dto.h"
 #include "dapl/ep.h"
@@ -53,9 +54,12 @@ DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 		rc = find_srq(ia, srq, &parts);
 	if (rc)
 		return rc;
-	if (!ep_attr)
-		return DAPL_BAD_ARG(7);
-	attr = *ep_attr;
+	if (!ep_attr && dapl_config.strict)
+		return DAPL_BAD_ARG(7); /* SRQ-32 */
+	if (ep_attr)
+		attr = *ep_attr;
+	else
+		dapl_ep_default_attr(ia, &parts, &attr);
 	rc = dapl_ep_check_attr(ia, &parts, NULL, &attr, DAPL_BAD_ARG(7));
 	if (rc)
 		return rc;

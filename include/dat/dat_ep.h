@@ -66,7 +66,7 @@ typedef struct dat_ep_param {
 	DAT_COMM comm; /**< for dat_ep_common_connect */
 	DAT_IA_ADDRESS_PTR local_ia_address_ptr;
 	DAT_PORT_QUAL local_port_qual;		  /**< EP-13 */
-	DAT_IA_ADDRESS_PTR remote_ia_address_ptr; /**< EP-14 */
+	DAT_IA_ADDRESS_PTR remote_ia_address_ptr; /**< all zeros without a peer (EP-14) */
 	DAT_PORT_QUAL remote_port_qual;		  /**< EP-15 */
 	DAT_PZ_HANDLE pz_handle;		  /**< or DAT_HANDLE_NULL */
 	DAT_EVD_HANDLE recv_evd_handle;		  /**< or DAT_HANDLE_NULL */
@@ -175,8 +175,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_create(IN DAT_IA_HANDLE ia_handle, IN DAT_P
  *        DAT_HANDLE_NULL for none.
  * @param connect_evd_handle dispatcher with DAT_EVD_CONNECTION_FLAG; DAT_HANDLE_NULL for none now.
  * @param srq_handle the queue; never NULL.
- * @param ep_attributes attributes, never NULL; max_recv_iov is ignored, max_recv_dtos is the
- *        number of receives that may be taken and not completed.
+ * @param ep_attributes attributes; NULL for the defaults of dat_ep_create, but never in strict mode
+ *        (SRQ-32); max_recv_iov is ignored, max_recv_dtos is the number of receives that may be
+ *        taken and not completed.
  * @param ep_handle receives the handle; never NULL.
  *
  * Events: none.
@@ -189,7 +190,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_create(IN DAT_IA_HANDLE ia_handle, IN DAT_P
  *        or DAT_INVALID_HANDLE_SRQ names the handle that is not live, of another adapter or
  *        without the flag of its role.
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG2: the zones differ and may not.
- * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG7: ep_attributes is NULL or out of range.
+ * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG7: ep_attributes is out of range, or NULL
+ *        in strict mode.
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG8: ep_handle is NULL.
  * @retval DAT_INVALID_STATE DAT_INVALID_STATE_SRQ_ERROR or DAT_INVALID_STATE_SRQ_SHUTDOWN: the
  *        state of the queue (EP-53).

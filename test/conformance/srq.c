@@ -163,13 +163,42 @@ static void srq_31_32_33_37_attributes(void **state)
 	expect_ok(dat_ep_create_with_srq(rig->ia, end.pz, end.recv, end.request, DAT_HANDLE_NULL,
 					 q.srq, &attr, &ep));
 	expect_ok(dat_ep_free(ep));
-	expect_arg(ep_create(rig, &end, q.srq, NULL, &ep), 7);
 	expect_arg(ep_create(rig, &end, q.srq, &attr, NULL), 8);
 	attr.max_request_dtos = -1;
 	expect_arg(ep_create(rig, &end, q.srq, &attr, &ep), 7);
 	ct_end_open(&rig->a, rig->ia, NULL);
 	cu_query(rig->a.ep, &param);
 	assert_null(param.srq_handle);
+}
+
+static int no_attributes(void)
+{
+	struct cu_rig *rig = cu_rig_open();
+	struct ct_end end = { 0 };
+	struct su_queue q;
+	DAT_EP_PARAM param;
+	DAT_EP_HANDLE ep;
+
+	su_open(rig, &q, 8);
+	su_end_open(rig, &end, &q);
+	if (harness_strict()) {
+		expect_arg(ep_create(rig, &end, q.srq, NULL, &ep), 7);
+	} else {
+		expect_ok(ep_create(rig, &end, q.srq, NULL, &ep));
+		cu_query(ep, &param);
+		assert_ptr_equal(param.srq_handle, q.srq);
+		assert_int_equal(param.ep_attr.max_request_dtos, 16);
+		assert_int_equal(param.ep_attr.max_request_iov, 4);
+	}
+	cu_rig_close(rig);
+	return 0;
+}
+
+/* Programs of release 2.1.10 get the defaults. */
+static void srq_32_without_attributes(void **state)
+{
+	su_need(*state);
+	harness_both_strict("no-attributes");
 }
 
 /* EP-52, EP-53, GEN-22 */
@@ -771,6 +800,7 @@ static void srq_14_threads(void **state)
 int main(int argc, char **argv)
 {
 	static const struct harness_child children[] = { { "last-receive", last_receive },
+							 { "no-attributes", no_attributes },
 							 { NULL, NULL } };
 	static const struct CMUnitTest tests[] = {
 		I(srq_2_3_as_announced),
@@ -779,6 +809,7 @@ int main(int argc, char **argv)
 		I(srq_19_masks),
 		I(srq_10_11_posting_without_endpoints),
 		I(srq_31_32_33_37_attributes),
+		I(srq_32_without_attributes),
 		I(srq_34_35_handles_and_zones),
 		I(dto_43_nothing_is_posted_to_the_endpoint),
 		I(srq_31_the_association_stays),
