@@ -37,7 +37,7 @@ static void fill_ia(struct dapl_ia *ia, DAT_IA_ATTR *out)
 		.max_iov_segments_per_dto = saturate(dev->max_sge),
 		.max_lmrs = saturate(dev->max_mr),
 		.max_lmr_block_size = (DAT_SEG_LENGTH)block,
-		.max_lmr_virtual_address = UINT64_C(0x7fffffffffff),
+		.max_lmr_virtual_address = UINT64_MAX,
 		.max_pzs = saturate(dev->max_pd),
 		.max_message_size = dev->max_msg_size,
 		.max_rdma_size = dev->max_rdma_size,
@@ -45,7 +45,7 @@ static void fill_ia(struct dapl_ia *ia, DAT_IA_ATTR *out)
 		.max_srqs = saturate(dev->max_srq),
 		.max_ep_per_srq = dev->max_srq ? saturate(dev->max_qp) : 0,
 		.max_recv_per_srq = saturate(dev->max_srq_wr),
-		.max_rmr_target_address = UINT64_C(0x7fffffffffff),
+		.max_rmr_target_address = UINT64_MAX,
 		.max_iov_segments_per_rdma_read = saturate(dev->max_sge_read),
 		.max_iov_segments_per_rdma_write = saturate(dev->max_sge_write),
 		.max_rdma_read_in = saturate((uint64_t)dev->max_read_in * dev->max_qp),
@@ -54,7 +54,7 @@ static void fill_ia(struct dapl_ia *ia, DAT_IA_ATTR *out)
 		.max_rdma_read_per_ep_out_guaranteed = DAT_TRUE,
 		.zb_supported = dev->zero_based ? DAT_TRUE : DAT_FALSE,
 		.extension_supported = dev->ib_extension ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE,
-		.extension_version = dev->ib_extension ? DAT_IB_EXTENSION_VERSION : 0,
+		.extension_version = DAT_IB_EXTENSION_VERSION,
 	};
 	snprintf(out->adapter_name, sizeof(out->adapter_name), "%s", ia->provider->info.ia_name);
 	out->num_vendor_attr = ia->named->num_vendor;
@@ -64,7 +64,7 @@ static void fill_ia(struct dapl_ia *ia, DAT_IA_ATTR *out)
 
 /*
  * Release 2.1.10's libdat2 finds the entry to release at close by name and thread safety as
- * reported here (REG-51); this project's remembers it, and the attributes can say what is the case.
+ * reported here (REG-51); this project's remembers it, and the attribute can say what is the case.
  */
 static bool under_own_registry(void)
 {
@@ -101,8 +101,7 @@ static void fill_provider(struct dapl_ia *ia, DAT_PROVIDER_ATTR *out)
 	int i, j;
 
 	memset(out, 0, sizeof(*out));
-	snprintf(out->provider_name, sizeof(out->provider_name), "%s",
-		 under_own_registry() ? transport->provider_name : info->ia_name);
+	snprintf(out->provider_name, sizeof(out->provider_name), "%s", info->ia_name);
 	out->provider_version_major = transport->version_major;
 	out->provider_version_minor = transport->version_minor;
 	out->dapl_version_major = info->dapl_version_major;
@@ -118,7 +117,7 @@ static void fill_provider(struct dapl_ia *ia, DAT_PROVIDER_ATTR *out)
 	out->supports_multipath = DAT_FALSE;
 	out->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
 	out->pz_support = DAT_PZ_UNIQUE;
-	out->optimal_buffer_alignment = 64;
+	out->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
 	for (i = 0; i < 6; i++)
 		for (j = 0; j < 6; j++)
 			merging[i][j] = DAT_TRUE; /* EVD-27 */

@@ -75,15 +75,14 @@ void dapl_named_init(struct dapl_named *named, const struct dapl_transport *tran
 {
 	*named = (struct dapl_named){ .num = 0 };
 	add_vendor(named, dev);
-	if (!dev->ib_extension)
-		return;
 	add(named, "DAT_IB_PROVIDER_NAME", transport->provider_name);
 	add_port(named, dev);
 	add(named, "DAT_IB_CONNECTIVITY_MODE", "DIRECT");
 	add(named, "DAT_IB_RDMA_READ", truth(dev->max_read_out > 0));
-	add(named, "DAT_EXTENSION_INTERFACE", "TRUE");
+	add(named, "DAT_EXTENSION_INTERFACE", truth(dev->ib_extension));
 	add(named, DAT_IB_ATTR_FETCH_AND_ADD, truth(dev->fetch_and_add));
 	add(named, DAT_IB_ATTR_CMP_AND_SWAP, truth(dev->cmp_and_swap));
 	add(named, DAT_IB_ATTR_IMMED_DATA, truth(dev->write_immediate));
-	add(named, DAT_IB_ATTR_COUNTERS, "TRUE"); /* IBX-94 */
+	/* Its presence is what counts (IBX-117). */
+	add(named, DAT_IB_ATTR_COUNTERS, dev->ib_extension ? "TRUE" : NULL);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The named attributes of an adapter: those of the provider, with the InfiniBand extension
- * (IBX-116), and those of the vendor (VND-1).
+/* The named attributes of an adapter: those of the provider (IBX-116), those of the vendor (VND-1).
  */
 #ifndef DAPL_NAMED_H
 #define DAPL_NAMED_H

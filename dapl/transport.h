@@ -769,8 +769,10 @@ struct dapl_transport {
 	uint32_t version; /* DAPL_TRANSPORT_VERSION of its compilation */
 	uint32_t size;	  /* sizeof(struct dapl_transport), ditto */
 	const char *name; /* section of dapl.conf that holds its tunables */
-	const char *provider_name;
-	uint32_t version_major, version_minor; /* of the provider, for DAT_PROVIDER_ATTR */
+	const char
+		*provider_name; /* DAT_IB_PROVIDER_NAME: programs know the one of rdma_cm as CMA */
+	uint32_t version_major,
+		version_minor; /* of DAT_PROVIDER_ATTR: not below 2.0, which programs know */
 	const struct dapl_option
 		*options; /* its tunables (dapl/config.h), read before the first open */
 	uint32_t num_options;

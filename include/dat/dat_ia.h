@@ -59,7 +59,7 @@ typedef struct dat_ia_attr {
 	DAT_BOOLEAN max_rdma_read_per_ep_out_guaranteed; /**< whatever others use */
 	DAT_BOOLEAN zb_supported;			 /**< zero-based addresses */
 	DAT_EXTENSION extension_supported;
-	DAT_COUNT extension_version;	/**< 0 without one */
+	DAT_COUNT extension_version;	/**< that of the IB extension, if it has it or not */
 	DAT_COUNT num_transport_attr;	/**< entries of transport_attr */
 	DAT_NAMED_ATTR *transport_attr; /**< NULL if there are none */
 	DAT_COUNT num_vendor_attr;	/**< entries of vendor_attr */

@@ -75,7 +75,6 @@ static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
 	*attr = (struct tp_device_attr){
 		.addr = dev->addr,
 		.hw_major = ib->hw_ver,
-		.hw_minor = ib->vendor_part_id,
 		.fw_major = major,
 		.fw_minor = minor,
 		.max_qp = positive(ib->max_qp),

@@ -225,7 +225,7 @@ static void ia_17_and_18_names(void **state)
 	assert_string_equal(ia->attr.adapter_name, harness_ia_name());
 	is_text(ia->attr.vendor_name);
 	/* IA-52 */
-	is_text(ia->prov.provider_name);
+	assert_string_equal(ia->prov.provider_name, harness_ia_name());
 }
 
 static void ia_19_20_53_versions(void **state)
@@ -245,7 +245,7 @@ static void ia_19_20_53_versions(void **state)
 	assert_true(attr.hardware_version_minor != UINT32_MAX);
 	assert_true(attr.firmware_version_major != UINT32_MAX);
 	assert_true(attr.firmware_version_minor != UINT32_MAX);
-	assert_true(ia->prov.provider_version_major + ia->prov.provider_version_minor > 0);
+	assert_true(ia->prov.provider_version_major >= 2);
 }
 
 static void ia_21_the_address_is_whole(void **state)
@@ -289,7 +289,8 @@ static void ia_22_to_43_limits_are_usable(void **state)
 	assert_true(a->max_iov_segments_per_dto > 0);
 	assert_true(a->max_lmrs > 0);
 	assert_true(a->max_lmr_block_size > 0);
-	assert_true(a->max_lmr_virtual_address >= (DAT_VADDR)(uintptr_t)a);
+	assert_true(a->max_lmr_virtual_address == UINT64_MAX);
+	assert_true(a->max_rmr_target_address == UINT64_MAX);
 	assert_true(a->max_pzs > 0);
 	assert_true(a->max_message_size > 0);
 	assert_true(a->max_rdma_size > 0);
@@ -313,10 +314,7 @@ static void ia_44_to_48_flags_are_booleans(void **state)
 	is_boolean(ia->attr.max_rdma_read_per_ep_out_guaranteed);
 	is_boolean(ia->attr.zb_supported);
 	assert_in_range(ia->attr.extension_supported, DAT_EXTENSION_NONE, DAT_EXTENSION_IW);
-	if (ia->attr.extension_supported == DAT_EXTENSION_NONE)
-		assert_int_equal(ia->attr.extension_version, 0);
-	else
-		assert_true(ia->attr.extension_version > 0);
+	assert_true(ia->attr.extension_version > 0);
 }
 
 static void are_named(DAT_COUNT count, const DAT_NAMED_ATTR *attr, bool text_values)
@@ -362,8 +360,7 @@ static void ia_54_to_64_what_the_provider_says(void **state)
 	is_boolean(p->supports_multipath);
 	assert_in_range(p->ep_creator, DAT_PSP_CREATES_EP_NEVER, DAT_PSP_CREATES_EP_ALWAYS);
 	assert_in_range(p->pz_support, DAT_PZ_UNIQUE, DAT_PZ_SHAREABLE);
-	assert_true(p->optimal_buffer_alignment > 0);
-	assert_int_equal(DAT_OPTIMAL_ALIGNMENT % p->optimal_buffer_alignment, 0);
+	assert_int_equal(p->optimal_buffer_alignment, DAT_OPTIMAL_ALIGNMENT);
 }
 
 static void ia_65_every_stream_may_share_with_every_other(void **state)
