@@ -154,7 +154,13 @@ static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 		.fetch_and_add = true,
 		.cmp_and_swap = true,
 		.write_immediate = true,
+		/* A stream has neither packets nor ports; programs size their messages by the MTU.
+		 */
+		.mtu = 4096,
+		.port_num = 1,
+		.port_status = "ACTIVE",
 	};
+	snprintf(attr->ib_device, sizeof(attr->ib_device), "%s", dev->name);
 }
 
 const struct dapl_device_ops soft_device_ops = {

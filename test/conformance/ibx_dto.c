@@ -4,6 +4,7 @@
 #include "ext_util.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 /* IBX-20 */
 static_assert(offsetof(DAT_EVENT, event_extension_data) == 56, "extension data");
@@ -85,6 +86,11 @@ static void ibx_3_116_117_named_attributes(void **state)
 	assert_true(none == (xu_named(rig, DAT_IB_ATTR_COUNTERS) == NULL));
 	if (xu_named(rig, DAT_IB_ATTR_UD) != NULL)
 		assert_string_equal(xu_named(rig, DAT_IB_ATTR_UD), "TRUE");
+	assert_string_equal(xu_named(rig, "DAT_IB_PORT_STATUS"), "ACTIVE");
+	assert_true(atoi(xu_named(rig, "DAT_IB_PORT_NUMBER")) > 0);
+	/* Programs size their messages by it. */
+	assert_in_range(atoi(xu_named(rig, "DAT_IB_TRANSPORT_MTU")), 256, 4096);
+	assert_non_null(xu_named(rig, "DAT_IB_DEVICE_NAME"));
 	assert_non_null(xu_named(rig, "DAT_IB_PROVIDER_NAME"));
 	for (DAT_COUNT i = 0; i < rig->prov.num_provider_specific_attr; i++) {
 		assert_non_null(rig->prov.provider_specific_attr[i].name);

@@ -86,6 +86,7 @@ try_dtestsrq() {
 	[ $client -eq 0 ] && [ $served -eq 0 ] && ! grep -qE 'ERR|[Ee]rror' "$scratch/client" "$scratch/server"
 	result $? "dtestsrq $*: both pass (client $client, server $served)" "$scratch/client" "$scratch/server"
 }
+try_dtestsrq
 try_dtestsrq -b 1024
 try_dtestsrq -b 1024 -c 4 -B 10 -t 5
 
