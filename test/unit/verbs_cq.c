@@ -156,7 +156,6 @@ static const struct tp_upcalls up = {
 	.async = async,
 };
 
-static atomic_bool resting;
 
 static void make_dev(bool iwarp)
 {
@@ -193,7 +192,7 @@ static int set_up(bool iwarp)
 				.ibcq = &t.ibcq,
 				.ib_poll = poll_cq,
 				.cqe = 16 };
-	if (dapl_loop_create(&t.dev.base.loop, &resting) ||
+	if (dapl_loop_create(&t.dev.base.loop) ||
 	    vrb_srq_ops.create(&t.dev.base, &attr, NULL, &srq))
 		return -1;
 	t.srq = vrb_srq(srq);
