@@ -688,7 +688,7 @@ static int reject_on_loop(void *arg)
 		return -ENOMEM;
 	}
 	len = build_reply(conn, answer, true, out);
-	soft_linger(conn->link, out, len);
+	soft_linger(conn->link, out, len, 0);
 	conn->link = NULL;
 	soft_conn_end(conn);
 	soft_conn_release(conn);

@@ -214,15 +214,18 @@ static enum farewell farewell(const struct soft_conn *conn)
 	}
 }
 
-/* Parts QP and connection; both locks held. false: the peer cannot be left with whole FPDUs. */
-static bool part(struct soft_conn *conn, struct soft_qp *qp, uint8_t **out, size_t *len)
+/*
+ * Parts QP and connection; both locks held. What can no longer be had of an FPDU that is partly out
+ * stays out: the peer gets what was sent before it, and an end within an FPDU.
+ */
+static void part(struct soft_conn *conn, struct soft_qp *qp, uint8_t **out, size_t *len)
 {
-	bool dead = soft_conn_dead(conn), whole = true;
+	bool dead = soft_conn_dead(conn);
 	uint32_t recv_status = dead ? conn->fault.recv_status : TP_WC_FLUSHED;
 	struct soft_sqe *oldest;
 
 	if (qp->conn == conn && (!dead || conn->fault.terminate))
-		whole = !soft_tx_epilogue(conn, out, len);
+		soft_tx_epilogue(conn, out, len);
 	if (qp->conn == conn && dead && conn->fault.transport &&
 	    atomic_load(&qp->sq.head) != atomic_load(&qp->sq.tail)) {
 		soft_qp_send_done(qp);
@@ -233,7 +236,6 @@ static bool part(struct soft_conn *conn, struct soft_qp *qp, uint8_t **out, size
 	}
 	qp->conn = NULL;
 	soft_qp_flush(qp, recv_status);
-	return whole;
 }
 
 static void leave_lists(struct soft_conn *conn)
@@ -256,6 +258,7 @@ void soft_conn_end(struct soft_conn *conn)
 	struct soft_link *link = conn->link;
 	struct soft_qp *qp = conn->qp;
 	uint8_t *out = NULL;
+	uint64_t tail = 0;
 	size_t len = 0;
 
 	if (conn->state == SOFT_CONN_ENDED)
@@ -265,8 +268,8 @@ void soft_conn_end(struct soft_conn *conn)
 	if (qp) {
 		pthread_mutex_lock(&qp->rx_lock);
 		pthread_mutex_lock(&qp->tx_lock);
-		if (!part(conn, qp, &out, &len))
-			how = FAREWELL_ABORT;
+		part(conn, qp, &out, &len);
+		tail = conn->tx.tail;
 		conn->qp = NULL;
 		soft_qp_tx_unlock(qp);
 		soft_qp_rx_unlock(qp);
@@ -275,7 +278,7 @@ void soft_conn_end(struct soft_conn *conn)
 	if (!link) {
 		free(out);
 	} else if (how == FAREWELL_LINGER) {
-		soft_linger(link, out, len);
+		soft_linger(link, out, len, tail);
 	} else {
 		free(out);
 		soft_link_destroy(link, how == FAREWELL_ABORT);

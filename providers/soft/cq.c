@@ -79,6 +79,14 @@ void soft_cq_watch(struct soft_member *member, uint32_t events)
 		member->events = event.events;
 }
 
+void soft_cq_forget(struct soft_member *member)
+{
+	if (member->enrolled)
+		epoll_ctl(atomic_load(&member->cq->epfd), EPOLL_CTL_DEL, member->conn->link->fd,
+			  NULL);
+	member->enrolled = false;
+}
+
 /* Puts a member into the epoll set; drive held. */
 static void enrol(struct soft_cq *cq, struct soft_member *member)
 {
@@ -86,6 +94,10 @@ static void enrol(struct soft_cq *cq, struct soft_member *member)
 	struct soft_conn *conn = member->conn;
 
 	pthread_mutex_lock(&conn->lock);
+	if (atomic_load(&conn->over)) {
+		pthread_mutex_unlock(&conn->lock);
+		return;
+	}
 	if (epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_ADD, conn->link->fd, &event)) {
 		dapl_err("%s: a waiter cannot watch a connection: %s", cq->dev->name,
 			 dapl_strerror(errno));
@@ -159,9 +171,7 @@ void soft_cq_detach(struct soft_member *member)
 	atomic_fetch_sub(&cq->bells, member->bell);
 	atomic_fetch_sub(&cq->cost, member->conn->link->class->cost);
 	pthread_mutex_lock(&member->conn->lock);
-	if (member->enrolled)
-		epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_DEL, member->conn->link->fd, NULL);
-	member->enrolled = false;
+	soft_cq_forget(member);
 	pthread_mutex_unlock(&member->conn->lock);
 	pthread_mutex_unlock(&cq->drive);
 }

@@ -4,10 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "dapl/trace.h"
 #include "providers/soft/crc32c.h"
 #include "providers/soft/soft.h"
+
+enum {
+	MAX_NAP_NS = 16000000,
+};
 
 /* ---- Calls that run on the loop ---- */
 
@@ -97,14 +102,31 @@ static int stop(void *arg)
 	return 0;
 }
 
+/* Peers that are slow get time to take in what they were sent: option linger. */
+static void settle(struct soft_dev *dev)
+{
+	uint64_t until = dapl_now() + (uint64_t)dev->config->linger_ms * 1000000;
+	struct timespec nap = { .tv_nsec = 1000000 };
+
+	if (dapl_loop_is_self(dev->base.loop))
+		return;
+	while (soft_dev_call(dev, soft_linger_busy, dev) && dapl_now() < until) {
+		nanosleep(&nap, NULL);
+		if (nap.tv_nsec < MAX_NAP_NS)
+			nap.tv_nsec *= 2;
+	}
+}
+
 static void dev_close(struct tp_device *base)
 {
 	struct soft_dev *dev = soft_dev(base);
 
 	/* Without a connection or listener the loop may never have started, and nothing is to be
 	 * stopped. */
-	if (atomic_load(&dev->looped))
+	if (atomic_load(&dev->looped)) {
+		settle(dev);
 		soft_dev_call(dev, stop, dev);
+	}
 	soft_stags_fini(&dev->stags);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev);

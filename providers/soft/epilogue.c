@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The last bytes of a connection: the rest of an FPDU that is partly out, and the Terminate. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -51,7 +50,7 @@ static size_t terminate_fpdu(struct soft_conn *conn, uint8_t *out)
 	return size + sizeof(sum);
 }
 
-int soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len)
+void soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len)
 {
 	bool terminate = soft_conn_dead(conn) && conn->fault.terminate && !conn->tx.hold;
 	struct soft_tx *tx = &conn->tx;
@@ -61,23 +60,22 @@ int soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len)
 	*out = NULL;
 	*len = 0;
 	if (soft_tx_idle(tx) && !terminate)
-		return 0;
+		return;
 	room = (soft_tx_idle(tx) ? 0 : tx->mark[tx->mark_first].end - tx->sent) +
 	       soft_mpa_marked_max(WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + SOFT_TERMINATE_MAX +
 				   3);
 	*out = malloc(room);
 	if (!*out)
-		return -ENOMEM;
+		return;
 	rest = fpdu_rest(conn, *out);
 	if (rest < 0) {
 		free(*out);
 		*out = NULL;
-		return -EFAULT;
+		return;
 	}
 	if (!soft_tx_idle(tx) && !rest)
 		tx->marker_stream = tx->marker_start;
 	*len = (size_t)rest;
 	if (terminate)
 		*len += terminate_fpdu(conn, *out + *len);
-	return 0;
 }

@@ -3,36 +3,33 @@
  * Links whose connection is over. The last bytes go out, then our end; what still comes is
  * discarded until the peer has ended too. Closing at once would let the kernel answer unread data
  * with a reset, and the peer would lose what it had not read (EP-98, FL-13).
+ *
+ * What was completed with success is in the socket and may be long in coming out of it: a peer that
+ * stands still has no room for it. As long as its host answers the link stays. For the rest, and
+ * for the peer's end, there is the time of option linger.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/uio.h>
 
+#include "dapl/trace.h"
 #include "providers/soft/soft.h"
 
 enum {
 	DISCARD_BYTES = 16384,
 	DISCARDS_PER_EVENT = 64,
-	MAX_PERIODS = 30,
 };
 
 struct soft_linger {
 	struct soft_list node;
 	struct soft_link *link;
 	uint8_t *out;
-	size_t len, sent, sent_before;
-	uint32_t unsent_before, periods;
-	bool finished;
+	size_t len, sent;
+	uint64_t tail;
+	bool finished; /* our end is out */
+	bool ended;    /* the peer's has come */
 };
-
-static void linger_free(struct soft_linger *linger, bool abort)
-{
-	soft_list_del(&linger->node);
-	soft_link_destroy(linger->link, abort);
-	free(linger->out);
-	free(linger);
-}
 
 /* true once everything is out. */
 static bool send_rest(struct soft_linger *linger, int *err)
@@ -53,21 +50,33 @@ static bool send_rest(struct soft_linger *linger, int *err)
 	return true;
 }
 
-/* true once the peer has ended, or is gone. */
+/* Throws away what came. false: the peer is gone. */
 static bool discard(struct soft_linger *linger)
 {
 	uint8_t nowhere[DISCARD_BYTES];
 	struct iovec iov = { .iov_base = nowhere, .iov_len = sizeof(nowhere) };
 	ssize_t n;
 
-	for (int i = 0; i < DISCARDS_PER_EVENT; i++) {
+	for (int i = 0; i < DISCARDS_PER_EVENT && !linger->ended; i++) {
 		n = linger->link->class->recv(linger->link, &iov, 1);
 		if (n == -EAGAIN)
-			return false;
-		if (n <= 0)
 			return true;
+		if (n < 0)
+			return false;
+		linger->ended = !n;
 	}
-	return false;
+	return true;
+}
+
+static void linger_free(struct soft_linger *linger, bool abort)
+{
+	/* Whatever is unread when it is closed is answered with a reset. */
+	if (!abort)
+		discard(linger);
+	soft_list_del(&linger->node);
+	soft_link_destroy(linger->link, abort);
+	free(linger->out);
+	free(linger);
 }
 
 static void linger_ready(struct soft_link *link, uint32_t events)
@@ -80,39 +89,52 @@ static void linger_ready(struct soft_link *link, uint32_t events)
 		link->class->finish(link);
 		linger->finished = true;
 	}
-	if (err || (discard(linger) && linger->finished)) {
+	/* Once both have ended nothing can come that would be answered with a reset. */
+	if (err || !discard(linger) || (linger->ended && linger->finished)) {
 		linger_free(linger, false);
 		return;
 	}
-	/* EPOLLRDHUP stays out: it would be reported again and again while bytes are still to be
-	 * sent. */
-	if (soft_link_watch(link, linger->finished ? EPOLLIN : EPOLLIN | EPOLLOUT))
+	/* The end of what comes, EPOLLRDHUP or input without a byte, would be told again and again
+	 * while there is no room for what is still to be sent. */
+	events = (linger->ended ? 0 : EPOLLIN) | (linger->finished ? 0 : EPOLLOUT);
+	if (soft_link_watch(link, events))
 		linger_free(linger, false);
 }
 
-static uint32_t period(const struct soft_link *link)
+/* Bytes of completed requests that the peer's host does not have yet. */
+static uint64_t undelivered(const struct soft_linger *linger)
 {
-	return (uint32_t)link->dev->config->linger_ms;
+	uint64_t unsent = linger->link->class->unsent(linger->link);
+	uint64_t others = linger->tail + linger->sent + linger->finished; /* the end is one more */
+
+	return unsent > others ? unsent - others : 0;
 }
 
-/* Time is up. A slow peer that is still taking in what it was sent gets more of it, within reason.
- */
+static void set_timer(struct soft_link *link)
+{
+	soft_link_timeout(link, (uint32_t)link->dev->config->linger_ms);
+}
+
 static void linger_expired(struct soft_link *link)
 {
+	uint32_t timeout = (uint32_t)link->dev->config->peer_timeout_ms;
 	struct soft_linger *linger = link->linger;
-	uint32_t unsent = link->class->unsent(link);
-	bool moved = linger->sent > linger->sent_before || unsent < linger->unsent_before;
+	char text[2 * SOFT_ADDR_TEXT + 8];
 
-	if (moved && ++linger->periods < MAX_PERIODS) {
-		linger->sent_before = linger->sent;
-		linger->unsent_before = unsent;
-		soft_link_timeout(link, period(link));
-		return;
+	if (!undelivered(linger)) {
+		linger_free(linger, !linger->finished || link->class->unsent(link));
+	} else if (timeout && link->class->lost(link, timeout)) {
+		dapl_err("%s: connection %s: %llu bytes of completed requests are lost, since the "
+			 "peer's host has not answered for %u ms (option peer_timeout)",
+			 link->dev->name, soft_link_text(link, text),
+			 (unsigned long long)undelivered(linger), timeout);
+		linger_free(linger, true);
+	} else {
+		set_timer(link);
 	}
-	linger_free(linger, unsent || !linger->finished);
 }
 
-void soft_linger(struct soft_link *link, uint8_t *out, size_t len)
+void soft_linger(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail)
 {
 	struct soft_linger *linger = calloc(1, sizeof(*linger));
 
@@ -125,13 +147,13 @@ void soft_linger(struct soft_link *link, uint8_t *out, size_t len)
 	linger->link = link;
 	linger->out = out;
 	linger->len = len;
+	linger->tail = tail;
 	link->linger = linger;
 	link->owner = NULL;
 	link->ready = linger_ready;
 	link->expired = linger_expired;
 	soft_list_add(&link->dev->lingers, &linger->node);
-	linger->unsent_before = link->class->unsent(link);
-	soft_link_timeout(link, period(link));
+	set_timer(link);
 	linger_ready(link, 0);
 }
 
@@ -139,4 +161,15 @@ void soft_linger_stop(struct soft_dev *dev)
 {
 	while (!soft_list_empty(&dev->lingers))
 		linger_free(soft_container(dev->lingers.next, struct soft_linger, node), false);
+}
+
+int soft_linger_busy(void *arg)
+{
+	const struct soft_dev *dev = arg;
+	const struct soft_list *node;
+
+	for (node = dev->lingers.next; node != &dev->lingers; node = node->next)
+		if (undelivered(soft_container(node, struct soft_linger, node)))
+			return 1;
+	return 0;
 }

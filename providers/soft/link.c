@@ -2,6 +2,7 @@
 /* What the links of all classes share: watch and timer. */
 #include "providers/soft/link.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "providers/soft/list.h"
@@ -66,4 +67,16 @@ void soft_link_destroy(struct soft_link *link, bool abort)
 	if (link->watched)
 		dapl_loop_del(link->dev->base.loop, &link->watch);
 	link->class->close(link, abort);
+}
+
+const char *soft_link_text(struct soft_link *link, char *buf)
+{
+	struct sockaddr_storage local = { 0 }, remote = { 0 };
+	char texts[2][SOFT_ADDR_TEXT];
+	uint64_t quals[2] = { 0 };
+
+	link->class->names(link, &local, &quals[0], &remote, &quals[1]);
+	snprintf(buf, 2 * SOFT_ADDR_TEXT + 8, "%s - %s", soft_addr_text(&local, quals[0], texts[0]),
+		 soft_addr_text(&remote, quals[1], texts[1]));
+	return buf;
 }

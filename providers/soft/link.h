@@ -132,6 +132,9 @@ void soft_link_timeout(struct soft_link *link, uint32_t ms);
 /* Ends watch and timer and closes. On the loop, or before the first watch. */
 void soft_link_destroy(struct soft_link *link, bool abort);
 
+/* "local - remote", for messages; buf has room for two addresses. */
+const char *soft_link_text(struct soft_link *link, char *buf);
+
 extern const struct soft_link_class soft_link_tcp;
 extern const struct soft_link_class soft_link_shm; /* see shm.h */
 
@@ -139,11 +142,14 @@ extern const struct soft_link_class soft_link_shm; /* see shm.h */
 
 /*
  * Takes the link: sends the bytes of out (malloced, freed here, may be NULL), ends our direction,
- * discards what comes until the peer has ended too or the time is up, and closes. A peer that takes
- * nothing for that time is cut off. On the loop.
+ * discards what comes until the peer has ended too, and closes. The last tail bytes that were sent
+ * before, and those of out, are of no request that completed. A peer whose host has the others may
+ * take the time of option linger; one that stands still may take any. On the loop.
  */
-void soft_linger(struct soft_link *link, uint8_t *out, size_t len);
-/* Gives up all links of the device. On the loop. */
+void soft_linger(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail);
+/* Whether a peer's host does not have all that completed; arg: the device. On the loop. */
+int soft_linger_busy(void *arg);
+/* Closes all links of the device; what is in a socket is the kernel's to deliver. On the loop. */
 void soft_linger_stop(struct soft_dev *dev);
 
 #endif

@@ -9,6 +9,7 @@ struct soft_config soft_config = {
 	.mpa_revision = 2,
 	.handshake_ms = 10000,
 	.linger_ms = 2000,
+	.unreceived_ms = 10000,
 	.peer_timeout_ms = 30000,
 	.held_bytes = 256 << 10,
 	.half_open = 1024,
@@ -81,12 +82,26 @@ static const struct dapl_option options[] = {
 		.env = "DAPL_SOFT_LINGER",
 		.type = DAPL_OPTION_INT,
 		.unit = "ms",
-		.help = "How long after a disconnect the peer may take to end its side before it "
-			"is cut off.",
+		.help = "How long after a disconnect a peer whose host has everything that was "
+			"sent may take to end its side before the descriptor is closed, and how "
+			"long closing the adapter waits for hosts that do not have everything. A "
+			"peer that stands still is not cut off.",
 		.value_default = 2000,
 		.value_min = 1,
 		.value_max = 600000,
 		.offset = offsetof(struct soft_config, linger_ms),
+	},
+	{
+		.name = "unreceived",
+		.env = "DAPL_SOFT_UNRECEIVED",
+		.type = DAPL_OPTION_INT,
+		.unit = "ms",
+		.help = "How long messages of a peer that has disconnected wait for the next "
+			"Receive before they are lost and the program is told of the disconnect.",
+		.value_default = 10000,
+		.value_min = 1,
+		.value_max = 86400000,
+		.offset = offsetof(struct soft_config, unreceived_ms),
 	},
 	{
 		.name = "peer_timeout",

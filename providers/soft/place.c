@@ -312,7 +312,7 @@ static int begin_held(struct soft_conn *conn)
 	struct soft_rx *rx = &conn->rx;
 	size_t size = sizeof(struct soft_held) + rx->left;
 
-	if (rx->held_bytes + size > (size_t)conn->dev->config->held_bytes)
+	if (rx->held_bytes + size > (size_t)conn->dev->config->held_bytes && !rx->hold_all)
 		return 0;
 	rx->filling = malloc(size);
 	if (!rx->filling)

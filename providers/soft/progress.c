@@ -22,6 +22,7 @@ enum {
 	TICK_POLLED_MS = 4,  /* slowest while somebody polls */
 	TICK_WAITED_MS = 16, /* beyond that they stop while all sleep */
 	PULSE_MS = 10000,
+	OVER_LOOKS = 4,
 };
 
 static const uint64_t ms_ns = 1000000;
@@ -37,7 +38,9 @@ static uint32_t wanted(const struct soft_conn *conn)
 /* conn->lock held. */
 static void arm(struct soft_conn *conn, uint32_t events)
 {
-	events |= EPOLLRDHUP | EPOLLONESHOT;
+	if (conn->deaf)
+		return;
+	events |= (atomic_load(&conn->over) ? 0 : EPOLLRDHUP) | EPOLLONESHOT;
 	if (conn->armed == events)
 		return;
 	conn->armed = events;
@@ -170,17 +173,81 @@ void soft_progress_serve(struct soft_conn *conn)
 	pthread_mutex_unlock(&conn->lock);
 }
 
-/* The peer hung up while nobody reads: what it sent finds no Receive any more. */
+/* ---- The peer has ended, and messages wait for Receives ---- */
+
+/* The first message that waits; later once one was received. rx_lock held. */
+static uint32_t first_waiting(const struct soft_conn *conn)
+{
+	const struct soft_rx *rx = &conn->rx;
+
+	return rx->held ? rx->held->ddp.msn : rx->msn[WIRE_QN_SEND];
+}
+
+/* In pieces: the time in which this process is stopped does not count. */
+static void set_over_timer(struct soft_conn *conn)
+{
+	soft_link_timeout(conn->link, (uint32_t)conn->dev->config->unreceived_ms / OVER_LOOKS + 1);
+}
+
+/* So long none was received: they are lost. */
+static void unreceived(struct soft_link *link)
+{
+	struct soft_conn *conn = link->owner;
+	struct soft_qp *qp = conn->qp;
+	char text[2 * SOFT_ADDR_TEXT + 8];
+	uint32_t first;
+
+	pthread_mutex_lock(&qp->rx_lock);
+	first = first_waiting(conn);
+	if (first != conn->over_msn)
+		conn->over_looks = 0;
+	conn->over_msn = first;
+	if (soft_conn_dead(conn) || ++conn->over_looks < OVER_LOOKS) {
+		set_over_timer(conn);
+	} else {
+		dapl_err("%s: connection %s: messages of a peer that has ended are lost, since no "
+			 "Receive came for them in %u ms (option unreceived)",
+			 conn->dev->name, soft_conn_text(conn, text),
+			 (uint32_t)conn->dev->config->unreceived_ms);
+		soft_conn_lost(conn, conn->rx.err ? conn->rx.err : soft_conn_stream_error(conn),
+			       TP_WC_FLUSHED);
+	}
+	soft_qp_rx_unlock(qp);
+}
+
+/* They are received as Receives are posted. rx_lock held. */
+static void await_receives(struct soft_conn *conn)
+{
+	pthread_mutex_lock(&conn->lock);
+	atomic_store(&conn->over, true);
+	for (int i = 0; i < 2; i++)
+		if (conn->member[i].cq)
+			soft_cq_forget(&conn->member[i]);
+	pthread_mutex_unlock(&conn->lock);
+	conn->over_msn = first_waiting(conn);
+	conn->link->expired = unreceived;
+	set_over_timer(conn);
+}
+
+/*
+ * The peer hung up while nobody reads, since what it sent finds no Receive. Only what is read tells
+ * whether there are whole messages, which were sent with success.
+ */
 static void hung_up(struct soft_conn *conn, uint32_t events)
 {
 	struct soft_qp *qp = conn->qp;
 
 	pthread_mutex_lock(&qp->rx_lock);
+	conn->rx.hold_all = true;
 	if (!soft_conn_dead(conn))
 		soft_rx_run(conn);
-	if (atomic_load(&conn->rx_stalled))
-		soft_conn_lost(conn, events & EPOLLERR ? -ECONNRESET : soft_conn_stream_error(conn),
-			       TP_WC_FLUSHED);
+	if (atomic_load(&conn->rx_stalled) && !soft_conn_dead(conn)) {
+		pthread_mutex_lock(&conn->lock);
+		conn->deaf = events & (EPOLLHUP | EPOLLERR);
+		pthread_mutex_unlock(&conn->lock);
+		if (!atomic_load(&conn->over))
+			await_receives(conn);
+	}
 	soft_qp_rx_unlock(qp);
 }
 

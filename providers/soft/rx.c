@@ -253,14 +253,36 @@ static bool cut_receive(struct soft_conn *conn)
 	return opcode >= WIRE_OP_SEND && opcode <= WIRE_OP_SEND_SE_INVALIDATE;
 }
 
+/* Whether a whole message waits for its Receive. */
+static bool unreceived(const struct soft_rx *rx)
+{
+	const struct soft_held *held = rx->held;
+
+	while (held && !(held->ddp.qn == WIRE_QN_SEND && held->ddp.last))
+		held = held->next;
+	return held;
+}
+
 /*
  * The stream ended. Between FPDUs that is an orderly end, even inside a message: a peer that
  * disconnects while a long message is under way finishes the FPDU. Inside one the peer was cut off.
+ * Messages that wait for Receives are to be received first; see progress.c.
  */
 static void ended(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
 
+	/* The last FPDU may be half a one, and is still under way. */
+	if (rx->held && !soft_place_held(conn))
+		return;
+	if (unreceived(rx)) {
+		rx->stalled = true;
+		return;
+	}
+	if (rx->err) {
+		soft_conn_lost(conn, rx->err, TP_WC_FLUSHED);
+		return;
+	}
 	if (rx->busy || staged(rx)) {
 		soft_conn_lost(conn, -ECONNRESET,
 			       cut_receive(conn) ? TP_WC_PARTIAL_PACKET : TP_WC_FLUSHED);
@@ -304,10 +326,9 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	if (n == -EAGAIN)
 		return 0;
 	if (n <= 0) {
-		if (n)
-			soft_conn_lost(conn, (int)n, TP_WC_FLUSHED);
-		else
-			ended(conn);
+		if (n && !rx->err)
+			rx->err = (int)n;
+		ended(conn);
 		return -1;
 	}
 	*done += (uint32_t)n;

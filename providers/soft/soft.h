@@ -52,6 +52,7 @@ struct soft_config {
 	int64_t fpdu;
 	int64_t handshake_ms;
 	int64_t linger_ms;
+	int64_t unreceived_ms;
 	int64_t peer_timeout_ms;
 	int64_t held_bytes;
 	int64_t half_open;
@@ -221,6 +222,8 @@ static inline bool soft_cq_notify(const struct soft_cq *cq)
 /* Connections start and cease to feed the CQ. On the loop. */
 void soft_cq_attach(struct soft_member *member);
 void soft_cq_detach(struct soft_member *member);
+/* The link has no more to tell the CQ's epoll set; conn->lock held. */
+void soft_cq_forget(struct soft_member *member);
 /* Brings the CQ's epoll set in line with what the connection waits for; conn->lock held. */
 void soft_cq_watch(struct soft_member *member, uint32_t events);
 
@@ -480,6 +483,7 @@ struct soft_tx {
 	struct soft_tx_mark mark[SOFT_TX_MARKS];
 	uint32_t seg_first, seg_num, mark_first, mark_num;
 	uint32_t built, sent; /* bytes */
+	uint64_t tail;	      /* bytes sent since the last request was sent to its end */
 	uint32_t scratch_used;
 	uint8_t scratch[SOFT_TX_SCRATCH];
 
@@ -540,10 +544,10 @@ static inline uint32_t soft_tx_sink_tag(const struct soft_tx *tx, uint32_t msn)
 void soft_tx_read_done(struct soft_conn *conn);
 /*
  * The bytes that must follow for the peer to see whole FPDUs only: the rest of one that was sent in
- * part, and after it the Terminate of conn->fault, if any. 0 and *out (malloced or NULL), or a
- * negative errno if that cannot be had. Both locks held.
+ * part, and after it the Terminate of conn->fault, if any, in *out (malloced); NULL if there are
+ * none, or they cannot be had. Both locks held.
  */
-int soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len);
+void soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len);
 
 /* ---- The incoming side (rx.c, place.c) ---- */
 
@@ -598,6 +602,8 @@ struct soft_rx {
 
 	struct soft_held *held, **held_end;
 	size_t held_bytes;
+	bool hold_all; /* no more comes than what the socket has: keep it, whatever its size */
+	int err;       /* with which the stream ended */
 
 	/* The stage: small, or a large one as long as it is of use. */
 	uint8_t *stage;
@@ -689,6 +695,10 @@ struct soft_conn {
 	uint32_t armed; /* events the loop will tell of, once; 0: not armed */
 	bool attached;
 	atomic_bool solo;	/* its CQs cannot watch it: always the loop's to drive */
+	atomic_bool over;	/* the peer has ended, but messages wait for Receives */
+	bool deaf;		/* the link would tell for ever that it is broken; under lock */
+	uint32_t over_msn;	/* the loop's: the first of them when it looked last */
+	uint32_t over_looks;	/* ditto: how often since one was received */
 	atomic_bool rx_stalled; /* rx.stalled, for other threads */
 	/* Work for the task. */
 	atomic_bool arm_wanted, rx_wanted, first_seen, drained, clear_wanted;

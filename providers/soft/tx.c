@@ -721,6 +721,7 @@ static void advance(struct soft_conn *conn, uint32_t n)
 	uint32_t part;
 
 	tx->sent += n;
+	tx->tail += n;
 	if (soft_tx_idle(tx))
 		adjust_mulpdu(conn);
 	while (n) {
@@ -735,8 +736,11 @@ static void advance(struct soft_conn *conn, uint32_t n)
 		mark = &tx->mark[tx->mark_first];
 		if (mark->end > tx->sent)
 			break;
-		if (mark->last)
-			message_sent(conn, mark->source);
+		if (!mark->last)
+			continue;
+		if (mark->source == SOFT_TX_REQUEST)
+			tx->tail = tx->sent - mark->end;
+		message_sent(conn, mark->source);
 	}
 	soft_qp_send_done(conn->qp);
 }

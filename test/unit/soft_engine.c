@@ -521,6 +521,7 @@ static void stalled_and_hung_up(void **state)
 
 	(void)state;
 	soft_config.held_bytes = 0;
+	soft_config.unreceived_ms = 100;
 	for (int polling = 0; polling < 2; polling++) {
 		struct tp_wc wc;
 		uint64_t limit = now_ms() + DEADLINE_MS;
@@ -538,26 +539,36 @@ static void stalled_and_hung_up(void **state)
 		end_event(&b, TP_CONN_DISCONNECTED);
 		unpair(&a, &b);
 	}
+	soft_config.unreceived_ms = 10000;
 	soft_config.held_bytes = 256 << 10;
 }
 
-/* The sender gives up while the receiver does not read: the receiver learns of it within the linger
- * time. */
+/* The sender gives up while the receiver does not read: the receiver learns of it once it has
+ * received what was sent with success. */
 static void stalled_and_given_up(void **state)
 {
+	unsigned done;
 	struct end a, b;
+	struct tp_wc wc;
 
 	(void)state;
-	soft_config.linger_ms = 300;
+	soft_config.linger_ms = 50;
 	for (int round = 0; round < 4; round++) {
 		soft_config.held_bytes = round & 1 ? 0 : 100000;
 		pair(&a, &b, NULL);
 		for (unsigned i = 0; i < 16; i++)
-			post_send(&a, i, out, BIG, out_mr, 0);
+			post_send(&a, i, out, BIG, out_mr, TP_WR_SIGNALED);
 		pause_ms(50);
 		if (round & 2)
 			t->cm->disconnect(a.conn, true);
 		t->cm->disconnect(a.conn, false);
+		for (done = 0; try_wc(a.send_cq, &wc);)
+			done += wc.status == TP_WC_SUCCESS;
+		end_quiet(&b, 200);
+		for (unsigned i = 0; i < 16; i++)
+			post_recv(&b, i, in, BIG, in_mr);
+		for (unsigned i = 0; i < done; i++)
+			assert_wc(take_wc(b.recv_cq), i, SUCCESS);
 		end_event2(&b, TP_CONN_BROKEN, TP_CONN_DISCONNECTED);
 		unpair(&a, &b);
 	}

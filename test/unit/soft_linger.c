@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The software engine: what was completed with success is delivered although the connection is over
+ * and the peer stands still, by peers that are plain sockets (FL-13).
+ */
+#include "test/unit/soft_two.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "test/unit/soft_loop.h"
+
+static const struct dapl_transport *const t = &dapl_module_transport;
+
+enum {
+	SIZE = 1 << 20,
+	MESSAGE = 2048,
+	LINGER_MS = 50,
+	STILL_MS = 500, /* so long a peer stands still: many times LINGER_MS */
+	IDLE_WAKEUPS = 40,
+};
+
+static int set_up(void **state)
+{
+	(void)state;
+	two_open(SIZE, FULL, FULL);
+	soft_config.linger_ms = LINGER_MS;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	soft_config.linger_ms = 2000;
+	soft_config.held_bytes = 256 << 10;
+	two_close();
+	return 0;
+}
+
+/* ---- A peer that is a socket ---- */
+
+static void await_input(int fd)
+{
+	struct pollfd watch = { .fd = fd, .events = POLLIN };
+
+	assert_int_equal(poll(&watch, 1, DEADLINE_MS), 1);
+}
+
+static void read_all(int fd, void *buf, size_t len)
+{
+	ssize_t n;
+
+	for (uint8_t *at = buf; len; at += n, len -= (size_t)n) {
+		await_input(fd);
+		n = recv(fd, at, len, 0);
+		assert_true(n > 0);
+	}
+}
+
+static int raw_listen(struct sockaddr_in *name)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = 4096;
+	socklen_t len = sizeof(*name);
+
+	*name = (struct sockaddr_in){ .sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)name, sizeof(*name)), 0);
+	assert_int_equal(listen(fd, 4), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)name, &len), 0);
+	return fd;
+}
+
+/* Connects the end to a socket whose window is small. */
+static int raw_peer(struct end *end)
+{
+	static const uint8_t reply[20] = "MPA ID Rep Frame\x40\x01\0";
+	struct tp_connect param = { 0 };
+	struct sockaddr_in name;
+	int listener = raw_listen(&name), fd;
+	uint8_t frame[512];
+
+	param.remote = (struct sockaddr *)&name;
+	param.conn_qual = ntohs(name.sin_port);
+	assert_int_equal(t->cm->connect(end->qp, &param, end, &end->conn), 0);
+	fd = accept(listener, NULL, NULL);
+	assert_true(fd >= 0);
+	close(listener);
+	read_all(fd, frame, 20);
+	read_all(fd, frame + 20, (size_t)frame[18] << 8 | frame[19]);
+	assert_int_equal(send(fd, reply, sizeof(reply), MSG_NOSIGNAL), sizeof(reply));
+	end_event(end, TP_CONN_ESTABLISHED);
+	return fd;
+}
+
+/* Whole Sends up to the end of the stream, which is no reset. */
+static unsigned raw_sends(int fd)
+{
+	uint8_t head[4], *rest = malloc(65536 + 8);
+	unsigned sends = 0;
+	size_t size;
+	ssize_t n;
+
+	for (;;) {
+		await_input(fd);
+		n = recv(fd, head, 1, 0);
+		assert_int_not_equal(n, -1);
+		if (!n)
+			break;
+		read_all(fd, head + 1, 3);
+		size = ((((size_t)head[0] << 8 | head[1]) + 2 + 3) & ~(size_t)3) + 4 - 4;
+		for (size_t done = 0; done < size; done += (size_t)n) {
+			await_input(fd);
+			n = recv(fd, rest, size - done, 0);
+			assert_int_not_equal(n, -1);
+			if (!n)
+				goto cut;
+		}
+		sends += (head[2] & 0x40) && (head[3] & 0xf) == 3;
+	}
+cut:
+	free(rest);
+	return sends;
+}
+
+/* Posts Sends of a size until some do not complete; returns how many did. */
+static unsigned send_until_full(struct end *end, unsigned num, uint32_t size)
+{
+	uint64_t quiet = now_ms() + 200;
+	unsigned done = 0;
+	struct tp_wc wc;
+
+	for (unsigned i = 0; i < num; i++)
+		post_send(end, i, out, size, out_mr, TP_WR_SIGNALED);
+	while (done < num && now_ms() < quiet) {
+		if (!try_wc(end->send_cq, &wc))
+			continue;
+		assert_int_equal(wc.status, TP_WC_SUCCESS);
+		done++;
+		quiet = now_ms() + 200;
+	}
+	return done;
+}
+
+/* ---- A sender whose peer stands still ---- */
+
+static void graceful(void **state)
+{
+	struct end_options options = { .depth = 64, .sge = 1 };
+	struct end a;
+	int fd;
+
+	(void)state;
+	end_create(&a, &left, &options);
+	fd = raw_peer(&a);
+	assert_int_equal(send_until_full(&a, 64, MESSAGE), 64);
+	t->cm->disconnect(a.conn, true);
+	end_event(&a, TP_CONN_DISCONNECTED);
+	pause_ms(STILL_MS);
+	assert_int_equal(raw_sends(fd), 64);
+	close(fd);
+	end_destroy(&a);
+}
+
+/* What is under way is cut, what was completed is not. */
+static void abrupt(void **state)
+{
+	struct end_options options = { .depth = 512, .sge = 1 };
+	unsigned done;
+	struct end a;
+	int fd;
+
+	(void)state;
+	end_create(&a, &left, &options);
+	fd = raw_peer(&a);
+	done = send_until_full(&a, 512, 65536);
+	assert_true(done > 0 && done < 512);
+	t->cm->disconnect(a.conn, false);
+	end_destroy(&a);
+	pause_ms(STILL_MS);
+	assert_true(raw_sends(fd) >= done);
+	close(fd);
+}
+
+/* The memory of the Send under way goes: what was completed before it arrives. */
+static void memory_gone(void **state)
+{
+	struct end_options options = { .depth = 512, .sge = 1 };
+	struct tp_mr *mr = out_mr;
+	unsigned done;
+	struct end a;
+	int fd;
+
+	(void)state;
+	end_create(&a, &left, &options);
+	fd = raw_peer(&a);
+	out_mr = reg(&left, out, SIZE, FULL);
+	done = send_until_full(&a, 512, 65536);
+	assert_true(done > 0 && done < 512);
+	dereg(out_mr);
+	out_mr = mr;
+	t->cm->disconnect(a.conn, false);
+	end_destroy(&a);
+	pause_ms(STILL_MS);
+	assert_true(raw_sends(fd) >= done);
+	close(fd);
+}
+
+/* The adapter is closed too, after what came from the peer was not looked at by anybody. */
+static void closed(void **state)
+{
+	struct end_options options = { .depth = 64, .sge = 1 };
+	static const uint8_t junk[4096];
+	struct tp_mr *mr = out_mr;
+	struct node node;
+	struct end a;
+	int fd;
+
+	(void)state;
+	node_open(&node, "lo");
+	end_create(&a, &node, &options);
+	fd = raw_peer(&a);
+	out_mr = reg(&node, out, SIZE, FULL);
+	assert_int_equal(send_until_full(&a, 64, MESSAGE), 64);
+	dereg(out_mr);
+	out_mr = mr;
+	t->cm->disconnect(a.conn, true);
+	end_event(&a, TP_CONN_DISCONNECTED);
+	assert_int_equal(send(fd, junk, sizeof(junk), MSG_NOSIGNAL), sizeof(junk));
+	end_destroy(&a);
+	node_close(&node);
+	pause_ms(STILL_MS);
+	assert_int_equal(raw_sends(fd), 64);
+	close(fd);
+}
+
+/* Closing waits for a peer that is slow, so that what it sends meanwhile costs it nothing. */
+static void close_waits(void **state)
+{
+	struct end_options options = { .depth = 64, .sge = 1 };
+	struct node node;
+	uint64_t before;
+	struct end a;
+	int fd;
+
+	(void)state;
+	node_open(&node, "lo");
+	soft_config.linger_ms = STILL_MS;
+	end_create(&a, &node, &options);
+	fd = raw_peer(&a);
+	{
+		struct tp_mr *mr = out_mr;
+
+		out_mr = reg(&node, out, SIZE, FULL);
+		assert_int_equal(send_until_full(&a, 64, MESSAGE), 64);
+		dereg(out_mr);
+		out_mr = mr;
+	}
+	t->cm->disconnect(a.conn, true);
+	end_event(&a, TP_CONN_DISCONNECTED);
+	end_destroy(&a);
+	before = now_ms();
+	node_close(&node);
+	assert_true(now_ms() - before >= STILL_MS - 50);
+	assert_true(now_ms() - before < DEADLINE_MS);
+	close(fd);
+}
+
+/* The peer has ended and takes nothing: nobody looks at it again and again. */
+static void no_spin(void **state)
+{
+	struct end_options options = { .depth = 512, .sge = 1 };
+	uint64_t wakeups;
+	unsigned done;
+	struct end a;
+	int fd;
+
+	(void)state;
+	soft_config.linger_ms = DEADLINE_MS;
+	end_create(&a, &left, &options);
+	fd = raw_peer(&a);
+	done = send_until_full(&a, 512, 65535);
+	assert_true(done > 0 && done < 512);
+	t->cm->disconnect(a.conn, false);
+	end_destroy(&a);
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	pause_ms(20);
+	wakeups = soft_loop_wakeups(left.loop);
+	pause_ms(STILL_MS);
+	assert_true(soft_loop_wakeups(left.loop) - wakeups < IDLE_WAKEUPS);
+	assert_true(raw_sends(fd) >= done);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		CASE(graceful), CASE(abrupt),	   CASE(memory_gone),
+		CASE(closed),	CASE(close_waits), CASE(no_spin),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	/* Sockets. */
+	unsetenv("DAPL_SOFT_LINK");
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
