@@ -127,6 +127,7 @@ small() { # KIND brief|full
 	try_pair "$1" dtest -b 16384
 	try_pair "$1" dtestcm -c 50
 	try_pair "$1" dtestsrq -b 1024
+	try_pair "$1" dtestsrq # messages as long as the adapter's MTU
 	if [ "$1" = SIW ]; then
 		skipped "$1 dtestx" "soft-iWARP has neither atomics nor immediate data"
 	else

@@ -60,6 +60,21 @@ try_dapltest() {
 	wait $server
 }
 
+# dtest reads if the adapter says that it can: both sides have to be told the same. KIND SERVER-STACK CLIENT-STACK
+try_dtest() {
+	local server log=$stage/log.$1 address=UDAPL_VM_$1_B_ADDR code status
+	(on "$2" "$1" B timeout 60 "$stage/bin/dtest" -P "$(adapter "$1")" -b 16384) >"$log.server" 2>&1 &
+	server=$!
+	await $server listens_tcp "$1" 15828 # where it hands the client its parameters
+	timeout 60 "$0" --on "$3" "$1" A "$stage/bin/dtest" -P "$(adapter "$1")" -h "${!address}" -b 16384 \
+		>"$log.client" 2>&1
+	code=$?
+	wait $server
+	status=$?
+	[ $code -eq 0 ] && [ $status -eq 0 ] && grep -q PASSED "$log.client" && ! grep -q FAILED "$log.server"
+	result $? "$1 dtest: server on $2, client on $3 (client $code, server $status)" "$log.client" "$log.server"
+}
+
 run_kind() {
 	local pair
 	for pair in "${pairs[@]}"; do
@@ -70,6 +85,8 @@ run_kind() {
 		# shellcheck disable=SC2086
 		try_dapltest "$1" $pair
 	done
+	try_dtest "$1" ours+ours theirs+theirs
+	try_dtest "$1" theirs+theirs ours+ours
 }
 
 inside() {
