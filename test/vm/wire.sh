@@ -107,6 +107,6 @@ case ${1:-} in
 --inside) inside | collect ;;
 *)
 	fetch_debian
-	enter_guest "${VM_LIMIT:-550}"
+	enter_guest "${VM_LIMIT:-650}"
 	;;
 esac
