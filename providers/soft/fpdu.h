@@ -12,8 +12,17 @@ enum {
 	COPY_MAX = 256,		 /* payload up to this is copied next to its header */
 	BATCH_BYTES = 256 << 10, /* a batch that large gets no further FPDU */
 	/* Those with an RDMAP header have no payload, and that is shorter. */
-	FRAME_ROOM = WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + WIRE_MPA_TRAILER_MAX + COPY_MAX,
+	FRAME_SIZE = WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + WIRE_MPA_TRAILER_MAX,
 };
+
+/*
+ * The program may change its memory while it is sent, also between two parts of an FPDU: a sum has
+ * to be of a copy. No payload is longer than mulpdu.
+ */
+static inline uint32_t copy_max(const struct soft_tx *tx)
+{
+	return tx->summed ? tx->mulpdu : COPY_MAX;
+}
 
 /* ---- The batch ---- */
 
@@ -28,8 +37,8 @@ static inline void batch_reset(struct soft_tx *tx)
 static inline bool batch_full(const struct soft_tx *tx)
 {
 	return tx->mark_num == SOFT_TX_MARKS || tx->seg_num + SOFT_MAX_SGE + 3 > SOFT_TX_SEGS ||
-	       tx->scratch_used + FRAME_ROOM > SOFT_TX_SCRATCH || tx->built >= BATCH_BYTES ||
-	       (tx->markers && tx->mark_num);
+	       tx->scratch_used + FRAME_SIZE + copy_max(tx) > tx->scratch_size ||
+	       tx->built >= BATCH_BYTES || (tx->markers && tx->mark_num);
 }
 
 static inline void add_seg(struct soft_tx *tx, const uint8_t *base, uint32_t len, uint32_t key)
@@ -76,7 +85,7 @@ static inline struct fpdu fpdu_begin(struct soft_tx *tx, uint32_t header, uint32
 /* The header has been written: it enters the sum. */
 static inline void fpdu_header_done(const struct soft_tx *tx, struct fpdu *fpdu, uint32_t header)
 {
-	if (tx->crc && !tx->markers)
+	if (tx->summed)
 		fpdu->sum =
 			soft_crc32c(0, fpdu->header - WIRE_MPA_LENGTH, WIRE_MPA_LENGTH + header);
 }
@@ -84,17 +93,12 @@ static inline void fpdu_header_done(const struct soft_tx *tx, struct fpdu *fpdu,
 static inline void fpdu_payload(struct soft_tx *tx, struct fpdu *fpdu, const uint8_t *base,
 				uint32_t len, uint32_t key, bool copy)
 {
-	uint8_t *place;
-
-	if (copy) {
-		place = add_own(tx, len);
-		memcpy(place, base, len);
-		base = place;
-	} else {
+	if (!copy)
 		add_seg(tx, base, len, key);
-	}
-	if (tx->crc && !tx->markers)
-		fpdu->sum = soft_crc32c(fpdu->sum, base, len);
+	else if (tx->summed)
+		fpdu->sum = soft_crc32c_copy(fpdu->sum, add_own(tx, len), base, len);
+	else
+		memcpy(add_own(tx, len), base, len);
 }
 
 static inline void fpdu_end(struct soft_tx *tx, struct fpdu *fpdu, enum soft_tx_source source,
@@ -105,7 +109,7 @@ static inline void fpdu_end(struct soft_tx *tx, struct fpdu *fpdu, enum soft_tx_
 
 	memset(place, 0, pad);
 	if (!tx->markers) {
-		if (tx->crc)
+		if (tx->summed)
 			sum = htole32(soft_crc32c(fpdu->sum, place, pad));
 		memcpy(place + pad, &sum, sizeof(sum));
 	}

@@ -424,6 +424,8 @@ enum {
 	SOFT_TX_SEGS = 72,
 	SOFT_TX_MARKS = 32,
 	SOFT_TX_SCRATCH = 2048,
+	/* Two FPDUs of the loopback interface, and less than malloc makes a mapping for. */
+	SOFT_TX_STAGE = (128 << 10) - 64,
 };
 
 /* A piece of the bytes to be sent; key 0: our own memory. */
@@ -473,6 +475,7 @@ struct soft_tx {
 	uint32_t mulpdu;
 	uint32_t adjust_in; /* bytes until it is looked at again */
 	bool crc, markers;
+	bool summed; /* a CRC is formed of each FPDU as it is built */
 	bool hold;   /* passive side before the peer's first FPDU (RFC 5044 section 7.1.2 rule 4) */
 	uint8_t rtr; /* 1 + opcode of the ready-to-receive message still to be sent; 0: none */
 	uint32_t marker_stream, marker_start; /* position behind and before the batch */
@@ -484,8 +487,8 @@ struct soft_tx {
 	uint32_t seg_first, seg_num, mark_first, mark_num;
 	uint32_t built, sent; /* bytes */
 	uint64_t tail;	      /* bytes sent since the last request was sent to its end */
-	uint32_t scratch_used;
-	uint8_t scratch[SOFT_TX_SCRATCH];
+	uint32_t scratch_used, scratch_size;
+	uint8_t *scratch;
 
 	/* The message being cut into FPDUs. */
 	uint8_t source;	       /* enum soft_tx_source */

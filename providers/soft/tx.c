@@ -139,7 +139,7 @@ static __attribute__((noinline)) bool request_fault(struct soft_conn *conn, stru
 static void request_payload(struct soft_tx *tx, struct fpdu *fpdu, const struct soft_sqe *sqe,
 			    uint32_t len)
 {
-	bool copy = len <= COPY_MAX;
+	bool copy = len <= copy_max(tx);
 	const struct tp_sge *sge;
 	uint32_t n;
 
@@ -484,7 +484,7 @@ static bool add_response(struct soft_conn *conn)
 			    read->sink_to + response->offset);
 	fpdu_header_done(tx, &fpdu, WIRE_DDP_TAGGED_SIZE);
 	if (n)
-		fpdu_payload(tx, &fpdu, from, n, read->source_stag, n <= COPY_MAX);
+		fpdu_payload(tx, &fpdu, from, n, read->source_stag, n <= copy_max(tx));
 	fpdu_end(tx, &fpdu, SOFT_TX_RESPONSE, last);
 	response->offset += n;
 	if (last)
@@ -849,11 +849,15 @@ int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord, uint32_t pr
 
 	tx->crc = conn->crc;
 	tx->markers = conn->markers;
+	tx->summed = tx->crc && !tx->markers;
 	tx->mulpdu = choose_mulpdu(conn);
 	tx->adjust_in = FIRST_ADJUST;
 	tx->response = malloc(size * sizeof(*tx->response));
 	tx->flight = malloc(flights * sizeof(*tx->flight));
-	if (!tx->response || !tx->flight)
+	/* Of a large one only what is used becomes memory. */
+	tx->scratch_size = tx->summed ? SOFT_TX_STAGE : SOFT_TX_SCRATCH;
+	tx->scratch = malloc(tx->scratch_size);
+	if (!tx->response || !tx->flight || !tx->scratch)
 		return -ENOMEM;
 	tx->flight_mask = flights - 1;
 	plain = WIRE_MPA_LENGTH + tx->mulpdu + 3;
@@ -876,5 +880,6 @@ void soft_tx_fini(struct soft_conn *conn)
 {
 	free(conn->tx.response);
 	free(conn->tx.flight);
+	free(conn->tx.scratch);
 	free(conn->tx.marked);
 }

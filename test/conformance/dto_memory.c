@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Programs that use memory while it is transferred. Those that look at the last byte of a buffer
- * instead of asking for completions see it once, and after all others (DTO-47).
+ * instead of asking for completions see it once, and after all others (DTO-47); those that change
+ * a source get whatever mixture, and nothing breaks (DTO-8).
  */
 #include "conn_util.h"
 
@@ -249,6 +250,100 @@ static void read_it(struct cu_rig *rig, size_t len)
 	DONE(rig->a.request, rig->a.ep, 2, DAT_DTO_RDMA_READ, len);
 }
 
+/* ---- Sources that change ------------------------------------------------ */
+
+enum {
+	LONG = 1 << 20,
+	ONE = 0x5a,
+	OTHER = 0xa5,
+};
+
+/* A thread that fills memory with the one value and the other in turn. */
+struct changer {
+	pthread_t thread;
+	bool started;
+	const struct ct_mem *mem;
+	atomic_size_t len; /* of the part that is transferred */
+	atomic_bool stop;
+};
+
+static struct changer changer;
+
+static void *change(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&changer.stop)) {
+		cu_set(changer.mem->base, OTHER, atomic_load(&changer.len));
+		cu_set(changer.mem->base, ONE, atomic_load(&changer.len));
+	}
+	return NULL;
+}
+
+static int teardown(void **state)
+{
+	atomic_store(&changer.stop, true);
+	if (changer.started)
+		pthread_join(changer.thread, NULL);
+	changer.started = false;
+	return cu_teardown(state);
+}
+
+static CU_PEER_MEMORY void check_either(const struct ct_mem *mem, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (mem->base[i] != ONE && mem->base[i] != OTHER)
+			fail_msg("byte %zu of %zu is 0x%02x", i, len, mem->base[i]);
+}
+
+/* One of length len, of the kind whose number is kind; a's memory is out, p's is in. */
+static void move_changing(struct cu_rig *rig, DAT_DTOS kind, struct ct_mem *out, struct ct_mem *in,
+			  size_t len)
+{
+	DAT_LMR_TRIPLET from = ct_segment(out, 0, len), to = ct_segment(in, 0, len);
+	DAT_RMR_TRIPLET remote = ct_target(kind == DAT_DTO_RDMA_READ ? out : in, 0, len);
+
+	cu_set(in->base, 0, len);
+	atomic_store(&changer.len, len);
+	if (kind == DAT_DTO_SEND) {
+		expect_ok(dat_ep_post_recv(rig->p.ep, 1, &to, cu_cookie(1),
+					   DAT_COMPLETION_DEFAULT_FLAG));
+		expect_ok(dat_ep_post_send(rig->a.ep, 1, &from, cu_cookie(2),
+					   DAT_COMPLETION_DEFAULT_FLAG));
+		DONE(rig->p.recv, rig->p.ep, 1, DAT_DTO_RECEIVE, len);
+		DONE(rig->a.request, rig->a.ep, 2, kind, len);
+	} else if (kind == DAT_DTO_RDMA_WRITE) {
+		expect_ok(dat_ep_post_rdma_write(rig->a.ep, 1, &from, cu_cookie(2), &remote,
+						 DAT_COMPLETION_DEFAULT_FLAG));
+		DONE(rig->a.request, rig->a.ep, 2, kind, len);
+		/* What a read comes back after is in place (DTO-68). */
+		expect_ok(cu_read(&rig->a, 0, 1, 3, &rig->p.mem, 0, DAT_COMPLETION_DEFAULT_FLAG));
+		DONE(rig->a.request, rig->a.ep, 3, DAT_DTO_RDMA_READ, 1);
+	} else {
+		expect_ok(dat_ep_post_rdma_read(rig->p.ep, 1, &to, cu_cookie(2), &remote,
+						DAT_COMPLETION_DEFAULT_FLAG));
+		DONE(rig->p.request, rig->p.ep, 2, kind, len);
+	}
+	check_either(in, len);
+}
+
+static void every_length_changing(struct cu_rig *rig, DAT_DTOS kind)
+{
+	static const size_t lengths[] = { 8, 250, 1000, 1461, 20000, 65536, LONG };
+	struct ct_mem *out = cu_extra_mem(rig, rig->a.pz, LONG, DAT_MEM_PRIV_ALL_FLAG);
+	struct ct_mem *in = cu_extra_mem(rig, rig->p.pz, LONG, DAT_MEM_PRIV_ALL_FLAG);
+
+	cu_set(out->base, ONE, LONG);
+	changer.mem = out;
+	atomic_store(&changer.stop, false);
+	assert_int_equal(pthread_create(&changer.thread, NULL, change, NULL), 0);
+	changer.started = true;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+		for (unsigned int round = harness_rounds(200); round; round--)
+			move_changing(rig, kind, out, in, lengths[i]);
+	STATE(rig->a.ep, CONNECTED);
+	STATE(rig->p.ep, CONNECTED);
+}
+
 /* ---- Tests -------------------------------------------------------------- */
 
 static void dto_47_a_send_is_seen_once_and_whole(void **state)
@@ -285,7 +380,22 @@ static void dto_47_a_read_is_seen_once_and_whole(void **state)
 	every_size(rig, read_it, &rig->p.mem, &rig->a.mem, counted);
 }
 
-#define C(f) cmocka_unit_test_setup_teardown(f, cu_setup_connected, cu_teardown)
+static void dto_8_48_a_read_of_memory_that_changes(void **state)
+{
+	every_length_changing(*state, DAT_DTO_RDMA_READ);
+}
+
+static void dto_8_34_a_send_of_memory_that_changes(void **state)
+{
+	every_length_changing(*state, DAT_DTO_SEND);
+}
+
+static void dto_8_45_a_write_of_memory_that_changes(void **state)
+{
+	every_length_changing(*state, DAT_DTO_RDMA_WRITE);
+}
+
+#define C(f) cmocka_unit_test_setup_teardown(f, cu_setup_connected, teardown)
 
 int main(void)
 {
@@ -294,6 +404,9 @@ int main(void)
 		C(dto_47_90_a_send_that_waited_is_seen_once_and_whole),
 		C(dto_47_a_write_is_seen_once_and_whole),
 		C(dto_47_a_read_is_seen_once_and_whole),
+		C(dto_8_48_a_read_of_memory_that_changes),
+		C(dto_8_34_a_send_of_memory_that_changes),
+		C(dto_8_45_a_write_of_memory_that_changes),
 	};
 
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
