@@ -123,7 +123,11 @@ static const struct dapl_option options[] = {
 		.unit = "bytes",
 		.help = "Memory per connection for messages that come before a Receive is posted "
 			"for them. When it "
-			"is full the connection is not read until a Receive is posted.",
+			"is full the connection is not read until a Receive is posted, or a read "
+			"or "
+			"an atomic: "
+			"while one is to be answered up to 128 times as much is kept, because the "
+			"answer comes behind these messages.",
 		.value_default = 256 << 10,
 		.value_min = 0,
 		.value_max = 1 << 30,

@@ -306,13 +306,25 @@ static uint64_t recv_room(struct soft_qp *qp)
 	return room;
 }
 
+/*
+ * Whether so many more bytes may be kept. An answer to a request of this side comes in the same
+ * stream behind what the peer sent before: it must not wait for a Receive (DTO-73), so that more is
+ * kept as long as there is one to come.
+ */
+static bool held_room(struct soft_conn *conn, size_t size)
+{
+	size_t total = conn->rx.held_bytes + size, limit = (size_t)conn->dev->config->held_bytes;
+
+	return total <= limit || (total <= limit * SOFT_HELD_AWAITING && soft_tx_awaits(conn));
+}
+
 /* Keeps a segment for a Receive to come; 0 if there is no room. */
 static int begin_held(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
 	size_t size = sizeof(struct soft_held) + rx->left;
 
-	if (rx->held_bytes + size > (size_t)conn->dev->config->held_bytes && !rx->hold_all)
+	if (!rx->hold_all && !held_room(conn, size))
 		return 0;
 	rx->filling = malloc(size);
 	if (!rx->filling)

@@ -184,6 +184,7 @@ static enum step begin(struct soft_conn *conn)
 		return STEP_STOP;
 	}
 	rx->busy = true;
+	rx->checked = false;
 	consume(rx, WIRE_MPA_LENGTH + rx->ddp.header);
 	return proceed(conn);
 }
@@ -225,8 +226,9 @@ static enum step next_fpdu(struct soft_conn *conn)
 	step = enough(conn, size);
 	if (step != STEP_ON)
 		return step;
-	if (rx->crc && !crc_right(rx, size))
+	if (rx->crc && !rx->checked && !crc_right(rx, size))
 		return crc_wrong(conn);
+	rx->checked = true;
 	if (!soft_ddp_decode(stage(rx) + WIRE_MPA_LENGTH, (uint16_t)ulpdu, &rx->ddp, &error)) {
 		soft_conn_refuse(conn, error, &rx->ddp, NULL);
 		return STEP_STOP;
@@ -367,6 +369,9 @@ void soft_rx_run(struct soft_conn *conn)
 	if (rx->stalled != atomic_load(&conn->rx_stalled) && !soft_conn_dead(conn)) {
 		atomic_store(&conn->rx_stalled, rx->stalled);
 		soft_progress_watch(conn);
+		/* A read that started meanwhile did not see it. */
+		if (rx->stalled && soft_tx_awaits(conn))
+			atomic_store(&conn->qp->rx_again, true);
 	}
 }
 

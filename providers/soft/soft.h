@@ -538,6 +538,8 @@ void soft_tx_run(struct soft_conn *conn);
 struct soft_response *soft_tx_respond(struct soft_conn *conn, const struct soft_ddp *ddp);
 /* The oldest read or atomic in flight, or NULL. tx_lock held. */
 const struct soft_flight *soft_tx_oldest_flight(const struct soft_conn *conn);
+/* Whether answers to reads or atomics of ours are to come. tx_lock not held. */
+bool soft_tx_awaits(struct soft_conn *conn);
 /* The tag by which the response names a request. */
 static inline uint32_t soft_tx_sink_tag(const struct soft_tx *tx, uint32_t msn)
 {
@@ -559,6 +561,7 @@ enum {
 	SOFT_RX_LARGE = 65536 + 4096, /* any FPDU, and some of the next */
 	SOFT_RX_TAIL = 64,	      /* bytes of a message that are placed last */
 	SOFT_RX_CONTROL = 64,
+	SOFT_HELD_AWAITING = 128, /* times soft_config.held_bytes while an answer is to come */
 };
 
 enum soft_rx_sink {
@@ -586,6 +589,7 @@ struct soft_rx {
 	bool crc;
 	bool stalled; /* not reading: a Send waits for its Receive and there is no room to keep it
 		       */
+	bool checked; /* the sum of the FPDU at the head of the stage is right */
 	uint32_t msn[WIRE_QN_COUNT];
 	uint32_t send_mo; /* bytes that arrived of the Send under way */
 	uint32_t written; /* bytes of the last RDMA Write so far */

@@ -164,10 +164,17 @@ static void request_all_built(struct soft_conn *conn)
 }
 
 /* The request that has been built goes into the list of those that await an answer. */
-static void add_flight(struct soft_tx *tx, enum soft_flight_kind kind, uint32_t index)
+static void add_flight(struct soft_conn *conn, enum soft_flight_kind kind, uint32_t index)
 {
+	struct soft_tx *tx = &conn->tx;
+
 	tx->flight[(tx->flight_head + tx->reads++) & tx->flight_mask] =
 		(struct soft_flight){ .index = index, .kind = kind };
+	/* The answer comes behind what the connection is not read for. */
+	if (atomic_load(&conn->rx_stalled)) {
+		atomic_store(&conn->rx_wanted, true);
+		dapl_loop_post(conn->base.dev->loop, &conn->task);
+	}
 }
 
 static void put_read(const struct soft_tx *tx, uint8_t *buf, const struct soft_sqe *sqe)
@@ -222,7 +229,7 @@ static void add_fetch(struct soft_conn *conn, struct soft_sqe *sqe)
 		put_read(tx, fpdu.header + WIRE_DDP_UNTAGGED_SIZE, sqe);
 	fpdu_header_done(tx, &fpdu, header);
 	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, true);
-	add_flight(tx, SOFT_FLIGHT_REQUEST, conn->qp->sq_next);
+	add_flight(conn, SOFT_FLIGHT_REQUEST, conn->qp->sq_next);
 	request_all_built(conn);
 }
 
@@ -510,7 +517,7 @@ static bool add_rtr(struct soft_conn *conn)
 				      tx->msn[WIRE_QN_READ]++, 0);
 		soft_rdmap_put_read(fpdu.header + WIRE_DDP_UNTAGGED_SIZE,
 				    &(struct soft_read_request){ .size = 0 });
-		add_flight(tx, SOFT_FLIGHT_RTR, 0);
+		add_flight(conn, SOFT_FLIGHT_RTR, 0);
 	} else if (tx->rtr == 1 + WIRE_OP_SEND) {
 		soft_ddp_put_untagged(fpdu.header, WIRE_OP_SEND, true, WIRE_QN_SEND,
 				      tx->msn[WIRE_QN_SEND]++, 0);
@@ -550,7 +557,7 @@ static void add_proof(struct soft_conn *conn)
 			    &(struct soft_read_request){ .size = 0 });
 	fpdu_header_done(tx, &fpdu, header);
 	fpdu_end(tx, &fpdu, SOFT_TX_PROOF, true);
-	add_flight(tx, SOFT_FLIGHT_PROOF, conn->qp->sq_next);
+	add_flight(conn, SOFT_FLIGHT_PROOF, conn->qp->sq_next);
 	tx->prove_due = false;
 	tx->prove_flying = true;
 	tx->source = SOFT_TX_NONE;
@@ -822,6 +829,16 @@ const struct soft_flight *soft_tx_oldest_flight(const struct soft_conn *conn)
 	const struct soft_tx *tx = &conn->tx;
 
 	return tx->reads ? &tx->flight[tx->flight_head & tx->flight_mask] : NULL;
+}
+
+bool soft_tx_awaits(struct soft_conn *conn)
+{
+	bool awaits;
+
+	pthread_mutex_lock(&conn->qp->tx_lock);
+	awaits = conn->tx.reads;
+	soft_qp_tx_unlock(conn->qp);
+	return awaits;
 }
 
 void soft_tx_read_done(struct soft_conn *conn)

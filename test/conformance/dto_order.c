@@ -168,6 +168,43 @@ static void dto_73_90_directions_are_independent(void **state)
 	DONE(rig->a.request, rig->a.ep, 0xb16, DAT_DTO_SEND, CU_BIG);
 }
 
+/* Far more than a transport keeps or buffers by itself, in messages that nobody receives. */
+static void dto_73_90_reads_pass_messages_that_wait(void **state)
+{
+	enum {
+		N = 4,
+		LEN = 4 << 20
+	};
+	struct cu_rig *rig = *state;
+	struct ct_mem *out = cu_extra_mem(rig, rig->p.pz, N * LEN, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	struct ct_mem *in = cu_extra_mem(rig, rig->a.pz, N * LEN, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	DAT_LMR_TRIPLET iov;
+
+	cu_fill(out->base, N * LEN, 90);
+	cu_fill(rig->p.mem.base, 4096, 91);
+	for (unsigned int i = 0; i < N; i++) {
+		iov = ct_segment(out, i * LEN, LEN);
+		expect_ok(dat_ep_post_send(rig->p.ep, 1, &iov, cu_cookie(i),
+					   DAT_COMPLETION_SUPPRESS_FLAG));
+	}
+	/* Whether the other direction has come to a stop or not: one that is posted starts it. */
+	cu_quiet(rig->a.recv, 200);
+	for (unsigned int i = 0; i < 50; i++) {
+		cu_set(rig->a.mem.base, 0, 4096);
+		expect_ok(
+			cu_read(&rig->a, 0, 4096, i, &rig->p.mem, 0, DAT_COMPLETION_DEFAULT_FLAG));
+		DONE(rig->a.request, rig->a.ep, i, DAT_DTO_RDMA_READ, 4096);
+		FILLED(rig->a.mem.base, 4096, 91);
+	}
+	for (unsigned int i = 0; i < N; i++) {
+		iov = ct_segment(in, i * LEN, LEN);
+		expect_ok(dat_ep_post_recv(rig->a.ep, 1, &iov, cu_cookie(i),
+					   DAT_COMPLETION_DEFAULT_FLAG));
+		DONE(rig->a.recv, rig->a.ep, i, DAT_DTO_RECEIVE, LEN);
+	}
+	FILLED(in->base, N * LEN, 90);
+}
+
 static void dto_72_endpoints_do_not_wait_for_each_other(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -347,6 +384,7 @@ int main(void)
 		C(dto_33_69_fenced_write_after_read),
 		C(dto_70_fenced_send_forwards_what_was_read),
 		C(dto_73_90_directions_are_independent),
+		C(dto_73_90_reads_pass_messages_that_wait),
 		C(dto_72_endpoints_do_not_wait_for_each_other),
 		C(dto_90_small_messages_wait_for_receives),
 		C(dto_90_requests_stall_behind_a_message),

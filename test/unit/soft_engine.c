@@ -515,6 +515,39 @@ static void backpressure(void **state)
 	unpair(&a, &b);
 }
 
+/* One that waits is looked at again and again, but summed once: what changes in it then is not
+ * seen. */
+static void stalled_and_summed_once(void **state)
+{
+	struct soft_conn *conn;
+	struct soft_rx *rx;
+	struct tp_wc wc;
+	struct end a, b;
+	uint64_t limit = now_ms() + DEADLINE_MS;
+
+	(void)state;
+	soft_config.held_bytes = 0;
+	pair(&a, &b, NULL);
+	fill(out, 100, 3);
+	post_send(&a, 1, out, 100, out_mr, 0);
+	conn = soft_conn(b.conn);
+	rx = &conn->rx;
+	while (!atomic_load(&conn->rx_stalled) && now_ms() < limit)
+		try_wc(b.recv_cq, &wc);
+	pthread_mutex_lock(&conn->qp->rx_lock);
+	assert_true(conn->crc && rx->stalled);
+	rx->stage[rx->begin + WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + 50] ^= 1;
+	soft_qp_rx_unlock(conn->qp);
+	for (int i = 0; i < 10; i++)
+		assert_false(try_wc(b.recv_cq, &wc));
+	post_recv(&b, 2, in, 100, in_mr);
+	assert_wc(take_wc(b.recv_cq), 2, SUCCESS);
+	in[50] ^= 1;
+	assert_true(filled(in, 100, 3));
+	soft_config.held_bytes = 256 << 10;
+	unpair(&a, &b);
+}
+
 static void stalled_and_hung_up(void **state)
 {
 	struct end a, b;
@@ -813,6 +846,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_reads),
 		cmocka_unit_test(late_receives),
 		cmocka_unit_test(backpressure),
+		cmocka_unit_test(stalled_and_summed_once),
 		cmocka_unit_test(stalled_and_hung_up),
 		cmocka_unit_test(stalled_and_given_up),
 		cmocka_unit_test(overflow),
