@@ -41,8 +41,10 @@ const struct dapl_option dapl_core_options[] = {
 	  .type = DAPL_OPTION_INT,
 	  .unit = "ms",
 	  .help = "How long a graceful disconnect waits for the next of its requests to complete, "
-		  "such as a Send for which the peer posts no Receive. Then the rest is flushed.",
-	  .value_default = 10000,
+		  "such as a Send for which the peer posts no Receive. Then the rest is flushed. "
+		  "Longer "
+		  "than the longest transfer takes.",
+	  .value_default = 30000,
 	  .value_min = 1,
 	  .value_max = 86400000,
 	  .of_process = true,
