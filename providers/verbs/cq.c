@@ -574,62 +574,6 @@ void vrb_cq_detach(struct vrb_cq *cq, uint32_t num)
 	vrb_cq_free(cq);
 }
 
-/* An SRQ whose receives may complete here, and how many QPs take them. */
-struct vrb_srq_use {
-	struct vrb_srq *srq;
-	uint32_t qps;
-	struct vrb_srq_use *next;
-};
-
-int vrb_cq_attach_srq(struct vrb_cq *cq, struct vrb_srq *srq)
-{
-	struct vrb_srq_use *use = calloc(1, sizeof(*use)), *found;
-	int rc = 0;
-
-	if (!cq || !use) {
-		free(use);
-		return cq ? -ENOMEM : 0;
-	}
-	vrb_cq_hold(cq);
-	for (found = cq->srqs; found && found->srq != srq; found = found->next)
-		;
-	if (found) {
-		found->qps++;
-	} else {
-		*use = (struct vrb_srq_use){ .srq = srq, .qps = 1, .next = cq->srqs };
-		cq->srqs = use;
-	}
-	vrb_cq_free(cq);
-	if (found) {
-		free(use);
-		return 0;
-	}
-	rc = vrb_cq_attach(cq, srq->max_wr);
-	if (rc)
-		vrb_cq_detach_srq(cq, srq);
-	return rc;
-}
-
-void vrb_cq_detach_srq(struct vrb_cq *cq, struct vrb_srq *srq)
-{
-	struct vrb_srq_use **link, *use;
-
-	if (!cq)
-		return;
-	vrb_cq_hold(cq);
-	for (link = &cq->srqs; (*link)->srq != srq; link = &(*link)->next)
-		;
-	use = *link;
-	if (--use->qps) {
-		use = NULL;
-	} else {
-		*link = use->next;
-		cq->attached -= srq->max_wr;
-	}
-	vrb_cq_free(cq);
-	free(use);
-}
-
 /* CQ lock held */
 static int cq_resize(struct tp_cq *base, uint32_t cqe)
 {

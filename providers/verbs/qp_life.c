@@ -519,8 +519,7 @@ static int attach(struct vrb_qp *qp)
 
 	if (rc)
 		return rc;
-	rc = qp->srq ? vrb_cq_attach_srq(qp->rq.cq, qp->srq)
-		     : vrb_cq_attach(qp->rq.cq, room(&qp->rq));
+	rc = qp->srq ? vrb_srq_attach(qp->srq, qp->rq.cq) : vrb_cq_attach(qp->rq.cq, room(&qp->rq));
 	if (rc)
 		vrb_cq_detach(qp->sq.cq, room(&qp->sq));
 	return rc;
@@ -530,7 +529,7 @@ static void detach(struct vrb_qp *qp)
 {
 	vrb_cq_detach(qp->sq.cq, room(&qp->sq));
 	if (qp->srq)
-		vrb_cq_detach_srq(qp->rq.cq, qp->srq);
+		vrb_srq_detach(qp->srq, qp->rq.cq);
 	else
 		vrb_cq_detach(qp->rq.cq, room(&qp->rq));
 }

@@ -78,6 +78,92 @@ void vrb_srq_return(struct vrb_srq *srq, struct vrb_wr *wr)
 	atomic_fetch_add_explicit(&srq->completed, 1, memory_order_relaxed);
 }
 
+/* ---- Where receives complete ---- */
+
+/* A CQ, how many QPs take receives there, and for how many receives it has room. */
+struct vrb_srq_use {
+	struct vrb_cq *cq;
+	uint32_t qps, num;
+	struct vrb_srq_use *next;
+};
+
+/* Where the use of cq is, or would be; lock held, as below. */
+static struct vrb_srq_use **find_use(struct vrb_srq *srq, const struct vrb_cq *cq)
+{
+	struct vrb_srq_use **link = &srq->uses;
+
+	while (*link && (*link)->cq != cq)
+		link = &(*link)->next;
+	return link;
+}
+
+static int extend(const struct vrb_srq *srq, struct vrb_srq_use *use)
+{
+	int rc = vrb_cq_attach(use->cq, srq->max_wr - use->num);
+
+	if (!rc)
+		use->num = srq->max_wr;
+	return rc;
+}
+
+static void leave(struct vrb_srq_use **link)
+{
+	struct vrb_srq_use *use = *link;
+
+	if (--use->qps)
+		return;
+	*link = use->next;
+	vrb_cq_detach(use->cq, use->num);
+	free(use);
+}
+
+int vrb_srq_attach(struct vrb_srq *srq, struct vrb_cq *cq)
+{
+	struct vrb_srq_use **link;
+	int rc = -ENOMEM;
+
+	if (!cq)
+		return 0;
+	pthread_mutex_lock(&srq->lock);
+	link = find_use(srq, cq);
+	if (!*link) {
+		*link = calloc(1, sizeof(**link));
+		if (!*link)
+			goto out;
+		(*link)->cq = cq;
+	}
+	(*link)->qps++;
+	rc = extend(srq, *link);
+	if (rc)
+		leave(link);
+out:
+	pthread_mutex_unlock(&srq->lock);
+	return rc;
+}
+
+void vrb_srq_detach(struct vrb_srq *srq, struct vrb_cq *cq)
+{
+	if (!cq)
+		return;
+	pthread_mutex_lock(&srq->lock);
+	leave(find_use(srq, cq));
+	pthread_mutex_unlock(&srq->lock);
+}
+
+/* The CQs make room for what they have not. */
+static int grow(struct vrb_srq *srq, uint32_t max_wr)
+{
+	struct vrb_srq_use *use;
+	int rc = 0;
+
+	pthread_mutex_lock(&srq->lock);
+	srq->max_wr = max_wr;
+	for (use = srq->uses; use && !rc; use = use->next)
+		rc = extend(srq, use);
+	pthread_mutex_unlock(&srq->lock);
+	return rc;
+}
+
 /* ---- QPs by number ---- */
 
 static struct vrb_qp **chain(struct vrb_dev *dev, uint32_t number)
@@ -207,6 +293,13 @@ static int failed(struct vrb_dev *dev, uint32_t max_wr, uint32_t max_sge, int er
 	return err == ENOSPC || err == EMFILE || err == ENFILE ? -ENOSPC : -ENOMEM;
 }
 
+static void srq_free(struct vrb_srq *srq)
+{
+	pthread_mutex_destroy(&srq->lock);
+	free_blocks(srq);
+	free(srq);
+}
+
 static int srq_create(struct tp_device *base, const struct tp_srq_attr *attr, void *owner,
 		      struct tp_srq **out)
 {
@@ -228,6 +321,7 @@ static int srq_create(struct tp_device *base, const struct tp_srq_attr *attr, vo
 	srq->max_wr = attr->max_wr;
 	srq->max_sge = attr->max_sge ? attr->max_sge : 1;
 	srq->task.run = tell_limit;
+	pthread_mutex_init(&srq->lock, NULL);
 	init.srq_context = srq;
 	init.attr.max_sge = srq->max_sge;
 	rc = add_block(srq, attr->max_wr);
@@ -243,8 +337,7 @@ static int srq_create(struct tp_device *base, const struct tp_srq_attr *attr, vo
 	return 0;
 
 fail:
-	free_blocks(srq);
-	free(srq);
+	srq_free(srq);
 	return failed(dev, attr->max_wr, attr->max_sge, abs(rc));
 }
 
@@ -256,8 +349,7 @@ static void srq_finish(struct vrb_reap *item)
 	if (err)
 		dapl_err("%s: shared receive queue not destroyed: %s", srq->dev->name,
 			 dapl_strerror(err));
-	free_blocks(srq);
-	free(srq);
+	srq_free(srq);
 }
 
 static void srq_destroy(struct tp_srq *base)
@@ -282,10 +374,10 @@ static int srq_resize(struct tp_srq *base, uint32_t max_wr)
 	err = ibv_modify_srq(srq->ibsrq, &attr, IBV_SRQ_MAX_WR);
 	if (!err)
 		err = -add_block(srq, max_wr - srq->max_wr);
-	if (!err) {
-		srq->max_wr = max_wr;
+	if (!err)
+		err = -grow(srq, max_wr);
+	if (!err)
 		return 0;
-	}
 	dapl_err("%s: shared receive queue of %u receives not extended to %u: %s", srq->dev->name,
 		 srq->max_wr, max_wr, dapl_strerror(err));
 	return err == ENOMEM ? -ENOMEM : -EOPNOTSUPP;

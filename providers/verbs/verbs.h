@@ -9,7 +9,7 @@
  * Locks: the posting side of a queue is under the core's lock of the QP's owner ("QP lock"), a CQ
  * under that of its owner ("CQ lock"), so that posting and polling take none here. Whoever is not
  * called with it takes it by vrb_qp_hold or vrb_cq_hold, the QP's first. dev->lock may be held
- * then, the other locks of this transport are leaves.
+ * then, and an SRQ's before the CQ's; the other locks of this transport are leaves.
  */
 #ifndef VERBS_VERBS_H
 #define VERBS_VERBS_H
@@ -235,7 +235,6 @@ struct vrb_cq {
 	struct tp_wc *held;
 	struct vrb_qp **held_by;
 	uint32_t num_held, held_size;
-	struct vrb_srq_use *srqs; /* whose receives may complete here */
 
 	uint32_t attached; /* work requests that may be outstanding at once */
 	uint32_t cqe;	   /* asked for by the core */
@@ -269,9 +268,6 @@ static inline void vrb_cq_free(struct vrb_cq *cq)
 
 /* Room for num more outstanding work requests; the end of it. These and the next take the lock. */
 int vrb_cq_attach(struct vrb_cq *cq, uint32_t num);
-/* Room for all receives of an SRQ, as long as there are QPs that take them. */
-int vrb_cq_attach_srq(struct vrb_cq *cq, struct vrb_srq *srq);
-void vrb_cq_detach_srq(struct vrb_cq *cq, struct vrb_srq *srq);
 void vrb_cq_detach(struct vrb_cq *cq, uint32_t num);
 /* Sees to it that the queue's next completions are looked at closely, or no more. */
 void vrb_queue_beware(struct vrb_queue *queue);
@@ -484,6 +480,8 @@ struct vrb_srq {
 	struct vrb_pd *pd;
 	struct ibv_srq *ibsrq;
 	struct vrb_srq_block *blocks;
+	pthread_mutex_t lock;		   /* uses and max_wr; before the CQ's */
+	struct vrb_srq_use *uses;	   /* CQs where its receives may complete */
 	struct vrb_wr *unused;		   /* SRQ lock of the core */
 	_Atomic(struct vrb_wr *) returned; /* completed; any CQ lock */
 	uint32_t max_wr, max_sge;
@@ -501,6 +499,9 @@ static inline struct vrb_srq *vrb_srq(struct tp_srq *base)
 
 extern const struct dapl_srq_ops vrb_srq_ops;
 
+/* Room in cq for all receives, however many there will be, as long as a QP takes them there. */
+int vrb_srq_attach(struct vrb_srq *srq, struct vrb_cq *cq);
+void vrb_srq_detach(struct vrb_srq *srq, struct vrb_cq *cq);
 /* A receive completed; any CQ lock held. */
 void vrb_srq_return(struct vrb_srq *srq, struct vrb_wr *wr);
 /* QPs with an SRQ are found by their number. */

@@ -89,6 +89,14 @@ int ibv_destroy_srq(struct ibv_srq *srq)
 	return 0;
 }
 
+int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+{
+	assert_ptr_equal(srq, &t.ibsrq);
+	(void)attr;
+	(void)mask;
+	return 0;
+}
+
 static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	(void)srq;
@@ -300,6 +308,22 @@ static void a_receive_that_is_nobodys_leaves_its_place(void **state)
 	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 8, NULL, 0), 0);
 }
 
+static void there_is_room_for_as_many_as_the_queue_has(void **state)
+{
+	struct vrb_qp *first = qp_new(true), *second;
+	uint32_t requests = t.cq.attached - 1; /* of each QP */
+
+	(void)state;
+	assert_int_equal(vrb_srq_ops.resize(&t.srq->base, 40), 0);
+	assert_int_equal(t.cq.attached, requests + 40);
+	second = qp_new(true);
+	assert_int_equal(t.cq.attached, 2 * requests + 40);
+	vrb_qp_ops.destroy(&first->base);
+	assert_int_equal(t.cq.attached, requests + 40);
+	vrb_qp_ops.destroy(&second->base);
+	assert_int_equal(t.cq.attached, 0);
+}
+
 /* ---- What went wrong ---- */
 
 static void receive_with(enum ibv_wc_status status, uint32_t means)
@@ -428,6 +452,7 @@ int main(void)
 		RXE(a_modified_qp_is_found_by_its_new_number),
 		RXE(what_comes_while_a_qp_is_destroyed_is_its_own),
 		RXE(a_receive_that_is_nobodys_leaves_its_place),
+		RXE(there_is_room_for_as_many_as_the_queue_has),
 		SIW(a_torn_receive_of_siw_has_no_wrong_length),
 		SIW(a_receive_of_siw_that_is_too_short),
 		RXE(a_receive_of_rxe_that_is_too_short),
