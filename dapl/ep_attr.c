@@ -120,6 +120,16 @@ static void lower(DAT_COUNT *value, uint32_t limit)
 		*value = (DAT_COUNT)limit;
 }
 
+/* Release 2.1.10 looks at none of these. */
+static void drop_unsupported(const struct tp_device_attr *dev, DAT_EP_ATTR *attr)
+{
+	if ((int)attr->service_type != DAT_SERVICE_TYPE_EXTENSION_BASE)
+		attr->service_type = DAT_SERVICE_TYPE_RC;
+	attr->qos = DAT_QOS_BEST_EFFORT;
+	if (attr->srq_soft_hw < 0 || !dapl_ep_has_watermarks(dev))
+		attr->srq_soft_hw = DAT_HW_DEFAULT;
+}
+
 /*
  * Programs write down what the adapters could do that they were written on. They get what this one
  * can do, as dat_ep_query shows; in strict mode a number beyond that is an error (EP-46).
@@ -182,12 +192,14 @@ DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_par
 	uint8_t recv_mode = dapl_ep_mode(recv_flags, true);
 	uint8_t request_mode = dapl_ep_mode(request_flags, false);
 
+	if (!dapl_config.strict) {
+		drop_unsupported(ia->attr, attr);
+		lower_to_limits(ia->attr, attr);
+	}
 	if ((int)attr->service_type == DAT_SERVICE_TYPE_EXTENSION_BASE)
 		return DAPL_NO_MODEL; /* a datagram endpoint */
 	if ((int)attr->service_type != DAT_SERVICE_TYPE_RC)
 		return bad_arg;
-	if (!dapl_config.strict)
-		lower_to_limits(ia->attr, attr);
 	if (!numbers_ok(ia->attr, parts, attr))
 		return bad_arg;
 	if (dapl_config.strict && /* DTO-24 */

@@ -507,7 +507,7 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 		return DAPL_BAD_ARG(2);
 	/* A proxy agent's thread cannot wait for its own end (CNO-19). */
 	if (ia->agents && dapl_loop_is_self(ia->agents))
-		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+		return DAPL_BAD_STATE(IA_IN_USE);
 	if (!start_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG))
 		return DAPL_BAD_STATE(IA_IN_USE);
 	dapl_provider_closing(ia);

@@ -61,7 +61,9 @@ typedef enum dat_cno_param_mask {
  *
  * @param ia_handle an open adapter.
  * @param agent function to call on the next trigger and its argument; DAT_OS_WAIT_PROXY_AGENT_NULL
- *        for none. It is called once and must be attached again for more (CNO-17).
+ *        for none. It is called once and must be attached again for more (CNO-17). A thread of the
+ *        adapter's that does nothing else calls it; it may make every call but dat_ia_close, and
+ *        must not block (CNO-19).
  * @param cno_handle receives the handle; never NULL.
  *
  * Events: none.
@@ -71,7 +73,8 @@ typedef enum dat_cno_param_mask {
  * @retval DAT_SUCCESS the object exists.
  * @retval DAT_INVALID_HANDLE DAT_INVALID_HANDLE_IA: ia_handle is not an open adapter.
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG3: cno_handle is NULL.
- * @retval DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY: no memory.
+ * @retval DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY: no memory; DAT_RESOURCE_DEVICE: no
+ *        descriptor for who calls agents.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_create(IN DAT_IA_HANDLE ia_handle,
 					     IN DAT_OS_WAIT_PROXY_AGENT agent,
@@ -126,6 +129,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cno_fd_create(IN DAT_IA_HANDLE ia_handle,
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG2: the provider rejects the agent; ours reject
  *        none.
  * @retval DAT_INVALID_STATE the object has a file descriptor (CNO-11).
+ * @retval DAT_INSUFFICIENT_RESOURCES as dat_cno_create; the old agent stays.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_cno_modify_agent(IN DAT_CNO_HANDLE cno_handle,
 						   IN DAT_OS_WAIT_PROXY_AGENT agent);
@@ -207,7 +211,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cno_trigger(IN DAT_CNO_HANDLE cno_handle,
 /**
  * Destroy a notification object.
  *
- * A pending trigger and an attached agent are dropped without a call (CNO-34, CNO-35).
+ * A pending trigger and an attached agent are dropped without a call; an agent that was detached
+ * for a call has returned before, unless it is the caller (CNO-34, CNO-35).
  *
  * @param cno_handle a notification object to which no dispatcher is attached and on which nobody
  *        waits; not valid after success.

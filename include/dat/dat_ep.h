@@ -122,7 +122,9 @@ DAT_BEGIN_DECLS
  * It starts in DAT_EP_STATE_UNCONNECTED. What is left out can be supplied later by dat_ep_modify:
  * protection zone and connect dispatcher before connecting; without a completion dispatcher
  * nothing can be posted in that direction (EP-42..EP-48). The endpoint has exactly the attributes
- * asked for, except that max_request_dtos and max_request_iov may be larger.
+ * asked for, except that max_request_dtos and max_request_iov may be larger, and that outside
+ * strict mode numbers beyond the adapter's limits are lowered to them and what the adapter does not
+ * support has no effect: dat_ep_query tells what it has.
  *
  * @param ia_handle an open adapter.
  * @param pz_handle protection zone; DAT_HANDLE_NULL for none now.
@@ -146,10 +148,12 @@ DAT_BEGIN_DECLS
  * @retval DAT_INVALID_HANDLE the subtype DAT_INVALID_HANDLE_EVD_RECV,
  *        DAT_INVALID_HANDLE_EVD_REQUEST or DAT_INVALID_HANDLE_EVD_CONN names a dispatcher that is
  *        not live, of another adapter or without the flag of its role.
- * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG6: an attribute is out of range or does not fit the
- *        dispatchers (EP-46, EVD-30).
+ * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG6: an attribute is out of range, or it or the
+ *        dispatchers' other streams do not fit (EP-46; the latter and numbers beyond the adapter's
+ *        limits in strict mode only, EVD-30).
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG7: ep_handle is NULL.
- * @retval DAT_MODEL_NOT_SUPPORTED the service type or quality of service is not supported.
+ * @retval DAT_MODEL_NOT_SUPPORTED the service type or, in strict mode, the quality of service or
+ *        watermark is not supported.
  * @retval DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY: no memory; DAT_RESOURCE_TEP: the device
  *        has no endpoint left.
  */
@@ -190,13 +194,13 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_create(IN DAT_IA_HANDLE ia_handle, IN DAT_P
  *        or DAT_INVALID_HANDLE_SRQ names the handle that is not live, of another adapter or
  *        without the flag of its role.
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG2: the zones differ and may not.
- * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG7: ep_attributes is out of range, or NULL
- *        in strict mode.
+ * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG7: ep_attributes is out of range, as for
+ *        dat_ep_create, or NULL in strict mode.
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG8: ep_handle is NULL.
  * @retval DAT_INVALID_STATE DAT_INVALID_STATE_SRQ_ERROR or DAT_INVALID_STATE_SRQ_SHUTDOWN: the
  *        state of the queue (EP-53).
- * @retval DAT_MODEL_NOT_SUPPORTED the service type, the quality of service or shared receive
- *        queues are not supported; so says DAT_NOT_IMPLEMENTED.
+ * @retval DAT_MODEL_NOT_SUPPORTED shared receive queues, the service type or, in strict mode, the
+ *        quality of service or watermark are not supported; so says DAT_NOT_IMPLEMENTED.
  * @retval DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_SRQ: max_ep_per_srq is reached;
  *        DAT_RESOURCE_MEMORY: no memory; DAT_RESOURCE_TEP: the device has no endpoint left.
  */
@@ -236,7 +240,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_query(IN DAT_EP_HANDLE ep_handle,
  *
  * Most can be changed while the endpoint is unconnected, reserved or has a request pending; EP-59
  * lists which in which state. Handle, state, addresses, ports and shared receive queue never
- * change this way. Receives posted before stay posted (EP-58..EP-65).
+ * change this way. Receives posted before stay posted (EP-58..EP-65). Attributes beyond what the
+ * adapter can do are treated as by dat_ep_create.
  *
  * @param ep_handle an endpoint.
  * @param ep_param_mask fields to change, an OR of DAT_EP_FIELD_ values; 0 changes nothing.

@@ -345,7 +345,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ia_query(IN DAT_IA_HANDLE ia_handle,
  * @retval DAT_INVALID_HANDLE DAT_INVALID_HANDLE_IA: ia_handle is not an open adapter.
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG2: close_flags is neither of the two.
  * @retval DAT_INVALID_STATE DAT_INVALID_STATE_IA_IN_USE: the close is graceful and objects are
- *        left; nothing was changed.
+ *        left, or the caller is a proxy agent of this adapter; nothing was changed.
  * @retval DAT_INSUFFICIENT_RESOURCES the device cannot be cleaned up.
  */
 DAT_EXPORT DAT_RETURN DAT_API dat_ia_close(IN DAT_IA_HANDLE ia_handle,

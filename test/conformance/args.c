@@ -266,7 +266,6 @@ static void ep_attributes(void **state)
 	BAD_ATTRIBUTE(w, MAX_RDMA_READ_OUT, max_rdma_read_out, -1);
 	BAD_ATTRIBUTE(w, MAX_RDMA_READ_IOV, max_rdma_read_iov, -1);
 	BAD_ATTRIBUTE(w, MAX_RDMA_WRITE_IOV, max_rdma_write_iov, -1);
-	BAD_ATTRIBUTE(w, SERVICE_TYPE, service_type, (DAT_SERVICE_TYPE)-1);
 	/* A service of an extension is not unknown. */
 	if (ia->extension_supported == DAT_EXTENSION_NONE) {
 		DAT_EP_ATTR attr = w->attr;
@@ -274,7 +273,7 @@ static void ep_attributes(void **state)
 		attr.service_type = DAT_SERVICE_TYPE_EXTENSION_BASE;
 		TALLY(ep(w, &attr), DAT_MODEL_NOT_SUPPORTED, CT_ANY_SUBTYPE);
 	}
-	world_tally_end(24);
+	world_tally_end(22);
 	world_is_well(w);
 }
 

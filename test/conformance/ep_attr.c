@@ -393,15 +393,53 @@ static void ep_t2_modify_to_each_limit(void **state)
 
 /* ---- Other attribute errors -------------------------------------------- */
 
-static void ep_46_unknown_service_type(void **state)
+/* EP-46, EP-47: refused in strict mode, else without effect. */
+static void no_effect(struct cu_rig *rig, const DAT_EP_ATTR *attr, DAT_RETURN type)
 {
-	struct cu_rig *rig = *state;
-	DAT_EP_ATTR attr;
+	DAT_EP_ATTR defaults;
+	DAT_EP_PARAM param;
 	DAT_EP_HANDLE ep;
 
+	ct_default_attr(rig->ia, &defaults);
+	if (harness_strict()) {
+		expect_type(create(rig, attr, &ep), type);
+		return;
+	}
+	expect_ok(create(rig, attr, &ep));
+	cu_query(ep, &param);
+	assert_memory_equal(&param.ep_attr, &defaults,
+			    offsetof(DAT_EP_ATTR, ep_transport_specific_count));
+	expect_ok(dat_ep_free(ep));
+}
+
+static int unsupported_values(void)
+{
+	struct cu_rig *rig;
+	DAT_EP_ATTR attr;
+	void *state;
+
+	cu_setup_ends(&state);
+	rig = state;
 	ct_default_attr(rig->ia, &attr);
 	attr.service_type = (DAT_SERVICE_TYPE)77;
-	expect_arg(create(rig, &attr, &ep), 6);
+	no_effect(rig, &attr, DAT_INVALID_PARAMETER);
+	ct_default_attr(rig->ia, &attr);
+	attr.qos = DAT_QOS_PREMIUM;
+	no_effect(rig, &attr, DAT_MODEL_NOT_SUPPORTED);
+	ct_default_attr(rig->ia, &attr);
+	attr.srq_soft_hw = -5;
+	no_effect(rig, &attr, DAT_INVALID_PARAMETER);
+	attr.srq_soft_hw = 2;
+	if (!(rig->prov.srq_watermarks_supported & 2))
+		no_effect(rig, &attr, DAT_MODEL_NOT_SUPPORTED);
+	return cu_teardown(&state);
+}
+
+/* GEN-31 */
+static void ep_46_47_unsupported_values(void **state)
+{
+	(void)state;
+	harness_both_strict("unsupported-values");
 }
 
 static void ep_46_dto_counts_agree_with_the_evds(void **state)
@@ -603,19 +641,6 @@ static void ep_44_evds_need_the_stream_flag(void **state)
 	expect_ok(dat_ep_create(rig->ia, NULL, dto, dto, conn, NULL, &ep));
 }
 
-static void ep_47_unsupported_qos(void **state)
-{
-	struct cu_rig *rig = *state;
-	DAT_EP_ATTR attr;
-	DAT_EP_HANDLE ep;
-
-	if (rig->prov.dat_qos_supported & DAT_QOS_PREMIUM)
-		skip();
-	ct_default_attr(rig->ia, &attr);
-	attr.qos = DAT_QOS_PREMIUM;
-	expect_type(create(rig, &attr, &ep), DAT_MODEL_NOT_SUPPORTED);
-}
-
 static void ep_create_handles(void **state)
 {
 	struct cu_rig *rig = *state, *other = cu_rig_open();
@@ -746,6 +771,7 @@ int main(int argc, char **argv)
 		{ "beyond-each-limit", beyond_each_limit },
 		{ "completion-flags", completion_flags },
 		{ "foreign-connect-evd", foreign_connect_evd },
+		{ "unsupported-values", unsupported_values },
 		{ NULL, NULL },
 	};
 	static const struct CMUnitTest tests[] = {
@@ -762,13 +788,12 @@ int main(int argc, char **argv)
 		T(ep_46_61_negative_counts),
 		T(ep_28_as_many_receives_as_were_asked_for),
 		T(ep_t2_modify_to_each_limit),
-		T(ep_46_unknown_service_type),
+		cmocka_unit_test(ep_46_47_unsupported_values),
 		T(ep_46_dto_counts_agree_with_the_evds),
 		T(ep_31_request_iov_zero),
 		T(ep_46_named_attributes),
 		T(dto_24_completion_flags),
 		T(ep_44_evds_need_the_stream_flag),
-		T(ep_47_unsupported_qos),
 		T(ep_create_handles),
 		T(ep_3_references_keep_objects_in_use),
 		T(ep_49_to_54_create_with_srq_unsupported),
