@@ -15,6 +15,7 @@
 #include "dapl/status.h"
 #include "dapl/trace.h"
 #include "dapl/transport.h"
+#include "dat/fd.h"
 
 static_assert(sizeof(struct dapl_cno) <= DAPL_SLOT_SIZE, "a CNO is an object");
 
@@ -227,7 +228,7 @@ DAT_RETURN dapl_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *file_descriptor,
 		return DAPL_BAD_ARG(2);
 	if (!cno_handle)
 		return DAPL_BAD_ARG(3);
-	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fd = dats_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (fd < 0) {
 		rc = dapl_status(-errno, DAT_RESOURCE_DEVICE);
 		dapl_err("CNO descriptor not created: %s", dapl_strerror(errno));

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "dapl/trace.h"
+#include "dat/fd.h"
 
 enum {
 	MAX_NAMES = 128, /* that occur in sections of one name */
@@ -225,7 +226,7 @@ static void read_once(const char *text)
  * fails. */
 static char *read_text(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
+	int fd = dats_fd(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), err;
 	char *text = fd < 0 ? NULL : malloc(DAPL_CONFIG_FILE_MAX + 1);
 	size_t length = 0;
 	ssize_t n = 1;

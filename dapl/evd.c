@@ -9,6 +9,7 @@
 #include "dapl/counters.h"
 #include "dapl/cr.h"
 #include "dapl/dto.h"
+#include "dapl/fd.h"
 #include "dapl/ia.h"
 #include "dapl/loop.h"
 #include "dapl/srq.h"
@@ -419,7 +420,7 @@ static void evd_delete(struct dapl_evd *evd)
 	if (cno)
 		dapl_cno_evd_gone(cno);
 	if (evd->wakefd >= 0)
-		close(evd->wakefd);
+		dapl_fd_close(evd->wakefd);
 	dapl_ia_remove(&evd->obj, DAPL_TYPE_EVD);
 	dapl_ring_fini(&evd->ring);
 	dapl_lock_fini(&evd->lock);

@@ -12,6 +12,7 @@
 
 #include "dapl/dto.h"
 #include "dapl/evd.h"
+#include "dapl/fd.h"
 #include "dapl/ia.h"
 #include "dapl/loop.h"
 #include "dapl/srq.h"
@@ -184,12 +185,12 @@ void dapl_evd_wake(struct dapl_evd *evd)
 /* The last quarter is for what cannot do without: dispatchers, and the program. */
 static int new_wakefd(void)
 {
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int fd = dapl_fd_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	struct rlimit limit;
 
 	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) || (rlim_t)fd < limit.rlim_cur / 4 * 3)
 		return fd;
-	close(fd);
+	dapl_fd_close(fd);
 	errno = EMFILE;
 	return -1;
 }
@@ -212,19 +213,19 @@ static void close_spares(struct dapl_ia *ia)
 	while ((fd = take_spare(ia)) >= 0) {
 		while (atomic_load(&ia->wakers))
 			sched_yield();
-		close(fd);
+		dapl_fd_close(fd);
 	}
 }
 
 void dapl_evd_make_room(struct dapl_ia *ia)
 {
-	int fd = eventfd(0, EFD_CLOEXEC);
+	int fd = dapl_fd_own(eventfd(0, EFD_CLOEXEC));
 	struct rlimit limit;
 
 	if (fd < 0 || (!getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd + 1 >= limit.rlim_cur))
 		close_spares(ia);
 	if (fd >= 0)
-		close(fd);
+		dapl_fd_close(fd);
 }
 
 static void borrow_wakefd(struct dapl_evd *evd)

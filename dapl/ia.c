@@ -11,6 +11,7 @@
 #include "dapl/config.h"
 #include "dapl/counters.h"
 #include "dapl/cr.h"
+#include "dapl/fd.h"
 #include "dapl/lmr.h"
 #include "dapl/loop.h"
 #include "dapl/named.h"
@@ -315,7 +316,7 @@ static void close_wakefds(struct dapl_ia *ia)
 {
 	for (size_t i = 0; i < DAPL_SPARE_WAKEFDS; i++)
 		if (ia->spare_wakefds[i])
-			close(ia->spare_wakefds[i] - 1);
+			dapl_fd_close(ia->spare_wakefds[i] - 1);
 }
 
 void dapl_ia_delete(struct dapl_ia *ia)

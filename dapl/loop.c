@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dapl/fd.h"
 #include "dapl/thread.h"
 #include "dapl/timers.h"
 #include "dapl/trace.h"
@@ -359,8 +360,8 @@ int dapl_loop_create(struct dapl_loop **out)
 	loop->tasks_end = &loop->tasks;
 	pthread_mutex_init(&loop->lock, NULL);
 	pthread_cond_init(&loop->left, NULL);
-	loop->epfd = epoll_create1(EPOLL_CLOEXEC);
-	loop->wakefd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	loop->epfd = dapl_fd_own(epoll_create1(EPOLL_CLOEXEC));
+	loop->wakefd = dapl_fd_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (loop->epfd < 0 || loop->wakefd < 0 ||
 	    epoll_ctl(loop->epfd, EPOLL_CTL_ADD, loop->wakefd, &event)) {
 		rc = -errno;
@@ -372,9 +373,9 @@ int dapl_loop_create(struct dapl_loop **out)
 
 close_fds:
 	if (loop->wakefd >= 0)
-		close(loop->wakefd);
+		dapl_fd_close(loop->wakefd);
 	if (loop->epfd >= 0)
-		close(loop->epfd);
+		dapl_fd_close(loop->epfd);
 	free(loop);
 	return rc;
 }
@@ -389,8 +390,8 @@ void dapl_loop_destroy(struct dapl_loop *loop)
 	if (loop->started)
 		pthread_join(loop->thread, NULL);
 	dapl_stack_free(&loop->stack);
-	close(loop->wakefd);
-	close(loop->epfd);
+	dapl_fd_close(loop->wakefd);
+	dapl_fd_close(loop->epfd);
 	pthread_cond_destroy(&loop->left);
 	pthread_mutex_destroy(&loop->lock);
 	free(loop->places);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/conf_file.h"
+#include "dat/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +58,7 @@ char *dat_conf_read(int fd, size_t *length)
 
 static int open_conf(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = dats_fd(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 
 	return fd >= 0 ? fd : -errno;
 }

@@ -3,9 +3,10 @@
  * Questions and orders from outside the process, for the same user only: one line in, text out.
  *
  * The name is an abstract Unix address made of the process id, so nothing is left behind when the
- * process ends. A thread sleeps in accept(), from the first open of an IA to the last close.
+ * process ends. A thread waits for clients, from the first open of an IA to the last close.
  */
 #include "dat/control.h"
+#include "dat/fd.h"
 #include "dat/trace.h"
 
 #include <ctype.h>
@@ -217,11 +218,15 @@ static void drop_client(int fd)
 
 static void *control_thread(void *arg)
 {
-	int from = (int)(intptr_t)arg, fd;
+	struct pollfd from = { .fd = (int)(intptr_t)arg, .events = POLLIN };
+	int fd;
 
 	pthread_setname_np(pthread_self(), "udapl-control");
 	for (;;) {
-		fd = accept4(from, NULL, NULL, SOCK_CLOEXEC);
+		/* accept4 would take a number for the next client before it sleeps. */
+		if (poll(&from, 1, -1) > 0 && from.revents & POLLHUP)
+			return NULL; /* shut down, see below */
+		fd = dats_fd(accept4(from.fd, NULL, NULL, SOCK_CLOEXEC));
 		if (fd >= 0) {
 			if (take_client(fd))
 				serve(fd);
@@ -229,8 +234,6 @@ static void *control_thread(void *arg)
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			   errno == ENOMEM) {
 			poll(NULL, 0, NO_ROOM_PAUSE);
-		} else if (errno != EINTR && errno != ECONNABORTED) {
-			return NULL; /* EINVAL: shut down, see below */
 		}
 	}
 }
@@ -240,7 +243,7 @@ static void *control_thread(void *arg)
 static int make_listener(void)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), n;
+	int fd = dats_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), n;
 	socklen_t size;
 
 	if (fd < 0)

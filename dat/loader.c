@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Loads and unloads provider libraries; the dynamic loader itself shares and counts them. */
 #include "dat/loader.h"
+#include "dat/fd.h"
 #include "dat/trace.h"
 
 #include <dlfcn.h>
@@ -28,7 +29,7 @@ static void become_global(void)
 static void add_limit(char *reason, size_t size)
 {
 	size_t len = strlen(reason);
-	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int fd = dats_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
 
 	if (fd >= 0)
 		close(fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/sink.h"
+#include "dat/fd.h"
 #include "dat/trace.h"
 
 #include <errno.h>
@@ -110,8 +111,8 @@ static int check_kind(int fd)
 
 static void file_open(const char *path)
 {
-	int fd =
-		open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+	int fd = dats_fd(open(
+		path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600));
 	int err = errno;
 
 	if (fd >= 0 && check_kind(fd)) {

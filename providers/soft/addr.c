@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "dapl/fd.h"
 #include "dapl/trace.h"
 #include "providers/soft/soft.h"
 
@@ -77,13 +78,13 @@ int soft_addr_bindable(const struct sockaddr_storage *addr)
 {
 	socklen_t len = addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 						    : sizeof(struct sockaddr_in);
-	int fd = socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0), rc = 0;
+	int fd = dapl_fd_own(socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0)), rc = 0;
 
 	if (fd < 0)
 		return -errno;
 	if (bind(fd, (const struct sockaddr *)addr, len))
 		rc = -errno;
-	close(fd);
+	dapl_fd_close(fd);
 	return rc;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "dapl/fd.h"
 #include "dapl/trace.h"
 #include "providers/soft/soft.h"
 
@@ -118,7 +119,7 @@ static int need_epfd(struct soft_cq *cq)
 
 	if (epfd >= 0)
 		return epfd;
-	epfd = epoll_create1(EPOLL_CLOEXEC);
+	epfd = dapl_fd_own(epoll_create1(EPOLL_CLOEXEC));
 	if (epfd < 0) {
 		if (!cq->told_epfd)
 			dapl_err("%s: completion queue's wait descriptor not created: %s",
@@ -408,7 +409,7 @@ static void cq_destroy(struct tp_cq *base)
 
 	dapl_loop_cancel(base->dev->loop, &cq->overflow);
 	if (atomic_load(&cq->epfd) >= 0)
-		close(atomic_load(&cq->epfd));
+		dapl_fd_close(atomic_load(&cq->epfd));
 	pthread_mutex_destroy(&cq->drive);
 	pthread_mutex_destroy(&cq->lock);
 	free(cq->ring);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "dapl/fd.h"
 #include "dapl/trace.h"
 #include "providers/soft/handoff.h"
 
@@ -63,7 +64,7 @@ static void visitor_free(struct visitor *visitor)
 
 	dapl_loop_del(dev->base.loop, &visitor->watch);
 	dapl_loop_timer_cancel(dev->base.loop, &visitor->timer);
-	close(visitor->watch.fd);
+	dapl_fd_close(visitor->watch.fd);
 	soft_list_del(&visitor->node);
 	dev->door->num--;
 	free(visitor);
@@ -102,6 +103,8 @@ static ssize_t receive(int fd, struct soft_handoff_give *packet, int fds[SOFT_LI
 	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS) {
 		*num = (int)((cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 		memcpy(fds, CMSG_DATA(cmsg), (size_t)*num * sizeof(int));
+		for (int i = 0; i < *num; i++)
+			fds[i] = dapl_fd_own(fds[i]);
 	}
 	return msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -1 : n;
 }
@@ -206,7 +209,7 @@ static void let_in(struct soft_door *door, int fd)
 	return;
 
 close_fd:
-	close(fd);
+	dapl_fd_close(fd);
 }
 
 /* Out of descriptors or memory: visitors wait, and so does the door, instead of being told of it
@@ -233,7 +236,7 @@ static void door_resume(struct tp_timer *timer)
 static void door_ready(struct tp_watch *watch, uint32_t events)
 {
 	struct soft_door *door = soft_container(watch, struct soft_door, watch);
-	int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = dapl_fd_own(accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 
 	(void)events;
 	if (fd >= 0) {
@@ -247,7 +250,7 @@ static void door_ready(struct tp_watch *watch, uint32_t events)
 static int door_socket(const struct soft_dev *dev)
 {
 	struct sockaddr_un name;
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = dapl_fd_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 
 	if (fd < 0)
 		return -errno;
@@ -259,7 +262,7 @@ static int door_socket(const struct soft_dev *dev)
 		if (errno != EADDRINUSE)
 			break;
 	}
-	close(fd);
+	dapl_fd_close(fd);
 	return -EADDRINUSE;
 }
 
@@ -278,7 +281,7 @@ void soft_door_open(struct soft_dev *dev)
 		if (!dapl_loop_add(dev->base.loop, &door->watch, EPOLLIN))
 			return;
 		dev->door = NULL;
-		close(fd);
+		dapl_fd_close(fd);
 		fd = -ENOSPC;
 	}
 	dapl_trace(soft_no_door, DAPL_TRC_NORMAL, dev,
@@ -297,7 +300,8 @@ void soft_door_close(struct soft_dev *dev)
 		visitor_free(soft_container(door->visitors.next, struct visitor, node));
 	dapl_loop_timer_cancel(dev->base.loop, &door->pause);
 	dapl_loop_del(dev->base.loop, &door->watch);
-	close(door->watch.fd);
+	(void)shutdown(door->watch.fd, SHUT_RDWR); /* a child may have it, too */
+	dapl_fd_close(door->watch.fd);
 	dev->door = NULL;
 	free(door);
 }

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "dapl/fd.h"
 #include "dapl/trace.h"
 
 /* ---- Who listens in this process ---- */
@@ -68,7 +69,7 @@ bool soft_handoff_listens(struct soft_dev *dev, uint64_t qual)
 void soft_handoff_close(const int *fds, int num)
 {
 	while (num)
-		close(fds[--num]);
+		dapl_fd_close(fds[--num]);
 }
 
 int soft_handoff_take(struct soft_dev *dev, uint64_t qual, const int *fds, int num,
@@ -110,7 +111,7 @@ static int duplicate(struct soft_link *link, int fds[SOFT_LINK_FDS])
 	int own[SOFT_LINK_FDS], num = link->class->give(link, own), rc;
 
 	for (int i = 0; i < num; i++) {
-		fds[i] = fcntl(own[i], F_DUPFD_CLOEXEC, 0);
+		fds[i] = dapl_fd_own(fcntl(own[i], F_DUPFD_CLOEXEC, 0));
 		if (fds[i] >= 0)
 			continue;
 		rc = -errno;
@@ -235,14 +236,14 @@ static int knock(const struct round *round)
 	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, round->qual };
 	struct sockaddr_un name;
 	socklen_t len = soft_door_name(round->conn->dev, round->place, &name);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = dapl_fd_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 
 	if (fd < 0)
 		return -errno;
 	if (!connect(fd, (struct sockaddr *)&name, len) && soft_door_ours(fd) &&
 	    send_packet(fd, &ask, sizeof(ask), NULL, 0) >= 0)
 		return fd;
-	close(fd);
+	dapl_fd_close(fd);
 	return -ECONNREFUSED;
 }
 
@@ -281,7 +282,7 @@ static int hear(struct round *round)
 		turn = dapl_now() + round->all / 2;
 		if (!rc)
 			rc = give(fd, round->conn, turn < round->end ? turn : round->end);
-		close(fd);
+		dapl_fd_close(fd);
 		round->talks[i] = round->talks[--round->num];
 		if (rc != -ECONNREFUSED)
 			return rc;
@@ -303,7 +304,7 @@ static int hand_outside(const struct soft_conn *conn, uint64_t qual)
 								      : -ECONNREFUSED;
 	} while (rc == -EAGAIN);
 	while (round.num)
-		close(round.talks[--round.num].fd);
+		dapl_fd_close(round.talks[--round.num].fd);
 	return rc;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "dapl/fd.h"
 #include "providers/soft/link.h"
 #include "providers/soft/soft.h"
 
@@ -89,7 +90,7 @@ static int tcp_listen(const struct sockaddr_storage *addr, uint64_t *qual)
 	socklen_t len = sizeof(name);
 	int fd, rc;
 
-	fd = socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = dapl_fd_own(socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return -errno;
 	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -97,7 +98,7 @@ static int tcp_listen(const struct sockaddr_storage *addr, uint64_t *qual)
 	if (bind(fd, (struct sockaddr *)&name, addr_len(&name)) || listen(fd, BACKLOG) ||
 	    getsockname(fd, (struct sockaddr *)&name, &len)) {
 		rc = -errno;
-		close(fd);
+		dapl_fd_close(fd);
 		return rc;
 	}
 	*qual = get_port(&name);
@@ -106,7 +107,8 @@ static int tcp_listen(const struct sockaddr_storage *addr, uint64_t *qual)
 
 static void tcp_unlisten(int fd)
 {
-	close(fd);
+	(void)shutdown(fd, SHUT_RDWR);
+	dapl_fd_close(fd);
 }
 
 static int tcp_give(struct soft_link *link, int fds[SOFT_LINK_FDS])
@@ -127,13 +129,13 @@ static int tcp_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len
 
 static int tcp_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link)
 {
-	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), rc;
+	int fd = dapl_fd_own(accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)), rc;
 
 	if (fd < 0)
 		return -errno;
 	rc = tcp_adopt(dev, &fd, 1, 0, link);
 	if (rc)
-		close(fd);
+		dapl_fd_close(fd);
 	return rc;
 }
 
@@ -167,7 +169,7 @@ static int tcp_connect(struct soft_dev *dev, const struct sockaddr_storage *loca
 		return -EAFNOSUPPORT;
 	soft_addr_copy(&to, remote);
 	set_port(&to, (uint16_t)qual);
-	fd = socket(local->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = dapl_fd_own(socket(local->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return -errno;
 	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -190,7 +192,7 @@ static int tcp_connect(struct soft_dev *dev, const struct sockaddr_storage *loca
 	return 0;
 
 close_fd:
-	close(fd);
+	dapl_fd_close(fd);
 	return rc;
 }
 
@@ -260,7 +262,7 @@ static void tcp_close(struct soft_link *link, bool abort)
 
 	if (abort)
 		(void)setsockopt(link->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-	close(link->fd);
+	dapl_fd_close(link->fd);
 	free(link);
 }
 

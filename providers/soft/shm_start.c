@@ -18,6 +18,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "dapl/fd.h"
 #include "dapl/trace.h"
 #include "providers/soft/shm.h"
 #include "providers/soft/soft.h"
@@ -70,7 +71,7 @@ static void shm_free(struct soft_shm *shm)
 	if (shm->memory)
 		munmap(shm->memory, SHM_SIZE);
 	if (shm->memfd >= 0)
-		close(shm->memfd);
+		dapl_fd_close(shm->memfd);
 	pthread_mutex_destroy(&shm->lock);
 	free(shm);
 }
@@ -81,7 +82,7 @@ void soft_shm_close(struct soft_link *link, bool abort)
 
 	if (shm->memory && !link->moved)
 		soft_shm_end(shm, abort ? SHM_ABORTED : SHM_ENDED);
-	close(link->fd);
+	dapl_fd_close(link->fd);
 	shm_free(shm);
 }
 
@@ -105,10 +106,11 @@ static int new_memory(const struct soft_dev *dev)
 {
 	int fd, rc;
 
-	fd = memfd_create("udapl-soft", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	fd = dapl_fd_own(
+		memfd_create("udapl-soft", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL));
 
 	if (fd < 0 && errno == EINVAL) /* Linux before 6.3 */
-		fd = memfd_create("udapl-soft", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		fd = dapl_fd_own(memfd_create("udapl-soft", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	if (fd >= 0)
 		return fd;
 	rc = -errno;
@@ -157,7 +159,7 @@ static struct shm_memory *map_memory(int fd)
 
 int soft_shm_listen(const struct sockaddr_storage *addr, uint64_t *qual)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc;
+	int fd = dapl_fd_own(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), rc;
 	struct sockaddr_un name;
 	socklen_t len = soft_shm_name(addr, *qual, &name);
 
@@ -166,18 +168,19 @@ int soft_shm_listen(const struct sockaddr_storage *addr, uint64_t *qual)
 	if (!bind(fd, (struct sockaddr *)&name, len) && !listen(fd, BACKLOG))
 		return fd;
 	rc = -errno;
-	close(fd);
+	dapl_fd_close(fd);
 	return rc;
 }
 
 void soft_shm_unlisten(int fd)
 {
-	close(fd);
+	(void)shutdown(fd, SHUT_RDWR);
+	dapl_fd_close(fd);
 }
 
 int soft_shm_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link)
 {
-	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), rc;
+	int fd = dapl_fd_own(accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)), rc;
 	struct soft_shm *shm;
 
 	if (fd < 0)
@@ -196,7 +199,7 @@ int soft_shm_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link
 	return 0;
 
 close_fd:
-	close(fd);
+	dapl_fd_close(fd);
 	return rc;
 }
 
@@ -224,6 +227,7 @@ static ssize_t receive_hello(int fd, struct shm_hello *hello, int *passed)
 	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(passed, CMSG_DATA(cmsg), sizeof(*passed));
 	/* A descriptor that found no place because of our own limit. */
+	*passed = dapl_fd_own(*passed);
 	if (n && *passed < 0 && (msg.msg_flags & MSG_CTRUNC))
 		return -EMFILE;
 	return n;
@@ -259,7 +263,7 @@ static int called(struct soft_shm *shm, const struct shm_hello *hello, ssize_t l
 		if (rc == -EPROTO)
 			link->why = "what came is no memory to be shared";
 		if (fd >= 0)
-			close(fd);
+			dapl_fd_close(fd);
 		return rc;
 	}
 	shm->memfd = fd;
@@ -297,7 +301,7 @@ static ssize_t young_send(struct soft_link *link, const struct iovec *iov, int n
 {
 	struct soft_shm *shm = soft_shm(link);
 
-	close(shm->memfd);
+	dapl_fd_close(shm->memfd);
 	shm->memfd = -1;
 	link->class = &soft_link_shm;
 	return soft_shm_send(link, iov, num);
@@ -411,12 +415,12 @@ int soft_shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
 
 	if (remote->sa_family != local->ss_family)
 		return -EAFNOSUPPORT;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = dapl_fd_own(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return -errno;
 	shm = shm_alloc(dev, &soft_link_shm_calling, fd);
 	if (!shm) {
-		close(fd);
+		dapl_fd_close(fd);
 		return -ENOMEM;
 	}
 	soft_addr_copy(&shm->remote, remote);
@@ -427,7 +431,7 @@ int soft_shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
 	memfd = new_memory(dev);
 	shm->link.start_err = memfd < 0 ? memfd : call(shm, memfd);
 	if (memfd >= 0)
-		close(memfd);
+		dapl_fd_close(memfd);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "dapl/fd.h"
 #include "dapl/trace.h"
 #include "providers/verbs/verbs.h"
 
@@ -170,9 +171,18 @@ static bool suits(const struct wanted *wanted, const struct rdma_cm_id *id)
 static int open_device(struct vrb_dev *dev, const struct rdma_cm_id *id,
 		       const struct sockaddr_storage *addr)
 {
+	int rc;
+
 	dev->ctx = ibv_open_device(id->verbs->device);
 	if (!dev->ctx)
 		return errno ? -errno : -ENODEV;
+	rc = vrb_own_fd(&dev->ctx->cmd_fd);
+	if (!rc)
+		rc = vrb_own_fd(&dev->ctx->async_fd);
+	if (rc) {
+		vrb_close_ctx(dev->ctx);
+		return rc;
+	}
 	dev->port = id->port_num;
 	dev->addr = *addr;
 	snprintf(dev->ibdev, sizeof(dev->ibdev), "%s", ibv_get_device_name(id->verbs->device));
@@ -206,12 +216,12 @@ int vrb_addr_blame(int rc)
 {
 	int fd[SPARE], num = 0;
 
-	while (num < SPARE && (fd[num] = eventfd(0, EFD_CLOEXEC)) >= 0)
+	while (num < SPARE && (fd[num] = dapl_fd_own(eventfd(0, EFD_CLOEXEC))) >= 0)
 		num++;
 	if (num < SPARE)
 		rc = -errno;
 	while (num > 0)
-		close(fd[--num]);
+		dapl_fd_close(fd[--num]);
 	return rc;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "dapl/fd.h"
 #include "dapl/trace.h"
 #include "providers/verbs/map.h"
 #include "providers/verbs/verbs.h"
@@ -589,16 +590,25 @@ static int cq_resize(struct tp_cq *base, uint32_t cqe)
 
 static int open_channel(struct vrb_cq *cq)
 {
-	int flags;
+	int flags, rc;
 
 	errno = 0;
 	cq->channel = ibv_create_comp_channel(cq->dev->ctx);
 	if (!cq->channel)
 		return errno ? -errno : -ENOMEM;
+	rc = vrb_own_fd(&cq->channel->fd);
+	if (rc)
+		return rc;
 	flags = fcntl(cq->channel->fd, F_GETFL);
 	if (flags >= 0 && fcntl(cq->channel->fd, F_SETFL, flags | O_NONBLOCK) >= 0)
 		return 0;
 	return -errno;
+}
+
+static void close_channel(struct vrb_cq *cq)
+{
+	dapl_fd_disown(cq->channel->fd);
+	ibv_destroy_comp_channel(cq->channel);
 }
 
 static int open_cq(struct vrb_cq *cq, uint32_t cqe)
@@ -632,17 +642,17 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	aim(cq);
 	rc = open_channel(cq);
 	if (rc)
-		goto close_channel;
+		goto free_cq;
 	rc = open_cq(cq, cqe);
 	if (rc)
-		goto close_channel;
+		goto free_cq;
 	cq->watch = (struct tp_watch){ .ready = ready, .fd = cq->channel->fd };
 	*out = &cq->base;
 	return 0;
 
-close_channel:
+free_cq:
 	if (cq->channel)
-		ibv_destroy_comp_channel(cq->channel);
+		close_channel(cq);
 	free(cq);
 fail:
 	dapl_err("%s: completion queue of %u not created: %s", dev->name, cqe, dapl_strerror(rc));
@@ -661,7 +671,7 @@ static void cq_finish(struct vrb_reap *item)
 		dapl_err("%s: completion queue not destroyed: %s", cq->dev->name,
 			 dapl_strerror(err));
 	else
-		ibv_destroy_comp_channel(cq->channel);
+		close_channel(cq);
 	free(cq->held);
 	free(cq->held_by);
 	free(cq->stash);

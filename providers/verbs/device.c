@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "dapl/fd.h"
 #include "dapl/trace.h"
 #include "providers/verbs/map.h"
 #include "providers/verbs/verbs.h"
@@ -335,6 +336,36 @@ static void dev_free(struct vrb_dev *dev)
 	free(dev);
 }
 
+int vrb_own_fd(int *fd)
+{
+	*fd = dapl_fd_own(*fd);
+	return *fd < 0 ? -errno : 0;
+}
+
+void vrb_close_ctx(struct ibv_context *ctx)
+{
+	dapl_fd_disown(ctx->cmd_fd);
+	dapl_fd_disown(ctx->async_fd);
+	ibv_close_device(ctx);
+}
+
+static void close_channel(struct rdma_event_channel *channel)
+{
+	dapl_fd_disown(channel->fd);
+	rdma_destroy_event_channel(channel);
+}
+
+static int prepare_channel(struct rdma_event_channel *channel)
+{
+	int rc = vrb_own_fd(&channel->fd);
+
+	if (!rc)
+		rc = nonblocking(channel->fd);
+	if (rc)
+		close_channel(channel);
+	return rc;
+}
+
 /* The first call of librdmacm: without devices or drivers it fails. */
 static int open_channel(struct vrb_dev *dev)
 {
@@ -343,7 +374,7 @@ static int open_channel(struct vrb_dev *dev)
 	errno = 0;
 	dev->channel = rdma_create_event_channel();
 	if (dev->channel)
-		return nonblocking(dev->channel->fd);
+		return prepare_channel(dev->channel);
 	err = errno ? errno : ENODEV;
 	if (err != EMFILE && err != ENFILE)
 		err = -vrb_addr_blame(-err);
@@ -387,7 +418,7 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 		goto free_dev;
 	rc = vrb_addr_open(dev, init->params);
 	if (rc)
-		goto close_channel;
+		goto destroy_channel;
 	rc = start(dev);
 	if (rc)
 		goto close_ctx;
@@ -405,9 +436,9 @@ unwatch:
 close_ctx:
 	if (dev->null_cq)
 		ibv_destroy_cq(dev->null_cq);
-	ibv_close_device(dev->ctx);
-close_channel:
-	rdma_destroy_event_channel(dev->channel);
+	vrb_close_ctx(dev->ctx);
+destroy_channel:
+	close_channel(dev->channel);
 free_dev:
 	vrb_reaper_end(&dev->reaper);
 	dev_free(dev);
@@ -421,9 +452,9 @@ static void dev_close(struct tp_device *base)
 	vrb_reaper_end(&dev->reaper);
 	vrb_cm_stop(dev);
 	dapl_loop_del(base->loop, &dev->async);
-	rdma_destroy_event_channel(dev->channel);
+	close_channel(dev->channel);
 	ibv_destroy_cq(dev->null_cq);
-	ibv_close_device(dev->ctx);
+	vrb_close_ctx(dev->ctx);
 	dev_free(dev);
 }
 

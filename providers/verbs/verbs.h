@@ -141,6 +141,12 @@ void vrb_dev_removed(struct vrb_dev *dev);
 /* addr.c: the adapter's address that an entry of dat.conf means, and the open verbs device it is
  * on. */
 int vrb_addr_open(struct vrb_dev *dev, const char *params);
+/*
+ * What rdma-core has opened for the device is the module's as any other descriptor (dapl/fd.h), its
+ * number stands where rdma-core looks for it. 0 or -errno.
+ */
+int vrb_own_fd(int *fd);
+void vrb_close_ctx(struct ibv_context *ctx);
 /* Why there really is nothing: rc, or the lack of descriptors that is behind it. */
 int vrb_addr_blame(int rc);
 /* "address port" for messages. */

@@ -14,6 +14,7 @@
 #include "tools/control.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,6 +298,53 @@ static void a_forked_child_has_its_own(void **state)
 	assert_int_equal(o.code, 0);
 }
 
+/* Which of the standard descriptors are open. */
+static int look(void *arg, const char *args, FILE *out)
+{
+	(void)arg;
+	(void)args;
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			fprintf(out, "%d is open\n", fd);
+	return 0;
+}
+
+/* What is asked of a process without them is answered on another descriptor. */
+static int answer_without_standard(void *arg)
+{
+	static struct dats_command command = { .name = "look", .run = look };
+	int client, high = fcntl(STDERR_FILENO, F_DUPFD, 100);
+	char text[64] = "";
+	DAT_IA_HANDLE ia;
+
+	(void)arg;
+	dats_control_add(&command);
+	fake_init(&provider, "fake", 2, 0, DAT_TRUE);
+	dat_registry_add_provider(&provider.table, &provider.info);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		close(fd);
+	EXPECT_RC(util_open("fake", 2, 0, DAT_TRUE, &ia), DAT_SUCCESS);
+	client = dial(getpid());
+	EXPECT(client == 0);
+	client = fcntl(client, F_DUPFD, 100);
+	close(0);
+	EXPECT(send(client, "look\n", 5, MSG_NOSIGNAL) == 5);
+	EXPECT(recv(client, text, sizeof(text) - 1, MSG_WAITALL) >= 0);
+	close(client);
+	dup2(high, STDERR_FILENO);
+	EXPECT(!strcmp(text, "ok\n"));
+	return 0;
+}
+
+static void the_standard_descriptors_stay_free(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	util_child(answer_without_standard, NULL, &o);
+	assert_int_equal(o.code, 0);
+}
+
 static void process_ids(void **state)
 {
 	(void)state;
@@ -325,6 +373,7 @@ int main(void)
 		cmocka_unit_test(silent_and_hasty_clients_do_no_harm),
 		cmocka_unit_test(another_user_is_refused),
 		cmocka_unit_test(a_forked_child_has_its_own),
+		cmocka_unit_test(the_standard_descriptors_stay_free),
 		cmocka_unit_test(process_ids),
 	};
 

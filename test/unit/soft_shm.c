@@ -206,7 +206,7 @@ static void other_user(void **state)
 	pas = NULL;
 	assert_int_equal(status_of(pid), 0);
 	close(fd);
-	close(ear);
+	shm->unlisten(ear);
 	ear = -1;
 	pid = as_nobody(listens, &fd);
 	assert_int_equal(read(fd, &byte, 1), 1);

@@ -401,7 +401,7 @@ static void killed(bool unread)
 	end_link(&pas, false);
 	close(epfd);
 	close(pair_[0]);
-	close(ear);
+	shm->unlisten(ear);
 	ear = -1;
 }
 
@@ -438,7 +438,7 @@ static void positions_that_cannot_be(void **state)
 		assert_non_null(pas->why);
 		end_link(&act, true);
 		end_link(&pas, true);
-		close(ear);
+		shm->unlisten(ear);
 		ear = -1;
 	}
 	/* A peer that says it sleeps, in all tongues, and rings without end. */

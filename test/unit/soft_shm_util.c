@@ -68,7 +68,7 @@ int shm_tear_down(void **state)
 	end_link(&act, false);
 	end_link(&pas, false);
 	if (ear >= 0)
-		close(ear);
+		shm->unlisten(ear);
 	ear = -1;
 	node_close(&left);
 	node_close(&right);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The descriptors of a module: never one of the standard three, and closed in a forked child. */
+#ifndef DAPL_FD_H
+#define DAPL_FD_H
+
+/*
+ * For the result of every call that makes a descriptor, or takes one in: what it is from now on, -1
+ * and errno if the call failed or there is no other number for it. Closes on exec if it did before.
+ */
+int dapl_fd_own(int fd);
+/* It is about to be closed by others, or given to the program. */
+void dapl_fd_disown(int fd);
+/* Both: of one that dapl_fd_own returned. Keeps errno. */
+void dapl_fd_close(int fd);
+
+#endif
