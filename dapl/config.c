@@ -565,9 +565,20 @@ static size_t table_size(const struct table *table)
 	return size;
 }
 
+static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER; /* of what has been told */
+
+static void in_child(void)
+{
+	pthread_mutex_init(&told_lock, NULL);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
 static bool make_ia_table(const char *ia_name, struct table *table)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what has been told */
 	uint32_t i;
 
 	*table = transport;
@@ -580,11 +591,11 @@ static bool make_ia_table(const char *ia_name, struct table *table)
 	}
 	if (table->num)
 		memcpy(table->base, transport.base, table_size(&transport));
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&told_lock);
 	for (i = 0; i < conf.num_lines; i++)
 		if (*conf.lines[i].title && !strcmp(conf.lines[i].title, ia_name))
 			take_ia_line(table, &conf.lines[i]);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&told_lock);
 	return true;
 }
 

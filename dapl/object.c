@@ -33,7 +33,18 @@ static_assert(offsetof(struct free_slot, poison) == offsetof(struct dapl_object,
 			      offsetof(struct dapl_object, visitors),
 	      "a freed object's tag is the poison");
 
+/* In the first slot of a chunk, whose handle is as that of a freed object. */
+struct chunk {
+	void *null;
+	_Atomic uint32_t poison, visitors;
+	struct chunk *next;
+};
+
+static_assert(offsetof(struct chunk, poison) == offsetof(struct dapl_object, type),
+	      "nor has the head of a chunk a tag");
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct chunk *chunks;
 static struct free_slot *oldest, **newest = &oldest;
 static size_t num_free;
 
@@ -86,13 +97,45 @@ static void put_slot(struct free_slot *slot)
  */
 static void grow(void)
 {
-	void *chunk;
+	struct chunk *chunk;
+	void *granted;
 	int i;
 
-	if (dats_arena_grant ? dats_arena_grant(&chunk) : own_grant(&chunk))
+	if (dats_arena_grant ? dats_arena_grant(&granted) : own_grant(&granted))
 		return;
-	for (i = 0; i < SLOTS_PER_CHUNK; i++)
+	chunk = granted;
+	chunk->next = chunks;
+	__atomic_store_n(&chunks, chunk, __ATOMIC_RELEASE); /* a fork finds a whole list */
+	for (i = 1; i < SLOTS_PER_CHUNK; i++)
 		put_slot((struct free_slot *)((char *)chunk + i * DAPL_SLOT_SIZE));
+}
+
+/*
+ * A child has none of its parent's objects, and never an object of its own where one was. What
+ * they refer to stays as it is: it is the parent's.
+ */
+static void in_child(void)
+{
+	struct dapl_object *obj;
+	struct chunk *chunk;
+	int i;
+
+	pthread_mutex_init(&lock, NULL);
+	for (chunk = chunks; chunk; chunk = chunk->next)
+		for (i = 1; i < SLOTS_PER_CHUNK; i++) {
+			obj = (struct dapl_object *)((char *)chunk + i * DAPL_SLOT_SIZE);
+			obj->provider = NULL;
+			obj->type = DAPL_TYPE_POISON;
+		}
+	chunks = NULL;
+	oldest = NULL;
+	newest = &oldest;
+	num_free = 0;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
 }
 
 /* Slots kept back from reuse, so that a stale handle meets its poison and not a successor. */

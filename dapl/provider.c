@@ -34,6 +34,24 @@ static struct dapl_provider *providers; /* registered */
 static struct dapl_provider *idle;	/* no more, or not again yet */
 static struct dapl_ia *open_ias;
 
+/* The lists are whole at any time, since they change by one store. */
+static void put(struct dapl_provider **list, struct dapl_provider *provider)
+{
+	provider->next = *list;
+	__atomic_store_n(list, provider, __ATOMIC_RELEASE);
+}
+
+static void in_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	open_ias = NULL;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
 static const DAT_PROVIDER table = {
 	.ia_open_func = dapl_ia_open,
 	.ia_query_func = dapl_ia_query,
@@ -310,8 +328,7 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 	if (!provider)
 		return;
 	pthread_mutex_lock(&lock);
-	provider->next = providers;
-	providers = provider;
+	put(&providers, provider);
 	pthread_mutex_unlock(&lock);
 	if (dats_provider_uses_arena && dats_provider_uses_arena(&provider->table))
 		goto unlist;
@@ -337,7 +354,6 @@ void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 		return;
 	dat_registry_remove_provider(&provider->table, info);
 	pthread_mutex_lock(&lock);
-	provider->next = idle;
-	idle = provider;
+	put(&idle, provider);
 	pthread_mutex_unlock(&lock);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The reserved address range in which the objects of our own providers live. */
 #include "dat/arena.h"
+#include "dat/fork.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -20,15 +21,16 @@
 /* No slot starts at an odd base: until there is a range nothing passes the test. */
 struct dat_arena dat_arena = { .base = 1 };
 
+pthread_mutex_t dat_arena_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static struct {
-	pthread_mutex_t lock;
 	size_t num_chunks, num_fresh_taken;
 	uint32_t *next; /* links the resting chunks, oldest first */
 	uint32_t oldest, newest;
 	size_t num_resting;
 	const DAT_PROVIDER **users;
 	size_t num_users;
-} arena = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} arena;
 
 /*
  * Reserved on the first grant and without access, so that a process that never opens an IA pays
@@ -99,7 +101,7 @@ int dats_arena_grant(void **chunk)
 {
 	int err = 0;
 
-	pthread_mutex_lock(&arena.lock);
+	pthread_mutex_lock(&dat_arena_lock);
 	if (!arena.num_chunks)
 		err = arena_reserve();
 	if (!err) {
@@ -109,7 +111,7 @@ int dats_arena_grant(void **chunk)
 		if (err)
 			err = arena_take_oldest(chunk);
 	}
-	pthread_mutex_unlock(&arena.lock);
+	pthread_mutex_unlock(&dat_arena_lock);
 	return err;
 }
 
@@ -123,13 +125,13 @@ void dats_arena_return(void *chunk)
 	/* A failure leaves it writable, which no reader can tell. */
 	mprotect(chunk, DATS_CHUNK_SIZE, PROT_READ);
 
-	pthread_mutex_lock(&arena.lock);
+	pthread_mutex_lock(&dat_arena_lock);
 	if (arena.num_resting++)
 		arena.next[arena.newest] = index;
 	else
 		arena.oldest = index;
 	arena.newest = index;
-	pthread_mutex_unlock(&arena.lock);
+	pthread_mutex_unlock(&dat_arena_lock);
 }
 
 int dats_arena_holds(const void *handle)
@@ -169,7 +171,7 @@ int dats_provider_uses_arena(const DAT_PROVIDER *provider)
 
 	if (!provider || !table_is_full(provider))
 		return -EINVAL;
-	pthread_mutex_lock(&arena.lock);
+	pthread_mutex_lock(&dat_arena_lock);
 	if (user_index(provider) == arena.num_users) {
 		users = realloc(arena.users, (arena.num_users + 1) * sizeof(*users));
 		if (users) {
@@ -179,7 +181,7 @@ int dats_provider_uses_arena(const DAT_PROVIDER *provider)
 			err = -ENOMEM;
 		}
 	}
-	pthread_mutex_unlock(&arena.lock);
+	pthread_mutex_unlock(&dat_arena_lock);
 	return err;
 }
 
@@ -187,9 +189,9 @@ int dat_arena_has_user(const DAT_PROVIDER *provider)
 {
 	int has;
 
-	pthread_mutex_lock(&arena.lock);
+	pthread_mutex_lock(&dat_arena_lock);
 	has = user_index(provider) < arena.num_users;
-	pthread_mutex_unlock(&arena.lock);
+	pthread_mutex_unlock(&dat_arena_lock);
 	return has;
 }
 
@@ -197,11 +199,11 @@ void dat_arena_forget(const DAT_PROVIDER *provider)
 {
 	size_t i;
 
-	pthread_mutex_lock(&arena.lock);
+	pthread_mutex_lock(&dat_arena_lock);
 	i = user_index(provider);
 	if (i < arena.num_users)
 		arena.users[i] = arena.users[--arena.num_users];
-	pthread_mutex_unlock(&arena.lock);
+	pthread_mutex_unlock(&dat_arena_lock);
 }
 
 void dat_arena_foreign_came(void)

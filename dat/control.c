@@ -7,6 +7,7 @@
  */
 #include "dat/control.h"
 #include "dat/fd.h"
+#include "dat/fork.h"
 #include "dat/trace.h"
 
 #include <ctype.h>
@@ -54,11 +55,14 @@ int dats_control_add(struct dats_command *command)
 
 	if (!command->name || !*command->name || !command->run)
 		return -EINVAL;
-	command->next = NULL;
 	pthread_mutex_lock(&lock);
-	for (link = &commands; *link; link = &(*link)->next)
+	/* A child of a process that was about to add it does so again. */
+	for (link = &commands; *link && *link != command; link = &(*link)->next)
 		;
-	__atomic_store_n(link, command, __ATOMIC_RELEASE);
+	if (!*link) {
+		command->next = NULL;
+		__atomic_store_n(link, command, __ATOMIC_RELEASE);
+	}
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
@@ -240,24 +244,16 @@ static void *control_thread(void *arg)
 
 /* ---- Its life ---- */
 
-static int make_listener(void)
+static int listen_by_name(int fd)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd = dats_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), n;
 	socklen_t size;
+	int n;
 
-	if (fd < 0)
-		return -1;
 	n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, DATS_CONTROL_NAME,
 		     (long)getpid());
 	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-	if (bind(fd, (struct sockaddr *)&addr, size) || listen(fd, BACKLOG)) {
-		n = errno;
-		close(fd);
-		errno = n;
-		return -1;
-	}
-	return fd;
+	return bind(fd, (struct sockaddr *)&addr, size) || listen(fd, BACKLOG) ? errno : 0;
 }
 
 /* All signals stay with the program's own threads. */
@@ -279,19 +275,28 @@ static int make_thread(int fd)
 
 static void start(void)
 {
-	int fd = make_listener(), err = fd < 0 ? errno : make_thread(fd);
+	int fd = dats_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	int err = fd < 0 ? errno : 0;
 
-	if (err && fd >= 0)
+	control.listener = fd; /* a child forked from here on closes it */
+	if (!err)
+		err = listen_by_name(fd);
+	if (!err)
+		err = make_thread(fd);
+	if (!err)
+		return;
+	control.listener = -1;
+	if (fd >= 0)
 		close(fd);
-	if (err)
-		dat_diag("dat-info and dat-trace cannot look into process %ld: %s", (long)getpid(),
-			 dat_errno_text(err));
-	control.listener = err ? -1 : fd;
+	dat_diag("dat-info and dat-trace cannot look into process %ld: %s", (long)getpid(),
+		 dat_errno_text(err));
 }
 
 /* A client that keeps the thread waiting is cut off. */
 static void stop(void)
 {
+	int fd;
+
 	pthread_mutex_lock(&control.client_lock);
 	control.ending = 1;
 	if (control.client >= 0)
@@ -299,36 +304,25 @@ static void stop(void)
 	pthread_mutex_unlock(&control.client_lock);
 	shutdown(control.listener, SHUT_RDWR);
 	pthread_join(control.thread, NULL);
-	close(control.listener);
+	fd = control.listener;
 	control.listener = -1;
+	close(fd);
 	control.ending = 0;
 }
 
-/* ---- fork: the thread stays behind; the child gets one, and a name, when it opens an IA ---- */
-
-static void before_fork(void)
+/* A forked child, where the thread stays behind, gets one and a name when it opens an IA. */
+void dat_control_abandon(void)
 {
-	pthread_mutex_lock(&control.lock);
-	pthread_mutex_lock(&control.client_lock);
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-	pthread_mutex_unlock(&control.client_lock);
-	pthread_mutex_unlock(&control.lock);
-}
-
-static void in_child(void)
-{
+	pthread_mutex_init(&lock, NULL);
+	pthread_mutex_init(&control.lock, NULL);
+	pthread_mutex_init(&control.client_lock, NULL);
 	if (control.listener >= 0)
 		close(control.listener);
 	if (control.client >= 0)
 		close(control.client);
 	control.listener = control.client = -1;
 	control.users = 0;
-	after_fork();
+	control.ending = 0;
 }
 
 static int forbidden;
@@ -340,8 +334,6 @@ static void read_environment(void)
 	forbidden = getauxval(AT_SECURE) ||
 		    (wish && (!strcmp(wish, "0") || !strcasecmp(wish, "no") ||
 			      !strcasecmp(wish, "off") || !strcasecmp(wish, "false")));
-	if (!forbidden)
-		pthread_atfork(before_fork, after_fork, in_child);
 }
 
 static struct dats_command own_commands[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The table of open IAs. */
 #include "dat/handle.h"
+#include "dat/fork.h"
 #include "dat/registry.h"
 #include "dat/trace.h"
 
@@ -11,7 +12,7 @@
 
 struct dat_handle_slot *dat_handle_blocks[DAT_HANDLE_NUM_BLOCKS];
 
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t dat_handle_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t table_unpinned = PTHREAD_COND_INITIALIZER;
 
 static struct dat_handle_slot *slot_of(DAT_IA_HANDLE handle)
@@ -37,7 +38,7 @@ DAT_IA_HANDLE dat_handle_of_ia(DAT_IA_HANDLE ia)
 	DAT_IA_HANDLE found = NULL;
 	uintptr_t n;
 
-	pthread_mutex_lock(&table_lock);
+	pthread_mutex_lock(&dat_handle_lock);
 	for (n = next_number(0); ia && n; n = next_number(n)) {
 		struct dat_handle_slot *slot = slot_of((DAT_IA_HANDLE)n);
 
@@ -48,7 +49,7 @@ DAT_IA_HANDLE dat_handle_of_ia(DAT_IA_HANDLE ia)
 		if (!slot->closing)
 			break;
 	}
-	pthread_mutex_unlock(&table_lock);
+	pthread_mutex_unlock(&dat_handle_lock);
 	return found;
 }
 
@@ -71,7 +72,7 @@ DAT_IA_HANDLE dat_handle_reserve(void)
 	struct dat_handle_slot *block;
 	uintptr_t n, last = 0, free_number = 0;
 
-	pthread_mutex_lock(&table_lock);
+	pthread_mutex_lock(&dat_handle_lock);
 	for (n = next_number(0); n && !free_number; n = next_number(n)) {
 		if (!slot_of((DAT_IA_HANDLE)n)->reserved)
 			free_number = n;
@@ -87,7 +88,7 @@ DAT_IA_HANDLE dat_handle_reserve(void)
 	}
 	if (free_number)
 		slot_of((DAT_IA_HANDLE)free_number)->reserved = 1;
-	pthread_mutex_unlock(&table_lock);
+	pthread_mutex_unlock(&dat_handle_lock);
 	if (!free_number)
 		dat_diag("no handle for another adapter: %s", dat_errno_text(ENOMEM));
 	return (DAT_IA_HANDLE)free_number;
@@ -97,22 +98,22 @@ void dat_handle_publish(DAT_IA_HANDLE handle, DAT_IA_HANDLE ia, struct dat_entry
 {
 	struct dat_handle_slot *slot = slot_of(handle);
 
-	pthread_mutex_lock(&table_lock);
+	pthread_mutex_lock(&dat_handle_lock);
 	slot->entry = entry;
 	__atomic_store_n(&slot->ia, ia, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&table_lock);
+	pthread_mutex_unlock(&dat_handle_lock);
 }
 
 void dat_handle_release(DAT_IA_HANDLE handle)
 {
 	struct dat_handle_slot *slot = slot_of(handle);
 
-	pthread_mutex_lock(&table_lock);
+	pthread_mutex_lock(&dat_handle_lock);
 	__atomic_store_n(&slot->ia, NULL, __ATOMIC_RELEASE);
 	slot->entry = NULL;
 	slot->closing = 0;
 	slot->reserved = 0;
-	pthread_mutex_unlock(&table_lock);
+	pthread_mutex_unlock(&dat_handle_lock);
 }
 
 DAT_IA_HANDLE dat_handle_begin_close(DAT_IA_HANDLE handle, struct dat_entry **entry)
@@ -120,26 +121,26 @@ DAT_IA_HANDLE dat_handle_begin_close(DAT_IA_HANDLE handle, struct dat_entry **en
 	struct dat_handle_slot *slot;
 	DAT_IA_HANDLE ia = NULL;
 
-	pthread_mutex_lock(&table_lock);
+	pthread_mutex_lock(&dat_handle_lock);
 	if (dat_handle_to_ia(handle)) {
 		slot = slot_of(handle);
 		if (!slot->closing) {
 			slot->closing = 1;
 			while (slot->pins)
-				pthread_cond_wait(&table_unpinned, &table_lock);
+				pthread_cond_wait(&table_unpinned, &dat_handle_lock);
 			ia = slot->ia;
 			*entry = slot->entry;
 		}
 	}
-	pthread_mutex_unlock(&table_lock);
+	pthread_mutex_unlock(&dat_handle_lock);
 	return ia;
 }
 
 void dat_handle_cancel_close(DAT_IA_HANDLE handle)
 {
-	pthread_mutex_lock(&table_lock);
+	pthread_mutex_lock(&dat_handle_lock);
 	slot_of(handle)->closing = 0;
-	pthread_mutex_unlock(&table_lock);
+	pthread_mutex_unlock(&dat_handle_lock);
 }
 
 DAT_IA_HANDLE dat_handle_pin_name(const char *name)
@@ -147,7 +148,7 @@ DAT_IA_HANDLE dat_handle_pin_name(const char *name)
 	DAT_IA_HANDLE found = NULL;
 	uintptr_t n;
 
-	pthread_mutex_lock(&table_lock);
+	pthread_mutex_lock(&dat_handle_lock);
 	for (n = next_number(0); n && !found; n = next_number(n)) {
 		struct dat_handle_slot *slot = slot_of((DAT_IA_HANDLE)n);
 
@@ -156,14 +157,30 @@ DAT_IA_HANDLE dat_handle_pin_name(const char *name)
 			found = (DAT_IA_HANDLE)n;
 		}
 	}
-	pthread_mutex_unlock(&table_lock);
+	pthread_mutex_unlock(&dat_handle_lock);
 	return found;
 }
 
 void dat_handle_unpin(DAT_IA_HANDLE handle)
 {
-	pthread_mutex_lock(&table_lock);
+	pthread_mutex_lock(&dat_handle_lock);
 	if (!--slot_of(handle)->pins)
 		pthread_cond_broadcast(&table_unpinned);
-	pthread_mutex_unlock(&table_lock);
+	pthread_mutex_unlock(&dat_handle_lock);
+}
+
+/* The numbers stay reserved: a handle of the parent's is to stay invalid. */
+void dat_handle_abandon(void)
+{
+	uintptr_t n;
+
+	pthread_cond_init(&table_unpinned, NULL);
+	for (n = next_number(0); n; n = next_number(n)) {
+		struct dat_handle_slot *slot = slot_of((DAT_IA_HANDLE)n);
+
+		slot->ia = NULL;
+		slot->entry = NULL;
+		slot->closing = 0;
+		slot->pins = 0;
+	}
 }

@@ -2,6 +2,7 @@
 /* Opening and closing of IAs, the questions that need an open one, and extension operations. */
 #include "dat/arena.h"
 #include "dat/dats.h"
+#include "dat/fork.h"
 #include "dat/handle.h"
 #include "dat/registry.h"
 #include "dat/strerror.h"
@@ -25,7 +26,7 @@ struct ext_open {
 	int closing;
 };
 
-static pthread_mutex_t ext_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t dat_ext_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ext_open *ext_opens;
 static int ext_seen; /* some IA that was opened has an extension (GEN-30) */
 
@@ -246,10 +247,10 @@ static int ext_remember(DAT_HANDLE handle, struct dat_entry *entry)
 		return -1;
 	open->handle = handle;
 	open->entry = entry;
-	pthread_mutex_lock(&ext_lock);
+	pthread_mutex_lock(&dat_ext_lock);
 	open->next = ext_opens;
 	ext_opens = open;
-	pthread_mutex_unlock(&ext_lock);
+	pthread_mutex_unlock(&dat_ext_lock);
 	return 0;
 }
 
@@ -257,13 +258,13 @@ static struct ext_open *ext_begin_close(DAT_HANDLE handle)
 {
 	struct ext_open *open;
 
-	pthread_mutex_lock(&ext_lock);
+	pthread_mutex_lock(&dat_ext_lock);
 	for (open = ext_opens; open; open = open->next)
 		if (open->handle == handle && !open->closing)
 			break;
 	if (open)
 		open->closing = 1;
-	pthread_mutex_unlock(&ext_lock);
+	pthread_mutex_unlock(&dat_ext_lock);
 	return open;
 }
 
@@ -272,15 +273,20 @@ static void ext_end_close(struct ext_open *open, int closed)
 {
 	struct ext_open **link = &ext_opens;
 
-	pthread_mutex_lock(&ext_lock);
+	pthread_mutex_lock(&dat_ext_lock);
 	open->closing = 0;
 	while (*link != open)
 		link = &(*link)->next;
 	if (closed)
 		*link = open->next;
-	pthread_mutex_unlock(&ext_lock);
+	pthread_mutex_unlock(&dat_ext_lock);
 	if (closed)
 		free(open);
+}
+
+void dat_ext_abandon(void)
+{
+	ext_opens = NULL;
 }
 
 static DAT_RETURN call_extension(const DAT_PROVIDER *provider, DAT_HANDLE handle,

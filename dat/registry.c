@@ -10,6 +10,7 @@
 #include "dat/registry.h"
 #include "dat/signals.h"
 #include "dat/arena.h"
+#include "dat/fork.h"
 #include "dat/static.h"
 #include "dat/trace.h"
 
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t dat_registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t source_idle = PTHREAD_COND_INITIALIZER;
 static struct dat_entry *entries;
 static int finalised;
@@ -37,6 +38,11 @@ void dat_registry_finalise(void)
 int dat_registry_finalised(void)
 {
 	return __atomic_load_n(&finalised, __ATOMIC_ACQUIRE);
+}
+
+__attribute__((constructor)) static void registry_start(void)
+{
+	dat_fork_watch();
 }
 
 __attribute__((destructor)) static void registry_exit(void)
@@ -141,12 +147,12 @@ static void source_begin(struct dat_source *source)
 {
 	source->busy = 1;
 	source->busy_thread = pthread_self();
-	pthread_mutex_unlock(&registry_lock);
+	pthread_mutex_unlock(&dat_registry_lock);
 }
 
 static void source_end(struct dat_source *source)
 {
-	pthread_mutex_lock(&registry_lock);
+	pthread_mutex_lock(&dat_registry_lock);
 	source->busy = 0;
 	pthread_cond_broadcast(&source_idle);
 }
@@ -217,9 +223,9 @@ static struct dat_entry *find_or_load(const DAT_PROVIDER_INFO *wanted)
 		if (!entry && !source) {
 			if (sr->path || tried++)
 				return NULL;
-			pthread_mutex_unlock(&registry_lock);
+			pthread_mutex_unlock(&dat_registry_lock);
 			dat_static_get();
-			pthread_mutex_lock(&registry_lock);
+			pthread_mutex_lock(&dat_registry_lock);
 			continue;
 		}
 		key = entry ? &entry->info : &source->conf.info;
@@ -229,7 +235,7 @@ static struct dat_entry *find_or_load(const DAT_PROVIDER_INFO *wanted)
 		/* An init or fini that opens what it is about to serve would wait for itself. */
 		if (pthread_equal(busy->busy_thread, pthread_self()))
 			return NULL;
-		pthread_cond_wait(&source_idle, &registry_lock);
+		pthread_cond_wait(&source_idle, &dat_registry_lock);
 	}
 }
 
@@ -239,13 +245,13 @@ DAT_RETURN dat_registry_acquire(const DAT_PROVIDER_INFO *wanted, struct dat_entr
 
 	if (dat_registry_finalised())
 		return DAT_ERR(DAT_INVALID_STATE, 0);
-	pthread_mutex_lock(&registry_lock);
+	pthread_mutex_lock(&dat_registry_lock);
 	*entry = find_or_load(wanted);
 	if (*entry)
 		(*entry)->opens++;
 	else
 		rc = not_found(dat_static_peek(), wanted);
-	pthread_mutex_unlock(&registry_lock);
+	pthread_mutex_unlock(&dat_registry_lock);
 	return rc;
 }
 
@@ -281,21 +287,46 @@ static void source_unload(struct dat_source *source)
 	dat_trace(module_fini, DAT_TRC_NORMAL, NULL, "library=%s ia=%s", source->conf.lib_path,
 		  source->conf.info.ia_name);
 	source->module.fini(&source->conf.info);
-	pthread_mutex_lock(&registry_lock);
+	pthread_mutex_lock(&dat_registry_lock);
 	left = exact_entry(&source->conf.info);
 	if (left && left->source == source)
 		entry_remove(left); /* fini should have done that (REG-48) */
-	pthread_mutex_unlock(&registry_lock);
+	pthread_mutex_unlock(&dat_registry_lock);
 	dat_module_unload(&source->module);
 	source_end(source);
 }
 
+/*
+ * In a child libraries stay loaded and their entries registered, but nothing is open. What another
+ * thread was loading or unloading is neither whole nor in use, and is loaded anew.
+ */
+void dat_registry_abandon(void)
+{
+	const struct dat_static *sr = dat_static_peek();
+	struct dat_entry *entry;
+	size_t i;
+
+	pthread_cond_init(&source_idle, NULL);
+	for (entry = entries; entry; entry = entry->next)
+		entry->opens = 0;
+	for (i = 0; i < sr->num_sources; i++) {
+		struct dat_source *source = &sr->sources[i];
+
+		if (!source->busy || pthread_equal(source->busy_thread, pthread_self()))
+			continue;
+		source->busy = 0;
+		entry = exact_entry(&source->conf.info);
+		if (entry && entry->source == source)
+			entry_remove(entry);
+	}
+}
+
 void dat_registry_release(struct dat_entry *entry)
 {
-	pthread_mutex_lock(&registry_lock);
+	pthread_mutex_lock(&dat_registry_lock);
 	if (!--entry->opens && entry->source)
 		source_unload(entry->source);
-	pthread_mutex_unlock(&registry_lock);
+	pthread_mutex_unlock(&dat_registry_lock);
 }
 
 int dat_registry_has_name(const char *name)
@@ -307,10 +338,10 @@ int dat_registry_has_name(const char *name)
 
 	for (i = 0; i < sr->num_sources && !has; i++)
 		has = !strcmp(sr->sources[i].conf.info.ia_name, name);
-	pthread_mutex_lock(&registry_lock);
+	pthread_mutex_lock(&dat_registry_lock);
 	for (entry = entries; entry && !has; entry = entry->next)
 		has = !strcmp(entry->info.ia_name, name);
-	pthread_mutex_unlock(&registry_lock);
+	pthread_mutex_unlock(&dat_registry_lock);
 	return has;
 }
 
@@ -367,11 +398,11 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (dat_registry_finalised())
 		return DAT_ERR(DAT_INVALID_STATE, 0);
-	pthread_mutex_lock(&registry_lock);
+	pthread_mutex_lock(&dat_registry_lock);
 	rc = entry_add(provider, provider_info);
 	if (!provider_has_entry(provider))
 		dat_arena_forget(provider);
-	pthread_mutex_unlock(&registry_lock);
+	pthread_mutex_unlock(&dat_registry_lock);
 	dat_trace(provider_add, DAT_TRC_NORMAL, provider, "ia=%s major=%u minor=%u rc=0x%x",
 		  provider_info->ia_name, provider_info->dapl_version_major,
 		  provider_info->dapl_version_minor, rc);
@@ -390,7 +421,7 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (dat_registry_finalised())
 		return DAT_ERR(DAT_INVALID_STATE, 0);
-	pthread_mutex_lock(&registry_lock);
+	pthread_mutex_lock(&dat_registry_lock);
 	entry = exact_entry(provider_info);
 	if (!entry || entry->provider != provider)
 		rc = DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
@@ -398,7 +429,7 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 		rc = DAT_ERR(DAT_PROVIDER_IN_USE, 0);
 	else
 		entry_remove(entry);
-	pthread_mutex_unlock(&registry_lock);
+	pthread_mutex_unlock(&dat_registry_lock);
 	dat_trace(provider_remove, DAT_TRC_NORMAL, provider, "ia=%s rc=0x%x",
 		  provider_info->ia_name, rc);
 	return rc;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/sink.h"
 #include "dat/fd.h"
+#include "dat/fork.h"
 #include "dat/trace.h"
 
 #include <errno.h>
@@ -18,14 +19,13 @@
 #define PATH_LEN 4096
 
 /* The lock covers the file; the rest is set before there is anything to write, or atomic. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t dat_sink_lock = PTHREAD_MUTEX_INITIALIZER;
 static int sinks = DAT_SINK_STDERR;
 static struct {
 	char *path;
 	uint64_t size;
 	unsigned int keep;
-	int fd;	     /* -1: to be opened */
-	pid_t owner; /* the process that opened it */
+	int fd; /* -1: to be opened */
 	int complained;
 	int given_up; /* it cannot be opened */
 } file = { .size = 16 << 20, .keep = 2, .fd = -1 };
@@ -126,7 +126,6 @@ static void file_open(const char *path)
 		return;
 	}
 	file.fd = fd;
-	file.owner = getpid();
 }
 
 static void move_aside(const char *path)
@@ -176,10 +175,6 @@ static int file_write(const char *line)
 	if (!file.path || file.given_up)
 		return -1;
 	file_path(path, sizeof(path));
-	if (file.fd >= 0 && file.owner != getpid()) { /* of the parent */
-		close(file.fd);
-		file.fd = -1;
-	}
 	if (file.fd < 0)
 		file_open(path);
 	if (file.fd >= 0 && full())
@@ -203,7 +198,7 @@ void dat_sink_choose(int chosen)
 
 void dat_sink_file(const char *path, uint64_t size, unsigned int keep)
 {
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&dat_sink_lock);
 	if (file.fd >= 0)
 		close(file.fd);
 	file.fd = -1;
@@ -212,15 +207,23 @@ void dat_sink_file(const char *path, uint64_t size, unsigned int keep)
 	file.size = size;
 	file.keep = keep;
 	file.complained = file.given_up = 0;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&dat_sink_lock);
+}
+
+/* A child opens a file of its own, which may have another name. */
+void dat_sink_abandon(void)
+{
+	if (file.fd >= 0)
+		close(file.fd);
+	file.fd = -1;
 }
 
 void dat_sink_callback(DAT_TRACE_FUNC func, void *arg)
 {
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&dat_sink_lock);
 	callback.arg = arg;
 	callback.func = func;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&dat_sink_lock);
 }
 
 /* ---- Records ---- */
@@ -230,10 +233,10 @@ static void to_program(int hook, int level, const char *line)
 	DAT_TRACE_FUNC func;
 	void *arg;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&dat_sink_lock);
 	func = callback.func;
 	arg = callback.arg;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&dat_sink_lock);
 	if (!func || inside)
 		return;
 	inside = 1;
@@ -246,9 +249,9 @@ void dat_sink_write(int hook, int level, const char *line, int said)
 	int chosen = __atomic_load_n(&sinks, __ATOMIC_RELAXED), saved = errno, missed = 0;
 
 	if (chosen & DAT_SINK_FILE) {
-		pthread_mutex_lock(&lock);
+		pthread_mutex_lock(&dat_sink_lock);
 		missed = file_write(line);
-		pthread_mutex_unlock(&lock);
+		pthread_mutex_unlock(&dat_sink_lock);
 	}
 	if (!said && (chosen & DAT_SINK_STDERR || missed))
 		dat_sink_stderr(line);
@@ -256,21 +259,4 @@ void dat_sink_write(int hook, int level, const char *line, int said)
 		syslog(level <= DATS_TRC_ERROR ? LOG_ERR : LOG_DEBUG, "%s", line);
 	to_program(hook, level, line);
 	errno = saved;
-}
-
-/* ---- fork ---- */
-
-static void before_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-	pthread_mutex_unlock(&lock);
-}
-
-__attribute__((constructor)) static void start(void)
-{
-	pthread_atfork(before_fork, after_fork, after_fork);
 }

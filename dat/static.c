@@ -2,6 +2,7 @@
 /* Finds and reads dat.conf, and reports what is wrong with it. */
 #include "dat/static.h"
 #include "dat/conf_file.h"
+#include "dat/fork.h"
 #include "dat/trace.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 static struct dat_static sr;
-static pthread_mutex_t sr_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t dat_static_lock = PTHREAD_MUTEX_INITIALIZER;
 static int sr_ready;
 
 static void report(const struct dat_conf *conf)
@@ -60,7 +61,7 @@ static int is_passing(int err)
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EIO || err == -EINTR;
 }
 
-/* sr_lock held */
+/* dat_static_lock held */
 static void read_conf(void)
 {
 	const char *path;
@@ -94,10 +95,10 @@ static void read_conf(void)
 
 const struct dat_static *dat_static_get(void)
 {
-	pthread_mutex_lock(&sr_lock);
+	pthread_mutex_lock(&dat_static_lock);
 	if (!sr_ready)
 		read_conf();
-	pthread_mutex_unlock(&sr_lock);
+	pthread_mutex_unlock(&dat_static_lock);
 	return dat_static_peek();
 }
 

@@ -2,6 +2,7 @@
 /* Trace levels, records and diagnostics. */
 #include "dat/trace.h"
 
+#include "dat/fork.h"
 #include "dat/recorder.h"
 #include "dat/sink.h"
 #include "dat/trace_env.h"
@@ -21,7 +22,7 @@
 
 DATS_DECLARE_POINTS(dat);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of changes, and of followers */
+pthread_mutex_t dat_trace_lock = PTHREAD_MUTEX_INITIALIZER; /* of changes, and of followers */
 static int levels[2];
 static int changed[2]; /* while running: what stands in a file comes too late */
 static int quiet;
@@ -49,10 +50,10 @@ static void set_level(int component, int level)
 
 void dat_trace_initial_level(int component, int level)
 {
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&dat_trace_lock);
 	if (!changed[component])
 		set_level(component, level);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&dat_trace_lock);
 }
 
 void dat_trace_silence(void)
@@ -67,23 +68,23 @@ __attribute__((constructor)) static void trace_init(void)
 
 void dats_trace_follow(struct dats_follower *follower)
 {
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&dat_trace_lock);
 	follower->next = followers;
 	followers = follower;
 	follower->level(level_of(DAT_TRC_DAPL));
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&dat_trace_lock);
 }
 
 void dats_trace_unfollow(struct dats_follower *follower)
 {
 	struct dats_follower **link;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&dat_trace_lock);
 	for (link = &followers; *link && *link != follower; link = &(*link)->next)
 		;
 	if (*link)
 		*link = follower->next;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&dat_trace_lock);
 }
 
 DAT_RETURN DAT_API dat_trclvl_query(DAT_COUNT *dat_level, DAT_COUNT *dapl_level)
@@ -106,7 +107,7 @@ DAT_RETURN DAT_API dat_trclvl_modify(DAT_COUNT dat_level, DAT_COUNT dapl_level)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
 	if (dapl_level < -1 || dapl_level > DATS_TRC_MAX)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&dat_trace_lock);
 	for (i = 0; i < 2; i++)
 		if (wanted[i] >= 0) {
 			changed[i] = 1;
@@ -114,7 +115,7 @@ DAT_RETURN DAT_API dat_trclvl_modify(DAT_COUNT dat_level, DAT_COUNT dapl_level)
 		}
 	if (dat_level > 0)
 		__atomic_store_n(&quiet, 0, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&dat_trace_lock);
 	return DAT_SUCCESS;
 }
 

@@ -19,6 +19,18 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct soft_list listeners = { &listeners, &listeners };
 
+/* The parent's listeners are no neighbours of the child's. */
+static void in_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	soft_list_init(&listeners);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
 void soft_handoff_enter(struct soft_listener *listener)
 {
 	pthread_mutex_lock(&lock);

@@ -105,6 +105,7 @@ static int tcp_listen(const struct sockaddr_storage *addr, uint64_t *qual)
 	return fd;
 }
 
+/* A child of the process may have the socket, too. */
 static void tcp_unlisten(int fd)
 {
 	(void)shutdown(fd, SHUT_RDWR);

@@ -172,6 +172,7 @@ int soft_shm_listen(const struct sockaddr_storage *addr, uint64_t *qual)
 	return rc;
 }
 
+/* As TCP's. */
 void soft_shm_unlisten(int fd)
 {
 	(void)shutdown(fd, SHUT_RDWR);
@@ -226,8 +227,8 @@ static ssize_t receive_hello(int fd, struct shm_hello *hello, int *passed)
 	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS &&
 	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(passed, CMSG_DATA(cmsg), sizeof(*passed));
-	/* A descriptor that found no place because of our own limit. */
 	*passed = dapl_fd_own(*passed);
+	/* A descriptor that found no place because of our own limit. */
 	if (n && *passed < 0 && (msg.msg_flags & MSG_CTRUNC))
 		return -EMFILE;
 	return n;

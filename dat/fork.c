@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dat/fork.h"
+
+/* In the order in which they nest. */
+static pthread_mutex_t *const locks[] = {
+	&dat_static_lock, &dat_registry_lock, &dat_handle_lock, &dat_ext_lock,
+	&dat_arena_lock,  &dat_trace_lock,    &dat_sink_lock,
+};
+
+#define NUM_LOCKS (sizeof(locks) / sizeof(locks[0]))
+
+static void before(void)
+{
+	size_t i;
+
+	for (i = 0; i < NUM_LOCKS; i++)
+		pthread_mutex_lock(locks[i]);
+}
+
+static void in_parent(void)
+{
+	size_t i;
+
+	for (i = NUM_LOCKS; i > 0; i--)
+		pthread_mutex_unlock(locks[i - 1]);
+}
+
+static void in_child(void)
+{
+	in_parent();
+	dat_registry_abandon();
+	dat_handle_abandon();
+	dat_ext_abandon();
+	dat_sink_abandon();
+	dat_control_abandon();
+}
+
+void dat_fork_watch(void)
+{
+	pthread_atfork(before, in_parent, in_child);
+}
