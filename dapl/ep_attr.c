@@ -428,8 +428,9 @@ static DAT_RETURN apply(struct dapl_ep *ep, const struct dapl_ep_parts *parts,
 	return DAT_SUCCESS;
 }
 
-/* EP lock held */
-static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
+/* EP lock held; soft gets the watermark that is to be set. */
+static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param,
+			 DAT_COUNT *soft)
 {
 	struct dapl_ep_parts parts;
 	DAT_EP_ATTR attr;
@@ -457,6 +458,7 @@ static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_E
 	}
 	if (mask & F(COMM))
 		ep->cold->comm = param->comm;
+	*soft = attr.srq_soft_hw;
 	return DAT_SUCCESS;
 }
 
@@ -464,6 +466,7 @@ DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask,
 			  const DAT_EP_PARAM *param)
 {
 	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+	DAT_COUNT soft = DAT_HW_DEFAULT;
 	DAT_RETURN rc;
 
 	if (!ep)
@@ -475,9 +478,9 @@ DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask,
 	if (!param)
 		return DAPL_BAD_ARG(3);
 	dapl_lock(&ep->lock);
-	rc = modify(ep, mask, param);
+	rc = modify(ep, mask, param, &soft);
 	dapl_unlock(&ep->lock);
 	if (!rc && (mask & F(EP_ATTR_SRQ_SOFT_HW)))
-		rc = dapl_ep_set_soft(ep, param->ep_attr.srq_soft_hw);
+		rc = dapl_ep_set_soft(ep, soft);
 	return rc;
 }

@@ -409,6 +409,14 @@ static void no_effect(struct cu_rig *rig, const DAT_EP_ATTR *attr, DAT_RETURN ty
 	cu_query(ep, &param);
 	assert_memory_equal(&param.ep_attr, &defaults,
 			    offsetof(DAT_EP_ATTR, ep_transport_specific_count));
+	param.ep_attr = *attr;
+	expect_ok(dat_ep_modify(ep,
+				DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE | DAT_EP_FIELD_EP_ATTR_QOS |
+					DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW,
+				&param));
+	cu_query(ep, &param);
+	assert_memory_equal(&param.ep_attr, &defaults,
+			    offsetof(DAT_EP_ATTR, ep_transport_specific_count));
 	expect_ok(dat_ep_free(ep));
 }
 
