@@ -54,7 +54,8 @@ static void overflown(struct tp_task *task)
 {
 	struct vrb_cq *cq = vrb_container(task, struct vrb_cq, overflow);
 
-	cq->dev->base.up->async(cq->dev->base.owner, TP_ASYNC_CQ_OVERFLOW, cq->base.owner);
+	if (cq->base.owner) /* else the core has freed it */
+		cq->dev->base.up->async(cq->dev->base.owner, TP_ASYNC_CQ_OVERFLOW, cq->base.owner);
 }
 
 static __attribute__((cold)) void lose(struct vrb_cq *cq, struct vrb_qp *qp)
@@ -672,6 +673,7 @@ static void cq_finish(struct vrb_reap *item)
 			 dapl_strerror(err));
 	else
 		close_channel(cq);
+	dapl_loop_cancel(cq->dev->base.loop, &cq->overflow); /* of a last event */
 	free(cq->held);
 	free(cq->held_by);
 	free(cq->stash);
@@ -684,8 +686,8 @@ static void cq_destroy(struct tp_cq *base)
 
 	if (cq->watched)
 		dapl_loop_del(cq->dev->base.loop, &cq->watch);
-	dapl_loop_cancel(cq->dev->base.loop, &cq->overflow);
 	cq->base.owner = NULL;
+	dapl_loop_cancel(cq->dev->base.loop, &cq->overflow);
 	cq->reap.run = cq_finish;
 	vrb_reap_behind(cq->dev, &cq->reap);
 }

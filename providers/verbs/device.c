@@ -191,21 +191,17 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 	if (atomic_compare_exchange_strong(&qp->fault, &none, TP_WC_TRANSPORT))
 		dapl_err("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,
 			 ibv_event_type_str(event->event_type));
+	dapl_loop_post(dev->base.loop, &qp->notice);
 	vrb_qp_kick(qp);
-	dev->base.up->async(dev->base.owner, TP_ASYNC_QP_ERROR, qp->base.owner);
 }
 
-/* Of an object that the core has freed there is nothing to tell. */
-static void tell(struct vrb_dev *dev, enum tp_async_event event, void *owner)
-{
-	if (owner)
-		dev->base.up->async(dev->base.owner, event, owner);
-}
-
+/*
+ * The core hears of an object's event from a task: what it does then may end with the object
+ * destroyed, for which libibverbs waits until the event is acknowledged.
+ */
 static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 {
 	struct vrb_async what = vrb_map_async(event->event_type);
-	struct vrb_srq *srq;
 	struct vrb_cq *cq;
 
 	dapl_trace(verbs_async, DAPL_TRC_NORMAL, dev, "ia=%s device=%s event=%s", dev->name,
@@ -215,14 +211,13 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 		break;
 	case VRB_ASYNC_CQ:
 		cq = event->element.cq->cq_context;
-		tell(dev, what.event, cq->base.owner);
+		dapl_loop_post(dev->base.loop, &cq->overflow);
 		break;
 	case VRB_ASYNC_QP:
 		qp_event(dev, event);
 		break;
 	case VRB_ASYNC_SRQ:
-		srq = event->element.srq->srq_context;
-		tell(dev, what.event, srq->base.owner);
+		vrb_srq_event(event->element.srq->srq_context, what.event);
 		break;
 	case VRB_ASYNC_DEVICE:
 		if (what.event == TP_ASYNC_DEVICE_FATAL)
@@ -233,7 +228,6 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 	}
 }
 
-/* An object of an event is not destroyed before the event is acknowledged. */
 void vrb_dev_events(struct vrb_dev *dev)
 {
 	struct ibv_async_event event;

@@ -489,6 +489,13 @@ static void look(struct tp_task *task)
 	vrb_cm_look(vrb_container(task, struct vrb_qp, task));
 }
 
+static void tell(struct tp_task *task)
+{
+	struct vrb_qp *qp = vrb_container(task, struct vrb_qp, notice);
+
+	qp->dev->base.up->async(qp->dev->base.owner, TP_ASYNC_QP_ERROR, qp->base.owner);
+}
+
 static void enlist(struct vrb_qp *qp)
 {
 	struct vrb_dev *dev = qp->dev;
@@ -590,6 +597,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 	};
 	qp->dev = dev;
 	qp->task.run = look;
+	qp->notice.run = tell;
 	qp->srq = vrb_srq(attr->srq);
 	rc = equip(qp, attr, attr->max_recv_sge);
 	if (rc) {
@@ -678,8 +686,10 @@ static void qp_destroy(struct tp_qp *base)
 	if (atomic_load(&qp->live))
 		vrb_qp_fail(qp);
 	delist(qp);
-	dapl_loop_cancel(qp->dev->base.loop, &qp->task);
 	strip(qp);
+	/* Nobody has anything to say of it any more. */
+	dapl_loop_cancel(qp->dev->base.loop, &qp->task);
+	dapl_loop_cancel(qp->dev->base.loop, &qp->notice);
 	free(qp);
 }
 

@@ -210,13 +210,29 @@ struct vrb_qp *vrb_srq_find(struct vrb_dev *dev, uint32_t number)
 
 /* ---- Limit ---- */
 
-/* On the loop: the limit was above what is there when it was asked for. */
-static void tell_limit(struct tp_task *task)
+/* On the loop. The queue may be gone when the core has heard of one of them. */
+static void tell(struct tp_task *task)
 {
 	struct vrb_srq *srq = vrb_container(task, struct vrb_srq, task);
+	const struct vrb_dev *dev = srq->dev;
+	enum tp_async_event event = TP_ASYNC_SRQ_LIMIT;
 
-	if (atomic_exchange(&srq->late, false))
-		srq->dev->base.up->async(srq->dev->base.owner, TP_ASYNC_SRQ_LIMIT, srq->base.owner);
+	if (!srq->base.owner)
+		return;
+	if (atomic_exchange(&srq->broken, false)) {
+		event = TP_ASYNC_SRQ_ERROR;
+		if (atomic_load(&srq->late))
+			dapl_loop_post(dev->base.loop, task);
+	} else if (!atomic_exchange(&srq->late, false)) {
+		return;
+	}
+	dev->base.up->async(dev->base.owner, event, srq->base.owner);
+}
+
+void vrb_srq_event(struct vrb_srq *srq, enum tp_async_event event)
+{
+	atomic_store(event == TP_ASYNC_SRQ_LIMIT ? &srq->late : &srq->broken, true);
+	dapl_loop_post(srq->dev->base.loop, &srq->task);
 }
 
 /* The device tells only when a receive is taken: what is below the limit already is told here. */
@@ -320,7 +336,7 @@ static int srq_create(struct tp_device *base, const struct tp_srq_attr *attr, vo
 	srq->pd = vrb_pd(attr->pd);
 	srq->max_wr = attr->max_wr;
 	srq->max_sge = attr->max_sge ? attr->max_sge : 1;
-	srq->task.run = tell_limit;
+	srq->task.run = tell;
 	pthread_mutex_init(&srq->lock, NULL);
 	init.srq_context = srq;
 	init.attr.max_sge = srq->max_sge;
@@ -349,6 +365,7 @@ static void srq_finish(struct vrb_reap *item)
 	if (err)
 		dapl_err("%s: shared receive queue not destroyed: %s", srq->dev->name,
 			 dapl_strerror(err));
+	dapl_loop_cancel(srq->dev->base.loop, &srq->task); /* of a last event */
 	srq_free(srq);
 }
 
@@ -356,8 +373,8 @@ static void srq_destroy(struct tp_srq *base)
 {
 	struct vrb_srq *srq = vrb_srq(base);
 
-	dapl_loop_cancel(srq->dev->base.loop, &srq->task);
 	srq->base.owner = NULL;
+	dapl_loop_cancel(srq->dev->base.loop, &srq->task);
 	srq->reap.run = srq_finish;
 	vrb_reap_behind(srq->dev, &srq->reap);
 }

@@ -370,6 +370,7 @@ struct vrb_qp {
 	struct vrb_qp *same_number;
 	struct vrb_conn *conn; /* under dev->cm_lock */
 	struct tp_task task;   /* the connection is to be looked at */
+	struct tp_task notice; /* the device found a fault */
 	struct vrb_qp *next, **link;
 	bool init;	       /* it is in that state since it was made */
 	uint32_t pulses;       /* since its connection was established; loop */
@@ -493,7 +494,7 @@ struct vrb_srq {
 	uint32_t max_wr, max_sge;
 	uint32_t posted;	    /* SRQ lock */
 	_Atomic uint32_t completed; /* any CQ lock */
-	atomic_bool late;	    /* the limit is to be told from the loop */
+	atomic_bool late, broken;   /* the limit, or a fault, is to be told from the loop */
 	struct tp_task task;
 	struct vrb_reap reap;
 };
@@ -508,6 +509,8 @@ extern const struct dapl_srq_ops vrb_srq_ops;
 /* Room in cq for all receives, however many there will be, as long as a QP takes them there. */
 int vrb_srq_attach(struct vrb_srq *srq, struct vrb_cq *cq);
 void vrb_srq_detach(struct vrb_srq *srq, struct vrb_cq *cq);
+/* On the loop: the device reports its limit or a fault. */
+void vrb_srq_event(struct vrb_srq *srq, enum tp_async_event event);
 /* A receive completed; any CQ lock held. */
 void vrb_srq_return(struct vrb_srq *srq, struct vrb_wr *wr);
 /* QPs with an SRQ are found by their number. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <errno.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -35,8 +36,11 @@ static struct {
 	int num_wc;
 	bool last_words; /* a QP that is destroyed gives back a receive of the SRQ */
 	struct ibv_async_event event;
-	bool pending;
-	int told; /* asynchronous events */
+	bool pending, unacked;
+	int told;	       /* asynchronous events */
+	struct vrb_qp *doomed; /* what the program frees when it hears of one */
+	struct tp_task settle;
+	sem_t settled;
 } t;
 
 /* ---- What the device does ---- */
@@ -61,6 +65,7 @@ static void give(uint32_t number, enum ibv_wc_status status)
 
 int ibv_destroy_qp(struct ibv_qp *ibqp)
 {
+	assert_false(t.unacked); /* or libibverbs waits for that, here for ever */
 	if (t.last_words)
 		give(ibqp->qp_num, IBV_WC_WR_FLUSH_ERR);
 	t.last_words = false;
@@ -131,6 +136,7 @@ int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 	if (!t.pending)
 		return -1;
 	t.pending = false;
+	t.unacked = true;
 	*event = t.event;
 	return 0;
 }
@@ -138,6 +144,7 @@ int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
 	(void)event;
+	t.unacked = false;
 }
 
 /* ---- What the core does ---- */
@@ -153,6 +160,8 @@ static void async(void *owner, enum tp_async_event event, void *object)
 	assert_int_equal(event, TP_ASYNC_QP_ERROR);
 	assert_ptr_equal(object, &t);
 	t.told++;
+	if (t.doomed)
+		vrb_qp_ops.destroy(&t.doomed->base);
 }
 
 static const struct tp_upcalls up = {
@@ -244,6 +253,26 @@ static struct vrb_qp *qp_new(bool with_srq)
 	atomic_store(&vrb_qp(qp)->live, true);
 	vrb_qp_open(vrb_qp(qp));
 	return vrb_qp(qp);
+}
+
+static void settled(struct tp_task *task)
+{
+	(void)task;
+	sem_post(&t.settled);
+}
+
+/* What the loop has to do is done. */
+static void settle(void)
+{
+	struct timespec deadline;
+
+	t.settle.run = settled;
+	sem_init(&t.settled, 0, 0);
+	dapl_loop_post(t.dev.base.loop, &t.settle);
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += 30;
+	assert_int_equal(sem_timedwait(&t.settled, &deadline), 0);
+	sem_destroy(&t.settled);
 }
 
 static struct tp_wc completion(void)
@@ -375,7 +404,8 @@ static void event(enum ibv_event_type type)
 	t.event = (struct ibv_async_event){ .element.qp = &t.ibqp[0], .event_type = type };
 	t.pending = true;
 	vrb_dev_events(&t.dev);
-	assert_false(t.pending);
+	assert_false(t.pending || t.unacked);
+	settle();
 }
 
 static void a_request_that_meets_a_closed_connection_is_flushed(void **state)
@@ -443,6 +473,15 @@ static void a_bad_segment_is_a_fault(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+/* As a program may that hears of it on the loop, by a proxy agent. */
+static void an_endpoint_is_freed_by_who_hears_of_its_fault(void **state)
+{
+	(void)state;
+	t.doomed = qp_new(false);
+	event(IBV_EVENT_QP_ACCESS_ERR);
+	assert_int_equal(t.told, 1);
+}
+
 #define RXE(f) cmocka_unit_test_setup_teardown(f, setup_rxe, teardown)
 #define SIW(f) cmocka_unit_test_setup_teardown(f, setup_siw, teardown)
 
@@ -460,6 +499,7 @@ int main(void)
 		SIW(markers_meet_it_too),
 		SIW(a_fault_without_such_a_request_is_one),
 		SIW(a_bad_segment_is_a_fault),
+		RXE(an_endpoint_is_freed_by_who_hears_of_its_fault),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
