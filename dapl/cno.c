@@ -173,6 +173,44 @@ void dapl_cno_evd_gone(struct dapl_cno *cno)
 
 /* ---- Calls ---- */
 
+/*
+ * The CNO of a handle with its lock, until let_go: nobody frees it meanwhile. NULL: it is none, or
+ * gone.
+ */
+static struct dapl_cno *hold(DAT_CNO_HANDLE handle)
+{
+	struct dapl_cno *cno = dapl_cno_get(handle);
+
+	if (!cno || !dapl_object_enter(&cno->obj, DAPL_TYPE_CNO))
+		return NULL;
+	pthread_mutex_lock(&cno->lock);
+	if (dapl_cno_get(handle))
+		return cno;
+	pthread_mutex_unlock(&cno->lock);
+	dapl_object_leave(&cno->obj);
+	return NULL;
+}
+
+static void let_go(struct dapl_cno *cno)
+{
+	pthread_mutex_unlock(&cno->lock);
+	dapl_object_leave(&cno->obj);
+}
+
+struct dapl_cno *dapl_cno_use(DAT_CNO_HANDLE handle, const struct dapl_ia *ia)
+{
+	struct dapl_cno *cno = dapl_object_readable(handle) ? hold(handle) : NULL;
+	bool fits;
+
+	if (!cno)
+		return NULL;
+	fits = cno->obj.ia == ia;
+	if (fits)
+		dapl_object_use(&cno->obj);
+	let_go(cno);
+	return fits ? cno : NULL;
+}
+
 static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT *proxy, int fd,
 			  DAT_CNO_HANDLE *out)
 {
@@ -249,34 +287,36 @@ DAT_RETURN dapl_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AG
 	struct dapl_agent *agent, *old;
 	DAT_RETURN rc;
 
-	if (!cno)
+	if (!cno || !dapl_object_enter(&cno->obj, DAPL_TYPE_CNO))
 		return DAPL_BAD_HANDLE(CNO);
-	if (cno->fd >= 0)
-		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
-	rc = agent_new(cno->obj.ia, &proxy, &agent);
-	if (rc)
-		return rc;
-	pthread_mutex_lock(&cno->lock);
-	old = cno->agent;
-	cno->agent = agent;
-	pthread_mutex_unlock(&cno->lock);
-	free(old);
-	return DAT_SUCCESS;
+	rc = cno->fd >= 0 ? dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE)
+			  : agent_new(cno->obj.ia, &proxy, &agent);
+	if (!rc) {
+		pthread_mutex_lock(&cno->lock);
+		old = cno->agent;
+		cno->agent = agent;
+		pthread_mutex_unlock(&cno->lock);
+		free(old);
+	}
+	dapl_object_leave(&cno->obj);
+	return rc;
 }
 
 DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
 {
-	struct dapl_cno *cno = dapl_cno_get(cno_handle);
+	struct dapl_cno *cno;
 
-	if (!cno)
+	if (!dapl_cno_get(cno_handle))
 		return DAPL_BAD_HANDLE(CNO);
 	if ((uint32_t)mask > 7) /* CNO-23 */
 		return DAPL_BAD_ARG(2);
 	if (!param)
 		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+	cno = hold(cno_handle);
+	if (!cno)
+		return DAPL_BAD_HANDLE(CNO);
 	memset(param, 0, sizeof(*param));
 	param->ia_handle = dapl_ia_handle(cno->obj.ia);
-	pthread_mutex_lock(&cno->lock);
 	if (cno->fd >= 0) {
 		param->proxy_type = DAT_PROXY_TYPE_FD;
 		param->proxy.fd = cno->fd;
@@ -286,7 +326,7 @@ DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DA
 	} else {
 		param->proxy_type = DAT_PROXY_TYPE_NONE;
 	}
-	pthread_mutex_unlock(&cno->lock);
+	let_go(cno);
 	return DAT_SUCCESS;
 }
 
@@ -305,18 +345,15 @@ static void cno_delete(struct dapl_cno *cno)
 
 DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE cno_handle)
 {
-	struct dapl_cno *cno = dapl_cno_get(cno_handle);
+	struct dapl_cno *cno = hold(cno_handle);
 	bool busy;
 
 	if (!cno)
 		return DAPL_BAD_HANDLE(CNO);
-	pthread_mutex_lock(&cno->lock);
 	busy = cno->waiters || dapl_object_users(&cno->obj);
-	if (!busy && !dapl_object_retire(&cno->obj, DAPL_TYPE_CNO)) {
-		pthread_mutex_unlock(&cno->lock);
-		return DAPL_BAD_HANDLE(CNO);
-	}
-	pthread_mutex_unlock(&cno->lock);
+	if (!busy)
+		dapl_object_retire(&cno->obj, DAPL_TYPE_CNO);
+	let_go(cno);
 	if (busy)
 		return DAPL_BAD_STATE(CNO_IN_USE);
 	cno_delete(cno);
@@ -370,38 +407,36 @@ static DAT_RETURN wait_locked(struct dapl_cno *cno, DAT_TIMEOUT timeout, uint64_
 DAT_RETURN dapl_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd)
 {
 	uint64_t deadline = dapl_deadline(timeout);
-	struct dapl_cno *cno = dapl_cno_get(cno_handle);
+	struct dapl_cno *cno;
 	DAT_RETURN rc;
 
-	if (!cno)
+	if (!dapl_cno_get(cno_handle))
 		return DAPL_BAD_HANDLE(CNO);
 	if (!evd)
 		return DAPL_BAD_ARG(3);
-	if (!dapl_object_enter(&cno->obj, DAPL_TYPE_CNO))
+	cno = hold(cno_handle);
+	if (!cno)
 		return DAPL_BAD_HANDLE(CNO);
-	pthread_mutex_lock(&cno->lock);
-	rc = DAPL_BAD_HANDLE(CNO); /* gone before the waiter was counted (CNO-32) */
-	if (dapl_cno_get(cno_handle)) {
-		cno->waiters++;
-		rc = wait_locked(cno, timeout, deadline, evd);
-		cno->waiters--;
-	}
-	pthread_mutex_unlock(&cno->lock);
-	dapl_object_leave(&cno->obj);
+	cno->waiters++;
+	rc = wait_locked(cno, timeout, deadline, evd);
+	cno->waiters--;
+	let_go(cno);
 	return rc;
 }
 
 DAT_RETURN dapl_cno_trigger(DAT_CNO_HANDLE cno_handle, DAT_EVD_HANDLE *evd)
 {
-	struct dapl_cno *cno = dapl_cno_get(cno_handle);
+	struct dapl_cno *cno;
 
-	if (!cno)
+	if (!dapl_cno_get(cno_handle))
 		return DAPL_BAD_HANDLE(CNO);
 	if (!evd)
 		return DAPL_BAD_ARG(2);
-	pthread_mutex_lock(&cno->lock);
+	cno = hold(cno_handle);
+	if (!cno)
+		return DAPL_BAD_HANDLE(CNO);
 	if (!consume(cno, evd))
 		*evd = DAT_HANDLE_NULL;
-	pthread_mutex_unlock(&cno->lock);
+	let_go(cno);
 	return DAT_SUCCESS;
 }

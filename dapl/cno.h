@@ -33,6 +33,9 @@ void dapl_cno_evd_gone(struct dapl_cno *cno);
 /* Frees at abrupt close: waiters are released and waited for. */
 void dapl_cno_destroy(struct dapl_cno *cno);
 
+/* The CNO of an argument, which counts one more user; NULL: it is none of ia. No lock held. */
+struct dapl_cno *dapl_cno_use(DAT_CNO_HANDLE handle, const struct dapl_ia *ia);
+
 static inline struct dapl_cno *dapl_cno_get(DAT_CNO_HANDLE handle)
 {
 	return dapl_object_self(handle, DAPL_TYPE_CNO);

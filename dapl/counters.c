@@ -85,9 +85,9 @@ static void read_ep(struct dapl_ep *ep, uint64_t *value)
 	read_posted(ep, value);
 	if (!ep->recv_evd)
 		return;
-	dapl_lock(&ep->recv_evd->lock);
+	dapl_lock(&ep->recv_evd->obj.lock);
 	read_received(ep, value);
-	dapl_unlock(&ep->recv_evd->lock);
+	dapl_unlock(&ep->recv_evd->obj.lock);
 }
 
 /* Slots whose bytes are summed up while a thread that posts may have to wait. */
@@ -100,10 +100,10 @@ bool dapl_counters_glance(struct dapl_ep *ep, uint64_t *value)
 	read_posted(ep, value);
 	if (!evd)
 		return true;
-	if (ep->recv.size > QUICK_SLOTS || !dapl_trylock(&evd->lock))
+	if (ep->recv.size > QUICK_SLOTS || !dapl_trylock(&evd->obj.lock))
 		return false;
 	read_received(ep, value);
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	return true;
 }
 
@@ -197,10 +197,10 @@ static DAT_RETURN view_evd(struct dapl_evd *evd, int counter, bool reset, struct
 
 	if (rc)
 		return rc;
-	dapl_lock(&evd->lock);
+	dapl_lock(&evd->obj.lock);
 	read_evd(evd, view->value);
 	since(view, evd->counted_before, reset);
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	return DAT_SUCCESS;
 }
 

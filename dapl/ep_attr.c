@@ -73,11 +73,11 @@ static void other_streams(struct dapl_evd *evd, const struct dapl_ep *self, uint
 		own[modes[i] == DAT_COMPLETION_UNSIGNALLED_FLAG	     ? 0
 		    : modes[i] == DAT_COMPLETION_SOLICITED_WAIT_FLAG ? 1
 								     : 2]++;
-	dapl_lock(&evd->lock);
+	dapl_lock(&evd->obj.lock);
 	*notify = evd->notify - own[0];
 	*solicited = evd->solicited - own[1];
 	*threshold = evd->threshold_streams - own[2];
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 }
 
 /* EP-41, EVD-30: which kinds of completion streams may share an EVD. */

@@ -149,11 +149,11 @@ static bool is_connection(DAT_EVENT_NUMBER number)
 		number <= DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
-bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
+/* Lock held; gives it back. */
+static bool post_held(struct dapl_evd *evd, const struct dapl_event *event)
 {
 	bool room;
 
-	dapl_lock(&evd->lock);
 	room = evd->ring.count < evd->qlen && add(evd, event);
 	if (room) {
 		evd->counts.connections += is_connection(event->number);
@@ -161,19 +161,25 @@ bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
 			dapl_evd_wake(evd);
 		trigger(evd);
 	}
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	dapl_trace(event, DAPL_TRC_DETAIL, evd, "number=%s taken=%d",
 		   dapl_event_name(event->number), room);
 	return room;
+}
+
+bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
+{
+	dapl_lock(&evd->obj.lock);
+	return post_held(evd, event);
 }
 
 bool dapl_evd_has_room(struct dapl_evd *evd)
 {
 	bool room;
 
-	dapl_lock(&evd->lock);
+	dapl_lock(&evd->obj.lock);
 	room = evd->ring.count < evd->qlen;
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	return room;
 }
 
@@ -181,11 +187,11 @@ void dapl_evd_overflow(struct dapl_evd *evd)
 {
 	bool first;
 
-	dapl_lock(&evd->lock);
+	dapl_lock(&evd->obj.lock);
 	first = !evd->overflowed;
 	evd->overflowed = true;
 	dapl_evd_aim(evd);
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	if (!first)
 		return;
 	dapl_err("EVD %p overflowed: an event was lost (limit: its queue length %u; knob: "
@@ -210,11 +216,11 @@ void dapl_evd_keep(struct dapl_evd *evd, const struct dapl_ep *ep)
 
 	if (!evd->cq)
 		return;
-	dapl_lock(&evd->lock);
+	dapl_lock(&evd->obj.lock);
 	evd->cq->ops->extract(evd->cq, pass, &passage);
 	heard = hear(evd);
 	tell(evd, heard || passage.notify);
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	if (passage.lost)
 		dapl_evd_overflow(evd);
 }
@@ -244,7 +250,7 @@ void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by)
 {
 	bool was, solicited, changed;
 
-	dapl_lock(&evd->lock);
+	dapl_lock(&evd->obj.lock);
 	was = dapl_evd_has_streams(evd);
 	*kind += (uint32_t)by;
 	solicited = dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_SOLICITED;
@@ -258,7 +264,7 @@ void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by)
 		dapl_evd_listen(evd);
 		dapl_evd_wake(evd);
 	}
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 }
 
 /* On the loop: completions came that nobody waits for. */
@@ -266,11 +272,11 @@ static void look(struct tp_task *task)
 {
 	struct dapl_evd *evd = dapl_container(task, struct dapl_evd, task);
 
-	dapl_lock(&evd->lock);
+	dapl_lock(&evd->obj.lock);
 	evd->counts.notices++;
 	dapl_evd_listen(evd);
 	take_over(evd);
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 }
 
 void dapl_evd_cq_event(void *cq_owner)
@@ -302,7 +308,6 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 	evd = dapl_object_alloc(sizeof(*evd));
 	if (!evd)
 		return DAPL_NO_RESOURCE(MEMORY);
-	dapl_lock_init(&evd->lock);
 	atomic_init(&evd->wakefd, -1);
 	evd->head.number = DAT_DTO_COMPLETION_EVENT;
 	evd->head.evd = evd;
@@ -329,10 +334,9 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 		goto destroy_cq;
 	}
 	if (cno) {
-		dapl_object_use(&cno->obj);
-		dapl_lock(&evd->lock);
+		dapl_lock(&evd->obj.lock);
 		dapl_evd_listen(evd);
-		dapl_unlock(&evd->lock);
+		dapl_unlock(&evd->obj.lock);
 	}
 	*out = evd;
 	return DAT_SUCCESS;
@@ -343,9 +347,30 @@ destroy_cq:
 free_ring:
 	dapl_ring_fini(&evd->ring);
 free_evd:
-	dapl_lock_fini(&evd->lock);
 	dapl_object_release(&evd->obj);
 	return rc;
+}
+
+static DAT_RETURN create(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno, uint32_t flags,
+			 DAT_EVD_HANDLE *evd_handle)
+{
+	struct dapl_evd *evd;
+	DAT_RETURN rc;
+
+	if (qlen <= 0)
+		return DAPL_BAD_ARG(2);
+	if (!flags || (flags & ~(uint32_t)ALL_FLAGS))
+		return DAPL_BAD_ARG(4);
+	if (!evd_handle)
+		return DAPL_BAD_ARG(5);
+	if ((uint32_t)qlen > ia->attr->max_cqe)
+		return DAPL_NO_RESOURCE(TEVD);
+	rc = dapl_evd_new(ia, qlen, cno, flags, &evd);
+	if (rc)
+		return rc;
+	dapl_count(ia, DCNT_IA_EVD_CREATE);
+	*evd_handle = evd;
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HANDLE cno_handle,
@@ -353,30 +378,19 @@ DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HAND
 {
 	struct dapl_ia *ia = dapl_ia_get(ia_handle);
 	struct dapl_cno *cno = NULL;
-	struct dapl_evd *evd;
 	DAT_RETURN rc;
 
 	if (!ia)
 		return DAPL_BAD_HANDLE(IA);
 	if (cno_handle) {
-		cno = dapl_object_arg(cno_handle, DAPL_TYPE_CNO);
-		if (!cno || cno->obj.ia != ia)
+		cno = dapl_cno_use(cno_handle, ia);
+		if (!cno)
 			return DAPL_BAD_HANDLE(CNO);
 	}
-	if (qlen <= 0)
-		return DAPL_BAD_ARG(2);
-	if (!flags || ((uint32_t)flags & ~(uint32_t)ALL_FLAGS))
-		return DAPL_BAD_ARG(4);
-	if (!evd_handle)
-		return DAPL_BAD_ARG(5);
-	if ((uint32_t)qlen > ia->attr->max_cqe)
-		return DAPL_NO_RESOURCE(TEVD);
-	rc = dapl_evd_new(ia, qlen, cno, (uint32_t)flags, &evd);
-	if (rc)
-		return rc;
-	dapl_count(ia, DCNT_IA_EVD_CREATE);
-	*evd_handle = evd;
-	return DAT_SUCCESS;
+	rc = create(ia, qlen, cno, (uint32_t)flags, evd_handle);
+	if (rc && cno)
+		dapl_object_unuse(&cno->obj);
+	return rc;
 }
 
 /* Requests whose announcement nobody will see are refused (EVD-92). */
@@ -399,19 +413,19 @@ static void evd_delete(struct dapl_evd *evd)
 	struct dapl_cno *cno;
 	struct tp_cq *cq;
 
-	dapl_lock(&evd->lock);
+	dapl_lock(&evd->obj.lock);
 	evd->end = DAPL_END_ABORT;
 	dapl_evd_wake(evd);
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	dapl_object_wait_left(&evd->obj);
-	dapl_lock(&evd->lock);
+	dapl_lock(&evd->obj.lock);
 	atomic_store(&evd->ear, DAPL_EAR_NONE);
 	cno = evd->cno;
 	evd->cno = NULL;
 	cq = evd->cq;
 	evd->cq = NULL; /* the loop may still be about to look */
 	dapl_evd_aim(evd);
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 
 	if (cq)
 		ia->dev->transport->cq->destroy(cq);
@@ -423,7 +437,6 @@ static void evd_delete(struct dapl_evd *evd)
 		dapl_fd_close(evd->wakefd);
 	dapl_ia_remove(&evd->obj, DAPL_TYPE_EVD);
 	dapl_ring_fini(&evd->ring);
-	dapl_lock_fini(&evd->lock);
 	dapl_object_release(&evd->obj);
 }
 
@@ -462,61 +475,73 @@ static DAT_EVD_STATE state(const struct dapl_evd *evd)
 
 DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
 {
-	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	struct dapl_evd *evd;
 
-	if (!evd)
+	if (!dapl_evd_get(evd_handle))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	if ((uint32_t)mask & ~(uint32_t)DAT_EVD_FIELD_ALL)
 		return DAPL_BAD_ARG(2);
 	if (!param)
 		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+	evd = dapl_evd_hold(evd_handle);
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	param->ia_handle = dapl_ia_handle(evd->obj.ia);
-	dapl_lock(&evd->lock);
 	param->evd_qlen = (DAT_COUNT)evd->qlen;
 	param->evd_state = state(evd);
 	param->cno_handle = evd->cno;
 	param->evd_flags = (DAT_EVD_FLAGS)evd->flags;
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	return DAT_SUCCESS;
+}
+
+/* The EVD, held, goes over to another CNO, which counts it already, or to none. */
+static void change_cno(struct dapl_evd *evd, struct dapl_cno *cno)
+{
+	struct dapl_cno *old = evd->cno;
+
+	take_over(evd); /* what arrived before does not trigger the new one (EVD-38) */
+	evd->cno = cno;
+	dapl_evd_listen(evd);
+	take_over(evd); /* what arrived before the arming is not announced */
+	dapl_unlock(&evd->obj.lock);
+	if (old)
+		dapl_object_unuse(&old->obj);
 }
 
 DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle)
 {
 	struct dapl_evd *evd = dapl_evd_get(evd_handle);
-	struct dapl_cno *cno = NULL, *old;
+	struct dapl_cno *cno = NULL;
 
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	if (cno_handle) {
-		cno = dapl_object_arg(cno_handle, DAPL_TYPE_CNO);
-		if (!cno || cno->obj.ia != evd->obj.ia)
+		cno = dapl_cno_use(cno_handle, evd->obj.ia);
+		if (!cno)
 			return DAPL_BAD_HANDLE(CNO);
-		dapl_object_use(&cno->obj);
 	}
-	dapl_lock(&evd->lock);
-	take_over(evd); /* what arrived before does not trigger the new one (EVD-38) */
-	old = evd->cno;
-	evd->cno = cno;
-	dapl_evd_listen(evd);
-	take_over(evd); /* what arrived before the arming is not announced */
-	dapl_unlock(&evd->lock);
-	if (old)
-		dapl_object_unuse(&old->obj);
-	return DAT_SUCCESS;
+	evd = dapl_evd_hold(evd_handle);
+	if (evd) {
+		change_cno(evd, cno);
+		return DAT_SUCCESS;
+	}
+	if (cno)
+		dapl_object_unuse(&cno->obj);
+	return DAPL_BAD_HANDLE(EVD_REQUEST);
 }
 
 static DAT_RETURN set_disabled(DAT_EVD_HANDLE evd_handle, bool disabled)
 {
-	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	struct dapl_evd *evd = dapl_evd_hold(evd_handle);
 
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	dapl_lock(&evd->lock);
 	take_over(evd); /* EVD-43 */
 	evd->disabled = disabled;
 	dapl_evd_listen(evd);
 	take_over(evd); /* what arrived before the arming is not announced */
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	return DAT_SUCCESS;
 }
 
@@ -532,17 +557,16 @@ DAT_RETURN dapl_evd_disable(DAT_EVD_HANDLE evd_handle)
 
 static DAT_RETURN set_unwaitable(DAT_EVD_HANDLE evd_handle, bool unwaitable)
 {
-	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	struct dapl_evd *evd = dapl_evd_hold(evd_handle);
 
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	dapl_lock(&evd->lock);
 	evd->unwaitable = unwaitable;
 	if (unwaitable && evd->waiter) {
 		evd->end = DAPL_END_UNWAITABLE;
 		dapl_evd_wake(evd);
 	}
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	return DAT_SUCCESS;
 }
 
@@ -568,8 +592,11 @@ DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
 		return DAPL_BAD_ARG(2);
 	se.data.software_event_data.pointer = event->event_data.software_event_data.pointer;
+	evd = dapl_evd_hold(evd_handle);
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	/* Full is no overflow here (EVD-73). */
-	return dapl_evd_post(evd, &se) ? DAT_SUCCESS : dapl_fail(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
+	return post_held(evd, &se) ? DAT_SUCCESS : dapl_fail(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
 }
 
 /* lock held; all or nothing */
@@ -605,15 +632,15 @@ static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen)
 
 DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT qlen)
 {
-	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	struct dapl_evd *evd = dapl_evd_hold(evd_handle);
 	DAT_RETURN rc;
 
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	if (qlen <= 0 || (uint32_t)qlen > evd->obj.ia->attr->max_cqe)
-		return DAPL_BAD_ARG(2);
-	dapl_lock(&evd->lock);
-	rc = resize(evd, (uint32_t)qlen);
-	dapl_unlock(&evd->lock);
+		rc = DAPL_BAD_ARG(2);
+	else
+		rc = resize(evd, (uint32_t)qlen);
+	dapl_unlock(&evd->obj.lock);
 	return rc;
 }

@@ -39,8 +39,7 @@ struct dapl_evd_counts {
 
 /* users: EP streams, service points and IAs that feed it. */
 struct dapl_evd {
-	struct dapl_object obj;
-	struct dapl_lock lock; /* everything below */
+	struct dapl_object obj; /* its lock: everything below */
 	/* What the events of completions begin with, for good. */
 	struct {
 		DAT_EVENT_NUMBER number;
@@ -79,6 +78,12 @@ static inline struct dapl_evd *dapl_evd_get(DAT_EVD_HANDLE handle)
 	return dapl_object_self(handle, DAPL_TYPE_EVD);
 }
 
+/* The same, with its lock held: it is not freed before that is given back. */
+static inline struct dapl_evd *dapl_evd_hold(DAT_EVD_HANDLE handle)
+{
+	return dapl_object_hold(handle, DAPL_TYPE_EVD);
+}
+
 /* An EVD of ia that carries the stream flag; NULL otherwise. */
 struct dapl_evd *dapl_evd_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, uint32_t flag);
 /*
@@ -87,7 +92,7 @@ struct dapl_evd *dapl_evd_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, u
  */
 struct dapl_evd *dapl_evd_connect_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia);
 
-/* A new EVD in the IA's list; DAT_SUCCESS or why not. */
+/* A new EVD in the IA's list, which cno, if any, counts already; DAT_SUCCESS or why not. */
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno, uint32_t flags,
 			struct dapl_evd **out);
 /* Frees it whatever it holds; waiters return DAT_ABORT first (EVD-90). */

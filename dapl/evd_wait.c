@@ -78,16 +78,20 @@ static void count_miss(struct dapl_evd *evd)
 /* Dequeue but for the common case; lock held. Gives it back. */
 static __attribute__((noinline)) DAT_RETURN dequeue_other(struct dapl_lock *lock, DAT_EVENT *event)
 {
-	struct dapl_evd *evd = dapl_container(lock, struct dapl_evd, lock);
+	struct dapl_evd *evd = dapl_container(lock, struct dapl_evd, obj.lock);
 	DAT_RETURN rc;
 
+	if (!dapl_evd_get(evd)) {
+		dapl_unlock(lock);
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	}
 	if (evd->waiter)
 		rc = DAPL_BAD_STATE(EVD_WAITER);
 	else
 		rc = take(evd, event) ? DAT_SUCCESS : DAPL_QUEUE_EMPTY;
 	if (rc)
 		count_miss(evd);
-	dapl_unlock(&evd->lock);
+	dapl_unlock(lock);
 	return rc;
 }
 
@@ -100,8 +104,8 @@ static __attribute__((noinline)) DAT_RETURN dequeued(struct dapl_lock *lock)
 static __attribute__((noinline)) DAT_RETURN dequeue_contended(struct dapl_evd *evd,
 							      DAT_EVENT *event)
 {
-	dapl_lock(&evd->lock);
-	return dequeue_other(&evd->lock, event);
+	dapl_lock(&evd->obj.lock);
+	return dequeue_other(&evd->obj.lock, event);
 }
 
 /* Who polls for connections never fights the loop, which makes them, for the lock. */
@@ -127,7 +131,7 @@ static inline void no_extension(DAT_EVENT *event)
 DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	struct dapl_evd *evd = evd_handle;
-	struct dapl_lock *lock = &evd->lock;
+	struct dapl_lock *lock = &evd->obj.lock;
 	struct tp_wr *wr;
 
 	if (__builtin_expect(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD), 0))
@@ -138,14 +142,17 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		return dequeue_bare(evd);
 	if (__builtin_expect(dapl_trace_wanted(event_taken) || !dapl_trylock(lock), 0))
 		return dequeue_contended(evd, event);
+	/* From here on it is not freed. */
+	if (__builtin_expect(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD), 0))
+		return dequeue_other(lock, event);
 	DAPL_FORGET_ORIGIN(lock);
 	evd->into = event;
 	wr = evd->source->take(evd->source);
-	event = dapl_container(lock, struct dapl_evd, lock)->into;
+	event = dapl_container(lock, struct dapl_evd, obj.lock)->into;
 	if (__builtin_expect(!wr, 0))
 		return dequeue_other(lock, event);
-	dapl_container(lock, struct dapl_evd, lock)->counts.taken++;
-	memcpy(event, &dapl_container(lock, struct dapl_evd, lock)->head, sizeof(evd->head));
+	dapl_container(lock, struct dapl_evd, obj.lock)->counts.taken++;
+	memcpy(event, &dapl_container(lock, struct dapl_evd, obj.lock)->head, sizeof(evd->head));
 	dapl_dto_success(dapl_container(wr, struct dapl_slot, wr),
 			 &event->event_data.dto_completion_event_data);
 	no_extension(event);
@@ -341,9 +348,9 @@ static DAT_RETURN wait_locked(struct dapl_evd *evd, uint64_t deadline)
 			break;
 		if (err == NOT_SLEPT)
 			evd->counts.blocked++;
-		dapl_unlock(&evd->lock);
+		dapl_unlock(&evd->obj.lock);
 		err = evd->cq ? sleep_on_queue(evd, deadline) : sleep_on_word(evd, seen, deadline);
-		dapl_lock(&evd->lock);
+		dapl_lock(&evd->obj.lock);
 		if (evd->cq) {
 			evd->cq->ops->disarm(evd->cq);
 			dapl_evd_drain(evd);
@@ -437,14 +444,14 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COU
 		return DAPL_BAD_ARG(5);
 	if (!dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	dapl_lock(&evd->lock);
+	dapl_lock(&evd->obj.lock);
 	evd->counts.waits++;
 	rc = (uint32_t)threshold > evd->qlen ? DAPL_BAD_ARG(3)
 					     : wait_one(evd, timeout, deadline, threshold);
 	if (!rc)
 		evd->counts.waited += take(evd, event);
 	*n_more = (DAT_COUNT)evd->ring.count;
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	dapl_object_leave(&evd->obj);
 	return rc;
 }

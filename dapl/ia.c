@@ -188,12 +188,12 @@ static void free_qp(void *owner)
 
 static void hold_cq(void *owner)
 {
-	dapl_lock(&((struct dapl_evd *)owner)->lock);
+	dapl_lock(&((struct dapl_object *)owner)->lock);
 }
 
 static void free_cq(void *owner)
 {
-	dapl_unlock(&((struct dapl_evd *)owner)->lock);
+	dapl_unlock(&((struct dapl_object *)owner)->lock);
 }
 
 static void conn_addr(void *owner)

@@ -130,11 +130,11 @@ struct evd_view {
 
 static bool look_at_evd(struct dapl_evd *evd, struct evd_view *view)
 {
-	if (!lock_soon(&evd->lock))
+	if (!lock_soon(&evd->obj.lock))
 		return false;
 	*view = (struct evd_view){ evd->ring.count, evd->qlen,	     evd->waiter,
 				   evd->disabled,   evd->overflowed, evd->cno };
-	dapl_unlock(&evd->lock);
+	dapl_unlock(&evd->obj.lock);
 	return true;
 }
 

@@ -25,12 +25,14 @@ struct free_slot {
 	void *null;
 	_Atomic uint32_t poison; /* where an object has its tag */
 	_Atomic uint32_t visitors;
+	struct dapl_lock lock;
 	struct free_slot *next;
 };
 
 static_assert(offsetof(struct free_slot, poison) == offsetof(struct dapl_object, type) &&
 		      offsetof(struct free_slot, visitors) ==
-			      offsetof(struct dapl_object, visitors),
+			      offsetof(struct dapl_object, visitors) &&
+		      offsetof(struct free_slot, lock) == offsetof(struct dapl_object, lock),
 	      "a freed object's tag is the poison");
 
 /* In the first slot of a chunk, whose handle is as that of a freed object. */
@@ -97,6 +99,7 @@ static void put_slot(struct free_slot *slot)
  */
 static void grow(void)
 {
+	struct free_slot *slot;
 	struct chunk *chunk;
 	void *granted;
 	int i;
@@ -106,8 +109,11 @@ static void grow(void)
 	chunk = granted;
 	chunk->next = chunks;
 	__atomic_store_n(&chunks, chunk, __ATOMIC_RELEASE); /* a fork finds a whole list */
-	for (i = 1; i < SLOTS_PER_CHUNK; i++)
-		put_slot((struct free_slot *)((char *)chunk + i * DAPL_SLOT_SIZE));
+	for (i = 1; i < SLOTS_PER_CHUNK; i++) {
+		slot = (struct free_slot *)((char *)chunk + i * DAPL_SLOT_SIZE);
+		dapl_lock_init(&slot->lock);
+		put_slot(slot);
+	}
 }
 
 /*

@@ -9,8 +9,8 @@
  *   ep->cm_lock     serialises a consumer's connection calls on one EP; never taken on the loop
  *   ia->lock        the IA's list of objects, counts and close state
  *   ep->lock        state, queues of slots, the transport's posting calls
- *   srq->lock       posting to the SRQ
- *   evd->lock       the event ring, the waiter, the transport CQ's calls
+ *   srq->obj.lock   posting to the SRQ
+ *   evd->obj.lock   the event ring, the waiter, the transport CQ's calls
  *   ia->bind_lock   what RMRs are bound to; no transport is called with it held
  *   cno->lock       triggered state, agent
  *   the transport's own, then loop, arena
@@ -27,6 +27,8 @@
 
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
+
+#include "dapl/lock.h"
 
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
@@ -68,6 +70,7 @@ struct dapl_object {
 	const DAT_PROVIDER *provider;
 	_Atomic uint32_t type;
 	_Atomic uint32_t visitors; /* threads inside; outlives the object, as type does */
+	struct dapl_lock lock;	   /* of EVDs and SRQs; ditto: who has it looks at type */
 	_Atomic uint32_t users;	   /* other objects that refer to this one */
 	struct dapl_ia *ia;
 	DAT_CONTEXT context;
@@ -127,8 +130,25 @@ static inline void *dapl_object_self(DAT_HANDLE handle, enum dapl_type type)
 }
 
 /*
- * Where a call may meet the end of its object (EVD-90, IA-87, SIM-7): the object stays until leave.
- * False: it is gone already.
+ * The object of a handle as dapl_object_self, with its lock held: it stays until that is given
+ * back, since whoever frees it takes the lock once after it was retired. NULL: it is none, or gone.
+ */
+static inline void *dapl_object_hold(DAT_HANDLE handle, enum dapl_type type)
+{
+	struct dapl_object *obj = dapl_object_self(handle, type);
+
+	if (!obj)
+		return NULL;
+	dapl_lock(&obj->lock);
+	if (__builtin_expect(dapl_object_is(obj, type), 1))
+		return obj;
+	dapl_unlock(&obj->lock);
+	return NULL;
+}
+
+/*
+ * Where a call may meet the end of its object and has no lock of it (EVD-90, IA-87, SIM-7): the
+ * object stays until leave. False: it is gone already.
  */
 bool dapl_object_enter(struct dapl_object *obj, enum dapl_type type);
 void dapl_object_leave(struct dapl_object *obj);

@@ -18,6 +18,12 @@ static const struct dapl_srq_ops *ops_of(const struct dapl_srq *srq)
 	return srq->obj.ia->dev->transport->srq;
 }
 
+/* The SRQ of a handle with its lock held: it is not freed before that is given back. */
+static struct dapl_srq *hold(DAT_SRQ_HANDLE handle)
+{
+	return dapl_object_hold(handle, DAPL_TYPE_SRQ);
+}
+
 /* ---- Counts ---- */
 
 void dapl_srq_let_go(struct dapl_srq_count *count)
@@ -133,7 +139,6 @@ static struct dapl_srq *srq_new(struct dapl_pz *pz, const DAT_SRQ_ATTR *attr)
 
 	if (!srq)
 		return NULL;
-	dapl_lock_init(&srq->lock);
 	srq->pz = pz;
 	srq->limit = (uint32_t)attr->max_recv_dtos;
 	srq->max_sge = (uint32_t)attr->max_recv_iov;
@@ -146,7 +151,6 @@ static struct dapl_srq *srq_new(struct dapl_pz *pz, const DAT_SRQ_ATTR *attr)
 	if (!srq->count)
 		dapl_err("SRQ of %u receives not created: %s", srq->limit, dapl_strerror(ENOMEM));
 	free(srq->count);
-	dapl_lock_fini(&srq->lock);
 	dapl_object_release(&srq->obj);
 	return NULL;
 }
@@ -157,7 +161,6 @@ static void srq_release(struct dapl_srq *srq)
 	if (atomic_fetch_sub_explicit(&srq->count->holders, 1, memory_order_acq_rel) == 1)
 		free(srq->count);
 	free_slots(srq);
-	dapl_lock_fini(&srq->lock);
 	dapl_object_release(&srq->obj);
 }
 
@@ -220,10 +223,10 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT
 		srq_release(srq);
 		return rc;
 	}
-	dapl_lock(&srq->lock);
+	dapl_lock(&srq->obj.lock);
 	if (attr->low_watermark)
 		rc = arm(srq, attr->low_watermark);
-	dapl_unlock(&srq->lock);
+	dapl_unlock(&srq->obj.lock);
 	if (rc) {
 		dapl_srq_destroy(srq);
 		return rc;
@@ -233,8 +236,11 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT
 	return DAT_SUCCESS;
 }
 
+/* Retired already: whoever came in before is waited for. */
 static void srq_delete(struct dapl_srq *srq)
 {
+	dapl_lock(&srq->obj.lock);
+	dapl_unlock(&srq->obj.lock);
 	ops_of(srq)->destroy(srq->srq);
 	dapl_ia_remove(&srq->obj, DAPL_TYPE_SRQ);
 	dapl_object_unuse(&srq->pz->obj);
@@ -300,25 +306,29 @@ DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 		return DAPL_BAD_ARG(2);
 	if (num_segments && !local_iov)
 		return DAPL_BAD_ARG(3);
-	dapl_lock(&srq->lock);
+	srq = hold(srq_handle);
+	if (!srq)
+		return DAPL_BAD_HANDLE(SRQ);
 	rc = post(srq, (uint32_t)num_segments, local_iov, user_cookie.as_64);
-	dapl_unlock(&srq->lock);
+	dapl_unlock(&srq->obj.lock);
 	return rc;
 }
 
 DAT_RETURN dapl_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
 {
-	struct dapl_srq *srq = dapl_object_self(srq_handle, DAPL_TYPE_SRQ);
+	struct dapl_srq *srq;
 	bool failed;
 
-	if (!srq)
+	if (!dapl_object_self(srq_handle, DAPL_TYPE_SRQ))
 		return DAPL_BAD_HANDLE(SRQ);
 	if ((uint32_t)mask & ~(uint32_t)DAT_SRQ_FIELD_ALL)
 		return DAPL_BAD_ARG(2);
 	if (!param)
 		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+	srq = hold(srq_handle);
+	if (!srq)
+		return DAPL_BAD_HANDLE(SRQ);
 	failed = atomic_load_explicit(&srq->failed, memory_order_relaxed);
-	dapl_lock(&srq->lock);
 	*param = (DAT_SRQ_PARAM){
 		.srq_state = failed ? DAT_SRQ_STATE_ERROR : DAT_SRQ_STATE_OPERATIONAL,
 		.pz_handle = srq->pz,
@@ -330,8 +340,8 @@ DAT_RETURN dapl_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask, DA
 	};
 	if (srq->obj.ia->attr->srq_count)
 		param->available_dto_count = (DAT_COUNT)srq->srq->ops->available(srq->srq);
-	dapl_unlock(&srq->lock);
 	param->ia_handle = dapl_ia_handle(srq->obj.ia);
+	dapl_unlock(&srq->obj.lock);
 	return DAT_SUCCESS;
 }
 
@@ -354,33 +364,32 @@ static DAT_RETURN resize(struct dapl_srq *srq, uint32_t limit)
 
 DAT_RETURN dapl_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT max_recv_dtos)
 {
-	struct dapl_srq *srq = dapl_object_self(srq_handle, DAPL_TYPE_SRQ);
+	struct dapl_srq *srq = hold(srq_handle);
 	DAT_RETURN rc;
 
 	if (!srq)
 		return DAPL_BAD_HANDLE(SRQ);
 	if (max_recv_dtos <= 0 || (uint32_t)max_recv_dtos > srq->obj.ia->attr->max_srq_wr)
-		return DAPL_BAD_ARG(2);
-	dapl_lock(&srq->lock);
-	rc = resize(srq, (uint32_t)max_recv_dtos);
-	dapl_unlock(&srq->lock);
+		rc = DAPL_BAD_ARG(2);
+	else
+		rc = resize(srq, (uint32_t)max_recv_dtos);
+	dapl_unlock(&srq->obj.lock);
 	return rc;
 }
 
 DAT_RETURN dapl_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 {
-	struct dapl_srq *srq = dapl_object_self(srq_handle, DAPL_TYPE_SRQ);
+	struct dapl_srq *srq = hold(srq_handle);
 	DAT_RETURN rc = DAT_SUCCESS;
 
 	if (!srq)
 		return DAPL_BAD_HANDLE(SRQ);
-	dapl_lock(&srq->lock);
 	if (low_watermark < 0 || (uint32_t)low_watermark > srq->limit)
 		rc = DAPL_BAD_ARG(2);
 	else if (srq->obj.ia->attr->srq_limit)
 		rc = arm(srq, low_watermark);
 	else if (low_watermark)
 		rc = DAPL_NO_MODEL;
-	dapl_unlock(&srq->lock);
+	dapl_unlock(&srq->obj.lock);
 	return rc;
 }

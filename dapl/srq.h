@@ -32,8 +32,7 @@ struct dapl_srq_chunk {
 
 /* users: EPs. */
 struct dapl_srq {
-	struct dapl_object obj;
-	struct dapl_lock lock; /* posting, and what follows down to low_watermark */
+	struct dapl_object obj; /* its lock: posting, and what follows down to low_watermark */
 	struct dapl_pz *pz;
 	struct tp_srq *srq;
 	struct dapl_srq_slot *spare; /* free slots, the poster's */

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <sys/time.h>
 
-#define CONNECTIONS 100
+#define CONNECTIONS 3000
 
 /* The thread that told the core of a connection's event last. */
 static _Atomic uintptr_t *told_by;

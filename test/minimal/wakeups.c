@@ -410,15 +410,15 @@ static void an_empty_dispatcher_is_polled_without_its_lock(void **state)
 	struct dapl_evd *evd = handle;
 	DAT_EVENT event;
 
-	assert_true(dapl_trylock(&evd->lock));
+	assert_true(dapl_trylock(&evd->obj.lock));
 	expect_type(dat_evd_dequeue(handle, &event), DAT_QUEUE_EMPTY);
-	assert_true(dapl_tryunlock(&evd->lock));
+	assert_true(dapl_tryunlock(&evd->obj.lock));
 	expect_ok(ct_post_se(handle, 7));
 	expect_ok(dat_evd_dequeue(handle, &event));
 	assert_int_equal((uintptr_t)event.event_data.software_event_data.pointer, 7);
-	assert_true(dapl_trylock(&evd->lock));
+	assert_true(dapl_trylock(&evd->obj.lock));
 	expect_type(dat_evd_dequeue(handle, &event), DAT_QUEUE_EMPTY);
-	assert_true(dapl_tryunlock(&evd->lock));
+	assert_true(dapl_tryunlock(&evd->obj.lock));
 }
 
 int main(void)

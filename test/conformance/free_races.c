@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Objects that are freed while other threads are about to call, or in the middle of a call: each
+ * call is carried out or finds the handle invalid, and nothing that is left is touched (EVD-87,
+ * EVD-90, CNO-32, SRQ-7).
+ */
+#include "srq_util.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+	CALLERS = 3
+};
+
+static unsigned int rounds; /* objects of each test */
+
+struct race {
+	struct cu_rig *rig;
+	DAT_CNO_HANDLE cno;
+	DAT_PZ_HANDLE pz;
+	void (*call)(struct race *race, DAT_HANDLE handle, unsigned int i);
+	_Atomic(DAT_HANDLE) handle; /* of the object that lives now */
+	atomic_uint calls, wrong;
+	_Atomic(DAT_RETURN) wrong_rc;
+	atomic_int stop;
+	pthread_t thread[CALLERS];
+	unsigned int running;
+};
+
+static struct race race;
+
+static void *call_often(void *arg)
+{
+	struct race *r = arg;
+
+	for (unsigned int i = 0; !atomic_load(&r->stop); i++) {
+		DAT_HANDLE handle = atomic_load(&r->handle);
+
+		if (handle != DAT_HANDLE_NULL)
+			r->call(r, handle, i);
+		atomic_fetch_add(&r->calls, 1);
+	}
+	return NULL;
+}
+
+static struct race *begin(struct cu_rig *rig,
+			  void (*call)(struct race *race, DAT_HANDLE handle, unsigned int i))
+{
+	struct race *r = &race;
+
+	memset(r, 0, sizeof(*r));
+	r->rig = rig;
+	r->call = call;
+	r->cno = ct_cno(rig->ia);
+	r->pz = ct_pz(rig->ia);
+	while (r->running < CALLERS) {
+		assert_int_equal(pthread_create(&r->thread[r->running], NULL, call_often, r), 0);
+		r->running++;
+	}
+	return r;
+}
+
+/* The callers know this one, and call about it for a while. */
+static void let_call(struct race *r, DAT_HANDLE handle)
+{
+	unsigned int enough = atomic_load(&r->calls) + 4 * CALLERS;
+	uint64_t deadline = ct_now_us() + CT_US;
+
+	atomic_store(&r->handle, handle);
+	while (atomic_load(&r->calls) - enough > UINT32_MAX / 2) {
+		assert_true(ct_now_us() < deadline);
+		sched_yield();
+	}
+}
+
+static void stop(struct race *r)
+{
+	atomic_store(&r->stop, 1);
+	while (r->running)
+		pthread_join(r->thread[--r->running], NULL);
+}
+
+static void finish(struct race *r)
+{
+	stop(r);
+	if (atomic_load(&r->wrong))
+		fail_msg("%u wrong returns, the last %s", atomic_load(&r->wrong),
+			 ct_rc_name(atomic_load(&r->wrong_rc)));
+}
+
+/* What a call may say that comes before, during or after the end of its object. */
+static void seen(struct race *r, DAT_RETURN rc)
+{
+	switch (DAT_GET_TYPE(rc)) {
+	case DAT_SUCCESS:
+	case DAT_INVALID_HANDLE:
+	case DAT_INVALID_STATE:
+	case DAT_QUEUE_EMPTY:
+	case DAT_QUEUE_FULL:
+	case DAT_TIMEOUT_EXPIRED:
+	case DAT_ABORT:
+	case DAT_INSUFFICIENT_RESOURCES:
+	case DAT_MODEL_NOT_SUPPORTED: /* to extend a queue (GEN-10) */
+		return;
+	default:
+		atomic_store(&r->wrong_rc, rc);
+		atomic_fetch_add(&r->wrong, 1);
+	}
+}
+
+/* ---- Dispatchers ---- */
+
+static void call_evd(struct race *r, DAT_HANDLE evd, unsigned int i)
+{
+	DAT_EVD_PARAM param;
+	DAT_COUNT more;
+	DAT_EVENT event;
+
+	switch (i % 10) {
+	case 0:
+		seen(r, dat_evd_resize(evd, (DAT_COUNT)(8 + i % 64)));
+		break;
+	case 1:
+		seen(r, dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param));
+		break;
+	case 2:
+		seen(r, dat_evd_modify_cno(evd, i % 20 < 10 ? r->cno : DAT_HANDLE_NULL));
+		break;
+	case 3:
+		seen(r, dat_evd_disable(evd));
+		break;
+	case 4:
+		seen(r, dat_evd_enable(evd));
+		break;
+	case 5:
+		seen(r, dat_evd_set_unwaitable(evd));
+		break;
+	case 6:
+		seen(r, dat_evd_clear_unwaitable(evd));
+		break;
+	case 7:
+		seen(r, dat_evd_wait(evd, i % 3 ? 0 : 50, 1, &event, &more));
+		break;
+	case 8:
+		seen(r, dat_evd_dequeue(evd, &event));
+		break;
+	default:
+		seen(r, ct_post_se(evd, i));
+	}
+}
+
+static void post_and_take(struct race *r, DAT_HANDLE evd, unsigned int i)
+{
+	DAT_EVENT event;
+
+	seen(r, i % 4 ? ct_post_se(evd, i) : dat_evd_dequeue(evd, &event));
+}
+
+static void free_dispatchers(struct cu_rig *rig, DAT_EVD_FLAGS flags,
+			     void (*call)(struct race *race, DAT_HANDLE handle, unsigned int i))
+{
+	struct race *r = begin(rig, call);
+
+	for (unsigned int i = 0; i < rounds; i++) {
+		DAT_EVD_HANDLE evd = ct_evd(rig->ia, 16, DAT_HANDLE_NULL, flags);
+
+		let_call(r, evd);
+		expect_ok(dat_evd_free(evd));
+	}
+	finish(r);
+	expect_ok(dat_cno_free(r->cno));
+}
+
+static void evd_87_posting_to_a_dispatcher_that_is_freed(void **state)
+{
+	free_dispatchers(*state, DAT_EVD_SOFTWARE_FLAG, post_and_take);
+}
+
+static void evd_87_any_call_on_a_dispatcher_that_is_freed(void **state)
+{
+	free_dispatchers(*state, DAT_EVD_SOFTWARE_FLAG, call_evd);
+}
+
+static void evd_87_any_call_on_a_dispatcher_of_completions(void **state)
+{
+	free_dispatchers(*state, DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, call_evd);
+}
+
+/* ---- Notification objects ---- */
+
+static void call_cno(struct race *r, DAT_HANDLE cno, unsigned int i)
+{
+	DAT_OS_WAIT_PROXY_AGENT none = DAT_OS_WAIT_PROXY_AGENT_NULL;
+	DAT_CNO_PARAM param;
+	DAT_EVD_HANDLE evd;
+
+	switch (i % 6) {
+	case 0:
+		seen(r, dat_cno_trigger(cno, &evd));
+		break;
+	case 1:
+		seen(r, dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param));
+		break;
+	case 2:
+		seen(r, dat_cno_modify_agent(cno, none));
+		break;
+	case 3:
+		seen(r, dat_cno_wait(cno, i % 3 ? 0 : 50, &evd));
+		break;
+	case 4:
+		if (dat_evd_create(r->rig->ia, 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd))
+			break;
+		seen(r, ct_post_se(evd, i));
+		seen(r, dat_evd_free(evd));
+		break;
+	default:
+		if (dat_evd_create(r->rig->ia, 8, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd))
+			break;
+		seen(r, dat_evd_modify_cno(evd, cno));
+		seen(r, dat_evd_free(evd));
+	}
+}
+
+static void cno_32_any_call_on_a_cno_that_is_freed(void **state)
+{
+	struct race *r = begin(*state, call_cno);
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	for (unsigned int i = 0; i < rounds; i++) {
+		DAT_CNO_HANDLE cno = ct_cno(r->rig->ia);
+
+		let_call(r, cno);
+		/* In use while somebody waits or a dispatcher triggers it. */
+		atomic_store(&r->handle, DAT_HANDLE_NULL);
+		ct_await(DAT_GET_TYPE(rc = dat_cno_free(cno)) != DAT_INVALID_STATE);
+		expect_ok(rc);
+	}
+	finish(r);
+}
+
+/* ---- Shared receive queues ---- */
+
+static void call_srq(struct race *r, DAT_HANDLE srq, unsigned int i)
+{
+	DAT_SRQ_PARAM param;
+
+	switch (i % 4) {
+	case 0:
+		seen(r, dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
+		break;
+	case 1:
+		seen(r, dat_srq_resize(srq, (DAT_COUNT)(16 + i % 64)));
+		break;
+	default:
+		seen(r, dat_srq_post_recv(srq, 0, NULL, cu_cookie(i)));
+	}
+}
+
+static void srq_7_any_call_on_a_queue_that_is_freed(void **state)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 16,
+			      .max_recv_iov = 2,
+			      .low_watermark = DAT_SRQ_LW_DEFAULT };
+	struct cu_rig *rig = *state;
+	struct race *r;
+
+	su_need(rig);
+	r = begin(rig, call_srq);
+	for (unsigned int i = 0; i < rounds; i++) {
+		DAT_SRQ_HANDLE srq;
+
+		expect_ok(dat_srq_create(rig->ia, r->pz, &attr, &srq));
+		let_call(r, srq);
+		expect_ok(dat_srq_free(srq));
+	}
+	finish(r);
+}
+
+/* A test that failed midway has left its threads behind. */
+static int teardown(void **state)
+{
+	stop(&race);
+	return cu_teardown(state);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, cu_setup_ia, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(evd_87_posting_to_a_dispatcher_that_is_freed),
+		T(evd_87_any_call_on_a_dispatcher_that_is_freed),
+		T(evd_87_any_call_on_a_dispatcher_of_completions),
+		T(cno_32_any_call_on_a_cno_that_is_freed),
+		T(srq_7_any_call_on_a_queue_that_is_freed),
+	};
+
+	rounds = harness_rounds(200);
+	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
+}
