@@ -54,7 +54,7 @@ run_kind() {
 	read_all "$kind" theirs+theirs
 	{
 		flock 5
-		python3 "$here/attributes.py" "$top_srcdir/doc/differences.md" "$(device "$kind")" \
+		python3 "$here/differences.py" "$top_srcdir/doc/differences.md" "$(device "$kind")" \
 			"$stage/$kind.ours+ours" "$stage/$kind.theirs+theirs" 2>&1 ||
 			echo "not ok $kind: the comparison ended early"
 	} 5>>"$stage/lock"

@@ -65,7 +65,12 @@ static void conn_event(const char *where, DAT_EP_HANDLE ep, DAT_COUNT given)
 
 	wait_for(world.conn_evd, &event);
 	data = &event.event_data.connect_event_data;
-	tell(where, "event", "0x%x", event.event_number);
+	/* Over iWARP the release tells an orderly end now as this, now as that. */
+	if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+	    event.event_number == DAT_CONNECTION_EVENT_BROKEN)
+		tell(where, "event", "an end");
+	else
+		tell(where, "event", "0x%x", event.event_number);
 	tell_handle(where, "ep_handle", data->ep_handle, ep);
 	tell_private(where, data->private_data_size, data->private_data, given);
 }

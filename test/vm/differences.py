@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """
 Compares what the program attributes read on our libraries and on those of release 2.1.10, device by device, with the
-table of doc/differences.md: attributes.py TABLE DEVICE OURS THEIRS. A line "ok ..." or "not ok ..." for either way
+table of doc/differences.md: differences.py TABLE DEVICE OURS THEIRS. A line "ok ..." or "not ok ..." for either way
 that the table can be wrong.
 
 Rows of the table: | what | device | here | 2.1.10 | why |. The first four are patterns of the shell, "what" of the
