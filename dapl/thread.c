@@ -61,7 +61,7 @@ void dapl_stack_free(struct dapl_stack *stack)
 
 /* ---- Threads ---- */
 
-/* The program's signals are for the program's threads. */
+/* The program's signals are for the program's threads, but for faults of this one. */
 static int start(pthread_t *thread, const pthread_attr_t *attr, const char *name,
 		 void *(*run)(void *), void *arg)
 {
@@ -69,6 +69,8 @@ static int start(pthread_t *thread, const pthread_attr_t *attr, const char *name
 	int rc;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(thread, attr, run, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

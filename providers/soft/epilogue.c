@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "providers/soft/copy.h"
 #include "providers/soft/crc32c.h"
 #include "providers/soft/soft.h"
 
@@ -21,7 +22,8 @@ static ssize_t fpdu_rest(struct soft_conn *conn, uint8_t *out)
 	left = tx->mark[tx->mark_first].end - tx->sent;
 	for (uint32_t i = tx->seg_first; left; i++, left -= n) {
 		n = tx->seg[i].len < left ? tx->seg[i].len : left;
-		memcpy(out + size, tx->seg[i].base, n);
+		if (!soft_copy_out(out + size, tx->seg[i].base, n))
+			return -1;
 		size += n;
 	}
 	return size;

@@ -5,14 +5,16 @@
 
 #include <string.h>
 
+#include "providers/soft/copy.h"
 #include "providers/soft/crc32c.h"
 #include "providers/soft/soft.h"
 
 enum {
 	COPY_MAX = 256,		 /* payload up to this is copied next to its header */
 	BATCH_BYTES = 256 << 10, /* a batch that large gets no further FPDU */
+	ALIGNMENT = 8,
 	/* Those with an RDMAP header have no payload, and that is shorter. */
-	FRAME_SIZE = WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + WIRE_MPA_TRAILER_MAX,
+	FRAME_SIZE = ALIGNMENT + WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + WIRE_MPA_TRAILER_MAX,
 };
 
 /*
@@ -21,7 +23,7 @@ enum {
  */
 static inline uint32_t copy_max(const struct soft_tx *tx)
 {
-	return tx->summed ? tx->mulpdu : COPY_MAX;
+	return tx->summed || tx->markers ? tx->mulpdu : COPY_MAX;
 }
 
 /* ---- The batch ---- */
@@ -75,7 +77,12 @@ static inline struct fpdu fpdu_begin(struct soft_tx *tx, uint32_t header, uint32
 {
 	struct fpdu fpdu = { .ulpdu = header + payload };
 	uint16_t length = htobe16((uint16_t)fpdu.ulpdu);
-	uint8_t *place = add_own(tx, WIRE_MPA_LENGTH + header);
+	uint8_t *place;
+
+	/* Long payload is copied faster to aligned words. */
+	if (tx->summed && payload > COPY_MAX)
+		tx->scratch_used += -(tx->scratch_used + WIRE_MPA_LENGTH + header) % ALIGNMENT;
+	place = add_own(tx, WIRE_MPA_LENGTH + header);
 
 	memcpy(place, &length, sizeof(length));
 	fpdu.header = place + WIRE_MPA_LENGTH;
@@ -90,15 +97,34 @@ static inline void fpdu_header_done(const struct soft_tx *tx, struct fpdu *fpdu,
 			soft_crc32c(0, fpdu->header - WIRE_MPA_LENGTH, WIRE_MPA_LENGTH + header);
 }
 
-static inline void fpdu_payload(struct soft_tx *tx, struct fpdu *fpdu, const uint8_t *base,
+/* false: the memory is gone. */
+static inline bool fpdu_payload(struct soft_tx *tx, struct fpdu *fpdu, const uint8_t *base,
 				uint32_t len, uint32_t key, bool copy)
 {
-	if (!copy)
+	if (!copy) {
 		add_seg(tx, base, len, key);
-	else if (tx->summed)
-		fpdu->sum = soft_crc32c_copy(fpdu->sum, add_own(tx, len), base, len);
-	else
-		memcpy(add_own(tx, len), base, len);
+		return soft_copy_probe(base, len);
+	}
+	if (tx->summed)
+		return soft_copy_sum(&fpdu->sum, add_own(tx, len), base, len);
+	return soft_copy_out(add_own(tx, len), base, len);
+}
+
+/* Takes what there is of the last FPDU, which has not come to its end, out of the batch again. */
+static inline void fpdu_drop(struct soft_tx *tx)
+{
+	uint32_t end = tx->mark_num ? tx->mark[tx->mark_num - 1].end : 0, n;
+	struct soft_tx_seg *seg;
+
+	for (; tx->built > end; tx->built -= n) {
+		seg = &tx->seg[tx->seg_num - 1];
+		n = seg->len < tx->built - end ? seg->len : tx->built - end;
+		seg->len -= n;
+		if (!seg->key)
+			tx->scratch_used -= n;
+		if (!seg->len)
+			tx->seg_num--;
+	}
 }
 
 static inline void fpdu_end(struct soft_tx *tx, struct fpdu *fpdu, enum soft_tx_source source,

@@ -72,10 +72,15 @@ struct soft_link_class {
 	/* The outcome of connect: 0 or a negative errno. */
 	int (*started)(struct soft_link *link);
 
-	/* Bytes taken, at least one; -EAGAIN if there is no room; else why the link is dead. */
+	/*
+	 * Memory of the program has memory of our own before or behind it: a single piece is ours.
+	 */
+
+	/* Bytes taken, at least one; -EAGAIN if there is no room; -EFAULT: not all of the memory is
+	 * there; else why the link is dead. */
 	ssize_t (*send)(struct soft_link *link, const struct iovec *iov, int num);
-	/* Bytes received; 0 once the peer has ended; -EAGAIN if none are here; else why the link is
-	 * dead. */
+	/* Bytes received; 0 once the peer has ended; -EAGAIN if none are here; -EFAULT as for send;
+	 * else why the link is dead. */
 	ssize_t (*recv)(struct soft_link *link, const struct iovec *iov, int num);
 	/* We send no more: what was taken is delivered, then the peer sees the end. */
 	void (*finish)(struct soft_link *link);

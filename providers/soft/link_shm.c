@@ -25,6 +25,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "providers/soft/copy.h"
 #include "providers/soft/shm.h"
 #include "providers/soft/soft.h"
 
@@ -230,7 +231,8 @@ static inline uint32_t piece(uint32_t pos, size_t len)
 	return len < straight ? (uint32_t)len : straight;
 }
 
-static uint32_t put(uint8_t *ring, uint32_t pos, const struct iovec *iov, int num, uint32_t room)
+static __attribute__((noinline)) uint32_t put(uint8_t *ring, uint32_t pos, const struct iovec *iov,
+					      int num, uint32_t room)
 {
 	uint32_t done = 0, len, n;
 
@@ -246,8 +248,8 @@ static uint32_t put(uint8_t *ring, uint32_t pos, const struct iovec *iov, int nu
 	return done;
 }
 
-static uint32_t get(const uint8_t *ring, uint32_t pos, const struct iovec *iov, int num,
-		    uint32_t there)
+static __attribute__((noinline)) uint32_t get(const uint8_t *ring, uint32_t pos,
+					      const struct iovec *iov, int num, uint32_t there)
 {
 	uint32_t done = 0, len, n;
 
@@ -263,11 +265,40 @@ static uint32_t get(const uint8_t *ring, uint32_t pos, const struct iovec *iov, 
 	return done;
 }
 
+/* Ditto; -EFAULT: the memory is gone, and nothing has moved. */
+static ssize_t try_put(uint8_t *ring, uint32_t pos, const struct iovec *iov, int num, uint32_t room)
+{
+	struct soft_guard guard;
+	uint32_t n;
+
+	if (sigsetjmp(guard.env, 0))
+		return -EFAULT;
+	soft_guard_enter(&guard, iov, num);
+	n = put(ring, pos, iov, num, room);
+	soft_guard_leave();
+	return n;
+}
+
+static ssize_t try_get(const uint8_t *ring, uint32_t pos, const struct iovec *iov, int num,
+		       uint32_t there)
+{
+	struct soft_guard guard;
+	uint32_t n;
+
+	if (sigsetjmp(guard.env, 0))
+		return -EFAULT;
+	soft_guard_enter(&guard, iov, num);
+	n = get(ring, pos, iov, num, there);
+	soft_guard_leave();
+	return n;
+}
+
 ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 {
 	struct soft_shm *shm = soft_shm(link);
 	uint32_t sent = atomic_load_explicit(&shm->sent, memory_order_relaxed);
-	uint32_t used = sent - atomic_load_explicit(&shm->peer->taken, memory_order_acquire), n;
+	uint32_t used = sent - atomic_load_explicit(&shm->peer->taken, memory_order_acquire);
+	ssize_t n;
 
 	if (used > SHM_RING)
 		return nonsense(shm);
@@ -275,10 +306,14 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 		return outcome(shm) ? -ECONNRESET : -EPIPE;
 	if (used == SHM_RING)
 		return nothing(shm);
-	n = put(shm->out, sent, iov, num, SHM_RING - used);
+	n = num == 1 ? put(shm->out, sent, iov, num, SHM_RING - used)
+		     : try_put(shm->out, sent, iov, num, SHM_RING - used);
+	if (n < 0)
+		return n;
 	BEFORE_SEND();
-	atomic_store_explicit(&shm->sent, sent + n, memory_order_relaxed);
-	atomic_store(&shm->own->sent, sent + n);
+	sent += (uint32_t)n;
+	atomic_store_explicit(&shm->sent, sent, memory_order_relaxed);
+	atomic_store(&shm->own->sent, sent);
 	wake(shm, SHM_WAKE_DATA);
 	return n;
 }
@@ -300,7 +335,7 @@ static ssize_t dry(struct soft_shm *shm, uint32_t taken)
 ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
 {
 	struct soft_shm *shm = soft_shm(link);
-	uint32_t taken = atomic_load_explicit(&shm->taken, memory_order_relaxed), there, n;
+	uint32_t taken = atomic_load_explicit(&shm->taken, memory_order_relaxed), there;
 	ssize_t rc;
 
 	there = atomic_load_explicit(&shm->peer->sent, memory_order_acquire) - taken;
@@ -313,12 +348,16 @@ ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
 	if (!there || there > SHM_RING)
 		return nonsense(shm);
 	AFTER_RECV();
-	n = get(shm->in, taken, iov, num, there);
-	atomic_store_explicit(&shm->taken, taken + n, memory_order_relaxed);
-	atomic_store(&shm->own->taken, taken + n);
-	if (SHM_RING - (there - n) >= SHM_RING / 2)
+	rc = num == 1 ? get(shm->in, taken, iov, num, there)
+		      : try_get(shm->in, taken, iov, num, there);
+	if (rc < 0)
+		return rc;
+	taken += (uint32_t)rc;
+	atomic_store_explicit(&shm->taken, taken, memory_order_relaxed);
+	atomic_store(&shm->own->taken, taken);
+	if (SHM_RING - (there - (uint32_t)rc) >= SHM_RING / 2)
 		wake(shm, SHM_WAKE_ROOM);
-	return n;
+	return rc;
 }
 
 void soft_shm_end(struct soft_shm *shm, uint32_t how)

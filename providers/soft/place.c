@@ -195,6 +195,18 @@ int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct io
 	}
 }
 
+void soft_place_fault(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	if (rx->sink == SOFT_SINK_WRITE)
+		access_fault(conn, SOFT_STAG_INVALID, &rx->ddp, NULL);
+	else if (rx->sink == SOFT_SINK_READ)
+		sink_fault(conn, rx->read);
+	else
+		recv_fault(conn, &rx->ddp, TP_WC_LOCAL_PROTECTION);
+}
+
 bool soft_place_copy(struct soft_conn *conn, const uint8_t *src, uint32_t len)
 {
 	struct iovec iov[SOFT_MAX_SGE];
@@ -207,7 +219,10 @@ bool soft_place_copy(struct soft_conn *conn, const uint8_t *src, uint32_t len)
 	if (num < 0)
 		return false;
 	for (int i = 0; i < num; i++) {
-		soft_copy_in(iov[i].iov_base, src, iov[i].iov_len);
+		if (!soft_copy_in(iov[i].iov_base, src, iov[i].iov_len)) {
+			soft_place_fault(conn);
+			return false;
+		}
 		src += iov[i].iov_len;
 	}
 	rx->pos += len;
@@ -466,9 +481,9 @@ static bool done_atomic_response(struct soft_conn *conn)
 						    WIRE_UNTAGGED_NO_BUFFER });
 		return false;
 	}
-	if (sink_iov(conn, sqe, 0, sizeof(value), &iov, 1) < 0)
+	if (sink_iov(conn, sqe, 0, sizeof(value), &iov, 1) < 0 ||
+	    !soft_copy_in(iov.iov_base, &value, sizeof(value)))
 		return sink_fault(conn, sqe);
-	soft_copy_in(iov.iov_base, &value, sizeof(value));
 	return flight_done(conn);
 }
 
@@ -613,7 +628,7 @@ static bool atomic_valid(struct soft_conn *conn, const struct soft_ddp *ddp,
 }
 
 /* In one step for all who see the memory (IBX-43). */
-static uint64_t do_atomic(const struct soft_atomic *atomic, uint64_t *mem)
+static __attribute__((noinline)) uint64_t do_atomic(const struct soft_atomic *atomic, uint64_t *mem)
 {
 	uint64_t old = __atomic_load_n(mem, __ATOMIC_RELAXED);
 
@@ -621,6 +636,20 @@ static uint64_t do_atomic(const struct soft_atomic *atomic, uint64_t *mem)
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		;
 	return old;
+}
+
+/* false: the memory is gone. */
+static bool try_atomic(const struct soft_atomic *atomic, uint64_t *mem, uint64_t *value)
+{
+	const struct iovec where = { .iov_base = mem, .iov_len = sizeof(*mem) };
+	struct soft_guard guard;
+
+	if (sigsetjmp(guard.env, 0))
+		return false;
+	soft_guard_enter(&guard, &where, 1);
+	*value = do_atomic(atomic, mem);
+	soft_guard_leave();
+	return true;
 }
 
 /* Done as soon as it is here, once its answer has a place; the answer follows those before it. */
@@ -638,7 +667,9 @@ static bool atomic_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, c
 	response = soft_tx_respond(conn, ddp);
 	if (response) {
 		response->id = atomic.id;
-		response->value = do_atomic(&atomic, (uint64_t *)(void *)mem);
+		/* Before the lock goes, and an answer that is none with it. */
+		if (!try_atomic(&atomic, (uint64_t *)(void *)mem, &response->value))
+			access_fault(conn, SOFT_STAG_INVALID, ddp, NULL);
 	}
 	soft_qp_tx_unlock(qp);
 	if (!response)
@@ -765,7 +796,8 @@ static bool replay_send(struct soft_conn *conn, const struct soft_held *held)
 	if (num < 0)
 		return recv_fault(conn, &held->ddp, TP_WC_LOCAL_PROTECTION);
 	for (int i = 0; i < num; i++) {
-		soft_copy_in(iov[i].iov_base, src, iov[i].iov_len);
+		if (!soft_copy_in(iov[i].iov_base, src, iov[i].iov_len))
+			return recv_fault(conn, &held->ddp, TP_WC_LOCAL_PROTECTION);
 		src += iov[i].iov_len;
 	}
 	return deliver(conn, &held->ddp, held->len);

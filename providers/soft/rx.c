@@ -328,6 +328,10 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	if (n == -EAGAIN)
 		return 0;
 	if (n <= 0) {
+		if (n == -EFAULT && direct) {
+			soft_place_fault(conn);
+			return -1;
+		}
 		if (n && !rx->err)
 			rx->err = (int)n;
 		ended(conn);

@@ -631,6 +631,8 @@ struct iovec;
 /* Where the FPDU's payload from pos on goes: fills iov with at most len bytes; number, or -1 on a
  * fault. */
 int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct iovec *iov, int max);
+/* Where it goes is gone. */
+void soft_place_fault(struct soft_conn *conn);
 /* Starts an FPDU's payload: 1, 0 if it has to wait, -1 on a fault. */
 int soft_place_begin(struct soft_conn *conn);
 /* Copies the next len bytes to their place; false on a fault. */

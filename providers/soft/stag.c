@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dapl/trace.h"
+#include "providers/soft/copy.h"
 #include "providers/soft/soft.h"
 
 struct soft_stag_table {
@@ -317,6 +318,7 @@ static int mr_reg(struct tp_pd *pd, const struct tp_mr_attr *attr, struct tp_mr 
 	struct soft_mr *mr;
 	int rc = check_range(attr);
 
+	soft_guard_install();
 	if (rc && rc != -EFAULT) {
 		dapl_err("%s: memory %p not registered: %s", dev->name, attr->addr,
 			 dapl_strerror(-rc));

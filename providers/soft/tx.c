@@ -135,8 +135,8 @@ static __attribute__((noinline)) bool request_fault(struct soft_conn *conn, stru
 	return false;
 }
 
-/* Adds payload bytes of the request under way, which is valid. */
-static void request_payload(struct soft_tx *tx, struct fpdu *fpdu, const struct soft_sqe *sqe,
+/* Adds payload bytes of the request under way, which is valid; false: they are gone. */
+static bool request_payload(struct soft_tx *tx, struct fpdu *fpdu, const struct soft_sqe *sqe,
 			    uint32_t len)
 {
 	bool copy = len <= copy_max(tx);
@@ -146,8 +146,9 @@ static void request_payload(struct soft_tx *tx, struct fpdu *fpdu, const struct 
 	while (len) {
 		sge = &sqe->sge[tx->sge];
 		n = sge->length - tx->sge_off < len ? sge->length - tx->sge_off : len;
-		fpdu_payload(tx, fpdu, (const uint8_t *)(uintptr_t)(sge->addr + tx->sge_off), n,
-			     sge->lkey, copy);
+		if (!fpdu_payload(tx, fpdu, (const uint8_t *)(uintptr_t)(sge->addr + tx->sge_off),
+				  n, sge->lkey, copy))
+			return false;
 		len -= n;
 		tx->sge_off += n;
 		if (tx->sge_off == sge->length) {
@@ -155,6 +156,7 @@ static void request_payload(struct soft_tx *tx, struct fpdu *fpdu, const struct 
 			tx->sge_off = 0;
 		}
 	}
+	return true;
 }
 
 static void request_all_built(struct soft_conn *conn)
@@ -289,6 +291,7 @@ static bool add_request(struct soft_conn *conn)
 	struct soft_sqe *sqe = soft_sqe(conn->qp, conn->qp->sq_next);
 	struct soft_tx *tx = &conn->tx;
 	uint32_t header, n, left = sqe->length - tx->offset;
+	uint32_t sge = tx->sge, sge_off = tx->sge_off;
 	struct fpdu fpdu;
 	bool last;
 
@@ -309,7 +312,12 @@ static bool add_request(struct soft_conn *conn)
 	fpdu = fpdu_begin(tx, header, n);
 	put_header(fpdu.header, sqe, last, tx->offset);
 	fpdu_header_done(tx, &fpdu, header);
-	request_payload(tx, &fpdu, sqe, n);
+	if (!request_payload(tx, &fpdu, sqe, n)) {
+		fpdu_drop(tx);
+		tx->sge = sge;
+		tx->sge_off = sge_off;
+		return request_fault(conn, sqe, TP_WC_LOCAL_PROTECTION);
+	}
 	tx->offset += n;
 	tx->immediate = last && sqe->opcode == TP_RDMA_WRITE_IMM;
 	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, last && !tx->immediate);
@@ -458,6 +466,15 @@ static void add_value(struct soft_tx *tx, const struct soft_response *response)
 	response_all_built(tx);
 }
 
+/* As request_fault. */
+static bool response_fault(struct soft_conn *conn, const struct soft_response *response,
+			   enum soft_stag_result result)
+{
+	if (soft_tx_idle(&conn->tx))
+		read_fault(conn, response, result);
+	return false;
+}
+
 /* Adds the next FPDU of the response under way; false on a fault. */
 static bool add_response(struct soft_conn *conn)
 {
@@ -481,17 +498,16 @@ static bool add_response(struct soft_conn *conn)
 		result = soft_stag_check(conn->qp, read->source_stag,
 					 read->source_to + response->offset, n,
 					 TP_ACCESS_REMOTE_READ, &from);
-	if (result) {
-		if (soft_tx_idle(tx))
-			read_fault(conn, response, result);
-		return false;
-	}
+	if (result)
+		return response_fault(conn, response, result);
 	fpdu = fpdu_begin(tx, WIRE_DDP_TAGGED_SIZE, n);
 	soft_ddp_put_tagged(fpdu.header, WIRE_OP_READ_RESPONSE, last, read->sink_stag,
 			    read->sink_to + response->offset);
 	fpdu_header_done(tx, &fpdu, WIRE_DDP_TAGGED_SIZE);
-	if (n)
-		fpdu_payload(tx, &fpdu, from, n, read->source_stag, n <= copy_max(tx));
+	if (n && !fpdu_payload(tx, &fpdu, from, n, read->source_stag, n <= copy_max(tx))) {
+		fpdu_drop(tx);
+		return response_fault(conn, response, SOFT_STAG_INVALID);
+	}
 	fpdu_end(tx, &fpdu, SOFT_TX_RESPONSE, last);
 	response->offset += n;
 	if (last)
@@ -806,6 +822,10 @@ void soft_tx_run(struct soft_conn *conn)
 	}
 	while (!soft_tx_idle(tx) || build(conn)) {
 		n = send_batch(conn);
+		if (n == -EFAULT) {
+			batch_fault(conn);
+			return;
+		}
 		if (n < 0 && n != -EAGAIN) {
 			send_failed(conn, (int)n);
 			return;
@@ -872,7 +892,7 @@ int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord, uint32_t pr
 	tx->response = malloc(size * sizeof(*tx->response));
 	tx->flight = malloc(flights * sizeof(*tx->flight));
 	/* Of a large one only what is used becomes memory. */
-	tx->scratch_size = tx->summed ? SOFT_TX_STAGE : SOFT_TX_SCRATCH;
+	tx->scratch_size = tx->crc || tx->markers ? SOFT_TX_STAGE : SOFT_TX_SCRATCH;
 	tx->scratch = malloc(tx->scratch_size);
 	if (!tx->response || !tx->flight || !tx->scratch)
 		return -ENOMEM;
