@@ -39,8 +39,8 @@ struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
 	if (req->private_data_len) {
 		cr->private_data = malloc(req->private_data_len);
 		if (!cr->private_data) {
-			dapl_err("connection request refused: %u bytes of private data: %s",
-				 req->private_data_len, dapl_strerror(ENOMEM));
+			dapl_err_limited("connection request refused: %u bytes of private data: %s",
+					 req->private_data_len, dapl_strerror(ENOMEM));
 			goto release;
 		}
 		memcpy(cr->private_data, req->private_data, req->private_data_len);

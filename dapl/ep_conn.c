@@ -43,8 +43,8 @@ static void *keep_private_data(struct dapl_ep *ep, const void *data, uint32_t le
 	void *copy = malloc(len);
 
 	if (!copy) {
-		dapl_err("EP %p: %u bytes of private data dropped: %s", (void *)ep, len,
-			 dapl_strerror(ENOMEM));
+		dapl_err_limited("EP %p: %u bytes of private data dropped: %s", (void *)ep, len,
+				 dapl_strerror(ENOMEM));
 		return NULL;
 	}
 	memcpy(copy, data, len);
@@ -170,8 +170,8 @@ static void explain(struct dapl_ep *ep, DAT_EVENT_NUMBER number, int err)
 	dapl_lock(&ep->lock);
 	dapl_addr_text(&ep->cold->addr.remote, ep->cold->addr.remote_qual, peer);
 	dapl_unlock(&ep->lock);
-	dapl_trace(ep_conn_failed, DAPL_TRC_ERROR, ep, "peer=%s event=%s why=%s", peer,
-		   dapl_event_name(number), dapl_strerror(err));
+	dapl_trace_limited(ep_conn_failed, DAPL_TRC_ERROR, ep, "peer=%s event=%s why=%s", peer,
+			   dapl_event_name(number), dapl_strerror(err));
 }
 
 /* The messages that the outcome says came or went, in the words of InfiniBand (26 to 66 of IBX's

@@ -105,9 +105,10 @@ static void break_connection(struct dapl_ep *ep)
 	dapl_unlock(&ep->lock);
 	if (rc)
 		return;
-	dapl_err("EP %p: connection broken: more receives than its hard high watermark %d (knob: "
-		 "dat_ep_set_watermark)",
-		 (void *)ep, ep->cold->hard_mark);
+	dapl_err_limited(
+		"EP %p: connection broken: more receives than its hard high watermark %d (knob: "
+		"dat_ep_set_watermark)",
+		(void *)ep, ep->cold->hard_mark);
 	ep->obj.ia->dev->transport->cm->disconnect(ep->conn, false);
 	dapl_ep_event(ep, step.event, NULL, 0);
 }

@@ -194,10 +194,10 @@ void dapl_evd_overflow(struct dapl_evd *evd)
 	dapl_unlock(&evd->obj.lock);
 	if (!first)
 		return;
-	dapl_err("EVD %p overflowed: an event was lost (limit: its queue length %u; knob: "
-		 "evd_min_qlen of "
-		 "dat_evd_create, dat_evd_resize)",
-		 (void *)evd, evd->qlen);
+	dapl_err_limited("EVD %p overflowed: an event was lost (limit: its queue length %u; knob: "
+			 "evd_min_qlen of "
+			 "dat_evd_create, dat_evd_resize)",
+			 (void *)evd, evd->qlen);
 	dapl_ia_async(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, evd, DAT_EVD_OVERFLOW_ERROR);
 }
 

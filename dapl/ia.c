@@ -139,8 +139,8 @@ static void async_error(void *device_owner, enum tp_async_event event, void *obj
 {
 	struct dapl_ia *ia = device_owner;
 
-	dapl_trace(async_event, DAPL_TRC_ERROR, object, "ia=%p event=%s", (void *)ia,
-		   dapl_async_event_name(event));
+	dapl_trace_limited(async_event, DAPL_TRC_ERROR, object, "ia=%p event=%s", (void *)ia,
+			   dapl_async_event_name(event));
 	switch (event) {
 	case TP_ASYNC_QP_ERROR:
 		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, object, DAT_EP_TRANSFER_TO_ERROR);

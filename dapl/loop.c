@@ -257,7 +257,7 @@ int dapl_loop_add(struct dapl_loop *loop, struct tp_watch *watch, uint32_t event
 	if (epoll_ctl(loop->epfd, EPOLL_CTL_ADD, watch->fd, &event)) {
 		rc = -errno;
 		leave_place(loop, watch);
-		dapl_err("descriptor %d not watched: %s", watch->fd, dapl_strerror(-rc));
+		dapl_err_limited("descriptor %d not watched: %s", watch->fd, dapl_strerror(-rc));
 	}
 unlock:
 	pthread_mutex_unlock(&loop->lock);

@@ -164,7 +164,7 @@ void *dapl_object_alloc(size_t size)
 	}
 	pthread_mutex_unlock(&lock);
 	if (!slot) {
-		dapl_err("no memory for another DAT object: %s", dapl_strerror(ENOMEM));
+		dapl_err_limited("no memory for another DAT object: %s", dapl_strerror(ENOMEM));
 		return NULL;
 	}
 	memset(&slot->next, 0, DAPL_SLOT_SIZE - offsetof(struct free_slot, next));

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "dapl/limit.h"
 #include "dat/point.h"
 
 enum {
@@ -33,6 +34,29 @@ void dapl_trace_out(const struct dats_point *point, const void *object, const ch
  */
 #define dapl_trace(point, level, object, ...) \
 	DATS_TRACE(dapl, point, level, dapl_trace_out, object, __VA_ARGS__)
+
+/* What a peer or another user can cause has a limit, each place its own; how much was not said is
+ * said before the next one. */
+#define dapl_err_limited(...)                                      \
+	do {                                                       \
+		static struct dapl_limit limit_;                   \
+		uint32_t missed_;                                  \
+		if (dapl_limit_pass(&limit_, &missed_)) {          \
+			if (missed_)                               \
+				dapl_limit_missed(missed_, false); \
+			dapl_err(__VA_ARGS__);                     \
+		}                                                  \
+	} while (0)
+#define dapl_trace_limited(point, level, object, ...)                  \
+	do {                                                           \
+		static struct dapl_limit limit_;                       \
+		uint32_t missed_;                                      \
+		if (dapl_limit_pass(&limit_, &missed_)) {              \
+			if (missed_)                                   \
+				dapl_limit_missed(missed_, true);      \
+			dapl_trace(point, level, object, __VA_ARGS__); \
+		}                                                      \
+	} while (0)
 
 /*
  * Where a few instructions count, in pieces: a point at the top of the file, above level

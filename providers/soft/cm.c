@@ -105,9 +105,10 @@ static uint32_t prove_depth(const struct soft_conn *conn)
 	if (!conn->qp->delayed_ack)
 		return 0;
 	if (!reads)
-		dapl_trace(soft_no_proof, DAPL_TRC_ERROR, conn,
-			   "ia=%s no delayed acknowledgement, since the peer answers no reads",
-			   conn->dev->name);
+		dapl_trace_limited(
+			soft_no_proof, DAPL_TRC_ERROR, conn,
+			"ia=%s no delayed acknowledgement, since the peer answers no reads",
+			conn->dev->name);
 	return reads;
 }
 
@@ -412,15 +413,15 @@ void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link)
 	struct soft_conn *conn;
 
 	if (dev->half_open >= (uint32_t)dev->config->half_open) {
-		dapl_trace(soft_half_open, DAPL_TRC_ERROR, dev,
-			   "ia=%s refused, since option half_open is reached: count=%u", dev->name,
-			   dev->half_open);
+		dapl_trace_limited(soft_half_open, DAPL_TRC_ERROR, dev,
+				   "ia=%s refused, since option half_open is reached: count=%u",
+				   dev->name, dev->half_open);
 		soft_link_destroy(link, true);
 		return;
 	}
 	conn = passive_alloc(listener);
 	if (!conn) {
-		dapl_err("%s: connection refused: %s", dev->name, dapl_strerror(ENOMEM));
+		dapl_err_limited("%s: connection refused: %s", dev->name, dapl_strerror(ENOMEM));
 		soft_link_destroy(link, true);
 		return;
 	}
@@ -491,12 +492,12 @@ static void half_open(struct soft_conn *conn)
 		take_names(conn);
 		request_complete(conn);
 	} else if (rc < 0) {
-		dapl_trace(soft_refused, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
-			   conn->dev->name, soft_conn_text(conn, text),
-			   conn->link->why  ? conn->link->why
-			   : rc == -EPROTO  ? "what came is no MPA request"
-			   : rc == -ENODATA ? "the peer ended before its MPA request"
-					    : dapl_strerror(-rc));
+		dapl_trace_limited(soft_refused, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
+				   conn->dev->name, soft_conn_text(conn, text),
+				   conn->link->why  ? conn->link->why
+				   : rc == -EPROTO  ? "what came is no MPA request"
+				   : rc == -ENODATA ? "the peer ended before its MPA request"
+						    : dapl_strerror(-rc));
 		refuse_request(conn);
 	}
 }
@@ -512,8 +513,8 @@ int soft_cm_adopt(struct soft_listener *listener, const int *fds, int num, const
 	if (conn)
 		rc = class->adopt(listener->dev, fds, num, (uint32_t)len, &link);
 	if (rc) {
-		dapl_err("%s: request handed on from elsewhere not taken in: %s",
-			 listener->dev->name, dapl_strerror(-rc));
+		dapl_err_limited("%s: request handed on from elsewhere not taken in: %s",
+				 listener->dev->name, dapl_strerror(-rc));
 		if (conn)
 			refuse_request(conn);
 		return rc;
@@ -737,9 +738,9 @@ void soft_cm_expired(struct soft_link *link)
 	struct soft_conn *conn = link->owner;
 	char text[2 * SOFT_ADDR_TEXT + 8];
 
-	dapl_trace(soft_set_up_late, DAPL_TRC_ERROR, conn,
-		   "ia=%s peer=%s set-up not finished in time (option handshake): ms=%u",
-		   conn->dev->name, soft_conn_text(conn, text), handshake_ms(conn->dev));
+	dapl_trace_limited(soft_set_up_late, DAPL_TRC_ERROR, conn,
+			   "ia=%s peer=%s set-up not finished in time (option handshake): ms=%u",
+			   conn->dev->name, soft_conn_text(conn, text), handshake_ms(conn->dev));
 	soft_conn_hold(conn);
 	switch (conn->state) {
 	case SOFT_CONN_HALF_OPEN:

@@ -100,8 +100,8 @@ static void enrol(struct soft_cq *cq, struct soft_member *member)
 		return;
 	}
 	if (epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_ADD, conn->link->fd, &event)) {
-		dapl_err("%s: a waiter cannot watch a connection: %s", cq->dev->name,
-			 dapl_strerror(errno));
+		dapl_err_limited("%s: a waiter cannot watch a connection: %s", cq->dev->name,
+				 dapl_strerror(errno));
 		atomic_store(&conn->solo, true);
 	} else {
 		member->enrolled = true;

@@ -47,13 +47,33 @@ socklen_t soft_door_name(const struct soft_dev *dev, uint32_t place, struct sock
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
-bool soft_door_ours(int fd)
+bool soft_door_ours(int fd, struct soft_door_others *others)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) && peer.uid == geteuid() &&
-	       peer.pid != getpid();
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		return false;
+	if (peer.uid != geteuid()) {
+		others->num++;
+		others->user = peer.uid;
+		return false;
+	}
+	return peer.pid != getpid();
+}
+
+void soft_door_taken(const struct soft_dev *dev, const char *what,
+		     const struct soft_door_others *others)
+{
+	struct sockaddr_un name;
+
+	if (!others->num)
+		return;
+	soft_door_name(dev, 0, &name);
+	dapl_err_limited("%s: %s: processes of other users, among them user %u, have %u of the %d "
+			 "names for that (@%s and on)",
+			 dev->name, what, (unsigned)others->user, others->num, SOFT_DOORS,
+			 name.sun_path + 1);
 }
 
 /* ---- Conversations ---- */
@@ -186,10 +206,18 @@ static void visitor_ready(struct tp_watch *watch, uint32_t events)
 
 static void let_in(struct soft_door *door, int fd)
 {
+	struct soft_door_others others = { 0 };
 	struct soft_dev *dev = door->dev;
 	struct visitor *visitor;
 
-	if (door->num >= SOFT_VISITORS || !soft_door_ours(fd))
+	if (!soft_door_ours(fd, &others)) {
+		if (others.num)
+			dapl_err_limited("%s: a request from user %u refused: only processes of "
+					 "one user hand on to each other",
+					 dev->name, (unsigned)others.user);
+		goto close_fd;
+	}
+	if (door->num >= SOFT_VISITORS)
 		goto close_fd;
 	visitor = calloc(1, sizeof(*visitor));
 	if (!visitor)
@@ -212,17 +240,17 @@ close_fd:
 	dapl_fd_close(fd);
 }
 
-/* Out of descriptors or memory: visitors wait, and so does the door, instead of being told of it
- * for ever. Who hands on gives up in time. */
+/* Out of descriptors or memory, or broken: visitors wait, and so does the door, instead of being
+ * told of it for ever. Who hands on gives up in time. */
 static void door_pause(struct soft_door *door, int err)
 {
 	struct dapl_loop *loop = door->dev->base.loop;
 
 	if (!door->starved)
-		dapl_err("%s: other processes cannot hand requests on to it now: %s",
-			 door->dev->name, dapl_strerror(err));
+		dapl_err_limited("%s: other processes cannot hand requests on to it now: %s",
+				 door->dev->name, dapl_strerror(err));
 	door->starved = true;
-	dapl_loop_mod(loop, &door->watch, 0);
+	dapl_loop_mod(loop, &door->watch, EPOLLONESHOT);
 	dapl_loop_timer(loop, &door->pause, dapl_now() + PAUSE_MS * 1000000ull);
 }
 
@@ -242,15 +270,36 @@ static void door_ready(struct tp_watch *watch, uint32_t events)
 	if (fd >= 0) {
 		door->starved = false;
 		let_in(door, fd);
-	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
 		door_pause(door, errno);
 	}
+}
+
+/* All names are taken: by whom. */
+static int none_left(const struct soft_dev *dev)
+{
+	struct soft_door_others others = { 0 };
+	struct sockaddr_un name;
+	socklen_t len;
+	int fd;
+
+	for (uint32_t place = 0; place < SOFT_DOORS; place++) {
+		len = soft_door_name(dev, place, &name);
+		fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (fd < 0)
+			return -errno;
+		if (!connect(fd, (struct sockaddr *)&name, len))
+			soft_door_ours(fd, &others);
+		close(fd);
+	}
+	soft_door_taken(dev, "other processes cannot hand requests on to it", &others);
+	return -EADDRINUSE;
 }
 
 static int door_socket(const struct soft_dev *dev)
 {
 	struct sockaddr_un name;
-	int fd = dapl_fd_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	int fd = dapl_fd_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), rc;
 
 	if (fd < 0)
 		return -errno;
@@ -259,11 +308,12 @@ static int door_socket(const struct soft_dev *dev)
 
 		if (!bind(fd, (struct sockaddr *)&name, len) && !listen(fd, SOFT_VISITORS))
 			return fd;
-		if (errno != EADDRINUSE)
+		rc = -errno;
+		if (rc != -EADDRINUSE)
 			break;
 	}
 	dapl_fd_close(fd);
-	return -EADDRINUSE;
+	return rc == -EADDRINUSE ? none_left(dev) : rc;
 }
 
 void soft_door_open(struct soft_dev *dev)

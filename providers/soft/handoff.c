@@ -159,9 +159,9 @@ static int hand_inside(struct soft_conn *conn, uint64_t qual)
 	} else if (self) {
 		deliver(&delivery.task);
 	} else {
+		/* After this the other device may be gone, with its loop. */
 		while (sem_wait(&delivery.done) && errno == EINTR)
 			;
-		dapl_loop_cancel(delivery.dev->base.loop, &delivery.task);
 	}
 	sem_destroy(&delivery.done);
 	if (delivery.rc)
@@ -240,10 +240,11 @@ struct round {
 	struct pollfd talks[SOFT_DOORS];
 	nfds_t num;
 	uint32_t place; /* of the next door */
+	struct soft_door_others others;
 };
 
 /* Asks at one door: the conversation, or -errno. */
-static int knock(const struct round *round)
+static int knock(struct round *round)
 {
 	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, round->qual };
 	struct sockaddr_un name;
@@ -252,7 +253,7 @@ static int knock(const struct round *round)
 
 	if (fd < 0)
 		return -errno;
-	if (!connect(fd, (struct sockaddr *)&name, len) && soft_door_ours(fd) &&
+	if (!connect(fd, (struct sockaddr *)&name, len) && soft_door_ours(fd, &round->others) &&
 	    send_packet(fd, &ask, sizeof(ask), NULL, 0) >= 0)
 		return fd;
 	dapl_fd_close(fd);
@@ -317,6 +318,8 @@ static int hand_outside(const struct soft_conn *conn, uint64_t qual)
 	} while (rc == -EAGAIN);
 	while (round.num)
 		dapl_fd_close(round.talks[--round.num].fd);
+	if (rc == -ECONNREFUSED)
+		soft_door_taken(conn->dev, "request not handed on", &round.others);
 	return rc;
 }
 

@@ -45,8 +45,17 @@ struct soft_handoff_give {
 
 /* The name of a door; returns its length. */
 socklen_t soft_door_name(const struct soft_dev *dev, uint32_t place, struct sockaddr_un *name);
-/* Whether a Unix socket's other end is another process of the same user. */
-bool soft_door_ours(int fd);
+/* Other users' processes that have doors' names, which are anybody's to take. */
+struct soft_door_others {
+	uint32_t num;
+	uid_t user; /* the last one's */
+};
+
+/* Whether a Unix socket's other end is another process of the same user. Notes who is another's. */
+bool soft_door_ours(int fd, struct soft_door_others *others);
+/* Says that something failed, if there are others. */
+void soft_door_taken(const struct soft_dev *dev, const char *what,
+		     const struct soft_door_others *others);
 
 /* Whether somebody listens on a qualifier of the device. Any thread. */
 bool soft_handoff_listens(struct soft_dev *dev, uint64_t qual);

@@ -124,10 +124,11 @@ static void linger_expired(struct soft_link *link)
 	if (!undelivered(linger)) {
 		linger_free(linger, !linger->finished || link->class->unsent(link));
 	} else if (timeout && link->class->lost(link, timeout)) {
-		dapl_err("%s: connection %s: %llu bytes of completed requests are lost, since the "
-			 "peer's host has not answered for %u ms (option peer_timeout)",
-			 link->dev->name, soft_link_text(link, text),
-			 (unsigned long long)undelivered(linger), timeout);
+		dapl_err_limited(
+			"%s: connection %s: %llu bytes of completed requests are lost, since the "
+			"peer's host has not answered for %u ms (option peer_timeout)",
+			link->dev->name, soft_link_text(link, text),
+			(unsigned long long)undelivered(linger), timeout);
 		linger_free(linger, true);
 	} else {
 		set_timer(link);

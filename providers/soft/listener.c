@@ -24,8 +24,9 @@ static void watch_ears(struct soft_listener *listener, uint32_t events)
 static void listener_pause(struct soft_listener *listener, int err)
 {
 	if (!listener->starved)
-		dapl_err("%s: cannot accept connections on qualifier %llu: %s", listener->dev->name,
-			 (unsigned long long)listener->base.conn_qual, dapl_strerror(-err));
+		dapl_err_limited("%s: cannot accept connections on qualifier %llu: %s",
+				 listener->dev->name, (unsigned long long)listener->base.conn_qual,
+				 dapl_strerror(-err));
 	listener->starved = true;
 	watch_ears(listener, 0);
 	dapl_loop_timer(listener->dev->base.loop, &listener->pause,
@@ -133,6 +134,11 @@ static int add_second_ear(struct soft_listener *listener)
 		rc = add_ear(listener, &soft_link_shm, rc);
 	if (!rc || dev->config->link == SOFT_LINK_SHM)
 		return rc;
+	/* TCP's port is ours, and so ought to be this name. */
+	if (rc == -EADDRINUSE)
+		dapl_err_limited("%s: no shared memory on qualifier %llu: its name is taken, by a "
+				 "process that has not the port",
+				 dev->name, (unsigned long long)listener->base.conn_qual);
 	dapl_trace(soft_no_shm, DAPL_TRC_NORMAL, dev, "ia=%s qualifier=%llu why=%s", dev->name,
 		   (unsigned long long)listener->base.conn_qual, dapl_strerror(-rc));
 	return 0;

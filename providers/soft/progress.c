@@ -205,10 +205,11 @@ static void unreceived(struct soft_link *link)
 	if (soft_conn_dead(conn) || ++conn->over_looks < OVER_LOOKS) {
 		set_over_timer(conn);
 	} else {
-		dapl_err("%s: connection %s: messages of a peer that has ended are lost, since no "
-			 "Receive came for them in %u ms (option unreceived)",
-			 conn->dev->name, soft_conn_text(conn, text),
-			 (uint32_t)conn->dev->config->unreceived_ms);
+		dapl_err_limited(
+			"%s: connection %s: messages of a peer that has ended are lost, since no "
+			"Receive came for them in %u ms (option unreceived)",
+			conn->dev->name, soft_conn_text(conn, text),
+			(uint32_t)conn->dev->config->unreceived_ms);
 		soft_conn_lost(conn, conn->rx.err ? conn->rx.err : soft_conn_stream_error(conn),
 			       TP_WC_FLUSHED);
 	}
@@ -384,8 +385,8 @@ void soft_progress_pulse(struct tp_timer *timer)
 		shrink(conn);
 		if (timeout && !soft_conn_dead(conn) &&
 		    conn->link->class->lost(conn->link, timeout)) {
-			dapl_trace(soft_silent, DAPL_TRC_ERROR, conn, "ia=%s ms=%u", dev->name,
-				   timeout);
+			dapl_trace_limited(soft_silent, DAPL_TRC_ERROR, conn, "ia=%s ms=%u",
+					   dev->name, timeout);
 			soft_conn_lost(conn, -ETIMEDOUT, TP_WC_FLUSHED);
 		}
 	}

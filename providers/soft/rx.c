@@ -57,8 +57,8 @@ static bool grow(struct soft_conn *conn)
 		return true;
 	large = malloc(SOFT_RX_LARGE);
 	if (!large) {
-		dapl_err("%s: no buffer of %d bytes for a connection: %s", conn->dev->name,
-			 SOFT_RX_LARGE, dapl_strerror(ENOMEM));
+		dapl_err_limited("%s: no buffer of %d bytes for a connection: %s", conn->dev->name,
+				 SOFT_RX_LARGE, dapl_strerror(ENOMEM));
 		soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
 		return false;
 	}

@@ -188,8 +188,9 @@ int soft_shm_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link
 		return -errno;
 	rc = -ECONNABORTED;
 	if (!same_user(fd)) {
-		dapl_err("%s: connection refused: shared memory is for processes of one user",
-			 dev->name);
+		dapl_err_limited(
+			"%s: connection refused: shared memory is for processes of one user",
+			dev->name);
 		goto close_fd;
 	}
 	rc = -ENOMEM;

@@ -87,7 +87,7 @@ struct vrb_conn *vrb_conn_new(struct vrb_dev *dev)
 	struct vrb_conn *conn = calloc(1, sizeof(*conn));
 
 	if (!conn) {
-		dapl_err("%s: connection not made: %s", dev->name, dapl_strerror(ENOMEM));
+		dapl_err_limited("%s: connection not made: %s", dev->name, dapl_strerror(ENOMEM));
 		return NULL;
 	}
 	conn->base.dev = &dev->base;

@@ -63,8 +63,8 @@ static __attribute__((cold)) void lose(struct vrb_cq *cq, struct vrb_qp *qp)
 	uint32_t none = 0;
 
 	if (atomic_compare_exchange_strong(&qp->fault, &none, TP_WC_TRANSPORT))
-		dapl_trace(verbs_cq_full, DAPL_TRC_ERROR, qp, "ia=%s qp=0x%x length=%u",
-			   cq->dev->name, qp->ibqp ? qp->ibqp->qp_num : 0, cq->cqe);
+		dapl_trace_limited(verbs_cq_full, DAPL_TRC_ERROR, qp, "ia=%s qp=0x%x length=%u",
+				   cq->dev->name, qp->ibqp ? qp->ibqp->qp_num : 0, cq->cqe);
 	vrb_qp_kick(qp);
 	dapl_loop_post(cq->dev->base.loop, &cq->overflow);
 }
@@ -192,11 +192,12 @@ static void fail(struct vrb_queue *queue, struct vrb_qp *qp, struct vrb_wr *wr,
 			atomic_store(&qp->peer_closed, true);
 		return;
 	}
-	dapl_trace(verbs_wc_failed, DAPL_TRC_ERROR, qp,
-		   "ia=%s qp=0x%x kind=%s status=%s vendor_code=0x%x", dev->name, ib->qp_num,
-		   queue->recv ? "receive" : "request",
-		   ib->status ? ibv_wc_status_str(ib->status) : "atomic of a crooked address",
-		   ib->vendor_err);
+	dapl_trace_limited(verbs_wc_failed, DAPL_TRC_ERROR, qp,
+			   "ia=%s qp=0x%x kind=%s status=%s vendor_code=0x%x", dev->name,
+			   ib->qp_num, queue->recv ? "receive" : "request",
+			   ib->status ? ibv_wc_status_str(ib->status)
+				      : "atomic of a crooked address",
+			   ib->vendor_err);
 	if (atomic_compare_exchange_strong(&qp->fault, &none, wc->status))
 		vrb_qp_kick(qp);
 }
@@ -247,8 +248,8 @@ static struct vrb_qp *look_shared(struct vrb_cq *cq, const struct ibv_wc *ib, st
 	bool given;
 
 	if (!qp) {
-		dapl_err("%s: a receive of QP 0x%x, which is gone, is lost", cq->dev->name,
-			 ib->qp_num);
+		dapl_err_limited("%s: a receive of QP 0x%x, which is gone, is lost", cq->dev->name,
+				 ib->qp_num);
 		vrb_srq_return(wr->queue->srq, wr);
 		return NULL;
 	}

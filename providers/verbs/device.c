@@ -189,8 +189,8 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 	if (!qp || only_closed(qp, event)) /* NULL: abandoned */
 		return;
 	if (atomic_compare_exchange_strong(&qp->fault, &none, TP_WC_TRANSPORT))
-		dapl_err("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,
-			 ibv_event_type_str(event->event_type));
+		dapl_err_limited("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,
+				 ibv_event_type_str(event->event_type));
 	dapl_loop_post(dev->base.loop, &qp->notice);
 	vrb_qp_kick(qp);
 }

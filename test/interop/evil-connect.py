@@ -163,6 +163,31 @@ def endless_drip(victim):
     victim.no_request()
 
 
+@case("What peers cause is said so often and no more, and how often it was not said")
+@hasty(DAPL_TRACE_LEVEL="1")
+def noisy(victim):
+    def lines():
+        victim.errors.seek(0)
+        return victim.errors.read().splitlines()
+
+    start = time.monotonic()
+    for _ in range(300):
+        wire = Wire.connect(victim.address, victim.port())
+        wire.send(HTTP)
+        ends(wire, 10)
+        wire.close()
+    said = [line for line in lines() if " soft_refused " in line]
+    periods = int(time.monotonic() - start) // 5 + 2
+    check(0 < len(said) <= 10 * periods, "300 requests that are none: %d lines", len(said))
+    time.sleep(5)  # the period
+    wire = Wire.connect(victim.address, victim.port())
+    wire.send(HTTP)
+    ends(wire, 10)
+    wire.close()
+    check(any(" messages_missed " in line for line in lines()), "not said how many were missed")
+    still_serves(victim)
+
+
 @case("Two hundred half-open connections do not keep a proper one out, and all are closed in time")
 @hasty()
 def half_open(victim):

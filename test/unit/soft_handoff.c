@@ -2,9 +2,13 @@
 /* The software engine: connection requests handed on, inside the process and to others (CR-20). */
 #include "test/unit/soft_util.h"
 
+#include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +28,11 @@ static uint8_t out[64], in[64];
 static struct tp_mr *out_mr;
 static unsigned fds_before, fds_idle; /* without the nodes, and with nothing but them */
 
+#define SQUATTED "127.0.0.77"
+
 enum {
 	HANDOFF_MS = 1000, /* as usual: for those who do not answer */
+	NOBODY = 65534,
 };
 
 static int set_up(void **state)
@@ -179,6 +186,45 @@ static void cr_21_nobody(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	works_at(&a, &right, conn);
 	end_destroy(&a);
+}
+
+static struct node *closes; /* as soon as a call that waited for its loop has its answer */
+
+/* The engine's calls come here. */
+int sem_wait(sem_t *sem)
+{
+	int (*next)(sem_t *) = (int (*)(sem_t *))dlsym(RTLD_NEXT, "sem_wait");
+	int rc = next(sem);
+	struct node *node = closes;
+
+	if (!rc && node) {
+		closes = NULL;
+		node_close(node);
+	}
+	return rc;
+}
+
+/* The adapter that took the request is gone before the one that gave it has noticed. */
+static void the_other_closes(void **state)
+{
+	struct tp_conn *conn;
+	struct node other;
+	struct end a;
+
+	(void)state;
+	/* What is freed is not to look as before. */
+	mallopt(M_PERTURB, 0xa5);
+	end_create(&a, &left, NULL);
+	node_open(&other, "lo");
+	node_refuse(&other, -ENOSPC);
+	end_connect(&a, &right, NULL, 0);
+	conn = node_request(&right);
+	closes = &other;
+	assert_int_equal(t->cm->handoff(conn, other.listener->conn_qual), 0);
+	assert_null(closes);
+	end_event(&a, TP_CONN_REFUSED);
+	end_destroy(&a);
+	mallopt(M_PERTURB, 0);
 }
 
 /* ---- To another process ---- */
@@ -345,6 +391,67 @@ static void cr_20_another_process(void **state)
 		works_at(&a, &right, conn);
 	}
 	end_destroy(&a);
+}
+
+/* Role: another user, who takes all names of this one's doors. */
+static void squatter(int fd)
+{
+	struct soft_dev dev = { .addr.ss_family = AF_INET };
+	struct sockaddr_un name;
+	socklen_t len;
+	uint64_t go;
+	int door;
+
+	/* Of an address that no other test uses. */
+	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = inet_addr(SQUATTED);
+	for (uint32_t place = 0; place < SOFT_DOORS; place++) {
+		len = soft_door_name(&dev, place, &name);
+		door = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+		/* The name is root's, the process is not. */
+		if (seteuid(NOBODY) ||
+		    (bind(door, (struct sockaddr *)&name, len) == 0 && listen(door, 4)) ||
+		    seteuid(0))
+			_exit(4);
+	}
+	say(fd, 1);
+	if (read(fd, &go, sizeof(go)))
+		_exit(5);
+}
+
+/* Nobody can hand on to it, and who tries is told why. */
+static void names_taken_by_another_user(void **state)
+{
+	unsigned said = soft_diags(NULL, 0);
+	struct tp_conn *conn;
+	char text[512];
+	struct node mine;
+	struct end a;
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("# only root can be two users\n");
+		skip();
+	}
+	pid = start("squatter", &fd);
+	word(fd);
+	node_open(&mine, SQUATTED);
+	assert_true(soft_diags(text, sizeof(text)) > said);
+	assert_non_null(strstr(text, "user 65534"));
+	assert_non_null(strstr(text, "cannot hand requests on to it"));
+	end_create(&a, &left, NULL);
+	end_connect(&a, &mine, NULL, 0);
+	conn = node_request(&mine);
+	said = soft_diags(NULL, 0);
+	assert_int_equal(t->cm->handoff(conn, 1), -ECONNREFUSED);
+	assert_true(soft_diags(text, sizeof(text)) > said);
+	assert_non_null(strstr(text, "request not handed on"));
+	assert_non_null(strstr(text, "user 65534"));
+	works_at(&a, &mine, conn);
+	end_destroy(&a);
+	node_close(&mine);
+	finish(pid, fd, false);
 }
 
 /* Whoever stands still in front of it. */
@@ -574,6 +681,8 @@ static void role(const char *name, int fd)
 		server(fd);
 	else if (!strcmp(name, "visitor"))
 		bad_visitor(fd);
+	else if (!strcmp(name, "squatter"))
+		squatter(fd);
 	for (int i = 0; i < 4; i++)
 		if (!strcmp(name, doors[i]))
 			bad_door(fd, i);
@@ -584,6 +693,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cr_20_another_device),
 		cmocka_unit_test(cr_21_nobody),
+		cmocka_unit_test(the_other_closes),
+		cmocka_unit_test(names_taken_by_another_user),
 		cmocka_unit_test(cr_20_another_process),
 		cmocka_unit_test(cr_20_others_stand_still),
 		cmocka_unit_test(cr_20_a_process_without_descriptors),
