@@ -12,6 +12,10 @@
 #include "dapl/trace.h"
 #include "providers/soft/soft.h"
 
+enum {
+	GRACE_MS = 250,
+};
+
 static uint32_t handshake_ms(const struct soft_dev *dev)
 {
 	return (uint32_t)dev->config->handshake_ms;
@@ -392,7 +396,6 @@ static struct soft_conn *passive_alloc(struct soft_listener *listener)
 		return NULL;
 	conn->state = SOFT_CONN_HALF_OPEN;
 	conn->listener = listener;
-	listener->dev->half_open++;
 	soft_list_add(&listener->half_open, &conn->node);
 	return conn;
 }
@@ -405,32 +408,6 @@ static void passive_link(struct soft_conn *conn, struct soft_link *link)
 	link->expired = soft_cm_expired;
 	conn->local_qual = conn->listener->base.conn_qual;
 	take_names(conn);
-}
-
-void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link)
-{
-	struct soft_dev *dev = listener->dev;
-	struct soft_conn *conn;
-
-	if (dev->half_open >= (uint32_t)dev->config->half_open) {
-		dapl_trace_limited(soft_half_open, DAPL_TRC_ERROR, dev,
-				   "ia=%s refused, since option half_open is reached: count=%u",
-				   dev->name, dev->half_open);
-		soft_link_destroy(link, true);
-		return;
-	}
-	conn = passive_alloc(listener);
-	if (!conn) {
-		dapl_err_limited("%s: connection refused: %s", dev->name, dapl_strerror(ENOMEM));
-		soft_link_destroy(link, true);
-		return;
-	}
-	passive_link(conn, link);
-	soft_link_timeout(link, handshake_ms(dev));
-	if (soft_link_watch(link, EPOLLIN)) {
-		soft_conn_end(conn);
-		soft_conn_release(conn);
-	}
 }
 
 static void refuse_request(struct soft_conn *conn)
@@ -470,7 +447,7 @@ static void request_complete(struct soft_conn *conn)
 	conn->state = SOFT_CONN_REQUESTED;
 	soft_list_del(&conn->node);
 	conn->listener = NULL;
-	dev->half_open--;
+	soft_budget_leave(conn->link);
 	request.private_data = frame.data;
 	request.private_data_len = frame.len;
 	/* A peer of revision 1 may send a few bytes more than we ever can (PD-7). */
@@ -500,6 +477,51 @@ static void half_open(struct soft_conn *conn)
 						    : dapl_strerror(-rc));
 		refuse_request(conn);
 	}
+}
+
+bool soft_cm_room(struct soft_dev *dev)
+{
+	struct soft_link *link;
+	struct soft_conn *conn;
+
+	while (soft_budget_spent(dev, SOFT_BUDGET_HALF_OPEN)) {
+		link = soft_budget_victim(&dev->budget[SOFT_BUDGET_HALF_OPEN], NULL);
+		/* One that has had no time yet to send its request gets some. */
+		if (!link || dapl_now() - link->since < GRACE_MS * 1000000ull)
+			return false;
+		conn = link->owner;
+		soft_conn_hold(conn);
+		/* Its request may just have come. */
+		half_open(conn);
+		if (conn->state == SOFT_CONN_HALF_OPEN) {
+			char text[2 * SOFT_ADDR_TEXT + 8];
+
+			dapl_trace_limited(soft_half_open, DAPL_TRC_ERROR, conn,
+					   "ia=%s peer=%s refused, since it sent no request and "
+					   "option half_open is reached",
+					   dev->name, soft_conn_text(conn, text));
+			refuse_request(conn);
+		}
+		soft_conn_drop(conn);
+	}
+	return true;
+}
+
+void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link)
+{
+	struct soft_dev *dev = listener->dev;
+	struct soft_conn *conn = passive_alloc(listener);
+
+	if (!conn) {
+		dapl_err_limited("%s: connection refused: %s", dev->name, dapl_strerror(ENOMEM));
+		soft_link_destroy(link, true);
+		return;
+	}
+	passive_link(conn, link);
+	soft_link_timeout(link, handshake_ms(dev));
+	if (soft_budget_enter(link, &dev->budget[SOFT_BUDGET_HALF_OPEN]) ||
+	    soft_link_watch(link, EPOLLIN))
+		refuse_request(conn);
 }
 
 int soft_cm_adopt(struct soft_listener *listener, const int *fds, int num, const uint8_t *frame,
@@ -602,10 +624,17 @@ static void accepting(struct soft_conn *conn)
 static void awaiting(struct soft_conn *conn)
 {
 	soft_qp_progress(conn->qp, true);
-	if (soft_conn_dead(conn))
+	if (soft_conn_dead(conn)) {
 		soft_conn_finish(conn);
-	else if (atomic_exchange(&conn->first_seen, false))
+	} else if (atomic_exchange(&conn->first_seen, false)) {
 		soft_cm_established(conn);
+	} else if (atomic_load(&conn->rx_stalled)) {
+		/* It is there, but waits for a Receive. */
+		pthread_mutex_lock(&conn->qp->rx_lock);
+		conn->rx.pause_first = false;
+		soft_qp_rx_unlock(conn->qp);
+		soft_cm_established(conn);
+	}
 }
 
 void soft_cm_confirm(struct soft_dev *dev)

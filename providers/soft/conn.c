@@ -246,8 +246,6 @@ static void leave_lists(struct soft_conn *conn)
 			soft_cq_detach(&conn->member[i]);
 		conn->member[i].cq = NULL;
 	}
-	if (conn->listener)
-		conn->dev->half_open--;
 	conn->listener = NULL;
 	soft_list_del(&conn->node);
 }

@@ -80,6 +80,8 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 	soft_list_init(&dev->conns);
 	soft_list_init(&dev->awaiting);
 	soft_list_init(&dev->lingers);
+	for (int i = 0; i < SOFT_BUDGETS; i++)
+		soft_budget_init(&dev->budget[i], (enum soft_budget_kind)i);
 	dev->tick.expired = soft_progress_tick;
 	dev->kick.run = soft_progress_kick;
 	dev->pulse.expired = soft_progress_pulse;

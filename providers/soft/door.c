@@ -28,7 +28,7 @@ struct soft_door {
 	struct soft_list visitors;
 	uint32_t num;
 	struct tp_timer pause;
-	bool starved;
+	bool starved, paused;
 };
 
 enum {
@@ -249,7 +249,7 @@ static void door_pause(struct soft_door *door, int err)
 	if (!door->starved)
 		dapl_err_limited("%s: other processes cannot hand requests on to it now: %s",
 				 door->dev->name, dapl_strerror(err));
-	door->starved = true;
+	door->starved = door->paused = true;
 	dapl_loop_mod(loop, &door->watch, EPOLLONESHOT);
 	dapl_loop_timer(loop, &door->pause, dapl_now() + PAUSE_MS * 1000000ull);
 }
@@ -258,15 +258,19 @@ static void door_resume(struct tp_timer *timer)
 {
 	struct soft_door *door = soft_container(timer, struct soft_door, pause);
 
+	door->paused = false;
 	dapl_loop_mod(door->dev->base.loop, &door->watch, EPOLLIN);
 }
 
 static void door_ready(struct tp_watch *watch, uint32_t events)
 {
 	struct soft_door *door = soft_container(watch, struct soft_door, watch);
-	int fd = dapl_fd_own(accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+	int fd;
 
 	(void)events;
+	if (door->paused)
+		return;
+	fd = dapl_fd_own(accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 	if (fd >= 0) {
 		door->starved = false;
 		let_in(door, fd);

@@ -135,11 +135,41 @@ static void linger_expired(struct soft_link *link)
 	}
 }
 
+static bool delivered(struct soft_link *link)
+{
+	return !undelivered(link->linger);
+}
+
+/* Those that hold what the peer's host does not have go last. */
+static void make_room(struct soft_dev *dev)
+{
+	const struct soft_budget *budget = &dev->budget[SOFT_BUDGET_LINGER];
+	char text[2 * SOFT_ADDR_TEXT + 8];
+	struct soft_link *link;
+
+	while (soft_budget_spent(dev, SOFT_BUDGET_LINGER)) {
+		link = soft_budget_victim(budget, delivered);
+		if (!link)
+			link = soft_budget_victim(budget, NULL);
+		if (!link)
+			return;
+		if (!delivered(link))
+			dapl_err_limited("%s: connection %s: %llu bytes of completed requests, "
+					 "which the peer's host has not taken, may be lost, since "
+					 "option lingering is reached",
+					 dev->name, soft_link_text(link, text),
+					 (unsigned long long)undelivered(link->linger));
+		linger_free(link->linger, false);
+	}
+}
+
 void soft_linger(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail)
 {
 	struct soft_linger *linger = calloc(1, sizeof(*linger));
+	struct soft_dev *dev = link->dev;
 
-	if (!linger) {
+	if (!linger || soft_budget_enter(link, &dev->budget[SOFT_BUDGET_LINGER])) {
+		free(linger);
 		free(out);
 		link->class->finish(link);
 		soft_link_destroy(link, false);
@@ -153,9 +183,10 @@ void soft_linger(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail
 	link->owner = NULL;
 	link->ready = linger_ready;
 	link->expired = linger_expired;
-	soft_list_add(&link->dev->lingers, &linger->node);
+	soft_list_add(&dev->lingers, &linger->node);
 	set_timer(link);
 	linger_ready(link, 0);
+	make_room(dev);
 }
 
 void soft_linger_stop(struct soft_dev *dev)

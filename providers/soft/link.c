@@ -66,6 +66,7 @@ void soft_link_destroy(struct soft_link *link, bool abort)
 	dapl_loop_timer_cancel(link->dev->base.loop, &link->timer);
 	if (link->watched)
 		dapl_loop_del(link->dev->base.loop, &link->watch);
+	soft_budget_leave(link);
 	link->class->close(link, abort);
 }
 

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "dapl/transport.h"
+#include "providers/soft/list.h"
 
 struct iovec;
 struct soft_link;
@@ -108,6 +109,19 @@ struct soft_link_class {
 		      struct sockaddr_storage *remote, uint64_t *remote_qual);
 };
 
+/* Budgets of descriptors that no endpoint has (budget.c). */
+enum soft_budget_kind {
+	SOFT_BUDGET_HALF_OPEN, /* the request is awaited */
+	SOFT_BUDGET_LINGER,    /* the connection is over */
+	SOFT_BUDGETS,
+};
+
+/* A device's part of one. */
+struct soft_budget {
+	enum soft_budget_kind kind;
+	struct soft_list holders;
+};
+
 struct soft_link {
 	const struct soft_link_class *class;
 	struct soft_dev *dev;
@@ -123,7 +137,24 @@ struct soft_link {
 	void *owner;
 	/* The linger list's. */
 	struct soft_linger *linger;
+	/* The budget's; holder NULL: in none. */
+	struct soft_holder *holder;
+	enum soft_budget_kind budget;
+	struct soft_list budget_node;
+	uint64_t since;
 };
+
+/* All of a device's budgets on its loop. */
+void soft_budget_init(struct soft_budget *budget, enum soft_budget_kind kind);
+/* 0 or -ENOMEM. */
+int soft_budget_enter(struct soft_link *link, struct soft_budget *budget);
+/* Unless it has left. */
+void soft_budget_leave(struct soft_link *link);
+/* Whether there are too many. */
+bool soft_budget_spent(const struct soft_dev *dev, enum soft_budget_kind kind);
+/* What is to go first of those that may go (NULL: all may), or NULL. */
+struct soft_link *soft_budget_victim(const struct soft_budget *budget,
+				     bool (*may_go)(struct soft_link *));
 
 /* Prepares what all classes share. */
 void soft_link_init(struct soft_link *link, const struct soft_link_class *class,

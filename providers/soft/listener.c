@@ -19,24 +19,33 @@ static void watch_ears(struct soft_listener *listener, uint32_t events)
 		dapl_loop_mod(listener->dev->base.loop, &listener->ear[i].watch, events);
 }
 
-/* Out of descriptors or memory: the backlog waits, and so do we, instead of being told of it for
- * ever. */
-static void listener_pause(struct soft_listener *listener, int err)
+/*
+ * Out of descriptors or memory, or broken: the backlog waits, and so do we, instead of being told
+ * of it for ever; of a hang-up one is told whatever is watched.
+ */
+static void listener_pause(struct soft_listener *listener)
+{
+	listener->paused = true;
+	watch_ears(listener, EPOLLONESHOT);
+	dapl_loop_timer(listener->dev->base.loop, &listener->pause,
+			dapl_now() + PAUSE_MS * 1000000ull);
+}
+
+static void listener_failed(struct soft_listener *listener, int err)
 {
 	if (!listener->starved)
 		dapl_err_limited("%s: cannot accept connections on qualifier %llu: %s",
 				 listener->dev->name, (unsigned long long)listener->base.conn_qual,
 				 dapl_strerror(-err));
 	listener->starved = true;
-	watch_ears(listener, 0);
-	dapl_loop_timer(listener->dev->base.loop, &listener->pause,
-			dapl_now() + PAUSE_MS * 1000000ull);
+	listener_pause(listener);
 }
 
 static void listener_resume(struct tp_timer *timer)
 {
 	struct soft_listener *listener = soft_container(timer, struct soft_listener, pause);
 
+	listener->paused = false;
 	watch_ears(listener, EPOLLIN);
 }
 
@@ -48,24 +57,25 @@ static void listener_ready(struct tp_watch *watch, uint32_t events)
 	int rc;
 
 	(void)events;
-	for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
+	for (int i = 0; i < ACCEPTS_PER_EVENT && !listener->paused; i++) {
+		if (!soft_cm_room(listener->dev)) {
+			listener_pause(listener);
+			return;
+		}
 		rc = ear->class->accept(listener->dev, watch->fd, &link);
 		switch (-rc) {
 		case 0:
 			listener->starved = false;
 			soft_cm_half_open(listener, link);
 			break;
-		case EMFILE:
-		case ENFILE:
-		case ENOMEM:
-		case ENOBUFS:
-			listener_pause(listener, rc);
-			return;
 		case EINTR:
 		case ECONNABORTED:
 		case EPROTO:
 			break;
+		case EAGAIN:
+			return;
 		default:
+			listener_failed(listener, rc);
 			return;
 		}
 	}

@@ -12,7 +12,6 @@ struct soft_config soft_config = {
 	.unreceived_ms = 10000,
 	.peer_timeout_ms = 30000,
 	.held_bytes = 256 << 10,
-	.half_open = 1024,
 	.port_max = 65535,
 	.handoff_ms = 1000,
 	.max_wr = SOFT_MAX_WR,
@@ -138,12 +137,28 @@ static const struct dapl_option options[] = {
 		.env = "DAPL_SOFT_HALF_OPEN",
 		.type = DAPL_OPTION_INT,
 		.unit = "connections",
-		.help = "Peers per device that may be connected without having sent an MPA "
-			"request.",
-		.value_default = 1024,
-		.value_min = 1,
+		.help = "Peers that may be connected to the process without having sent an MPA "
+			"request. For more, the oldest of the address that has most of them are "
+			"refused. 0: a quarter of the descriptors that the process may have, and "
+			"at most 1024.",
+		.value_default = 0,
+		.value_min = 0,
 		.value_max = 1 << 20,
 		.offset = offsetof(struct soft_config, half_open),
+	},
+	{
+		.name = "lingering",
+		.env = "DAPL_SOFT_LINGERING",
+		.type = DAPL_OPTION_INT,
+		.unit = "connections",
+		.help = "Connections of the process that are over, or were rejected, and whose "
+			"peer has not ended its side or not taken in all that was sent. For more, "
+			"the oldest of the address that has most of them are closed, those with "
+			"something to deliver last. 0: as half_open.",
+		.value_default = 0,
+		.value_min = 0,
+		.value_max = 1 << 20,
+		.offset = offsetof(struct soft_config, lingering),
 	},
 	{
 		.name = "port_min",

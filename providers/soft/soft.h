@@ -56,6 +56,7 @@ struct soft_config {
 	int64_t peer_timeout_ms;
 	int64_t held_bytes;
 	int64_t half_open;
+	int64_t lingering;
 	int64_t port_min, port_max;
 	int64_t tos;
 	int64_t handoff_ms;
@@ -129,7 +130,7 @@ struct soft_dev {
 	struct tp_timer pulse;
 	bool pulsing;
 	struct soft_list lingers;
-	uint32_t half_open;
+	struct soft_budget budget[SOFT_BUDGETS];
 	struct soft_door *door; /* where other processes hand requests on to us; NULL: none */
 	bool door_tried;	/* under lock */
 };
@@ -792,6 +793,7 @@ struct soft_listener {
 	struct tp_timer pause;
 	struct soft_list half_open; /* connections whose request has not come */
 	bool starved;		    /* could not accept, and said so */
+	bool paused;		    /* nobody is accepted until the timer is over */
 	struct soft_list handoff_node;
 };
 
@@ -801,6 +803,8 @@ void soft_unlisten(struct tp_listener *listener);
 /* The loop's part of set-up; also called when the link is ready (cm.c). */
 void soft_cm_ready(struct soft_link *link, uint32_t events);
 void soft_cm_expired(struct soft_link *link);
+/* Has the oldest go if there are too many whose request is awaited. false: there still are. */
+bool soft_cm_room(struct soft_dev *dev);
 /* A peer has connected; its request is awaited. Takes the link. */
 void soft_cm_half_open(struct soft_listener *listener, struct soft_link *link);
 /*
