@@ -220,6 +220,51 @@ def closes_on_stream(victim):
         victim.clean()
 
 
+COUNT, SIZE = 40, 2000
+
+
+def stands_still(kill):
+    """The peer reads only after the program has disconnected, closed everything and ended."""
+    victim = driver.Victim(environment={"DAPL_SOFT_LINGER": "100"})
+    try:
+        ep, peer = establish(victim, "responds", rcvbuf=4096)
+        source = Region(victim, SIZE, "local")
+        content = source.fill(7)
+        for _ in range(COUNT):
+            ep.request("send", source)
+        for _ in range(COUNT):
+            equal(ep.done()["status"], driver.SUCCESS, "status of a Send")
+        equal(
+            victim.ask("disconnect", ep=ep.number, graceful=1)["result"],
+            "DAT_SUCCESS",
+            "dat_ep_disconnect",
+        )
+        ep.ended((DISCONNECTED,))
+        time.sleep(1)  # ten times the time of option linger
+        if kill:
+            victim.process.kill()
+            victim.process.wait()
+        else:
+            victim.say("quit")
+            equal(victim.process.wait(20), 0, "exit status")
+        peer.pump(lambda: len(peer.inbox) == COUNT)
+        equal([bytes(got.data) for got in peer.inbox], [content] * COUNT, "messages")
+        equal(peer.until_end()[0], None, "Terminate")
+        peer.wire.close()
+    finally:
+        victim.discard()
+
+
+@case("A peer stands still over the disconnect and the program's end: what completed comes (FL-13)")
+def still_at_the_end(_):
+    stands_still(False)
+
+
+@case("A peer stands still over the disconnect and the program's death: what completed comes")
+def still_at_death(_):
+    stands_still(True)
+
+
 # ---- Memory and endpoints that go away in the middle ---------------------------------------------
 
 

@@ -29,22 +29,20 @@ static struct node node;
 static unsigned fds_before;
 static uint8_t memory[4096];
 
-static int set_up(void **state)
+/* With these options, and peers that have all the time. */
+static void open_node(int64_t half_open, int64_t lingering)
 {
-	(void)state;
 	fds_before = count_fds();
+	soft_config.half_open = half_open;
+	soft_config.lingering = lingering;
+	soft_config.handshake_ms = soft_config.linger_ms = 10 * DEADLINE_MS;
 	node_open(&node, "lo");
-	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	soft_config.half_open = soft_config.lingering = 0;
-	soft_config.handshake_ms = 10000;
-	soft_config.linger_ms = 50;
 	node_close(&node);
-	soft_config.linger_ms = 2000;
 	assert_int_equal(count_fds(), fds_before);
 	return 0;
 }
@@ -122,8 +120,7 @@ static void silent(void **state)
 	int fds[MANY];
 
 	(void)state;
-	soft_config.half_open = BUDGET;
-	soft_config.handshake_ms = 10 * DEADLINE_MS;
+	open_node(BUDGET, 0);
 	connect_all(fds, MANY, INADDR_LOOPBACK);
 	assert_int_equal(await_left(fds, MANY, BUDGET), BUDGET);
 	/* The oldest went. */
@@ -139,8 +136,7 @@ static void silent_by_address(void **state)
 	int first[2], fds[MANY];
 
 	(void)state;
-	soft_config.half_open = BUDGET;
-	soft_config.handshake_ms = 10 * DEADLINE_MS;
+	open_node(BUDGET, 0);
 	connect_all(first, 2, INADDR_LOOPBACK + 2);
 	connect_all(fds, MANY, INADDR_LOOPBACK + 1);
 	assert_int_equal(await_left(fds, MANY, BUDGET - 2), BUDGET - 2);
@@ -158,7 +154,7 @@ static void burst(void **state)
 	struct tp_conn *conn;
 
 	(void)state;
-	soft_config.half_open = 2;
+	open_node(2, 0);
 	for (int i = 0; i < MANY; i++) {
 		end_create(&a[i], &node, NULL);
 		end_connect(&a[i], &node, NULL, 0);
@@ -182,7 +178,7 @@ static void silent_process(void **state)
 	pid_t pid;
 
 	(void)state;
-	soft_config.handshake_ms = 10 * DEADLINE_MS;
+	open_node(0, 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	pid = fork();
@@ -215,12 +211,14 @@ static void silent_process(void **state)
 /* Somebody who has the socket too, after a fork, has shut it: nobody looks at it for ever. */
 static void listener_shut(void **state)
 {
-	struct soft_listener *listener = soft_container(node.listener, struct soft_listener, base);
+	struct soft_listener *listener;
 	unsigned said = soft_diags(NULL, 0);
 	uint64_t wakeups;
 	char text[512];
 
 	(void)state;
+	open_node(0, 0);
+	listener = soft_container(node.listener, struct soft_listener, base);
 	wakeups = soft_loop_wakeups(node.loop);
 	assert_int_equal(shutdown(listener->ear[0].watch.fd, SHUT_RDWR), 0);
 	pause_ms(500);
@@ -250,12 +248,12 @@ static void reject_all(int *fds, int num)
 
 static void rejected(void **state)
 {
-	unsigned idle = count_fds();
 	int fds[MANY];
+	unsigned idle;
 
 	(void)state;
-	soft_config.lingering = BUDGET;
-	soft_config.linger_ms = 10 * DEADLINE_MS;
+	open_node(0, BUDGET);
+	idle = count_fds();
 	reject_all(fds, MANY);
 	assert_int_equal(count_fds(), idle + MANY + BUDGET);
 	close_all(fds, MANY);
@@ -311,15 +309,16 @@ static ssize_t drain(int fd)
 /* What is to be delivered goes last, and not without a word. */
 static void undelivered(void **state)
 {
-	struct tp_mr *mr = reg(&node, memory, sizeof(memory), FULL);
-	unsigned said = soft_diags(NULL, 0), idle = count_fds();
+	unsigned said = soft_diags(NULL, 0), idle;
 	int full[BUDGET + 1], fds[MANY];
+	struct tp_mr *mr;
 	char text[512];
 	struct end end;
 
 	(void)state;
-	soft_config.lingering = BUDGET;
-	soft_config.linger_ms = 10 * DEADLINE_MS;
+	open_node(0, BUDGET);
+	mr = reg(&node, memory, sizeof(memory), FULL);
+	idle = count_fds();
 	full[0] = stuffed(&end, mr);
 	reject_all(fds, MANY);
 	assert_int_equal(count_fds(), idle + 1 + MANY + BUDGET);
@@ -338,7 +337,7 @@ static void undelivered(void **state)
 
 int main(int argc, char **argv)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, NULL, tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(silent),	      CASE(silent_by_address), CASE(burst),
 		CASE(silent_process), CASE(listener_shut),     CASE(rejected),

@@ -28,17 +28,16 @@ enum {
 static int set_up(void **state)
 {
 	(void)state;
-	two_open(SIZE, FULL, FULL);
 	soft_config.linger_ms = LINGER_MS;
+	two_open(SIZE, FULL, FULL);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	soft_config.linger_ms = 2000;
-	soft_config.held_bytes = 256 << 10;
 	two_close();
+	soft_config.linger_ms = 2000;
 	return 0;
 }
 
@@ -249,8 +248,8 @@ static void close_waits(void **state)
 	int fd;
 
 	(void)state;
-	node_open(&node, "lo");
 	soft_config.linger_ms = STILL_MS;
+	node_open(&node, "lo");
 	end_create(&a, &node, &options);
 	fd = raw_peer(&a);
 	{

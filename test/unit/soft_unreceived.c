@@ -24,18 +24,18 @@ static const struct end_options options = { .depth = 64, .sge = 1, .read_in = 1,
 static int set_up(void **state)
 {
 	(void)state;
-	two_open(MESSAGES * SIZE, FULL, FULL);
 	soft_config.linger_ms = 50;
+	two_open(MESSAGES * SIZE, FULL, FULL);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
+	two_close();
 	soft_config.linger_ms = 2000;
 	soft_config.unreceived_ms = 10000;
 	soft_config.held_bytes = 256 << 10;
-	two_close();
 	return 0;
 }
 
