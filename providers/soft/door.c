@@ -289,12 +289,12 @@ static int none_left(const struct soft_dev *dev)
 
 	for (uint32_t place = 0; place < SOFT_DOORS; place++) {
 		len = soft_door_name(dev, place, &name);
-		fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		fd = dapl_fd_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 		if (fd < 0)
 			return -errno;
 		if (!connect(fd, (struct sockaddr *)&name, len))
 			soft_door_ours(fd, &others);
-		close(fd);
+		dapl_fd_close(fd);
 	}
 	soft_door_taken(dev, "other processes cannot hand requests on to it", &others);
 	return -EADDRINUSE;
