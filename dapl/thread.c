@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/thread.h"
 
-#include <errno.h>
 #include <link.h>
-#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "dapl/transport.h"
+#include "dat/thread.h"
 
 /* ---- Stacks ---- */
 
@@ -61,41 +60,10 @@ void dapl_stack_free(struct dapl_stack *stack)
 
 /* ---- Threads ---- */
 
-/* The program's signals are for the program's threads, but for faults of this one. */
-static int start(pthread_t *thread, const pthread_attr_t *attr, const char *name,
-		 void *(*run)(void *), void *arg)
-{
-	sigset_t all, old;
-	int rc;
-
-	sigfillset(&all);
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(thread, attr, run, arg);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!rc)
-		pthread_setname_np(*thread, name);
-	return rc;
-}
-
 int dapl_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
 		      void *arg)
 {
-	pthread_attr_t attr;
-	int rc;
-
-	rc = pthread_attr_init(&attr);
-	if (rc)
-		return rc;
-	rc = pthread_attr_setstacksize(&attr, stack);
-	if (!rc)
-		rc = start(thread, &attr, name, run, arg);
-	/* The program's thread-local variables stand there as well, and leave too little. */
-	if (rc == EINVAL)
-		rc = start(thread, NULL, name, run, arg);
-	pthread_attr_destroy(&attr);
-	return rc;
+	return dats_thread_start(thread, name, stack, run, arg);
 }
 
 int dapl_thread_start_on(struct dapl_stack *stack, pthread_t *thread, const char *name,
@@ -108,7 +76,7 @@ int dapl_thread_start_on(struct dapl_stack *stack, pthread_t *thread, const char
 	if (rc)
 		return rc;
 	make_stack(stack, &attr);
-	rc = start(thread, &attr, name, run, arg);
+	rc = dats_thread_create(thread, &attr, name, run, arg);
 	if (rc)
 		dapl_stack_free(stack);
 	pthread_attr_destroy(&attr);

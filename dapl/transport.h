@@ -705,8 +705,8 @@ uint64_t dapl_now(void);
 #define DAPL_SMALL_STACK ((size_t)256 * 1024)
 
 /*
- * Starts a thread that leaves the program's signals to the program's threads. stack in bytes; where
- * the program's thread-local variables leave too little of that, the system's size. 0 or an errno.
+ * Starts a thread that leaves the program's signals to the program's threads. stack in bytes,
+ * beside those of the program's thread-local variables. 0 or an errno.
  */
 int dapl_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
 		      void *arg);

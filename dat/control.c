@@ -8,13 +8,13 @@
 #include "dat/control.h"
 #include "dat/fd.h"
 #include "dat/fork.h"
+#include "dat/thread.h"
 #include "dat/trace.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,7 +225,6 @@ static void *control_thread(void *arg)
 	struct pollfd from = { .fd = (int)(intptr_t)arg, .events = POLLIN };
 	int fd;
 
-	pthread_setname_np(pthread_self(), "udapl-control");
 	for (;;) {
 		/* accept4 would take a number for the next client before it sleeps. */
 		if (poll(&from, 1, -1) > 0 && from.revents & POLLHUP)
@@ -256,23 +255,6 @@ static int listen_by_name(int fd)
 	return bind(fd, (struct sockaddr *)&addr, size) || listen(fd, BACKLOG) ? errno : 0;
 }
 
-/* All signals stay with the program's own threads. */
-static int make_thread(int fd)
-{
-	sigset_t all, before;
-	pthread_attr_t attr;
-	int err;
-
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&control.thread, &attr, control_thread, (void *)(intptr_t)fd);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return err;
-}
-
 static void start(void)
 {
 	int fd = dats_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -282,7 +264,8 @@ static void start(void)
 	if (!err)
 		err = listen_by_name(fd);
 	if (!err)
-		err = make_thread(fd);
+		err = dats_thread_start(&control.thread, "udapl-control", STACK_SIZE,
+					control_thread, (void *)(intptr_t)fd);
 	if (!err)
 		return;
 	control.listener = -1;

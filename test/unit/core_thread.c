@@ -249,8 +249,11 @@ static void the_programs_signals_are_not_for_it(void **state)
 	dapl_stack_free(&stack);
 }
 
-/* The program's thread-local variables stand on each stack. */
-static __thread volatile char large[2 * DAPL_SMALL_STACK];
+/*
+ * The program's thread-local variables stand on each stack. They leave so much of a small one that
+ * the C library starts a thread there, which would not get far.
+ */
+static __thread volatile char large[DAPL_SMALL_STACK - 10 * 1024];
 
 static void a_small_stack_makes_room_for_them(void **state)
 {
@@ -261,7 +264,7 @@ static void a_small_stack_makes_room_for_them(void **state)
 	large[0] = 1;
 	assert_int_equal(dapl_thread_start(&thread, "dapl-test", DAPL_SMALL_STACK, look, &view), 0);
 	pthread_join(thread, NULL);
-	assert_true(view.stack.end - view.stack.start > sizeof(large));
+	assert_true(view.frame - view.stack.start > DAPL_SMALL_STACK / 4 * 3);
 }
 
 int main(void)
