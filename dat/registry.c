@@ -8,7 +8,7 @@
  * is not.
  */
 #include "dat/registry.h"
-#include "dat/signals.h"
+#include "dat/dispositions.h"
 #include "dat/arena.h"
 #include "dat/fork.h"
 #include "dat/static.h"
@@ -162,20 +162,20 @@ static void source_end(struct dat_source *source)
 static struct dat_entry *source_load(const struct dat_static *sr, struct dat_source *source)
 {
 	const struct dat_conf_entry *conf = &source->conf;
-	struct dat_signals signals;
+	struct dat_dispositions dispositions;
 	struct dat_entry *entry;
 	char reason[2048];
 	int rc;
 
 	source_begin(source);
-	dat_signals_save(&signals);
+	dat_dispositions_save(&dispositions);
 	rc = dat_module_load(&source->module, conf->lib_path, reason, sizeof(reason));
 	if (!rc) {
 		dat_trace(module_init, DAT_TRC_NORMAL, NULL, "library=%s ia=%s params=%s",
 			  conf->lib_path, conf->info.ia_name, conf->ia_params);
 		source->module.init(&conf->info, conf->ia_params);
 	}
-	dat_signals_restore(&signals, conf->lib_path);
+	dat_dispositions_restore(&dispositions, conf->lib_path);
 	if (!rc) {
 		source_end(source);
 		entry = exact_entry(&conf->info);

@@ -1,20 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The program's signal dispositions, which libraries that come with a module may change. */
+/* Writes that fail with an errno and do not end the program by a signal. */
 #ifndef DAT_SIGNALS_H
 #define DAT_SIGNALS_H
 
+#include <errno.h>
 #include <signal.h>
+#include <time.h>
 
-struct dat_signals {
-	struct sigaction was[_NSIG];
-	unsigned int num_objects; /* that were loaded then */
+struct dats_signals {
+	sigset_t set, before, pending;
 };
 
-void dat_signals_save(struct dat_signals *signals);
-/*
- * What libraries that were loaded since have set is put back: their handlers, and that a signal is
- * ignored. What the program has set meanwhile, on another thread, stays.
- */
-void dat_signals_restore(const struct dat_signals *signals, const char *library);
+/* Until dats_signals_restore neither a reader that has gone nor the limit of file sizes does. */
+static inline void dats_signals_block(struct dats_signals *signals)
+{
+	sigemptyset(&signals->set);
+	sigaddset(&signals->set, SIGPIPE);
+	sigaddset(&signals->set, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &signals->set, &signals->before);
+	sigpending(&signals->pending);
+}
+
+/* failed: what was done in between; then the signal is ours unless it was there before. Keeps
+ * errno. */
+static inline void dats_signals_restore(struct dats_signals *signals, int failed)
+{
+	struct timespec now = { 0 };
+	int err = errno, signo = err == EPIPE ? SIGPIPE : err == EFBIG ? SIGXFSZ : 0;
+	sigset_t ours;
+
+	if (failed && signo && !sigismember(&signals->pending, signo)) {
+		sigemptyset(&ours);
+		sigaddset(&ours, signo);
+		while (sigtimedwait(&ours, NULL, &now) < 0 && errno == EINTR)
+			;
+	}
+	pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
+	errno = err;
+}
 
 #endif

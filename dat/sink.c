@@ -2,12 +2,12 @@
 #include "dat/sink.h"
 #include "dat/fd.h"
 #include "dat/fork.h"
+#include "dat/signals.h"
 #include "dat/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,27 +39,14 @@ static __thread int inside; /* a callback that makes records of its own gets non
 
 /* ---- One write per line, so that the lines of several threads do not mix ---- */
 
-/*
- * A reader that has gone must not end the program. A SIGPIPE that was pending before is not ours.
- */
 static ssize_t write_quietly(int fd, const char *line, size_t length)
 {
-	struct timespec now = { 0 };
-	sigset_t pipe_set, before, pending;
+	struct dats_signals signals;
 	ssize_t n;
-	int err;
 
-	sigemptyset(&pipe_set);
-	sigaddset(&pipe_set, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe_set, &before);
-	sigpending(&pending);
+	dats_signals_block(&signals);
 	n = write(fd, line, length);
-	err = errno;
-	if (n < 0 && err == EPIPE && !sigismember(&pending, SIGPIPE))
-		while (sigtimedwait(&pipe_set, NULL, &now) < 0 && errno == EINTR)
-			;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = err;
+	dats_signals_restore(&signals, n < 0);
 	return n;
 }
 
@@ -70,12 +57,11 @@ void dat_sink_stderr(const char *line)
 
 /* ---- The file ---- */
 
-static void file_say(const char *path, int err, const char *what)
+static void file_say(const char *path, const char *why, const char *what)
 {
 	char line[PATH_LEN + 256];
 
-	snprintf(line, sizeof(line), "dat: trace file %s: %s; %s\n", path, dat_errno_text(err),
-		 what);
+	snprintf(line, sizeof(line), "dat: trace file %s: %s; %s\n", path, why, what);
 	dat_sink_stderr(line);
 }
 
@@ -96,36 +82,47 @@ static void file_path(char *out, size_t size)
 	out[used] = '\0';
 }
 
-/* Pipes and sockets would bring waiting and signals with them. */
-static int check_kind(int fd)
+/*
+ * Why a file is not written to, NULL if it is. Pipes and sockets would bring waiting with them; a
+ * file of another user, or one that has a second name, may have been put there by somebody who is
+ * not to read the trace, or for somebody who is not to be overwritten.
+ */
+static const char *objection(int fd)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return -1;
-	if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))
-		return 0;
-	errno = EINVAL;
-	return -1;
+		return dat_errno_text(errno);
+	if (S_ISCHR(st.st_mode))
+		return NULL;
+	if (!S_ISREG(st.st_mode))
+		return dat_errno_text(EINVAL);
+	if (st.st_uid != geteuid())
+		return "it belongs to another user";
+	return st.st_nlink > 1 ? "it has other names" : NULL;
 }
 
 static void file_open(const char *path)
 {
-	int fd = dats_fd(open(
-		path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600));
-	int err = errno;
+	const char *why;
+	int fd;
 
-	if (fd >= 0 && check_kind(fd)) {
-		err = errno;
-		close(fd);
-		fd = -1;
-	}
-	if (fd < 0) {
-		file.given_up = 1;
-		file_say(path, err, "the trace goes to standard error");
+	fd = dats_fd(
+		open(path,
+		     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW,
+		     0600));
+	if (fd < 0)
+		why = errno == ELOOP ? "it is a symbolic link" : dat_errno_text(errno);
+	else
+		why = objection(fd);
+	if (!why) {
+		file.fd = fd;
 		return;
 	}
-	file.fd = fd;
+	if (fd >= 0)
+		close(fd);
+	file.given_up = 1;
+	file_say(path, why, "the trace goes to standard error");
 }
 
 static void move_aside(const char *path)
@@ -151,7 +148,7 @@ static void rotate(const char *path)
 	struct stat ours, there;
 
 	flock(file.fd, LOCK_EX);
-	if (!fstat(file.fd, &ours) && !stat(path, &there) && ours.st_ino == there.st_ino &&
+	if (!fstat(file.fd, &ours) && !lstat(path, &there) && ours.st_ino == there.st_ino &&
 	    ours.st_dev == there.st_dev)
 		move_aside(path);
 	close(file.fd); /* and with it the lock */
@@ -184,7 +181,10 @@ static int file_write(const char *line)
 	if (write_quietly(file.fd, line, strlen(line)) >= 0)
 		return 0;
 	if (!file.complained)
-		file_say(path, errno, "records are lost");
+		file_say(path,
+			 errno == EFBIG ? "it is as large as files may be (knob: ulimit -f)"
+					: dat_errno_text(errno),
+			 "records are lost");
 	file.complained = 1;
 	return 0;
 }

@@ -20,6 +20,7 @@
 
 #include "dapl/fd.h"
 #include "dapl/trace.h"
+#include "dat/signals.h"
 #include "providers/soft/shm.h"
 #include "providers/soft/soft.h"
 
@@ -124,9 +125,14 @@ static int new_memory(const struct soft_dev *dev)
 /* Makes it, as nobody can change it any more; NULL and errno if that fails. */
 static struct shm_memory *make_memory(int fd)
 {
+	struct dats_signals signals;
 	void *page;
+	int rc;
 
-	if (ftruncate(fd, SHM_SIZE) || fcntl(fd, F_ADD_SEALS, SEALS))
+	dats_signals_block(&signals);
+	rc = ftruncate(fd, SHM_SIZE);
+	dats_signals_restore(&signals, rc);
+	if (rc || fcntl(fd, F_ADD_SEALS, SEALS))
 		return NULL;
 	page = mmap(NULL, SHM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	return page == MAP_FAILED ? NULL : page;
@@ -401,8 +407,11 @@ static int call(struct soft_shm *shm, int memfd)
 		return -ECONNREFUSED;
 	}
 	memory = make_memory(memfd);
-	if (!memory)
+	if (!memory) {
+		if (errno == EFBIG)
+			shm->link.why = "files may not be as large as shared memory is (ulimit -f)";
 		return -errno;
+	}
 	memory->page.addr = shm->local;
 	memory->page.qual = shm->local_qual;
 	soft_shm_ready(shm, memory, true, 0);

@@ -12,9 +12,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <regex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <syslog.h>
@@ -99,6 +101,19 @@ static int do_many(void)
 		snprintf(text, sizeof(text), "record %d", i);
 		event(text);
 	}
+	return 0;
+}
+
+/* With a limit that the file reaches on the way. */
+static int do_limited(void)
+{
+	struct rlimit limit = { .rlim_cur = 2000, .rlim_max = 2000 };
+	sigset_t pending;
+
+	EXPECT(!setrlimit(RLIMIT_FSIZE, &limit));
+	do_many();
+	sigpending(&pending);
+	EXPECT(!sigismember(&pending, SIGXFSZ));
 	return 0;
 }
 
@@ -267,14 +282,23 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } actions[] = {
-	{ "levels", do_levels },     { "diag", do_diag },
-	{ "write", do_write },	     { "long", do_long },
-	{ "open", do_open },	     { "many", do_many },
-	{ "dump", do_dump },	     { "threads", do_threads },
-	{ "fork", do_fork },	     { "internal", do_internal },
-	{ "callback", do_callback }, { "modify", do_modify },
-	{ "follow", do_follow },     { "defaults", do_defaults },
-	{ "command", do_command },   { "broken-pipe", do_broken_pipe },
+	{ "levels", do_levels },
+	{ "diag", do_diag },
+	{ "write", do_write },
+	{ "long", do_long },
+	{ "open", do_open },
+	{ "many", do_many },
+	{ "limited", do_limited },
+	{ "dump", do_dump },
+	{ "threads", do_threads },
+	{ "fork", do_fork },
+	{ "internal", do_internal },
+	{ "callback", do_callback },
+	{ "modify", do_modify },
+	{ "follow", do_follow },
+	{ "defaults", do_defaults },
+	{ "command", do_command },
+	{ "broken-pipe", do_broken_pipe },
 };
 
 static int act(const char *action)
@@ -708,6 +732,60 @@ static void a_full_disk_is_told_once(void **state)
 			    "lost\n");
 }
 
+static void a_file_as_large_as_the_limit_is_told_once(void **state)
+{
+	char told[256];
+
+	(void)state;
+	file_named("limited");
+	run({ "DAPL_TRACE_LEVEL=3", file_variable }, "limited");
+	snprintf(told, sizeof(told),
+		 "dat: trace file %s/limited: it is as large as files may be (knob: ulimit -f); "
+		 "records are lost\n",
+		 dir);
+	assert_string_equal(o.err, told);
+	assert_int_equal(strlen(read_file("limited")), 2000);
+}
+
+/* The trace goes to standard error, and the file is as it was. */
+static void is_refused(const char *name, const char *why)
+{
+	char told[256];
+
+	file_named(name);
+	run({ "DAPL_TRACE_LEVEL=3", file_variable }, "write");
+	snprintf(told, sizeof(told),
+		 "dat: trace file %s/%s: %s; the trace goes to standard error\n", dir, name, why);
+	assert_int_equal(util_count(o.err, told), 1);
+	assert_int_equal(util_count(o.err, " 0x5C"), 2);
+}
+
+static void a_link_or_anothers_file_is_refused(void **state)
+{
+	char target[256], link_path[256];
+
+	(void)state;
+	snprintf(target, sizeof(target), "%s", file_named("target"));
+	fclose(fopen(target, "we"));
+	snprintf(link_path, sizeof(link_path), "%s", file_named("symbolic"));
+	assert_int_equal(symlink(target, link_path), 0);
+	is_refused("symbolic", "it is a symbolic link");
+	assert_int_equal(symlink("nothing", file_named("dangling")), 0);
+	is_refused("dangling", "it is a symbolic link");
+	assert_null(read_file("nothing"));
+	assert_int_equal(link(target, file_named("hard")), 0);
+	is_refused("hard", "it has other names");
+	assert_int_equal(unlink(file_named("hard")), 0);
+	assert_string_equal(read_file("target"), "");
+	if (geteuid()) {
+		print_message("a file of another user takes root\n");
+		return;
+	}
+	assert_int_equal(chown(target, 65534, 65534), 0);
+	is_refused("target", "it belongs to another user");
+	assert_string_equal(read_file("target"), "");
+}
+
 static int clean_up(void **state)
 {
 	char command[128];
@@ -741,6 +819,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_file_is_rotated_by_size),
 		cmocka_unit_test(a_file_that_does_not_open_is_told_once),
 		cmocka_unit_test(a_full_disk_is_told_once),
+		cmocka_unit_test(a_file_as_large_as_the_limit_is_told_once),
+		cmocka_unit_test(a_link_or_anothers_file_is_refused),
 	};
 
 	if (argc > 1)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,6 +67,27 @@ static void no_answer(void **state)
 	accept_here();
 	end_link(&pas, true);
 	assert_int_equal(shm->started(act), -ECONNREFUSED);
+}
+
+/* Memory counts as a file: the limit of their size fails the attempt and ends no program. */
+static void larger_than_files_may_be(void **state)
+{
+	struct rlimit before, limit;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 4096;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	connect_here();
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(shm->started(act), -ECONNREFUSED);
+	end_link(&act, true);
+	listen_here();
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	connect_here();
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(shm->started(act), -EFBIG);
 }
 
 /* What such a hello gets. */
@@ -388,9 +410,17 @@ static void many_on_one_queue(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(hand_shake),	      T(nobody_there),	     T(no_answer),  T(memory_that_is_none),
-		T(other_user),	      T(chosen_where_it_is), T(falls_back), T(falls_back_late),
-		T(nonsense_ends_one), T(many_on_one_queue),
+		T(hand_shake),
+		T(nobody_there),
+		T(no_answer),
+		T(memory_that_is_none),
+		T(other_user),
+		T(chosen_where_it_is),
+		T(falls_back),
+		T(falls_back_late),
+		T(nonsense_ends_one),
+		T(many_on_one_queue),
+		T(larger_than_files_may_be),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "dat/signals.h"
+#include "dat/dispositions.h"
 #include "dat/trace.h"
 
 #include <link.h>
@@ -29,19 +29,19 @@ static int look(struct dl_phdr_info *object, size_t size, void *arg)
 	return 0;
 }
 
-void dat_signals_save(struct dat_signals *signals)
+void dat_dispositions_save(struct dat_dispositions *dispositions)
 {
 	struct search search = { .addr = 0 };
 	int i;
 
 	dl_iterate_phdr(look, &search);
-	signals->num_objects = search.num_objects;
+	dispositions->num_objects = search.num_objects;
 	for (i = 1; i < _NSIG; i++)
-		sigaction(i, NULL, &signals->was[i]); /* fails for those of the C library */
+		sigaction(i, NULL, &dispositions->was[i]); /* fails for those of the C library */
 }
 
 /* Whether a disposition is one that a library which came later has set. */
-static int set_by_newer(const struct dat_signals *signals, const struct sigaction *was,
+static int set_by_newer(const struct dat_dispositions *dispositions, const struct sigaction *was,
 			const struct sigaction *now)
 {
 	struct search search = { .addr = (uintptr_t)now->sa_handler };
@@ -51,18 +51,19 @@ static int set_by_newer(const struct dat_signals *signals, const struct sigactio
 	if (now->sa_handler == SIG_IGN)
 		return was->sa_handler == SIG_DFL;
 	dl_iterate_phdr(look, &search);
-	return !search.found || search.found > signals->num_objects;
+	return !search.found || search.found > dispositions->num_objects;
 }
 
-void dat_signals_restore(const struct dat_signals *signals, const char *library)
+void dat_dispositions_restore(const struct dat_dispositions *dispositions, const char *library)
 {
 	struct sigaction now;
 	int i;
 
 	for (i = 1; i < _NSIG; i++) {
-		if (sigaction(i, NULL, &now) || !set_by_newer(signals, &signals->was[i], &now))
+		if (sigaction(i, NULL, &now) ||
+		    !set_by_newer(dispositions, &dispositions->was[i], &now))
 			continue;
-		sigaction(i, &signals->was[i], NULL);
+		sigaction(i, &dispositions->was[i], NULL);
 		dat_trace(signal_put_back, DAT_TRC_NORMAL, NULL, "signal=%d library=%s", i,
 			  library);
 	}
