@@ -13,6 +13,7 @@
 
 #include "dapl/fd.h"
 #include "dapl/trace.h"
+#include "dat/fd.h"
 #include "providers/verbs/verbs.h"
 
 #define MAX_CANDIDATES 64
@@ -190,6 +191,15 @@ static int open_device(struct vrb_dev *dev, const struct rdma_cm_id *id,
 	return 0;
 }
 
+/* librdmacm opens the device for itself, once, and closes it when it likes. */
+static void raise_numbers(struct ibv_context *ctx)
+{
+	if (!ctx)
+		return;
+	ctx->cmd_fd = dats_fd(ctx->cmd_fd);
+	ctx->async_fd = dats_fd(ctx->async_fd);
+}
+
 /* 0: it is this one and open. -ENODEV: an address without a suitable device. */
 static int try(struct vrb_dev *dev, const struct wanted *wanted, struct sockaddr_storage *addr)
 {
@@ -198,10 +208,11 @@ static int try(struct vrb_dev *dev, const struct wanted *wanted, struct sockaddr
 
 	if (rdma_create_id(dev->channel, &id, NULL, RDMA_PS_TCP))
 		return -errno;
-	if (rdma_bind_addr(id, (struct sockaddr *)addr))
-		rc = -errno;
-	else
+	rc = rdma_bind_addr(id, (struct sockaddr *)addr) ? -errno : 0;
+	if (!rc) {
+		raise_numbers(id->verbs);
 		rc = suits(wanted, id) ? open_device(dev, id, addr) : -ENODEV;
+	}
 	rdma_destroy_id(id);
 	return rc;
 }
