@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "test/model/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "test/model/peer.h"
+
+struct driver {
+	struct run *run;
+	struct model model;
+	struct program program;
+	struct exec *exec[MAX_SIDES];
+	struct peer *peer;
+	bool replay;
+};
+
+static void say(const struct driver *d, const char *mark, const struct step *step)
+{
+	char text[200];
+
+	if (!d->run->verbose)
+		return;
+	step_text(step, text, sizeof(text));
+	fprintf(stderr, "%s%s\n", mark, text);
+}
+
+static void wrong(struct driver *d, const char *what)
+{
+	if (!d->run->error[0])
+		snprintf(d->run->error, sizeof(d->run->error), "%s", what);
+}
+
+static void note_errors(struct driver *d)
+{
+	if (d->model.errors)
+		wrong(d, d->model.error);
+}
+
+static void show(const struct result *result)
+{
+	for (uint32_t i = 0; i < result->seen_count; i++)
+		fprintf(stderr,
+			"\tevent 0x%x evd %u handle %#llx cookie %#llx status %u length %u\n",
+			result->seen[i].number, result->seen[i].evd,
+			(unsigned long long)result->seen[i].handle,
+			(unsigned long long)result->seen[i].cookie, result->seen[i].status,
+			result->seen[i].length);
+}
+
+static bool make_call(struct driver *d, const struct call *call, struct result *result)
+{
+	if (d->peer && call->side == 1) {
+		if (!peer_call(d->peer, call, result)) {
+			wrong(d, "the other process does not answer: it hangs in the last step, or "
+				 "is gone");
+			return false;
+		}
+	} else {
+		exec_call(d->exec[call->side], call, result);
+	}
+	if (d->run->verbose && result->rc != DAT_SUCCESS && result->rc != DAT_QUEUE_EMPTY)
+		fprintf(stderr, "\t0x%x\n", result->rc);
+	if (d->run->verbose)
+		show(result);
+	return true;
+}
+
+/* A request of a connection that nobody has any more. */
+static void reject_orphan(struct driver *d)
+{
+	struct call call = { .step = { .op = STEP_REJECT },
+			     .side = d->model.orphan_side,
+			     .request = d->model.orphan };
+	struct result result;
+
+	d->model.orphan = 0;
+	if (make_call(d, &call, &result) && result.rc != DAT_SUCCESS)
+		wrong(d, "CR-2: dat_cr_reject of a request whose active side is gone failed");
+}
+
+static bool do_call(struct driver *d, const struct call *call)
+{
+	struct result result;
+
+	if (!make_call(d, call, &result))
+		return false;
+	d->model.batch++;
+	model_done(&d->model, call, &result);
+	while (d->model.orphan)
+		reject_orphan(d);
+	note_errors(d);
+	return result.seen_count != 0;
+}
+
+static bool do_step(struct driver *d, const struct step *step)
+{
+	struct call call;
+
+	return model_prepare(&d->model, step, &call) && (do_call(d, &call), true);
+}
+
+/* ---- Until nothing is owed any more ---- */
+
+/* Takes what there is on all dispatchers; whether there was anything. */
+static bool sweep(struct driver *d)
+{
+	struct call call = { .step = { .op = STEP_POLL } };
+	bool any = false;
+
+	for (int i = 0; i < MAX_EVDS && !d->run->error[0]; i++) {
+		if (!d->model.evd[i].live)
+			continue;
+		call.step.arg[0] = i;
+		call.step.arg[1] = MAX_SEEN;
+		call.side = model_side(&d->model, i);
+		any |= do_call(d, &call);
+	}
+	for (uint32_t side = 0; side < d->model.sides && !d->run->error[0]; side++) {
+		call.step.arg[0] = MAX_EVDS;
+		call.side = side;
+		any |= do_call(d, &call);
+	}
+	return any;
+}
+
+static void settle(struct driver *d)
+{
+	uint64_t deadline = now_ms() + d->run->deadline_s * 1000;
+	char what[300], text[400];
+	unsigned int idle = 0;
+
+	while (!d->run->error[0]) {
+		if (sweep(d)) {
+			idle = 0;
+			continue;
+		}
+		if (!model_owes(&d->model, what, sizeof(what)))
+			break;
+		if (now_ms() > deadline) {
+			snprintf(text, sizeof(text), "never came: %s", what);
+			wrong(d, text);
+		}
+		if (idle++ > 3)
+			usleep(idle > 100 ? 1000 : 50);
+	}
+	if (!d->run->error[0])
+		model_check_cells(&d->model);
+	note_errors(d);
+}
+
+/* ---- The end ---- */
+
+static void each(struct driver *d, enum step_op op, int count, int arg1)
+{
+	struct step step = { .op = op };
+
+	for (int i = 0; i < count && !d->run->error[0]; i++) {
+		step.arg[0] = i;
+		step.arg[1] = arg1;
+		do_step(d, &step);
+	}
+}
+
+static void tear_down(struct driver *d)
+{
+	uint32_t rc;
+
+	each(d, STEP_SCRIBBLE, CELLS * (int)d->model.sides, 0);
+	settle(d);
+	each(d, STEP_REJECT, MAX_CONNS, 0);
+	settle(d);
+	each(d, STEP_SP_FREE, MAX_SPS, 0);
+	each(d, STEP_EP_FREE, MAX_EPS, 0);
+	settle(d);
+	each(d, STEP_RMR_FREE, MAX_RMRS, 0);
+	each(d, STEP_SRQ_FREE, MAX_SRQS, 0);
+	each(d, STEP_EVD_FREE, MAX_EVDS, 0);
+	for (uint32_t side = 0; side < d->model.sides && !d->run->error[0]; side++) {
+		if (d->peer && side == 1)
+			rc = peer_close(d->peer);
+		else
+			rc = exec_close(d->exec[side]);
+		if (rc != DAT_SUCCESS)
+			wrong(d, "IA: closing gracefully failed where everything was freed");
+	}
+}
+
+/* ---- Programs ---- */
+
+static bool special(struct driver *d, const struct step *step)
+{
+	if (step->op == STEP_PAUSE)
+		usleep((unsigned int)step->arg[0] * 1000);
+	else if (step->op == STEP_STOP_PEER && d->peer && !peer_stopped(d->peer))
+		peer_stop(d->peer, (unsigned int)step->arg[0]);
+	else if (step->op == STEP_SETTLE)
+		settle(d);
+	else
+		return false;
+	return true;
+}
+
+/* A step is written down before it is made: it may be the last. */
+static void one_step(struct driver *d, const struct step *step)
+{
+	struct run *run = d->run;
+	struct call call;
+	bool possible =
+		step->op == STEP_PAUSE || step->op == STEP_STOP_PEER || step->op == STEP_SETTLE;
+
+	if (possible || model_prepare(&d->model, step, &call)) {
+		say(d, "", step);
+		if (!d->replay)
+			run->step[run->count++] = *step;
+		if (possible)
+			special(d, step);
+		else
+			do_call(d, &call);
+		for (int i = 1; i < step_times(step) && !run->error[0]; i++)
+			do_step(d, step);
+	} else if (d->replay) {
+		say(d, "# left out: ", step);
+	}
+}
+
+static bool open_sides(struct driver *d)
+{
+	size_t size = (size_t)ARENA_BYTES * MAX_SIDES;
+	uint8_t *arena =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct run *run = d->run;
+
+	model_init(&d->model, run->sides);
+	for (uint32_t side = 0; side < run->sides; side++)
+		d->model.arena[side] = arena + (size_t)side * ARENA_BYTES;
+	if (run->two_processes) {
+		d->peer = peer_start(run->ia_name, d->model.arena[1], &d->model.facts[1]);
+		if (!d->peer)
+			return false;
+	}
+	for (uint32_t side = 0; side < (d->peer ? 1 : run->sides); side++) {
+		d->exec[side] =
+			exec_open(run->ia_name, d->model.arena[side], &d->model.facts[side]);
+		if (!d->exec[side])
+			return false;
+	}
+	return true;
+}
+
+void driver_run(struct run *run)
+{
+	struct driver *d = calloc(1, sizeof(*d));
+	struct step step;
+
+	d->run = run;
+	d->replay = !run->random;
+	if (!open_sides(d)) {
+		wrong(d, "the adapter cannot be opened");
+		return;
+	}
+	program_start(&d->program, run->seed, run->two_processes);
+	for (uint32_t i = 0; !run->error[0]; i++) {
+		if (d->replay ? i >= run->count : run->count >= run->random)
+			break;
+		if (d->replay) {
+			step = run->step[i];
+		} else {
+			d->program.stopped = d->peer && peer_stopped(d->peer);
+			program_next(&d->program, &d->model, &step);
+		}
+		one_step(d, &step);
+	}
+	if (!run->error[0])
+		settle(d);
+	if (!run->error[0])
+		tear_down(d);
+	run->completions = d->model.completions;
+	run->ended = 1;
+}

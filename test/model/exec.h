@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Makes the calls of one side. Knows the library and nothing of what is right. */
+#ifndef EXEC_H
+#define EXEC_H
+
+#include <dat2/udat.h>
+
+#include "test/model/call.h"
+
+/* What a side tells of itself when it was opened. */
+struct exec_facts {
+	uint32_t buffer_key, cell_key;
+	uint32_t has_rmr, has_invalidate, has_srq, has_read_to_rmr, has_atomic, has_immediate;
+	uint32_t has_handoff, receives_first, max_private;
+};
+
+struct exec;
+
+/* Opens the adapter; null, and the reason on standard error. arena has ARENA_BYTES. */
+struct exec *exec_open(const char *ia_name, uint8_t *arena, struct exec_facts *facts);
+void exec_call(struct exec *exec, const struct call *call, struct result *result);
+/* Closes gracefully: everything must have been freed. */
+uint32_t exec_close(struct exec *exec);
+
+#endif

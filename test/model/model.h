@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the interface promises, as a model: objects, states, queues, and who waits for what. It
+ * makes no call. A step is prepared (is it possible, and with which arguments), carried out by
+ * somebody, and its result judged; so is each event. What a race leaves open is open here: a state
+ * is a set of states, an outcome one of several. Each judgement names its clause of doc/spec.
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <dat2/udat.h>
+
+#include "test/model/call.h"
+#include "test/model/exec.h"
+
+enum {
+	MAX_CONNS = 64,
+	MAX_QUEUE = 1024,
+	MAX_GHOSTS = 64,
+};
+
+/* What was posted and has not been seen to complete. */
+struct entry {
+	uint64_t cookie;
+	uint32_t op; /* enum step_op */
+	uint32_t length;
+	uint32_t value;	  /* the immediate, or what is added */
+	uint32_t ordinal; /* messages of the connection that were sent before it */
+	uint64_t expect;  /* pattern that a read must find, 0: any */
+	uint32_t expect_length;
+	int16_t buffer; /* -1: none */
+	int16_t cell, rmr;
+	bool suppressed;
+	bool early; /* a receive that was there before an end was possible */
+};
+
+struct queue {
+	struct entry *entry; /* MAX_QUEUE */
+	uint32_t head, count;
+	uint32_t failed; /* an unsuccessful completion was seen */
+};
+
+enum phase {
+	PHASE_START,	 /* connect, or accept, was called */
+	PHASE_CONNECTED, /* ESTABLISHED was seen */
+	PHASE_ENDED,	 /* the last event was seen */
+};
+
+struct message {
+	uint32_t length, key, immediate;
+	uint64_t pattern;
+	uint8_t op;
+};
+
+/* One end of a connection. */
+struct half {
+	int ep; /* -1: none yet, or none any more */
+	uint64_t handle;
+	int side, evd, recv_evd, request_evd;
+	enum phase phase;
+	uint8_t disconnected; /* 0, 1 abrupt, 2 graceful */
+	bool gone;	      /* its endpoint was freed or reset */
+	bool mute;	      /* freed: what it would still be told may stay away */
+	uint8_t rank;	      /* no state earlier than this can be any more */
+	uint32_t sent, sent_ok, received;
+	bool lost_early;	  /* a receive that was there early was flushed */
+	struct message *messages; /* what it sent, MAX_QUEUE */
+};
+
+struct conn {
+	bool used;
+	uint32_t id;
+	uint64_t sp_handle, qual;
+	int sp_evd, sp_side;
+	struct half half[2]; /* active, passive */
+	bool request_seen, accepted, rejected, short_time;
+	bool refused; /* may be: who listened is gone */
+	bool fault;   /* something was done that may break it */
+	uint32_t private_size[2];
+};
+
+struct model_ep {
+	bool live, provided;
+	uint32_t life;
+	uint64_t handle;
+	int recv_evd, request_evd, connect_evd;
+	int srq; /* -1: none */
+	uint32_t max_recv, max_request;
+	int conn; /* -1: none */
+	int half;
+	struct queue recv, request;
+};
+
+/* What an endpoint left behind on dispatchers when it was freed or reset. */
+struct ghost {
+	bool used;
+	uint64_t handle;
+	uint32_t index, life;
+	uint32_t batch;				/* in which that happened */
+	int recv_evd, request_evd, connect_evd; /* -1: nothing of it can be there any more */
+	int conn, half;
+	int srq;
+	struct queue recv, request;
+};
+
+struct model_evd {
+	bool live;
+	uint32_t qlen;
+	uint32_t at_least;	    /* events that are certainly there */
+	uint32_t se_next, se_count; /* number of the oldest software event, how many */
+};
+
+struct model_srq {
+	bool live;
+	uint32_t max, users;
+	struct entry *entry; /* MAX_QUEUE, in no order */
+	uint32_t count;
+	uint32_t lost; /* how many may have gone with endpoints */
+};
+
+struct model_rmr {
+	bool live, ep_scope, bound, binding, dying, unknown;
+	uint64_t handle;
+	uint32_t key;
+	int cell, ep;
+	uint32_t ep_life;
+	uint32_t users; /* operations of the peer that need it */
+};
+
+struct model_sp {
+	bool live;
+	uint64_t handle, qual;
+	int evd;
+};
+
+struct cell {
+	uint64_t pattern; /* what is there, 0: not known */
+	uint32_t length;  /* as far as that is known */
+	bool scribbled;
+	int conn, half; /* who writes to it, conn -1: nobody */
+	uint32_t conn_id;
+	uint32_t after; /* messages sent before the last write */
+	int rmr;	/* used for it, -1: none */
+};
+
+struct model {
+	uint32_t sides, batch, errors;
+	char error[512]; /* the first thing that was wrong */
+	uint8_t *arena[MAX_SIDES];
+	struct exec_facts facts[MAX_SIDES];
+	bool checks_abrupt, srq_ends;
+	uint64_t serial;
+	uint32_t next_conn;
+	struct model_evd evd[MAX_EVDS];
+	struct model_sp sp[MAX_SPS];
+	struct model_srq srq[MAX_SRQS];
+	struct model_ep ep[MAX_EPS];
+	struct model_rmr rmr[MAX_RMRS];
+	struct conn conn[MAX_CONNS];
+	struct ghost ghost[MAX_GHOSTS];
+	struct cell cell[CELLS * MAX_SIDES];
+	uint8_t possible[65536]; /* by number: a request of it may still arrive */
+	uint32_t orphan;	 /* such a request came; it is to be rejected. 0: none */
+	uint32_t orphan_side;
+	bool buffer_used[MAX_SIDES][SMALL_BUFFERS + BIG_BUFFERS];
+	uint64_t completions;
+};
+
+void model_init(struct model *m, uint32_t sides);
+void model_fini(struct model *m);
+
+/* Whether the step is possible, and the call that it is. Reserves what it needs. */
+bool model_prepare(struct model *m, const struct step *step, struct call *call);
+/* Judges the result of a call, events included. */
+void model_done(struct model *m, const struct call *call, const struct result *result);
+/* What must still happen by itself; false: nothing, and everything is quiet. */
+bool model_owes(const struct model *m, char *what, size_t size);
+/* What the cells hold, once everything is quiet. */
+void model_check_cells(struct model *m);
+
+/* States that an endpoint may be in, a bit for each DAT_EP_STATE. */
+uint32_t model_ep_states(const struct model *m, const struct model_ep *ep);
+/* An end of the connection of this half that it did not ask for is possible. */
+bool model_may_end(const struct conn *c, int half);
+
+/* ---- Shared by the files of the model ---- */
+
+__attribute__((format(printf, 2, 3))) void model_wrong(struct model *m, const char *format, ...);
+uint32_t model_side(const struct model *m, int object);
+struct conn *model_conn(struct model *m, const struct model_ep *ep);
+void model_fill(uint8_t *at, uint64_t pattern, uint32_t length);
+bool model_filled(const uint8_t *at, uint64_t pattern, uint32_t length);
+uint8_t *model_buffer(const struct model *m, uint32_t side, int buffer);
+int model_buffer_take(struct model *m, uint32_t side, uint32_t length);
+void model_buffer_free(struct model *m, uint32_t side, int buffer);
+uint8_t *model_cell(const struct model *m, int cell);
+uint64_t model_cookie(struct model *m, uint32_t kind, const struct model_ep *ep, int index);
+struct entry *queue_at(const struct queue *queue, uint32_t index);
+void queue_pop(struct queue *queue);
+uint32_t model_load(const struct model *m, int evd);
+void model_conn_release(struct model *m, int conn);
+
+bool conn_prepare(struct model *m, struct call *call);
+void conn_done(struct model *m, const struct call *call, const struct result *result);
+void conn_event(struct model *m, const struct seen *seen, uint32_t side);
+void conn_request(struct model *m, const struct seen *seen, uint32_t side);
+bool conn_owes(const struct model *m, char *what, size_t size);
+
+bool dto_prepare(struct model *m, struct call *call);
+void dto_done(struct model *m, const struct call *call, const struct result *result);
+void dto_event(struct model *m, const struct seen *seen, uint32_t side);
+bool dto_owes(const struct model *m, char *what, size_t size);
+/* The requests that were outstanding do not use buffers, cells and windows any more. */
+void dto_abandon(struct model *m, struct model_ep *ep);
+void cell_read(struct model *m, int conn, int half, const struct entry *entry);
+void cells_settle(struct model *m, int conn, int half, uint32_t received);
+
+enum {
+	COOKIE_SE = 1,
+	COOKIE_RECV,
+	COOKIE_REQUEST,
+	COOKIE_SRQ,
+};
+
+static inline uint32_t cookie_kind(uint64_t cookie)
+{
+	return (uint32_t)(cookie >> 60);
+}
+
+static inline uint32_t cookie_index(uint64_t cookie)
+{
+	return (uint32_t)(cookie >> 48) & 0xfff;
+}
+
+static inline uint32_t cookie_life(uint64_t cookie)
+{
+	return (uint32_t)(cookie >> 32) & 0xffff;
+}
+
+#endif

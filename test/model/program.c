@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "test/model/program.h"
+
+#include <string.h>
+
+static const uint32_t weights[STEP_COUNT] = {
+	[STEP_EVD_CREATE] = 6, [STEP_EVD_FREE] = 2,	   [STEP_EVD_RESIZE] = 4,
+	[STEP_EVD_QUERY] = 1,  [STEP_POST_SE] = 6,	   [STEP_POLL] = 150,
+	[STEP_WAIT] = 12,      [STEP_SP_CREATE] = 6,	   [STEP_SP_FREE] = 2,
+	[STEP_SRQ_CREATE] = 3, [STEP_SRQ_FREE] = 1,	   [STEP_SRQ_RESIZE] = 2,
+	[STEP_SRQ_QUERY] = 4,  [STEP_SRQ_RECV] = 40,	   [STEP_EP_CREATE] = 20,
+	[STEP_EP_FREE] = 8,    [STEP_EP_RESET] = 16,	   [STEP_EP_QUERY] = 12,
+	[STEP_CONNECT] = 24,   [STEP_ACCEPT] = 60,	   [STEP_REJECT] = 4,
+	[STEP_HANDOFF] = 3,    [STEP_DISCONNECT] = 8,	   [STEP_RECV] = 200,
+	[STEP_SEND] = 200,     [STEP_SEND_INVALIDATE] = 8, [STEP_WRITE] = 60,
+	[STEP_READ] = 60,      [STEP_RMR_CREATE] = 4,	   [STEP_RMR_BIND] = 10,
+	[STEP_RMR_FREE] = 3,   [STEP_SCRIBBLE] = 4,	   [STEP_FILL] = 10,
+	[STEP_PAUSE] = 1,      [STEP_STOP_PEER] = 1,	   [STEP_SETTLE] = 4,
+};
+
+uint32_t program_random(struct program *p, uint32_t below)
+{
+	p->state ^= p->state >> 12;
+	p->state ^= p->state << 25;
+	p->state ^= p->state >> 27;
+	return (uint32_t)((p->state * 0x2545f4914f6cdd1dULL) >> 33) % (below ? below : 1);
+}
+
+void program_start(struct program *p, uint64_t seed, bool two_processes)
+{
+	static const uint32_t factor[] = { 1, 4, 4, 4, 4, 12 };
+	static const uint32_t bytes[] = { 64, 2048, 2048, 16384, BIG_BYTES };
+	static const uint32_t depth[] = { 4, 16, 64, 255 };
+
+	memset(p, 0, sizeof(*p));
+	p->state = (seed + 1) * 0x9e3779b97f4a7c15ULL;
+	p->two_processes = two_processes;
+	for (int i = 0; i < 8; i++)
+		program_random(p, 2);
+	for (unsigned int i = 0; i < STEP_COUNT; i++)
+		p->weight[i] = weights[i] * factor[program_random(p, 6)];
+	if (!two_processes)
+		p->weight[STEP_STOP_PEER] = 0;
+	p->max_bytes = bytes[program_random(p, 5)];
+	p->max_depth = depth[program_random(p, 4)];
+	p->max_eps = 4 + program_random(p, MAX_EPS - 4);
+	p->max_evds = 2 + program_random(p, MAX_EVDS - 2);
+}
+
+/* ---- Choice of objects ---- */
+
+static bool is_connected(const struct model *m, int i)
+{
+	const struct model_ep *ep = &m->ep[i];
+
+	return ep->live && ep->conn >= 0 &&
+	       m->conn[ep->conn].half[ep->half].phase == PHASE_CONNECTED &&
+	       !m->conn[ep->conn].half[ep->half].disconnected;
+}
+
+static bool is_idle(const struct model *m, int i)
+{
+	return m->ep[i].live && m->ep[i].conn < 0;
+}
+
+static bool is_over(const struct model *m, int i)
+{
+	const struct model_ep *ep = &m->ep[i];
+
+	return ep->live && ep->conn >= 0 && m->conn[ep->conn].half[ep->half].phase == PHASE_ENDED;
+}
+
+static bool is_live(const struct model *m, int i)
+{
+	return m->ep[i].live;
+}
+
+static bool has_receives(const struct model *m, int i)
+{
+	return m->ep[i].live && m->ep[i].srq < 0;
+}
+
+/* One with the property, or any; while the peer stands still, one of this process. */
+static int choose_ep(struct program *p, const struct model *m,
+		     bool (*property)(const struct model *, int))
+{
+	int first = (int)program_random(p, MAX_EPS), i, at;
+
+	if (!program_random(p, 16))
+		property = is_live;
+	for (i = 0; i < MAX_EPS; i++) {
+		at = (first + i) % MAX_EPS;
+		if (property(m, at) && !(p->stopped && model_side(m, at)))
+			return at;
+	}
+	return first;
+}
+
+static int choose_evd(struct program *p, const struct model *m, int side)
+{
+	int first = (int)program_random(p, p->max_evds), i, at;
+
+	for (i = 0; i < MAX_EVDS; i++) {
+		at = (first + i) % MAX_EVDS;
+		if (m->evd[at].live && (side < 0 || (int)model_side(m, at) == side) &&
+		    !(p->stopped && model_side(m, at)))
+			return at;
+	}
+	return first;
+}
+
+static int choose_sp(struct program *p, const struct model *m)
+{
+	int first = (int)program_random(p, MAX_SPS);
+
+	for (int i = 0; i < MAX_SPS; i++)
+		if (m->sp[(first + i) % MAX_SPS].live)
+			return (first + i) % MAX_SPS;
+	return first;
+}
+
+/* ---- Steps ---- */
+
+static uint32_t length(struct program *p)
+{
+	uint32_t limit = program_random(p, 4) ? p->max_bytes / 8 : p->max_bytes;
+
+	return program_random(p, 12) ? program_random(p, limit + 1) : 0;
+}
+
+static int times(struct program *p)
+{
+	return program_random(p, 3) ? 1 : 1 + (int)program_random(p, 16);
+}
+
+static void create_ep(struct program *p, const struct model *m, int *arg)
+{
+	int side;
+
+	arg[0] = (int)program_random(p, p->max_eps);
+	side = (int)model_side(m, arg[0]);
+	arg[1] = choose_evd(p, m, side);
+	arg[2] = program_random(p, 2) ? arg[1] : choose_evd(p, m, side);
+	arg[3] = program_random(p, 2) ? arg[1] : choose_evd(p, m, side);
+	arg[4] = 1 + (int)program_random(p, p->max_depth);
+	arg[5] = program_random(p, 3) ? 0 : 1 + (int)program_random(p, MAX_SRQS);
+	if (arg[5] && (!m->srq[arg[5] - 1].live || (int)model_side(m, arg[5] - 1) != side))
+		arg[5] = 0;
+}
+
+/* An endpoint that can answer the first request that waits. */
+static void answer(struct program *p, const struct model *m, int *arg)
+{
+	arg[0] = (int)program_random(p, MAX_CONNS);
+	arg[1] = choose_ep(p, m, is_idle);
+	for (int i = 0; i < MAX_CONNS; i++) {
+		const struct conn *c = &m->conn[(arg[0] + i) % MAX_CONNS];
+
+		if (!c->used || !c->request_seen || c->accepted || c->rejected)
+			continue;
+		for (int j = 0; j < MAX_EPS && (int)model_side(m, arg[1]) != c->sp_side; j++)
+			arg[1] = choose_ep(p, m, is_idle);
+		return;
+	}
+}
+
+static uint32_t flags(struct program *p)
+{
+	uint32_t chosen = 0;
+
+	if (!program_random(p, 4))
+		chosen |= DAT_COMPLETION_SUPPRESS_FLAG;
+	if (!program_random(p, 8))
+		chosen |= DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	if (!program_random(p, 8))
+		chosen |= DAT_COMPLETION_BARRIER_FENCE_FLAG;
+	return chosen;
+}
+
+/* A cell at the peer of an endpoint, and often the window that is bound to it. */
+static void choose_cell(struct program *p, const struct model *m, int *arg)
+{
+	const struct model_ep *ep = &m->ep[arg[0]];
+	int count = CELLS * (int)m->sides, side;
+
+	arg[1] = (int)program_random(p, (uint32_t)count);
+	arg[4] = 0;
+	if (!ep->live || ep->conn < 0)
+		return;
+	side = m->conn[ep->conn].half[!ep->half].side;
+	while ((int)model_side(m, arg[1]) != side)
+		arg[1] = (arg[1] + 1) % count;
+	if (program_random(p, 3))
+		return;
+	for (int i = 0; i < MAX_RMRS; i++)
+		if (m->rmr[i].live && m->rmr[i].bound && (int)model_side(m, i) == side) {
+			arg[4] = i + 1;
+			arg[1] = m->rmr[i].cell;
+		}
+}
+
+static void transfer(struct program *p, const struct model *m, struct step *step)
+{
+	int *arg = step->arg;
+
+	arg[0] = choose_ep(p, m, step->op == STEP_RECV ? has_receives : is_connected);
+	switch (step->op) {
+	case STEP_RECV:
+		arg[3] = times(p);
+		arg[1] = program_random(p, 3) ? (int)p->max_bytes : (int)length(p);
+		arg[2] = (int)program_random(p, 4);
+		break;
+	case STEP_SEND:
+		arg[4] = times(p);
+		arg[1] = (int)length(p);
+		arg[2] = (int)program_random(p, 4);
+		arg[3] = (int)flags(p);
+		break;
+	case STEP_SEND_INVALIDATE:
+		arg[1] = (int)program_random(p, MAX_RMRS);
+		arg[2] = (int)length(p);
+		for (int i = 0; i < MAX_EPS; i++)
+			if (m->rmr[arg[1]].bound && m->rmr[arg[1]].ep_scope && m->ep[i].live &&
+			    m->ep[i].conn >= 0 &&
+			    m->conn[m->ep[i].conn].half[!m->ep[i].half].ep == m->rmr[arg[1]].ep)
+				arg[0] = i;
+		break;
+	default:
+		arg[5] = times(p);
+		choose_cell(p, m, arg);
+		arg[2] = (int)program_random(p, CELL_BYTES + 1);
+		if (program_random(p, 3))
+			arg[2] /= 16;
+		arg[3] = (int)flags(p);
+		break;
+	}
+}
+
+static void bind_window(struct program *p, const struct model *m, int *arg)
+{
+	uint32_t cells = CELLS * m->sides;
+
+	arg[0] = (int)program_random(p, MAX_RMRS);
+	arg[1] = (int)program_random(p, cells);
+	arg[2] = choose_ep(p, m, is_connected);
+	for (int i = 0; i < 8 && model_side(m, arg[2]) != model_side(m, arg[0]); i++)
+		arg[2] = choose_ep(p, m, is_connected);
+	while (model_side(m, arg[1]) != model_side(m, arg[0]))
+		arg[1] = (int)((uint32_t)(arg[1] + 1) % cells);
+}
+
+static void endpoint(struct program *p, const struct model *m, struct step *step)
+{
+	int *arg = step->arg;
+
+	switch (step->op) {
+	case STEP_EP_RESET:
+		arg[0] = choose_ep(p, m, is_over);
+		break;
+	case STEP_CONNECT:
+		arg[0] = choose_ep(p, m, is_idle);
+		arg[1] = choose_sp(p, m);
+		arg[2] = program_random(p, 20) ? 0 : 1 + (int)program_random(p, 100);
+		break;
+	case STEP_REJECT:
+		arg[0] = (int)program_random(p, MAX_CONNS);
+		break;
+	case STEP_HANDOFF:
+		arg[0] = (int)program_random(p, MAX_CONNS);
+		arg[1] = choose_sp(p, m);
+		break;
+	case STEP_DISCONNECT:
+		arg[0] = choose_ep(p, m, is_connected);
+		arg[1] = program_random(p, 3) != 0;
+		break;
+	default:
+		arg[0] = choose_ep(p, m, is_live);
+		break;
+	}
+}
+
+static void object(struct program *p, const struct model *m, struct step *step)
+{
+	static const int lengths[] = { 64, 300, 1024, 4096 };
+	int *arg = step->arg;
+
+	switch (step->op) {
+	case STEP_EVD_CREATE:
+	case STEP_EVD_RESIZE:
+		arg[0] = (int)program_random(p, p->max_evds);
+		arg[1] = lengths[program_random(p, 4)] + (int)program_random(p, 40);
+		break;
+	case STEP_WAIT:
+		arg[0] = choose_evd(p, m, -1);
+		arg[1] = program_random(p, 4) ? 1 : 1 + (int)program_random(p, 12);
+		arg[2] = (int)program_random(p, 3000);
+		break;
+	case STEP_SP_CREATE:
+		arg[0] = (int)program_random(p, MAX_SPS);
+		arg[1] = choose_evd(p, m, (int)model_side(m, arg[0]));
+		break;
+	case STEP_SP_FREE:
+		arg[0] = (int)program_random(p, MAX_SPS);
+		break;
+	case STEP_SRQ_CREATE:
+	case STEP_SRQ_FREE:
+	case STEP_SRQ_RESIZE:
+	case STEP_SRQ_QUERY:
+	case STEP_SRQ_RECV:
+		arg[0] = (int)program_random(p, MAX_SRQS);
+		arg[1] = step->op == STEP_SRQ_RECV ? times(p) : 1 + (int)program_random(p, 200);
+		break;
+	default:
+		arg[0] = choose_evd(p, m, -1);
+		arg[1] = step->op == STEP_POLL ? 1 + (int)program_random(p, MAX_SEEN) : 0;
+		break;
+	}
+	if (step->op == STEP_SRQ_QUERY || step->op == STEP_SRQ_FREE)
+		arg[1] = 0;
+}
+
+static void rest(struct program *p, const struct model *m, struct step *step)
+{
+	int *arg = step->arg;
+
+	switch (step->op) {
+	case STEP_RMR_CREATE:
+	case STEP_RMR_FREE:
+		arg[0] = (int)program_random(p, MAX_RMRS);
+		arg[1] = step->op == STEP_RMR_CREATE ? (int)program_random(p, 2) : 0;
+		break;
+	case STEP_RMR_BIND:
+		bind_window(p, m, arg);
+		break;
+	case STEP_SCRIBBLE:
+		arg[0] = (int)program_random(p, CELLS * m->sides);
+		arg[1] = !m->cell[arg[0]].scribbled;
+		break;
+	case STEP_FILL:
+		arg[0] = (int)program_random(p, CELLS * m->sides);
+		break;
+	case STEP_PAUSE:
+		arg[0] = 1 + (int)program_random(p, p->stopped ? 400 : 5);
+		break;
+	case STEP_STOP_PEER:
+		arg[0] = 1 << program_random(p, 14);
+		break;
+	default:
+		break;
+	}
+}
+
+void program_next(struct program *p, const struct model *m, struct step *step)
+{
+	uint32_t sum = 0, at;
+	unsigned int op;
+
+	memset(step, 0, sizeof(*step));
+	for (op = 0; op < STEP_COUNT; op++)
+		sum += p->weight[op];
+	at = program_random(p, sum);
+	for (op = 0; at >= p->weight[op]; op++)
+		at -= p->weight[op];
+	step->op = op;
+	if (op == STEP_EP_CREATE)
+		create_ep(p, m, step->arg);
+	else if (op == STEP_ACCEPT)
+		answer(p, m, step->arg);
+	else if (op <= STEP_SRQ_RECV)
+		object(p, m, step);
+	else if (op <= STEP_DISCONNECT)
+		endpoint(p, m, step);
+	else if (op <= STEP_READ)
+		transfer(p, m, step);
+	else
+		rest(p, m, step);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Random programs. Each has habits of its own, so that rare steps are common in some. */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include "test/model/model.h"
+
+struct program {
+	uint64_t state;
+	uint32_t weight[STEP_COUNT];
+	uint32_t max_bytes, max_depth, max_eps, max_evds;
+	bool two_processes, stopped;
+};
+
+void program_start(struct program *p, uint64_t seed, bool two_processes);
+uint32_t program_random(struct program *p, uint32_t below);
+/* A step that will often be possible where the model is now. */
+void program_next(struct program *p, const struct model *m, struct step *step);
+
+#endif

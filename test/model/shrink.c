@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "test/model/shrink.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/model/peer.h"
+
+struct run *run_map(int *fd)
+{
+	struct run *run;
+
+	*fd = memfd_create("run", 0);
+	if (*fd < 0 || ftruncate(*fd, sizeof(*run)))
+		return NULL;
+	run = mmap(NULL, sizeof(*run), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	return run == MAP_FAILED ? NULL : run;
+}
+
+void run_init(struct run *run)
+{
+	const char *ia_name = getenv("UDAPL_IA");
+
+	snprintf(run->ia_name, sizeof(run->ia_name), "%s", ia_name ? ia_name : "soft-lo");
+	run->deadline_s = DEADLINE_S;
+}
+
+int run_child_main(int fd)
+{
+	struct run *run = mmap(NULL, sizeof(*run), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (run == MAP_FAILED)
+		return 1;
+	driver_run(run);
+	return run->error[0] != 0;
+}
+
+static void start(int fd, bool quiet)
+{
+	char number[16];
+	int null;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (quiet) {
+		null = open("/dev/null", O_WRONLY);
+		dup2(null, STDERR_FILENO);
+	}
+	snprintf(number, sizeof(number), "%d", fd);
+	execl("/proc/self/exe", "model", "--child", number, (char *)NULL);
+	_exit(127);
+}
+
+bool run_child(struct run *run, int fd, unsigned int limit_s, bool quiet)
+{
+	uint64_t deadline = now_ms() + limit_s * 1000UL;
+	int status = 0;
+	pid_t pid;
+
+	run->ended = 0;
+	run->error[0] = 0;
+	pid = fork();
+	if (!pid)
+		start(fd, quiet);
+	while (!waitpid(pid, &status, WNOHANG)) {
+		if (now_ms() > deadline) {
+			kill(pid, SIGKILL);
+			waitpid(pid, &status, 0);
+			snprintf(run->error, sizeof(run->error), "hangs: not done within %u s",
+				 limit_s);
+			return false;
+		}
+		usleep(1000);
+	}
+	if (WIFSIGNALED(status))
+		snprintf(run->error, sizeof(run->error), "killed by signal %d (%s)",
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (!run->ended && !run->error[0])
+		snprintf(run->error, sizeof(run->error), "exit status %d before the end",
+			 WEXITSTATUS(status));
+	return !run->error[0];
+}
+
+/* The first word of an error: the same clause means the same failure. */
+static bool same(const char *a, const char *b)
+{
+	size_t len = strcspn(a, " ");
+
+	return !strncmp(a, b, len + 1);
+}
+
+static bool still_fails(struct run *run, int fd, unsigned int tries, const char *error)
+{
+	while (tries--)
+		if (!run_child(run, fd, SHRINK_DEADLINE_S + 5, true) && same(run->error, error))
+			return true;
+	return false;
+}
+
+/* Runs the program without steps [from, from + count); true: it fails all the same. */
+static bool without(struct run *run, int fd, uint32_t from, uint32_t count, unsigned int tries,
+		    const char *error)
+{
+	static struct step kept[MAX_STEPS];
+	uint32_t before = run->count;
+
+	memcpy(kept, run->step, before * sizeof(kept[0]));
+	memmove(&run->step[from], &run->step[from + count],
+		(before - from - count) * sizeof(kept[0]));
+	run->count = before - count;
+	if (still_fails(run, fd, tries, error))
+		return true;
+	memcpy(run->step, kept, before * sizeof(kept[0]));
+	run->count = before;
+	return false;
+}
+
+/* Removes pieces of one size, from the end: what came last is most often needed. */
+static bool without_pieces(struct run *run, int fd, uint32_t size, unsigned int tries,
+			   const char *error, uint64_t deadline)
+{
+	bool removed = false;
+	uint32_t from, count;
+
+	for (from = run->count; from && now_ms() < deadline;) {
+		count = size < from ? size : from;
+		from -= count;
+		removed |= without(run, fd, from, count, tries, error);
+	}
+	return removed;
+}
+
+bool shrink(struct run *run, int fd, unsigned int tries)
+{
+	uint64_t deadline = now_ms() + SHRINK_S * 1000;
+	uint32_t full_deadline = run->deadline_s, size;
+	char error[sizeof(run->error)];
+	bool fails;
+
+	snprintf(error, sizeof(error), "%s", run->error);
+	run->random = 0;
+	run->deadline_s = SHRINK_DEADLINE_S;
+	fails = still_fails(run, fd, tries * 3, error);
+	for (size = run->count / 2 + 1; fails && size && now_ms() < deadline;)
+		if (!without_pieces(run, fd, size, tries, error, deadline) || size > 1)
+			size /= 2;
+	if (!fails || !still_fails(run, fd, tries * 3, error))
+		snprintf(run->error, sizeof(run->error), "%s", error);
+	run->deadline_s = full_deadline;
+	return fails;
+}
+
+/* ---- Printing ---- */
+
+void run_print_c(FILE *out, const struct run *run)
+{
+	fprintf(out,
+		"/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */\n"
+		"/* %s */\n#include \"test/model/kept.h\"\n\nstatic const struct step program[] = "
+		"{\n",
+		run->error);
+	for (uint32_t i = 0; i < run->count; i++)
+		step_print_c(out, &run->step[i]);
+	fprintf(out, "};\n\nKEPT(program, %u, %u, %u)\n", run->sides, run->two_processes,
+		run->threads);
+}
+
+void run_print_text(FILE *out, const struct run *run)
+{
+	char text[200];
+
+	fprintf(out, "sides=%u processes=%u threads=%u seed=%llu\n", run->sides,
+		1 + run->two_processes, run->threads, (unsigned long long)run->seed);
+	for (uint32_t i = 0; i < run->count; i++) {
+		step_text(&run->step[i], text, sizeof(text));
+		fprintf(out, "%s\n", text);
+	}
+}
+
+bool run_read(FILE *in, struct run *run)
+{
+	unsigned long long seed;
+	char line[256];
+	unsigned int processes;
+
+	if (fscanf(in, "sides=%u processes=%u threads=%u seed=%llu\n", &run->sides, &processes,
+		   &run->threads, &seed) != 4)
+		return false;
+	run->two_processes = processes - 1;
+	run->seed = seed;
+	run->random = run->count = 0;
+	while (fgets(line, sizeof(line), in) && run->count < MAX_STEPS)
+		if (line[0] != '#' && step_parse(line, &run->step[run->count]))
+			run->count++;
+	return true;
+}
