@@ -73,10 +73,9 @@ static void reject_orphan(struct driver *d)
 {
 	struct call call = { .step = { .op = STEP_REJECT },
 			     .side = d->model.orphan_side,
-			     .request = d->model.orphan };
+			     .request = d->model.orphan[--d->model.orphans] };
 	struct result result;
 
-	d->model.orphan = 0;
 	if (make_call(d, &call, &result) && result.rc != DAT_SUCCESS)
 		wrong(d, "CR-2: dat_cr_reject of a request whose active side is gone failed");
 }
@@ -89,7 +88,7 @@ static bool do_call(struct driver *d, const struct call *call)
 		return false;
 	d->model.batch++;
 	model_done(&d->model, call, &result);
-	while (d->model.orphan)
+	while (d->model.orphans)
 		reject_orphan(d);
 	note_errors(d);
 	return result.seen_count != 0;
@@ -174,6 +173,8 @@ static void tear_down(struct driver *d)
 	settle(d);
 	each(d, STEP_SP_FREE, MAX_SPS, 0);
 	each(d, STEP_EP_FREE, MAX_EPS, 0);
+	settle(d);
+	each(d, STEP_REJECT, MAX_CONNS, 0);
 	settle(d);
 	each(d, STEP_RMR_FREE, MAX_RMRS, 0);
 	each(d, STEP_SRQ_FREE, MAX_SRQS, 0);

@@ -2,13 +2,14 @@
 /*
  * Random programs against a model of the interface.
  *
- *   model [-s SEED] [-n STEPS] [-t SECONDS] [-r RUNS] [-m MODES] [-p FILE] [-o FOLDER] [-v]
+ *   model [-s SEED] [-n STEPS] [-t SECONDS] [-r RUNS] [-m MODES] [-p FILE] [-o FOLDER] [-x SECONDS]
+ * [-v]
  *
  * Runs programs of STEPS steps, each in a process of its own: of the seeds from SEED on, or of new
  * ones, RUNS of them or until SECONDS are over; or the program in FILE. MODES says how, a letter
  * each in turn: 1, one adapter; 2, two openings of it in one process; p, two processes; t, threads.
- * A program that fails is made as short as it can be, and printed as C. UDAPL_IA names the adapter
- * (soft-lo).
+ * A program that fails is made as short as it can be in SECONDS of -x, and printed as C. UDAPL_IA
+ * names the adapter (soft-lo).
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 struct options {
 	uint64_t seed;
 	bool seeded, verbose;
-	uint32_t steps, seconds, runs;
+	uint32_t steps, seconds, runs, shrink;
 	const char *modes, *file, *folder;
 };
 
@@ -49,7 +50,7 @@ static void report(const struct options *options, struct run *run, int fd)
 	       run->sides, run->two_processes, run->threads, run->count, run->error);
 	fflush(stdout);
 	save(options, run);
-	if (!shrink(run, fd, 3)) {
+	if (!shrink(run, fd, 3, options->shrink)) {
 		printf("# passed when it was run again\n");
 		return;
 	}
@@ -112,13 +113,13 @@ static int run_file(const struct options *options, struct run *run, int fd)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .steps = 2000, .runs = 10, .modes = "12p" };
+	struct options options = { .steps = 2000, .runs = 10, .shrink = SHRINK_S, .modes = "12p" };
 	struct run *run;
 	int c, fd;
 
 	if (argc == 3 && !strcmp(argv[1], "--child"))
 		return run_child_main(atoi(argv[2]));
-	while ((c = getopt(argc, argv, "s:n:t:r:m:p:o:v")) != -1)
+	while ((c = getopt(argc, argv, "s:n:t:r:m:p:o:x:v")) != -1)
 		if (c == 's')
 			options.seed = strtoull(optarg, NULL, 0), options.seeded = true;
 		else if (c == 'n')
@@ -133,6 +134,8 @@ int main(int argc, char **argv)
 			options.file = optarg;
 		else if (c == 'o')
 			options.folder = optarg;
+		else if (c == 'x')
+			options.shrink = (uint32_t)atoi(optarg);
 		else if (c == 'v')
 			options.verbose = true;
 		else

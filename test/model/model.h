@@ -160,8 +160,8 @@ struct model {
 	struct ghost ghost[MAX_GHOSTS];
 	struct cell cell[CELLS * MAX_SIDES];
 	uint8_t possible[65536]; /* by number: a request of it may still arrive */
-	uint32_t orphan;	 /* such a request came; it is to be rejected. 0: none */
-	uint32_t orphan_side;
+	/* Such requests came, and are to be rejected. */
+	uint32_t orphan[MAX_SEEN], orphan_side, orphans;
 	bool buffer_used[MAX_SIDES][SMALL_BUFFERS + BIG_BUFFERS];
 	uint64_t completions;
 };

@@ -558,7 +558,7 @@ void conn_request(struct model *m, const struct seen *seen, uint32_t side)
 	}
 	if (!c && m->possible[seen->request % 65536]) {
 		m->possible[seen->request % 65536] = 0;
-		m->orphan = seen->request;
+		m->orphan[m->orphans++] = seen->request;
 		m->orphan_side = side;
 		return;
 	}

@@ -136,9 +136,9 @@ static bool without_pieces(struct run *run, int fd, uint32_t size, unsigned int 
 	return removed;
 }
 
-bool shrink(struct run *run, int fd, unsigned int tries)
+bool shrink(struct run *run, int fd, unsigned int tries, unsigned int seconds)
 {
-	uint64_t deadline = now_ms() + SHRINK_S * 1000;
+	uint64_t deadline = now_ms() + seconds * 1000UL;
 	uint32_t full_deadline = run->deadline_s, size;
 	char error[sizeof(run->error)];
 	bool fails;

@@ -7,7 +7,7 @@
 
 enum {
 	DEADLINE_S = 20,
-	SHRINK_DEADLINE_S = 4, /* many tries wait that long */
+	SHRINK_DEADLINE_S = 3, /* many tries wait that long */
 	SHRINK_S = 60,
 };
 
@@ -20,7 +20,7 @@ int run_child_main(int fd);
 bool run_child(struct run *run, int fd, unsigned int limit_s, bool quiet);
 /* Removes steps as long as the program fails; tries is how often one may pass that fails. */
 /* false: it passes now. */
-bool shrink(struct run *run, int fd, unsigned int tries);
+bool shrink(struct run *run, int fd, unsigned int tries, unsigned int seconds);
 /* The program as C that test/model/kept.h turns into a test, and as text for -p. */
 void run_print_c(FILE *out, const struct run *run);
 void run_print_text(FILE *out, const struct run *run);
