@@ -55,6 +55,7 @@ struct seen {
 	uint32_t request; /* number that a connection request carries */
 	uint32_t private_size;
 	uint8_t private_data[PRIVATE_BYTES];
+	bool unread;	/* the private data were not looked at */
 	bool evd_right; /* names the dispatcher it came from */
 };
 

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "test/model/batch.h"
 #include "test/model/peer.h"
 
 struct driver {
@@ -14,6 +15,7 @@ struct driver {
 	struct program program;
 	struct exec *exec[MAX_SIDES];
 	struct peer *peer;
+	struct batch *batch; /* null: one call after the other */
 	bool replay;
 };
 
@@ -165,6 +167,7 @@ static void each(struct driver *d, enum step_op op, int count, int arg1)
 
 static void tear_down(struct driver *d)
 {
+	char text[100];
 	uint32_t rc;
 
 	each(d, STEP_SCRIBBLE, CELLS * (int)d->model.sides, 0);
@@ -184,8 +187,11 @@ static void tear_down(struct driver *d)
 			rc = peer_close(d->peer);
 		else
 			rc = exec_close(d->exec[side]);
-		if (rc != DAT_SUCCESS)
-			wrong(d, "IA: closing gracefully failed where everything was freed");
+		if (rc != DAT_SUCCESS) {
+			snprintf(text, sizeof(text),
+				 "IA-27: closing gracefully where everything was freed: 0x%x", rc);
+			wrong(d, text);
+		}
 	}
 }
 
@@ -204,27 +210,58 @@ static bool special(struct driver *d, const struct step *step)
 	return true;
 }
 
+static void run_batch(struct driver *d)
+{
+	const struct result *result;
+	const struct call *call;
+
+	if (!d->batch || !batch_count(d->batch))
+		return;
+	batch_run(d->batch);
+	d->model.batch++;
+	for (uint32_t i = 0; i < batch_count(d->batch); i++) {
+		call = batch_call(d->batch, i, &result);
+		if (d->run->verbose) {
+			say(d, "  ", &call->step);
+			show(result);
+		}
+		model_done(&d->model, call, result);
+	}
+	batch_clear(d->batch);
+	while (d->model.orphans)
+		reject_orphan(d);
+	note_errors(d);
+}
+
 /* A step is written down before it is made: it may be the last. */
 static void one_step(struct driver *d, const struct step *step)
 {
 	struct run *run = d->run;
 	struct call call;
-	bool possible =
-		step->op == STEP_PAUSE || step->op == STEP_STOP_PEER || step->op == STEP_SETTLE;
+	bool own = step->op == STEP_PAUSE || step->op == STEP_STOP_PEER || step->op == STEP_SETTLE;
 
-	if (possible || model_prepare(&d->model, step, &call)) {
-		say(d, "", step);
-		if (!d->replay)
-			run->step[run->count++] = *step;
-		if (possible)
-			special(d, step);
-		else
-			do_call(d, &call);
-		for (int i = 1; i < step_times(step) && !run->error[0]; i++)
-			do_step(d, step);
-	} else if (d->replay) {
-		say(d, "# left out: ", step);
+	if (d->batch && (batch_alone(step) || !batch_takes(d->batch, step)))
+		run_batch(d);
+	if (run->error[0])
+		return;
+	if (!own && !model_prepare(&d->model, step, &call)) {
+		if (d->replay)
+			say(d, "# left out: ", step);
+		return;
 	}
+	say(d, "", step);
+	if (!d->replay)
+		run->step[run->count++] = *step;
+	if (own) {
+		special(d, step);
+	} else if (d->batch && !batch_alone(step)) {
+		batch_add(d->batch, &call);
+		return;
+	} else {
+		do_call(d, &call);
+	}
+	for (int i = 1; i < step_times(step) && !run->error[0]; i++)
+		do_step(d, step);
 }
 
 static bool open_sides(struct driver *d)
@@ -243,8 +280,8 @@ static bool open_sides(struct driver *d)
 			return false;
 	}
 	for (uint32_t side = 0; side < (d->peer ? 1 : run->sides); side++) {
-		d->exec[side] =
-			exec_open(run->ia_name, d->model.arena[side], &d->model.facts[side]);
+		d->exec[side] = exec_open(run->ia_name, d->model.arena[side], run->threads != 0,
+					  &d->model.facts[side]);
 		if (!d->exec[side])
 			return false;
 	}
@@ -262,6 +299,10 @@ void driver_run(struct run *run)
 		wrong(d, "the adapter cannot be opened");
 		return;
 	}
+	if (run->threads) {
+		d->model.slack = 2 * MAX_BATCH;
+		d->batch = batch_start(d->exec, run->threads);
+	}
 	program_start(&d->program, run->seed, run->two_processes);
 	for (uint32_t i = 0; !run->error[0]; i++) {
 		if (d->replay ? i >= run->count : run->count >= run->random)
@@ -274,8 +315,11 @@ void driver_run(struct run *run)
 		}
 		one_step(d, &step);
 	}
+	run_batch(d);
 	if (!run->error[0])
 		settle(d);
+	if (d->batch && !run->error[0])
+		batch_stop(d->batch);
 	if (!run->error[0])
 		tear_down(d);
 	run->completions = d->model.completions;

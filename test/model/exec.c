@@ -27,6 +27,7 @@ struct exec {
 	_Atomic uint32_t scribble; /* a bit per cell */
 	_Atomic uint64_t rounds;   /* that the thread has looked at them */
 	atomic_bool quit;
+	bool threaded;
 };
 
 /* ---- Memory that changes ---- */
@@ -114,6 +115,9 @@ static void take_private(struct exec *exec, const DAT_CONNECTION_EVENT_DATA *dat
 	uint32_t size = (uint32_t)data->private_data_size;
 
 	seen->handle = (uintptr_t)data->ep_handle;
+	seen->unread = exec->threaded;
+	if (exec->threaded)
+		return;
 	for (int i = 0; i < MAX_EPS; i++)
 		if (exec->ep[i] && exec->ep[i] == data->ep_handle)
 			dat_ep_get_status(exec->ep[i], &state, NULL, NULL);
@@ -547,12 +551,13 @@ static DAT_RETURN open_memory(struct exec *exec, struct exec_facts *facts)
 	return rc;
 }
 
-struct exec *exec_open(const char *ia_name, uint8_t *arena, struct exec_facts *facts)
+struct exec *exec_open(const char *ia_name, uint8_t *arena, bool threaded, struct exec_facts *facts)
 {
 	struct exec *exec = calloc(1, sizeof(*exec));
 	DAT_RETURN rc;
 
 	exec->arena = arena;
+	exec->threaded = threaded;
 	rc = dat_ia_open((DAT_NAME_PTR)ia_name, 64, &exec->async, &exec->ia);
 	if (rc != DAT_SUCCESS) {
 		fprintf(stderr, "%s: dat_ia_open: 0x%x\n", ia_name, rc);

@@ -16,8 +16,12 @@ struct exec_facts {
 
 struct exec;
 
-/* Opens the adapter; null, and the reason on standard error. arena has ARENA_BYTES. */
-struct exec *exec_open(const char *ia_name, uint8_t *arena, struct exec_facts *facts);
+/*
+ * Opens the adapter; null, and the reason on standard error. arena has ARENA_BYTES. threaded: calls
+ * are made at once, and an endpoint may be freed while its event is looked at.
+ */
+struct exec *exec_open(const char *ia_name, uint8_t *arena, bool threaded,
+		       struct exec_facts *facts);
 void exec_call(struct exec *exec, const struct call *call, struct result *result);
 /* Closes gracefully: everything must have been freed. */
 uint32_t exec_close(struct exec *exec);

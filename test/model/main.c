@@ -7,9 +7,9 @@
  *
  * Runs programs of STEPS steps, each in a process of its own: of the seeds from SEED on, or of new
  * ones, RUNS of them or until SECONDS are over; or the program in FILE. MODES says how, a letter
- * each in turn: 1, one adapter; 2, two openings of it in one process; p, two processes; t, threads.
- * A program that fails is made as short as it can be in SECONDS of -x, and printed as C. UDAPL_IA
- * names the adapter (soft-lo).
+ * each in turn: 1, one adapter; 2, two openings of it in one process; p, two processes; t, u, one
+ * or two openings and threads. A program that fails is made as short as it can be in SECONDS of -x,
+ * and printed as C. UDAPL_IA names the adapter (soft-lo).
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -62,9 +62,9 @@ static void report(const struct options *options, struct run *run, int fd)
 
 static void set_mode(struct run *run, char mode)
 {
-	run->sides = mode == '1' ? 1 : 2;
+	run->sides = mode == '1' || mode == 't' ? 1 : 2;
 	run->two_processes = mode == 'p';
-	run->threads = mode == 't' ? 3 : 0;
+	run->threads = mode == 't' || mode == 'u' ? 3 : 0;
 }
 
 static int run_seeds(const struct options *options, struct run *run, int fd)
@@ -113,7 +113,9 @@ static int run_file(const struct options *options, struct run *run, int fd)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .steps = 2000, .runs = 10, .shrink = SHRINK_S, .modes = "12p" };
+	struct options options = {
+		.steps = 2000, .runs = 10, .shrink = SHRINK_S, .modes = "1p2tu"
+	};
 	struct run *run;
 	int c, fd;
 

@@ -131,7 +131,7 @@ static uint32_t load_of(const struct model *m, int evd, int recv_evd, int reques
 /* How many events there may be, or may come without a further step (EVD-100). */
 uint32_t model_load(const struct model *m, int evd)
 {
-	uint32_t load = m->evd[evd].se_count + 4;
+	uint32_t load = m->evd[evd].se_count + 4 + m->slack;
 	bool srq[MAX_SRQS] = { false };
 
 	for (int i = 0; i < MAX_EPS; i++) {
@@ -221,7 +221,12 @@ static bool evd_prepare(struct model *m, struct call *call)
 	case STEP_EVD_FREE:
 		return !evd_in_use(m, arg[0]);
 	case STEP_EVD_RESIZE:
-		return (uint32_t)arg[1] >= model_load(m, arg[0]);
+		if ((uint32_t)arg[1] < model_load(m, arg[0]))
+			return false;
+		/* Posts that are made at the same time must not rely on the longer queue. */
+		if ((uint32_t)arg[1] < evd->qlen && m->slack)
+			evd->qlen = (uint32_t)arg[1];
+		return true;
 	case STEP_POST_SE:
 		call->cookie = (uint64_t)COOKIE_SE << 60 | (uint64_t)arg[0] << 48 |
 			       (evd->se_next + evd->se_count);

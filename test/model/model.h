@@ -148,6 +148,7 @@ struct model {
 	char error[512]; /* the first thing that was wrong */
 	uint8_t *arena[MAX_SIDES];
 	struct exec_facts facts[MAX_SIDES];
+	uint32_t slack; /* events that calls made at once may add */
 	bool checks_abrupt, srq_ends;
 	uint64_t serial;
 	uint32_t next_conn;

@@ -620,7 +620,7 @@ static void told(struct model *m, struct conn *c, int half, const struct seen *s
 	bool accepted = seen->number == DAT_CONNECTION_EVENT_ESTABLISHED && !half;
 
 	/* Of an endpoint that was freed or reset the data are gone (EVT-22). */
-	if (!x->gone)
+	if (!x->gone && !seen->unread)
 		check_private(m, seen, c->id, 1,
 			      accepted || seen->number == DAT_CONNECTION_EVENT_PEER_REJECTED
 				      ? c->private_size[1]

@@ -243,12 +243,17 @@ static bool prepare_rmr(struct model *m, struct call *call)
 		return !rmr->live && scopes &&
 		       (scopes - 1 == DAT_RMR_SCOPE_ANY ||
 			scopes - 1 == (arg[1] ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ));
-	if (!rmr->live || rmr->users || rmr->dying)
+	for (int i = 0; i < CELLS * (int)m->sides; i++)
+		cell_look(m, &m->cell[i]);
+	if (!rmr->live || rmr->users || rmr->binding)
+		return false;
+	/* On its way to be invalidated: by a message that will not come if its endpoint is gone. */
+	if (rmr->dying && m->ep[rmr->ep].live && m->ep[rmr->ep].life == rmr->ep_life)
 		return false;
 	if (call->step.op == STEP_RMR_FREE)
-		return !rmr->binding;
+		return true;
 	ep = &m->ep[arg[2]];
-	if (rmr->binding || rmr->unknown || !ep->live || ep->conn < 0 ||
+	if (rmr->dying || rmr->unknown || !ep->live || ep->conn < 0 ||
 	    model_side(m, arg[1]) != call->side || model_side(m, arg[2]) != call->side ||
 	    (rmr->bound && rmr->ep_scope && rmr->ep != arg[2]) ||
 	    ep->request.count >= ep->max_request ||

@@ -29,7 +29,7 @@ static void serve(int fd, const char *ia_name, uint8_t *arena)
 {
 	static struct result result;
 	struct exec_facts facts = { 0 };
-	struct exec *exec = exec_open(ia_name, arena, &facts);
+	struct exec *exec = exec_open(ia_name, arena, false, &facts);
 	struct call call;
 	uint32_t rc;
 
