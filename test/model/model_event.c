@@ -342,7 +342,8 @@ static void request_event(struct model *m, const struct seen *seen, uint32_t sid
 	}
 	if (!judge(m, seen, &owner, &entry))
 		return;
-	judge_request(m, seen, &entry);
+	if (owner.ep) /* else its window may be another one by now (RMR-33) */
+		judge_request(m, seen, &entry);
 	if (seen->status == DAT_DTO_SUCCESS && owner.queue->failed)
 		model_wrong(m, "DTO-75: a request succeeded after one had failed");
 	for (; i; i--) {

@@ -48,6 +48,8 @@ static void start(int fd, bool quiet)
 	int null;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* What must happen within such a limit of the provider must happen within the deadline. */
+	setenv("DAPL_SOFT_UNRECEIVED", "2000", 0);
 	if (quiet) {
 		null = open("/dev/null", O_WRONLY);
 		dup2(null, STDERR_FILENO);

@@ -7,7 +7,7 @@
 
 enum {
 	DEADLINE_S = 20,
-	SHRINK_DEADLINE_S = 3, /* many tries wait that long */
+	SHRINK_DEADLINE_S = 6, /* many tries wait that long */
 	SHRINK_S = 60,
 };
 
