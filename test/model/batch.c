@@ -157,8 +157,9 @@ static bool meet(const struct step *x, const struct step *y)
 {
 	if (takes_events(x) && takes_events(y) && x->arg[0] == y->arg[0])
 		return true;
-	if (x->op == STEP_EVD_RESIZE && y->op == STEP_EVD_RESIZE)
-		return true;
+	if (x->op == STEP_EVD_RESIZE || y->op == STEP_EVD_RESIZE)
+		return x->arg[0] == y->arg[0] && x->op != STEP_POLL && y->op != STEP_POLL &&
+		       (takes_events(x) || takes_events(y) || x->op == y->op); /* EVD-79 */
 	if (endpoint(x) >= 0 && endpoint(x) == endpoint(y))
 		return true;
 	if (answers(x) && answers(y))

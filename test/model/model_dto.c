@@ -104,7 +104,10 @@ static bool prepare_recv(struct model *m, struct call *call)
 	    ep->recv.count >= MAX_QUEUE - 1 ||
 	    model_load(m, ep->recv_evd) >= m->evd[ep->recv_evd].qlen)
 		return false;
-	if (c) { /* a message that is on its way must fit */
+	/* A message that is on its way, or being sent at the same time, must fit. */
+	if (m->slack && length < SMALL_BYTES)
+		length = SMALL_BYTES;
+	if (c) {
 		peer = &c->half[!ep->half];
 		ordinal = c->half[ep->half].received + ep->recv.count;
 		if (ordinal < peer->sent && peer->messages[ordinal % MAX_QUEUE].length > length)
@@ -156,7 +159,7 @@ static uint32_t message_limit(const struct model *m, const struct model_ep *ep)
 	y = &c->half[!ep->half];
 	if (x->sent - y->received >= MAX_QUEUE - 2)
 		return 0;
-	if (y->ep < 0)
+	if (y->ep < 0 || m->slack)
 		return SMALL_BYTES;
 	peer = &m->ep[y->ep];
 	if (peer->srq >= 0)
