@@ -146,8 +146,8 @@ static bool prepare_request(struct model *m, struct call *call)
 	return true;
 }
 
-/* The longest message that the receive it will meet can take; 0: it must not be sent now. */
-static uint32_t message_limit(const struct model *m, const struct model_ep *ep)
+/* The longest message that the receive it will meet can take; -1: it must not be sent now. */
+static int message_limit(const struct model *m, const struct model_ep *ep)
 {
 	const struct conn *c = ep->conn < 0 ? NULL : &m->conn[ep->conn];
 	const struct half *x, *y;
@@ -158,32 +158,32 @@ static uint32_t message_limit(const struct model *m, const struct model_ep *ep)
 	x = &c->half[ep->half];
 	y = &c->half[!ep->half];
 	if (x->sent - y->received >= MAX_QUEUE - 2)
-		return 0;
+		return -1;
 	if (y->ep < 0 || m->slack)
 		return SMALL_BYTES;
 	peer = &m->ep[y->ep];
 	if (peer->srq >= 0)
 		return SMALL_BYTES;
 	if (x->sent < y->received + peer->recv.count)
-		return queue_at(&peer->recv, x->sent - y->received)->length;
-	return m->facts[0].receives_first ? 0 : BIG_BYTES;
+		return (int)queue_at(&peer->recv, x->sent - y->received)->length;
+	return m->facts[0].receives_first ? -1 : BIG_BYTES;
 }
 
 static bool prepare_send(struct model *m, struct call *call)
 {
 	const int *arg = call->step.arg;
-	uint32_t limit, length = (uint32_t)arg[1];
+	int limit, length = arg[1];
 
 	if (!prepare_request(m, call))
 		return false;
 	limit = message_limit(m, &m->ep[arg[0]]);
-	if (!limit && length)
+	if (limit < 0)
 		return false;
 	call->segments = 1 + (uint32_t)arg[2] % MAX_SEGMENTS;
 	call->flags = (uint32_t)arg[3] &
 		      (DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |
 		       DAT_COMPLETION_BARRIER_FENCE_FLAG);
-	return take_buffer(m, call, length < limit ? length : limit, true);
+	return take_buffer(m, call, (uint32_t)(length < limit ? length : limit), true);
 }
 
 /* The window a peer's operation goes through, if the step names one that will do. */
@@ -274,7 +274,7 @@ static bool prepare_invalidate(struct model *m, struct call *call)
 	struct model_ep *ep = &m->ep[arg[0]];
 	struct model_rmr *rmr = &m->rmr[arg[1]];
 	struct conn *c = model_conn(m, ep);
-	uint32_t limit;
+	int limit;
 
 	if (!c || c->half[!ep->half].ep < 0 || !rmr->live || !rmr->ep_scope || !rmr->bound ||
 	    rmr->binding || rmr->dying || rmr->unknown || rmr->users ||
@@ -284,8 +284,8 @@ static bool prepare_invalidate(struct model *m, struct call *call)
 	limit = message_limit(m, ep);
 	call->segments = 1;
 	call->remote_key = rmr->key;
-	return limit &&
-	       take_buffer(m, call, (uint32_t)arg[2] < limit ? (uint32_t)arg[2] : limit, true);
+	return limit >= 0 &&
+	       take_buffer(m, call, (uint32_t)(arg[2] < limit ? arg[2] : limit), true);
 }
 
 static bool prepare_memory(struct model *m, struct call *call)
