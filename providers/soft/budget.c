@@ -26,6 +26,18 @@ struct soft_holder {
 
 static atomic_uint used[SOFT_BUDGETS];
 
+/* A child has none of its parent's connections. */
+static void in_child(void)
+{
+	for (size_t i = 0; i < SOFT_BUDGETS; i++)
+		atomic_store(&used[i], 0);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
 void soft_budget_init(struct soft_budget *budget, enum soft_budget_kind kind)
 {
 	budget->kind = kind;

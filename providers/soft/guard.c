@@ -83,9 +83,20 @@ static bool goes_before(const struct sigaction *action, const struct sigaction *
 	       action->sa_handler == former->sa_handler;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of program */
+
+static void in_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
 void soft_guard_install(void)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static bool installed;
 	struct sigaction action;
 
