@@ -104,7 +104,10 @@ static int stop(void *arg)
 	return 0;
 }
 
-/* Peers that are slow get time to take in what they were sent: option linger. */
+/*
+ * Peers that are slow get time to take in what they were sent: option linger. The kernel tells
+ * nobody that the last byte was acknowledged, so it is asked.
+ */
 static void settle(struct soft_dev *dev)
 {
 	uint64_t until = dapl_now() + (uint64_t)dev->config->linger_ms * 1000000;

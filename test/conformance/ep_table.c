@@ -392,6 +392,8 @@ static bool need_not_be_met(enum dapl_ep_cause cause, DAT_EP_STATE state)
 		return cause == DAPL_EP_REFUSED || cause == DAPL_EP_UNREACHABLE;
 	if (state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING) /* REFUSED looks alike; EP-70 */
 		return cause == DAPL_EP_BROKEN || cause == DAPL_EP_UNREACHABLE;
+	if (state == DAT_EP_STATE_DISCONNECT_PENDING) /* half a minute; in disconnect: tmo_8 */
+		return cause == DAPL_EP_TIMED_OUT;
 	return false;
 }
 

@@ -21,7 +21,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -336,7 +335,7 @@ WRAP(int, -1, memfd_create, (const char *name, unsigned int flags), (name, flags
 WRAP(int, -1, ftruncate, (int fd, off_t length), (fd, length))
 WRAP(int, -1, fstat, (int fd, struct stat *st), (fd, st))
 WRAP(int, -1, fstatfs, (int fd, struct statfs *st), (fd, st))
-WRAP(int, -1, stat, (const char *path, struct stat *st), (path, st))
+WRAP(int, -1, lstat, (const char *path, struct stat *st), (path, st))
 WRAP(int, -1, flock, (int fd, int operation), (fd, operation))
 WRAP(int, -1, rename, (const char *from, const char *to), (from, to))
 WRAP(int, -1, unlink, (const char *path), (path))
@@ -375,7 +374,6 @@ WRAPPER int open(const char *path, int flags, ...)
 	}
 
 WRAP_ONE_MORE(fcntl, int)
-WRAP_ONE_MORE(ioctl, unsigned long)
 
 /* ---- Network ---- */
 

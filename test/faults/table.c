@@ -34,7 +34,7 @@ const struct fault faults[] = {
 	{ "getrandom", EINTR },
 	{ "getsockname", ENOBUFS },
 	{ "getsockopt", ENOBUFS },
-	{ "ioctl", ENOTTY },
+
 	{ "listen", EADDRINUSE },
 	{ "madvise", EAGAIN },
 	{ "malloc", ENOMEM },
@@ -67,7 +67,7 @@ const struct fault faults[] = {
 	{ "sendmsg", 0 },
 	{ "setsockopt", ENOBUFS },
 	{ "socket", EMFILE },
-	{ "stat", EACCES },
+	{ "lstat", EACCES },
 	{ "strdup", ENOMEM },
 	{ "syscall", EINTR },
 	{ "unlink", EACCES },
