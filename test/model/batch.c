@@ -148,9 +148,16 @@ static int window(const struct step *step)
 
 static int cell(const struct step *step)
 {
-	return step->op == STEP_READ || step->op == STEP_WRITE || step->op == STEP_RMR_BIND
-		       ? step->arg[1]
-		       : -1;
+	switch (step->op) {
+	case STEP_READ:
+	case STEP_WRITE:
+	case STEP_WRITE_IMMED:
+	case STEP_FETCH_ADD:
+	case STEP_RMR_BIND:
+		return step->arg[1];
+	default:
+		return -1;
+	}
 }
 
 static bool meet(const struct step *x, const struct step *y)

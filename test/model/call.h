@@ -27,6 +27,7 @@ enum {
 	BIG_BYTES = 128 << 10,
 	CELLS = 24,
 	CELL_BYTES = 16 << 10,
+	COUNTERS = 2, /* the last cells are for atomics */
 	BUFFER_BYTES = SMALL_BUFFERS * SMALL_BYTES + BIG_BUFFERS * BIG_BYTES,
 	ARENA_BYTES = BUFFER_BYTES + CELLS * CELL_BYTES,
 };

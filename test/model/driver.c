@@ -148,7 +148,7 @@ static void settle(struct driver *d)
 			usleep(idle > 100 ? 1000 : 50);
 	}
 	if (!d->run->error[0])
-		model_check_cells(&d->model);
+		model_quiet(&d->model);
 	note_errors(d);
 }
 

@@ -384,7 +384,7 @@ static DAT_RETURN post(struct exec *exec, const struct call *call, uint64_t numb
 						 &remote, flags);
 	default:
 		return dat_ib_post_rdma_write_immed(ep, count, local, cookie, &remote,
-						    (uint32_t)call->step.arg[2], flags);
+						    (uint32_t)call->step.arg[4], flags);
 	}
 }
 

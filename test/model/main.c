@@ -2,14 +2,15 @@
 /*
  * Random programs against a model of the interface.
  *
- *   model [-s SEED] [-n STEPS] [-t SECONDS] [-r RUNS] [-m MODES] [-p FILE] [-o FOLDER] [-x SECONDS]
- * [-v]
+ *   model [-s SEED] [-n STEPS] [-t SECONDS | -r RUNS] [-f FAILURES] [-m MODES] [OPTION...]
+ *   model -p FILE [-v]
  *
  * Runs programs of STEPS steps, each in a process of its own: of the seeds from SEED on, or of new
- * ones, RUNS of them or until SECONDS are over; or the program in FILE. MODES says how, a letter
- * each in turn: 1, one adapter; 2, two openings of it in one process; p, two processes; t, u, one
- * or two openings and threads. A program that fails is made as short as it can be in SECONDS of -x,
- * and printed as C. UDAPL_IA names the adapter (soft-lo).
+ * ones, until SECONDS are over, RUNS were made or FAILURES have failed; or the program in FILE.
+ * MODES says how, a letter each in turn: 1, one adapter; 2, two openings of it in one process; p,
+ * two processes; t, u, one or two openings and threads. A program that fails is made as short as it
+ * can be in some time (-x SECONDS), printed as C, and put into a folder (-o FOLDER). What must
+ * happen must happen within a deadline (-d SECONDS). UDAPL_IA names the adapter (soft-lo).
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 struct options {
 	uint64_t seed;
 	bool seeded, verbose;
-	uint32_t steps, seconds, runs, shrink;
+	uint32_t steps, seconds, runs, shrink, failures, deadline;
 	const char *modes, *file, *folder;
 };
 
@@ -72,12 +73,15 @@ static int run_seeds(const struct options *options, struct run *run, int fd)
 	uint64_t end = now_ms() + options->seconds * 1000UL, steps = 0, completions = 0;
 	unsigned int failed = 0, number = 0;
 
-	for (; options->seconds ? now_ms() < end : number < options->runs; number++) {
+	for (; failed < options->failures &&
+	       (options->seconds ? now_ms() < end : number < options->runs);
+	     number++) {
 		run->seed = options->seed + number;
 		run->random = options->steps;
 		run->count = 0;
 		set_mode(run, options->modes[number % strlen(options->modes)]);
-		if (run_child(run, fd, DEADLINE_S * 2 + options->steps / 50, !options->verbose)) {
+		if (run_child(run, fd, options->deadline * 3 + options->steps / 50,
+			      !options->verbose)) {
 			steps += run->count;
 			completions += run->completions;
 			continue;
@@ -103,7 +107,7 @@ static int run_file(const struct options *options, struct run *run, int fd)
 		return 2;
 	}
 	fclose(in);
-	if (run_child(run, fd, 120, false)) {
+	if (run_child(run, fd, options->deadline * 6, false)) {
 		printf("ok 1 - %s\n1..1\n", options->file);
 		return 0;
 	}
@@ -113,15 +117,18 @@ static int run_file(const struct options *options, struct run *run, int fd)
 
 int main(int argc, char **argv)
 {
-	struct options options = {
-		.steps = 2000, .runs = 10, .shrink = SHRINK_S, .modes = "1p2tu"
-	};
+	struct options options = { .steps = 2000,
+				   .runs = 10,
+				   .shrink = SHRINK_S,
+				   .failures = 5,
+				   .deadline = DEADLINE_S,
+				   .modes = "1p2tu" };
 	struct run *run;
 	int c, fd;
 
 	if (argc == 3 && !strcmp(argv[1], "--child"))
 		return run_child_main(atoi(argv[2]));
-	while ((c = getopt(argc, argv, "s:n:t:r:m:p:o:x:v")) != -1)
+	while ((c = getopt(argc, argv, "s:n:t:r:m:p:o:x:f:d:v")) != -1)
 		if (c == 's')
 			options.seed = strtoull(optarg, NULL, 0), options.seeded = true;
 		else if (c == 'n')
@@ -138,6 +145,10 @@ int main(int argc, char **argv)
 			options.folder = optarg;
 		else if (c == 'x')
 			options.shrink = (uint32_t)atoi(optarg);
+		else if (c == 'f')
+			options.failures = (uint32_t)atoi(optarg);
+		else if (c == 'd')
+			options.deadline = (uint32_t)atoi(optarg);
 		else if (c == 'v')
 			options.verbose = true;
 		else
@@ -151,5 +162,6 @@ int main(int argc, char **argv)
 		return 2;
 	run_init(run);
 	run->verbose = options.verbose;
+	run->deadline_s = options.deadline;
 	return options.file ? run_file(&options, run, fd) : run_seeds(&options, run, fd);
 }

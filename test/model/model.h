@@ -9,6 +9,7 @@
 #define MODEL_H
 
 #include <dat2/udat.h>
+#include <dat2/dat_ib_extensions.h>
 
 #include "test/model/call.h"
 #include "test/model/exec.h"
@@ -106,7 +107,8 @@ struct ghost {
 struct model_evd {
 	bool live;
 	uint32_t qlen;
-	uint32_t at_least;	    /* events that are certainly there */
+	uint32_t at_least; /* events that are certainly there */
+	uint32_t orphans;  /* requests that nobody wants any more and that may still arrive */
 	uint32_t se_next, se_count; /* number of the oldest software event, how many */
 };
 
@@ -133,6 +135,7 @@ struct model_sp {
 	int evd;
 };
 
+/* A counter has its value as the pattern, and length 8 where that is known. */
 struct cell {
 	uint64_t pattern; /* what is there, 0: not known */
 	uint32_t length;  /* as far as that is known */
@@ -176,8 +179,8 @@ bool model_prepare(struct model *m, const struct step *step, struct call *call);
 void model_done(struct model *m, const struct call *call, const struct result *result);
 /* What must still happen by itself; false: nothing, and everything is quiet. */
 bool model_owes(const struct model *m, char *what, size_t size);
-/* What the cells hold, once everything is quiet. */
-void model_check_cells(struct model *m);
+/* Everything is quiet: what the cells hold, and what does not come any more. */
+void model_quiet(struct model *m);
 
 /* States that an endpoint may be in, a bit for each DAT_EP_STATE. */
 uint32_t model_ep_states(const struct model *m, const struct model_ep *ep);
@@ -195,12 +198,16 @@ uint8_t *model_buffer(const struct model *m, uint32_t side, int buffer);
 int model_buffer_take(struct model *m, uint32_t side, uint32_t length);
 void model_buffer_free(struct model *m, uint32_t side, int buffer);
 uint8_t *model_cell(const struct model *m, int cell);
+bool model_is_counter(const struct model *m, int cell);
+bool model_is_send(uint32_t op);
 uint64_t model_cookie(struct model *m, uint32_t kind, const struct model_ep *ep, int index);
 struct entry *queue_at(const struct queue *queue, uint32_t index);
 void queue_pop(struct queue *queue);
 uint32_t model_load(const struct model *m, int evd);
 void model_conn_release(struct model *m, int conn);
 
+struct conn *conn_of_request(struct model *m, uint32_t id);
+void conn_private_data(uint32_t id, uint32_t who, uint32_t size, uint8_t *out);
 bool conn_prepare(struct model *m, struct call *call);
 void conn_done(struct model *m, const struct call *call, const struct result *result);
 void conn_event(struct model *m, const struct seen *seen, uint32_t side);

@@ -3,10 +3,12 @@
 # Random programs against the model: seeds that are always run, and new ones, over TCP and shared memory.
 #
 # MODEL_SECONDS  of new seeds on each of the two (7)
+# MODEL_FAILURES after so many it ends (1)
 # MODEL_LOGS     folder for programs that failed
 set -u
 seconds=${MODEL_SECONDS:-7}
 program=$top_builddir/test/model/model
+failures=${MODEL_FAILURES:-1}
 logs=${MODEL_LOGS:-$top_builddir/test/model/failed}
 number=0 failed=0
 mkdir -p "$logs"
@@ -16,7 +18,7 @@ one() { # NAME ARGUMENT...
 	number=$((number + 1))
 	name=$1
 	shift
-	if "$top_srcdir/test/conformance/run" "$program" -o "$logs" "$@" >"$logs/output" 2>&1; then
+	if "$top_srcdir/test/conformance/run" "$program" -o "$logs" -f "$failures" -x 40 "$@" >"$logs/output" 2>&1; then
 		grep '^# [0-9]* programs' "$logs/output"
 		echo "ok $number - $name"
 	else

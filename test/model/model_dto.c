@@ -23,6 +23,7 @@ static void cell_look(struct model *m, struct cell *cell)
 		return;
 	cell->conn = -1;
 	cell->pattern = 0;
+	cell->length = 0;
 	if (cell->rmr >= 0 && m->rmr[cell->rmr].users)
 		m->rmr[cell->rmr].users--;
 	cell->rmr = -1;
@@ -60,7 +61,7 @@ void cell_read(struct model *m, int conn, int half, const struct entry *entry)
 		cell_settled(m, entry->cell, "DTO-68");
 }
 
-/* Outstanding reads of the cell may find anything from now on, but for those of keep. */
+/* Outstanding reads and atomics may find anything from now on, but for those of keep. */
 static void reads_find_any(struct model *m, int cell, const struct queue *keep)
 {
 	for (int i = 0; i < MAX_EPS; i++) {
@@ -68,7 +69,7 @@ static void reads_find_any(struct model *m, int cell, const struct queue *keep)
 
 		for (uint32_t j = 0; queue != keep && j < queue->count; j++)
 			if (queue_at(queue, j)->cell == cell)
-				queue_at(queue, j)->expect = 0;
+				queue_at(queue, j)->expect = queue_at(queue, j)->expect_length = 0;
 	}
 }
 
@@ -110,7 +111,9 @@ static bool prepare_recv(struct model *m, struct call *call)
 	if (c) {
 		peer = &c->half[!ep->half];
 		ordinal = c->half[ep->half].received + ep->recv.count;
-		if (ordinal < peer->sent && peer->messages[ordinal % MAX_QUEUE].length > length)
+		if (ordinal < peer->sent &&
+		    peer->messages[ordinal % MAX_QUEUE].op != STEP_WRITE_IMMED &&
+		    peer->messages[ordinal % MAX_QUEUE].length > length)
 			length = peer->messages[ordinal % MAX_QUEUE].length;
 	}
 	call->cookie = model_cookie(m, COOKIE_RECV, ep, arg[0]);
@@ -216,11 +219,13 @@ static bool prepare_rdma(struct model *m, struct call *call)
 	struct cell *cell = &m->cell[arg[1]];
 	uint32_t length = (uint32_t)arg[2] % (CELL_BYTES + 1);
 	struct conn *c = model_conn(m, ep);
-	bool write = call->step.op == STEP_WRITE;
+	bool write = call->step.op != STEP_READ, immediate = call->step.op == STEP_WRITE_IMMED;
 
 	if (!c || c->half[!ep->half].ep < 0 ||
 	    (uint32_t)c->half[!ep->half].side != model_side(m, arg[1]) ||
-	    !prepare_request(m, call) || !remote_key(m, call, c, ep->half, arg[1], arg[4]))
+	    model_is_counter(m, arg[1]) || !prepare_request(m, call) ||
+	    !remote_key(m, call, c, ep->half, arg[1], immediate ? 0 : arg[4]) ||
+	    (immediate && (!m->facts[0].has_immediate || message_limit(m, ep) < 0)))
 		return false;
 	cell_look(m, cell);
 	if (write && (cell->scribbled ||
@@ -231,6 +236,22 @@ static bool prepare_rdma(struct model *m, struct call *call)
 	call->flags = (uint32_t)arg[3] &
 		      (DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG);
 	return take_buffer(m, call, length, write);
+}
+
+static bool prepare_atomic(struct model *m, struct call *call)
+{
+	const int *arg = call->step.arg;
+	struct model_ep *ep = &m->ep[arg[0]];
+	struct conn *c = model_conn(m, ep);
+
+	if (!c || c->half[!ep->half].ep < 0 || !m->facts[0].has_atomic ||
+	    (uint32_t)c->half[!ep->half].side != model_side(m, arg[1]) ||
+	    !model_is_counter(m, arg[1]) || !prepare_request(m, call))
+		return false;
+	remote_key(m, call, c, ep->half, arg[1], 0);
+	call->segments = 1;
+	call->flags = (uint32_t)arg[3] & DAT_COMPLETION_SUPPRESS_FLAG;
+	return take_buffer(m, call, 8, false);
 }
 
 /* ---- Windows ---- */
@@ -298,6 +319,14 @@ static bool prepare_memory(struct model *m, struct call *call)
 	cell_look(m, cell);
 	if (cell->conn >= 0)
 		return false;
+	if (model_is_counter(m, index)) {
+		if (call->step.op == STEP_SCRIBBLE)
+			return false;
+		cell->pattern = 0;
+		cell->length = 8;
+		memset(model_cell(m, index), 0, 8);
+		return true;
+	}
 	if (call->step.op == STEP_SCRIBBLE) {
 		call->step.arg[0] = index / (int)m->sides;
 		call->request = (uint32_t)index;
@@ -323,7 +352,10 @@ bool dto_prepare(struct model *m, struct call *call)
 		return prepare_send(m, call);
 	case STEP_WRITE:
 	case STEP_READ:
+	case STEP_WRITE_IMMED:
 		return prepare_rdma(m, call);
+	case STEP_FETCH_ADD:
+		return prepare_atomic(m, call);
 	case STEP_SEND_INVALIDATE:
 		return prepare_invalidate(m, call);
 	case STEP_RMR_CREATE:
@@ -363,10 +395,13 @@ static void sent(struct model *m, struct model_ep *ep, struct entry *entry, cons
 		return;
 	x = &c->half[ep->half];
 	entry->ordinal = x->sent;
-	x->messages[x->sent++ % MAX_QUEUE] = (struct message){ .length = call->length,
-							       .pattern = call->cookie,
-							       .op = (uint8_t)call->step.op,
-							       .key = call->remote_key };
+	x->messages[x->sent++ % MAX_QUEUE] =
+		(struct message){ .length = call->length,
+				  .pattern = call->cookie,
+				  .op = (uint8_t)call->step.op,
+				  .key = call->step.op == STEP_WRITE_IMMED
+						 ? (uint32_t)call->step.arg[4]
+						 : call->remote_key };
 	if (call->step.op == STEP_SEND_INVALIDATE) {
 		entry->rmr = (int16_t)call->step.arg[1];
 		m->rmr[call->step.arg[1]].dying = true;
@@ -407,6 +442,30 @@ static void rdma_posted(struct model *m, struct model_ep *ep, struct entry *entr
 	entry->rmr = -1; /* the cell has it now */
 }
 
+static void atomic_posted(struct model *m, struct model_ep *ep, struct entry *entry,
+			  const struct call *call)
+{
+	const int *arg = call->step.arg;
+	struct cell *cell = &m->cell[arg[1]];
+	struct conn *c = model_conn(m, ep);
+
+	entry->cell = (int16_t)arg[1];
+	entry->ordinal = c->half[ep->half].sent;
+	cell_look(m, cell);
+	/* With several at once nobody knows which is first. */
+	if (cell->conn >= 0 && (cell->conn != ep->conn || cell->half != ep->half)) {
+		reads_find_any(m, arg[1], &ep->request);
+		cell->length = 0;
+	}
+	entry->expect_length = cell->length;
+	entry->expect = cell->pattern;
+	cell->pattern += (uint64_t)arg[2];
+	cell->conn = ep->conn;
+	cell->conn_id = c->id;
+	cell->half = ep->half;
+	cell->after = ~0U;
+}
+
 static void request_done(struct model *m, const struct call *call, const struct result *result,
 			 struct model_ep *ep)
 {
@@ -427,10 +486,12 @@ static void request_done(struct model *m, const struct call *call, const struct 
 		model_wrong(m, "DTO-20: %s on ep %d accepted; possible states 0x%x",
 			    step_name(call->step.op), call->step.arg[0], states);
 	entry = push(&ep->request, call);
-	if (call->step.op == STEP_SEND || call->step.op == STEP_SEND_INVALIDATE)
-		sent(m, ep, entry, call);
-	else
+	if (call->step.op == STEP_FETCH_ADD)
+		atomic_posted(m, ep, entry, call);
+	else if (call->step.op != STEP_SEND && call->step.op != STEP_SEND_INVALIDATE)
 		rdma_posted(m, ep, entry, call);
+	if (model_is_send(call->step.op))
+		sent(m, ep, entry, call);
 }
 
 static void recv_done(struct model *m, const struct call *call, const struct result *result)

@@ -15,11 +15,6 @@ struct owner {
 	uint64_t handle;
 };
 
-static bool is_send(const struct entry *entry)
-{
-	return entry->op == STEP_SEND || entry->op == STEP_SEND_INVALIDATE;
-}
-
 static bool find_owner(struct model *m, uint64_t cookie, struct owner *owner)
 {
 	bool recv = cookie_kind(cookie) == COOKIE_RECV;
@@ -145,6 +140,8 @@ static void judge_message(struct model *m, const struct seen *seen, const struct
 	struct half *x = &owner->c->half[owner->half], *y = &owner->c->half[!owner->half];
 	const struct message *message = &y->messages[x->received % MAX_QUEUE];
 	bool invalidated = message->op == STEP_SEND_INVALIDATE;
+	bool immediate = message->op == STEP_WRITE_IMMED;
+	uint32_t length = immediate ? 0 : message->length; /* of what is put into the buffer */
 	const uint8_t *at;
 
 	if (x->received >= y->sent) {
@@ -154,18 +151,24 @@ static void judge_message(struct model *m, const struct seen *seen, const struct
 	if (seen->length != message->length)
 		model_wrong(m, "DTO-65, EVT-10: message %u has %u bytes, not %u", x->received,
 			    seen->length, message->length);
-	if (seen->operation != (invalidated ? DAT_DTO_RECEIVE_WITH_INVALIDATE : DAT_DTO_RECEIVE) ||
-	    (invalidated && seen->key != message->key))
-		model_wrong(m, "EVT-11, EVT-12: message %u is told as operation %u, context 0x%x",
-			    x->received, seen->operation, seen->key);
+	if (seen->number !=
+		    (immediate ? (uint32_t)DAT_IB_DTO_EVENT : (uint32_t)DAT_DTO_COMPLETION_EVENT) ||
+	    seen->operation != (invalidated ? (uint32_t)DAT_DTO_RECEIVE_WITH_INVALIDATE
+				: immediate ? (uint32_t)DAT_IB_DTO_RECV_IMMED
+					    : (uint32_t)DAT_DTO_RECEIVE) ||
+	    ((invalidated || immediate) && seen->key != message->key))
+		model_wrong(m,
+			    "EVT-11, EVT-12, IBX-50: message %u is told by event 0x%x as operation "
+			    "%u, context 0x%x, not 0x%x",
+			    x->received, seen->number, seen->operation, seen->key, message->key);
 	at = entry->buffer < 0 ? NULL : model_buffer(m, side, entry->buffer);
-	if (at && !model_filled(at, message->pattern, message->length))
+	if (at && !model_filled(at, message->pattern, length))
 		model_wrong(m, "DTO-5: message %u of %u bytes has other bytes than were sent",
-			    x->received, message->length);
-	for (uint32_t i = message->length; at && i < entry->length; i++)
+			    x->received, length);
+	for (uint32_t i = length; at && i < entry->length; i++)
 		if (at[i] != CANARY) {
 			model_wrong(m, "DTO-9: byte %u of a buffer was written by a message of %u",
-				    i, message->length);
+				    i, length);
 			break;
 		}
 	x->received++;
@@ -258,12 +261,18 @@ static void request_over(struct model *m, const struct owner *owner, const struc
 	bool ok = !seen || seen->status == DAT_DTO_SUCCESS;
 	struct half *x = &owner->c->half[owner->half];
 
-	if (ok && is_send(entry)) {
+	if (ok && model_is_send(entry->op)) {
 		x->sent_ok++;
 		judge_loss(m, owner->c, !owner->half);
 	}
 	if (!owner->ep)
 		return; /* everything was let go with its endpoint */
+	if (ok && entry->op == STEP_FETCH_ADD && entry->expect_length &&
+	    memcmp(model_buffer(m, side, entry->buffer), &entry->expect, 8) != 0)
+		model_wrong(m, "IBX-36: an atomic add to counter %d did not find %llu", entry->cell,
+			    (unsigned long long)entry->expect);
+	if (!ok && entry->op == STEP_FETCH_ADD)
+		m->cell[entry->cell].length = 0;
 	if (ok && entry->op == STEP_READ && entry->expect &&
 	    !model_filled(model_buffer(m, side, entry->buffer), entry->expect,
 			  entry->expect_length))
@@ -284,16 +293,38 @@ static void request_over(struct model *m, const struct owner *owner, const struc
 
 static uint32_t operation(const struct entry *entry)
 {
-	return entry->op == STEP_WRITE	? DAT_DTO_RDMA_WRITE
-	       : entry->op == STEP_READ ? DAT_DTO_RDMA_READ
-					: DAT_DTO_SEND;
+	switch (entry->op) {
+	case STEP_WRITE:
+		return DAT_DTO_RDMA_WRITE;
+	case STEP_READ:
+		return DAT_DTO_RDMA_READ;
+	case STEP_WRITE_IMMED:
+		return DAT_IB_DTO_RDMA_WRITE_IMMED;
+	case STEP_FETCH_ADD:
+		return DAT_IB_DTO_FETCH_ADD;
+	default:
+		return DAT_DTO_SEND;
+	}
+}
+
+static uint32_t event_number(const struct entry *entry)
+{
+	switch (entry->op) {
+	case STEP_RMR_BIND:
+		return DAT_RMR_BIND_COMPLETION_EVENT;
+	case STEP_WRITE_IMMED:
+	case STEP_FETCH_ADD:
+		return DAT_IB_DTO_EVENT;
+	default:
+		return DAT_DTO_COMPLETION_EVENT;
+	}
 }
 
 static void judge_request(struct model *m, const struct seen *seen, const struct entry *entry)
 {
 	bool bind = entry->op == STEP_RMR_BIND;
 
-	if (bind != (seen->number == DAT_RMR_BIND_COMPLETION_EVENT)) {
+	if (seen->number != event_number(entry)) {
 		model_wrong(m, "EVT-6, EVT-16: %s completed by event 0x%x", step_name(entry->op),
 			    seen->number);
 		return;
@@ -449,7 +480,7 @@ static const struct entry *request_owed(const struct model *m, const struct mode
 	for (uint32_t i = 0; i < ep->request.count; i++) {
 		entry = queue_at(&ep->request, i);
 		/* It waits, or is behind a Send that does (DTO-90). */
-		if (x->phase != PHASE_ENDED && entry->ordinal + is_send(entry) > arrives)
+		if (x->phase != PHASE_ENDED && entry->ordinal + model_is_send(entry->op) > arrives)
 			return NULL;
 		if (!entry->suppressed)
 			return entry;

@@ -13,9 +13,10 @@ static const uint32_t weights[STEP_COUNT] = {
 	[STEP_CONNECT] = 24,   [STEP_ACCEPT] = 60,	   [STEP_REJECT] = 4,
 	[STEP_HANDOFF] = 3,    [STEP_DISCONNECT] = 8,	   [STEP_RECV] = 200,
 	[STEP_SEND] = 200,     [STEP_SEND_INVALIDATE] = 8, [STEP_WRITE] = 60,
-	[STEP_READ] = 60,      [STEP_RMR_CREATE] = 4,	   [STEP_RMR_BIND] = 10,
-	[STEP_RMR_FREE] = 3,   [STEP_SCRIBBLE] = 4,	   [STEP_FILL] = 10,
-	[STEP_PAUSE] = 1,      [STEP_STOP_PEER] = 1,	   [STEP_SETTLE] = 4,
+	[STEP_READ] = 60,      [STEP_FETCH_ADD] = 16,	   [STEP_WRITE_IMMED] = 16,
+	[STEP_RMR_CREATE] = 4, [STEP_RMR_BIND] = 10,	   [STEP_RMR_FREE] = 3,
+	[STEP_SCRIBBLE] = 4,   [STEP_FILL] = 10,	   [STEP_PAUSE] = 1,
+	[STEP_STOP_PEER] = 1,  [STEP_SETTLE] = 4,
 };
 
 uint32_t program_random(struct program *p, uint32_t below)
@@ -31,19 +32,29 @@ void program_start(struct program *p, uint64_t seed, bool two_processes)
 	static const uint32_t factor[] = { 1, 4, 4, 4, 4, 12 };
 	static const uint32_t bytes[] = { 64, 2048, 2048, 16384, BIG_BYTES };
 	static const uint32_t depth[] = { 4, 16, 64, 255 };
+	static const uint32_t times[] = { 4, 16, 64 };
+	bool bulk;
 
 	memset(p, 0, sizeof(*p));
 	p->state = (seed + 1) * 0x9e3779b97f4a7c15ULL;
-	p->two_processes = two_processes;
 	for (int i = 0; i < 8; i++)
 		program_random(p, 2);
 	for (unsigned int i = 0; i < STEP_COUNT; i++)
 		p->weight[i] = weights[i] * factor[program_random(p, 6)];
-	if (!two_processes)
-		p->weight[STEP_STOP_PEER] = 0;
+	p->stops = two_processes ? 3 : 0;
+	p->long_stops = program_random(p, 2);
 	p->max_bytes = bytes[program_random(p, 5)];
 	p->max_depth = depth[program_random(p, 4)];
-	p->max_eps = 4 + program_random(p, MAX_EPS - 4);
+	p->max_times = times[program_random(p, 3)];
+	p->max_eps = 4U << program_random(p, 4);
+	/* Few endpoints, and much that is under way on each. */
+	bulk = !program_random(p, 3);
+	if (bulk) {
+		p->max_bytes = p->max_bytes < SMALL_BYTES ? SMALL_BYTES : p->max_bytes;
+		p->max_depth = 255;
+		p->max_times = 64;
+		p->max_eps = 4;
+	}
 	p->max_evds = 2 + program_random(p, MAX_EVDS - 2);
 }
 
@@ -130,7 +141,7 @@ static uint32_t length(struct program *p)
 
 static int times(struct program *p)
 {
-	return program_random(p, 3) ? 1 : 1 + (int)program_random(p, 16);
+	return program_random(p, 3) ? 1 : 1 + (int)program_random(p, p->max_times);
 }
 
 static void create_ep(struct program *p, const struct model *m, int *arg)
@@ -212,7 +223,7 @@ static void transfer(struct program *p, const struct model *m, struct step *step
 		break;
 	case STEP_SEND:
 		arg[4] = times(p);
-		arg[1] = (int)length(p);
+		arg[1] = program_random(p, 3) ? (int)length(p) : (int)p->max_bytes;
 		arg[2] = (int)program_random(p, 4);
 		arg[3] = (int)flags(p);
 		break;
@@ -225,13 +236,21 @@ static void transfer(struct program *p, const struct model *m, struct step *step
 			    m->conn[m->ep[i].conn].half[!m->ep[i].half].ep == m->rmr[arg[1]].ep)
 				arg[0] = i;
 		break;
+	case STEP_FETCH_ADD:
+		choose_cell(p, m, arg);
+		arg[1] = (CELLS - COUNTERS) * (int)m->sides + arg[1] % (COUNTERS * (int)m->sides);
+		arg[2] = (int)program_random(p, 1000);
+		arg[3] = (int)flags(p);
+		break;
 	default:
-		arg[5] = times(p);
+		arg[5] = step->op == STEP_WRITE_IMMED ? 0 : times(p);
 		choose_cell(p, m, arg);
 		arg[2] = (int)program_random(p, CELL_BYTES + 1);
 		if (program_random(p, 3))
 			arg[2] /= 16;
 		arg[3] = (int)flags(p);
+		if (step->op == STEP_WRITE_IMMED)
+			arg[4] = (int)program_random(p, 1 << 30);
 		break;
 	}
 }
@@ -259,7 +278,11 @@ static void endpoint(struct program *p, const struct model *m, struct step *step
 		break;
 	case STEP_CONNECT:
 		arg[0] = choose_ep(p, m, is_idle);
-		arg[1] = choose_sp(p, m);
+		for (int i = 0; i < 3; i++) {
+			arg[1] = choose_sp(p, m);
+			if (model_side(m, arg[1]) != model_side(m, arg[0]))
+				break;
+		}
 		arg[2] = program_random(p, 20) ? 0 : 1 + (int)program_random(p, 100);
 		break;
 	case STEP_REJECT:
@@ -343,19 +366,24 @@ static void rest(struct program *p, const struct model *m, struct step *step)
 		arg[0] = 1 + (int)program_random(p, p->stopped ? 400 : 5);
 		break;
 	case STEP_STOP_PEER:
-		arg[0] = 1 << program_random(p, 14);
+		arg[0] = p->long_stops ? 4000 + (int)program_random(p, 6000)
+				       : 1 << program_random(p, 12);
+		p->stops -= p->stops != 0;
 		break;
 	default:
 		break;
 	}
 }
 
-void program_next(struct program *p, const struct model *m, struct step *step)
+static void next(struct program *p, const struct model *m, struct step *step)
 {
 	uint32_t sum = 0, at;
 	unsigned int op;
 
 	memset(step, 0, sizeof(*step));
+	p->weight[STEP_STOP_PEER] = p->stops && !p->stopped ? weights[STEP_STOP_PEER] * 4 : 0;
+	/* Who is not answered sends on, and gives up. */
+	p->weight[STEP_DISCONNECT] = weights[STEP_DISCONNECT] * (p->stopped ? 24 : 4);
 	for (op = 0; op < STEP_COUNT; op++)
 		sum += p->weight[op];
 	at = program_random(p, sum);
@@ -370,8 +398,31 @@ void program_next(struct program *p, const struct model *m, struct step *step)
 		object(p, m, step);
 	else if (op <= STEP_DISCONNECT)
 		endpoint(p, m, step);
-	else if (op <= STEP_READ)
+	else if (op <= STEP_WRITE_IMMED)
 		transfer(p, m, step);
 	else
 		rest(p, m, step);
+}
+
+/* Whether the step would wait until the other process goes on. */
+static bool waits_for_peer(const struct model *m, const struct step *step)
+{
+	switch (step->op) {
+	case STEP_PAUSE:
+		return false;
+	case STEP_ACCEPT:
+	case STEP_REJECT:
+	case STEP_HANDOFF:
+	case STEP_SETTLE:
+		return true;
+	default:
+		return model_side(m, step->arg[0]) != 0;
+	}
+}
+
+void program_next(struct program *p, const struct model *m, struct step *step)
+{
+	do
+		next(p, m, step);
+	while (p->stopped && waits_for_peer(m, step));
 }

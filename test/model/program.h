@@ -8,8 +8,10 @@
 struct program {
 	uint64_t state;
 	uint32_t weight[STEP_COUNT];
-	uint32_t max_bytes, max_depth, max_eps, max_evds;
-	bool two_processes, stopped;
+	uint32_t max_bytes, max_depth, max_eps, max_evds, max_times;
+	bool stopped;	/* the other process stands still */
+	uint32_t stops; /* how often it may */
+	bool long_stops;
 };
 
 void program_start(struct program *p, uint64_t seed, bool two_processes);

@@ -46,8 +46,8 @@ enum {
 	X(SEND_INVALIDATE, "send_invalidate", "ep rmr length")                     \
 	X(WRITE, "write", "ep cell length flags rmr times")                        \
 	X(READ, "read", "ep cell length flags rmr times")                          \
-	X(FETCH_ADD, "fetch_add", "ep cell add")                                   \
-	X(WRITE_IMMED, "write_immed", "ep length value")                           \
+	X(FETCH_ADD, "fetch_add", "ep counter add flags")                          \
+	X(WRITE_IMMED, "write_immed", "ep cell length flags value")                \
 	X(RMR_CREATE, "rmr_create", "rmr ep_scope")                                \
 	X(RMR_BIND, "rmr_bind", "rmr cell ep flags")                               \
 	X(RMR_FREE, "rmr_free", "rmr")                                             \
