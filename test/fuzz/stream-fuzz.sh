@@ -6,4 +6,4 @@ set -u
 prepare stream-fuzz
 python3 "$top_srcdir/test/fuzz/stream-seeds.py" "$work/corpus" || skip "the seeds want python3"
 fuzz 1500 "$top_srcdir/test/fuzz/stream_fuzz.c" "$top_srcdir"/providers/soft/*.c "$top_srcdir/test/unit/soft_loop.c" \
-	"$top_srcdir/test/unit/soft_util.c" "$top_srcdir/dapl/lacking.c" -lcmocka -lpthread
+	"$top_srcdir/test/unit/soft_util.c" "$top_srcdir/dapl/fd.c" "$top_srcdir/dapl/lacking.c" "$top_srcdir/dapl/limit.c" -lcmocka -lpthread
