@@ -24,8 +24,8 @@ struct dat_static {
 };
 
 /*
- * Reads the file if that has not been done, and says what is wrong with it. A file that could not be read
- * for lack of memory or descriptors is read again by the next call.
+ * Reads the file if that has not been done, and says what is wrong with it. A file that could not
+ * be read for lack of memory or descriptors is read again by the next call.
  */
 const struct dat_static *dat_static_get(void);
 

@@ -173,7 +173,6 @@ static const struct tp_upcalls up = {
 	.async = async,
 };
 
-
 static void make_dev(bool iwarp)
 {
 	t.dev.base.up = &up;
