@@ -251,6 +251,59 @@ static char *read_text(const char *path)
 	return text;
 }
 
+/* Of text at a quotation mark or "${": its end. */
+static char *skip_quoted(char *text)
+{
+	char quote = *text++, *brace;
+
+	if (quote == '$')
+		return (brace = strchr(text, '}')) ? brace + 1 : text;
+	while (*text && *text != quote)
+		if (*text == '\\' && text[1])
+			text += 2;
+		else if (quote == '"' && !strncmp(text, "${", 2))
+			text = skip_quoted(text);
+		else
+			text++;
+	return *text ? text + 1 : text;
+}
+
+/* Of text at a comment: its end; elsewhere text. Within a word, "//" is a part of it. */
+static char *skip_comment(char *text, bool in_word)
+{
+	char *end;
+
+	if (*text == '#' || (!in_word && !strncmp(text, "//", 2)))
+		return text + strcspn(text, "\n");
+	if (in_word || strncmp(text, "/*", 2))
+		return text;
+	end = strstr(text + 2, "*/");
+	return end ? end + 2 : text + strlen(text);
+}
+
+/* libconfuse miscounts the lines of comments, and takes none between a name and its value. */
+static void blank_comments(char *text)
+{
+	bool in_word = false;
+	char *end;
+
+	while (*text) {
+		end = skip_comment(text, in_word);
+		if (end != text) {
+			for (; text < end; text++)
+				if (*text != '\n')
+					*text = ' ';
+			in_word = false;
+		} else if (*text == '"' || *text == '\'' || !strncmp(text, "${", 2)) {
+			text = skip_quoted(text);
+			in_word = false;
+		} else {
+			in_word = !strchr(" \t\r\n{}()=,+", *text);
+			text++;
+		}
+	}
+}
+
 static int parse(const char *path, const char *text, struct dapl_config_file *out)
 {
 	int err;
@@ -279,6 +332,7 @@ int dapl_config_file_read(const char *path, struct dapl_config_file *out)
 	memset(out, 0, sizeof(*out));
 	if (!text)
 		return -errno;
+	blank_comments(text);
 	err = parse(path, text, out);
 	free(text);
 	if (err)

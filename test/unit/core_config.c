@@ -210,6 +210,25 @@ static void unknown_names_are_told_with_near_ones(void **state)
 	heard("section none: unknown name depth\n");
 }
 
+/* Wherever comments stand, and however long they are. */
+static void comments_leave_the_lines_as_they_are(void **state)
+{
+	(void)state;
+	load("# one\n// two\n/* three\n four */ test { # five\n\tdepth = 0 # six\n}\n");
+	heard(":5, section test: depth is 0");
+	load("/**/ test {\n\tdepth = // of what\n\t0x#10\n window = /* wide */ w\n}\n");
+	heard(":3, section test: depth is \"0x\"");
+	heard(":4, section test: window is \"w\"");
+	load("other { a = \"#\" b = '//' c = x//y d = ${A#} e = \"${A\"#}\" }\ntest { depth = 0 }");
+	heard(":2, section test: depth is 0");
+	load("test { depth = 3 } # the end");
+	silent();
+	values(3, 1, 65536);
+	load("test { depth = 3 } /* no end\ntest { depth = 4 }");
+	silent();
+	values(3, 1, 65536);
+}
+
 static void what_is_no_section_ends_the_reading(void **state)
 {
 	static const char *const bad[] = {
@@ -577,6 +596,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(switches_have_words),
 		cmocka_unit_test(out_of_range_keeps_what_was),
 		cmocka_unit_test(unknown_names_are_told_with_near_ones),
+		cmocka_unit_test(comments_leave_the_lines_as_they_are),
 		cmocka_unit_test(what_is_no_section_ends_the_reading),
 		cmocka_unit_test(a_missing_file_is_told_if_it_was_asked_for),
 		cmocka_unit_test(the_environment_comes_last),
