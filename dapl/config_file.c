@@ -298,7 +298,7 @@ static void blank_comments(char *text)
 			text = skip_quoted(text);
 			in_word = false;
 		} else {
-			in_word = !strchr(" \t\r\n{}()=,+", *text);
+			in_word = !strchr(" \t\r\n{}()=,+*", *text);
 			text++;
 		}
 	}
