@@ -24,7 +24,7 @@
 static struct report *report;
 static bool may_fail;
 
-static void complain(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
 {
 	va_list args;
 

@@ -302,13 +302,20 @@ static bool await_event(struct end *end, int ms)
 	return there;
 }
 
+struct event *end_any_event(struct end *end)
+{
+	if (!await_event(end, DEADLINE_MS))
+		fail_msg("no event within the deadline");
+	return &end->events[end->next_event++ % MAX_EVENTS];
+}
+
 struct event *end_event2(struct end *end, enum tp_conn_event a, enum tp_conn_event b)
 {
 	struct event *event;
 
 	if (!await_event(end, DEADLINE_MS))
 		fail_msg("no event %d within the deadline", a);
-	event = &end->events[end->next_event++ % MAX_EVENTS];
+	event = end_any_event(end);
 	if (event->event != a && event->event != b)
 		fail_msg("event %d (%s) instead of %d", event->event, strerror(-event->err), a);
 	return event;

@@ -84,6 +84,8 @@ void ends_connect(struct end *active, struct end *passive);
 struct event *end_event(struct end *end, enum tp_conn_event event);
 /* Ditto, either one. */
 struct event *end_event2(struct end *end, enum tp_conn_event a, enum tp_conn_event b);
+/* Ditto, whichever it is. */
+struct event *end_any_event(struct end *end);
 /* How many came so far. */
 unsigned end_events(struct end *end);
 /* No further event within ms. */

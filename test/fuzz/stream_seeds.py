@@ -73,4 +73,5 @@ def main():
             seed.write(b"\0" + stream)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Builds the harnesses, for fuzz.sh: make -f fuzz.mk CC=clang TOP=... BUILD=... [COVERAGE=1] TARGET. Objects are shared
+# between the targets and stay for the next time.
+#
+# A target has a harness, the files under fuzz and what those need. Also for fuzz.sh: max_len.
+loop = test/unit/soft_loop.c test/unit/soft_util.c dapl/fd.c dapl/lacking.c dapl/limit.c
+soft := $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/providers/soft/*.c))
+core := $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/dapl/*.c))
+dat := $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/dat/*.c))
+
+targets = conf stream shm dapl_conf control private_data
+
+conf_under = dat/conf.c
+conf_max_len = 1024
+
+stream_under = $(addprefix providers/soft/,ddp.c link_tcp.c mpa.c place.c rdmap.c rx.c)
+stream_needs = test/fuzz/soft_attacked.c $(soft) $(loop)
+stream_max_len = 1500
+
+shm_under = providers/soft/link_shm.c providers/soft/shm_start.c
+shm_needs = test/fuzz/soft_attacked.c $(soft) $(loop)
+shm_max_len = 1500
+
+dapl_conf_under = dapl/config.c dapl/config_file.c
+dapl_conf_needs = dapl/config_unused.c $(soft) dapl/fd.c dapl/lacking.c dapl/limit.c dapl/loop.c dapl/thread.c dapl/timers.c
+dapl_conf_max_len = 1024
+
+control_under = dat/control.c dapl/inspect.c dapl/settings.c
+control_needs = $(dat) $(core) $(soft)
+control_max_len = 512
+
+private_data_under = providers/verbs/cm_event.c providers/verbs/map.c
+private_data_max_len = 300
+
+sanitizers = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+coverage = $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping)
+objects = $(if $(COVERAGE),coverage,objects)
+flags = -std=gnu11 -D_GNU_SOURCE -g -O1 -pthread $(sanitizers) $(coverage) \
+	-DUDAPL_SYSCONFDIR='"/nonexistent"' -I$(BUILD) -I$(TOP) -I$(TOP)/include
+libs = -lcmocka -lconfuse -lpthread -ldl
+
+all: $(addprefix $(objects)/,$(targets))
+
+$(objects)/%.o: $(TOP)/%.c $(TOP)/test/fuzz/fuzz.mk
+	@mkdir -p $(@D)
+	$(CC) $(flags) -MMD -MP -c $< -o $@
+
+define target
+$(1)_objects = $(sort $(patsubst %.c,$(objects)/%.o,test/fuzz/$(1)_fuzz.c $($(1)_under) $($(1)_needs)))
+$(objects)/$(1): $$($(1)_objects)
+	$(CC) -pthread -fsanitize=fuzzer,address,undefined $(coverage) $$^ $(libs) -o $$@
+-include $$($(1)_objects:.o=.d)
+.PHONY: $(1)-max_len $(1)-under
+$(1)-max_len:
+	@echo $($(1)_max_len)
+$(1)-under:
+	@echo $(addprefix $(TOP)/,$($(1)_under))
+endef
+$(foreach name,$(targets),$(eval $(call target,$(name))))
+
+.PHONY: all names
+names:
+	@echo $(targets)
