@@ -32,6 +32,7 @@ enum deed {
 	SLEEP,	/* the program is about to sleep */
 	SEND,	/* the program posts a Send */
 	WAIT,	/* the peer waits until something is said, for a moment */
+	CUT,	/* what was handed over instead of the memory shrinks, if it can */
 	DEEDS,
 };
 
@@ -60,6 +61,7 @@ static uint64_t ear_qual;
 
 static struct peer {
 	int fd, memfd;
+	int other_memfd; /* the last that was handed over instead, -1: none */
 	struct shm_memory *memory;
 	struct shm_side *own, *other;
 	uint8_t *out;
@@ -112,6 +114,7 @@ static void peer_map(bool active)
 {
 	peer.memory = mmap(NULL, SHM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, peer.memfd, 0);
 	insist(peer.memory != MAP_FAILED);
+	peer.other_memfd = -1;
 	peer.own = &peer.memory->page.side[active ? 0 : 1];
 	peer.other = &peer.memory->page.side[active ? 1 : 0];
 	peer.out = active ? peer.memory->ring0 : peer.memory->ring1;
@@ -176,6 +179,19 @@ static _Atomic uint32_t *field(unsigned which)
 	}
 }
 
+/* With what the peer has said so far. */
+static int other_memory(off_t size, int sealed)
+{
+	int fd = memfd(size, 0);
+
+	insist(pwrite(fd, peer.memory, SHM_SIZE - 4096, 0) == SHM_SIZE - 4096);
+	insist(!fcntl(fd, F_ADD_SEALS, sealed));
+	if (peer.other_memfd >= 0)
+		close(peer.other_memfd);
+	peer.other_memfd = dup(fd);
+	return fd;
+}
+
 /* Returns their number; all but the memory are to be closed. */
 static int descriptors(enum descriptor what, int fds[2])
 {
@@ -187,23 +203,23 @@ static int descriptors(enum descriptor what, int fds[2])
 	case NONE:
 		return 0;
 	case SHORT:
-		fds[0] = memfd(SHM_SIZE - 4096, seals);
+		fds[0] = other_memory(SHM_SIZE - 4096, seals);
 		return 1;
 	case LONG:
-		fds[0] = memfd(SHM_SIZE + 4096, seals);
+		fds[0] = other_memory(SHM_SIZE + 4096, seals);
 		return 1;
 	case UNSEALED:
-		fds[0] = memfd(SHM_SIZE, F_SEAL_GROW | F_SEAL_SEAL);
+		fds[0] = other_memory(SHM_SIZE, F_SEAL_GROW | F_SEAL_SEAL);
 		return 1;
 	case READ_ONLY:
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", peer.memfd);
 		fds[0] = open(path, O_RDONLY | O_CLOEXEC);
 		return 1;
 	case SEALED_WRITES:
-		fds[0] = memfd(SHM_SIZE, seals | F_SEAL_WRITE);
+		fds[0] = other_memory(SHM_SIZE, seals | F_SEAL_WRITE);
 		return 1;
 	case TWO:
-		fds[0] = memfd(SHM_SIZE, seals);
+		fds[0] = other_memory(SHM_SIZE, seals);
 		return 2;
 	case PIPE:
 		insist(!pipe2(ends, O_CLOEXEC));
@@ -304,6 +320,8 @@ static void peer_die(void)
 	attacked_hang_up(peer.fd);
 	munmap(peer.memory, SHM_SIZE);
 	close(peer.memfd);
+	if (peer.other_memfd >= 0)
+		close(peer.other_memfd);
 }
 
 /* ---- Deeds ---- */
@@ -381,6 +399,9 @@ static void deeds(struct attacked *at)
 			break;
 		case WAIT:
 			peer_wait(1);
+			break;
+		case CUT:
+			(void)ftruncate(peer.other_memfd, 0);
 			break;
 		case POLL:
 		case SLEEP:

@@ -7,8 +7,8 @@ import sys
 
 import stream_seeds
 
-HELLO, BYTES, WRITE, FIELD, MOVE, STREAM, FPDU, TAKE, SHUT, POLL, SLEEP, SEND, WAIT = (
-    bytes([deed]) for deed in range(13)
+HELLO, BYTES, WRITE, FIELD, MOVE, STREAM, FPDU, TAKE, SHUT, POLL, SLEEP, SEND, WAIT, CUT = (
+    bytes([deed]) for deed in range(14)
 )
 REFUSED, CONNECTED, CALLED = (bytes([mode]) for mode in range(3))
 OWN_SENT, OTHER_SENT, OWN_ENDED, OTHER_ENDED, OWN_TAKEN, OTHER_TAKEN, OWN_BELL, OTHER_BELL = range(8)
@@ -40,6 +40,9 @@ def seeds():
     request = stream_seeds.UNCONNECTED["request-2"]
     for descriptor in range(DESCRIPTORS):
         yield f"descriptor-{descriptor}", REFUSED + hello(descriptor) + stream(request) + WAIT
+        said = stream(request) + hello(descriptor)
+        yield f"cut-{descriptor}", REFUSED + said + CUT + WAIT
+        yield f"cut-late-{descriptor}", REFUSED + said + WAIT + CUT + WAIT + TAKE
     for which in (0, 8, 12, 16, 24):
         yield f"hello-{which}", REFUSED + hello(0, which, 1) + stream(request) + WAIT
     for name, request in stream_seeds.UNCONNECTED.items():
