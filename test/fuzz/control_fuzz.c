@@ -10,9 +10,7 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <pthread.h>
 #include <sanitizer/lsan_interface.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -22,6 +20,7 @@
 #define DATS_WEAK
 #include "dat/dats.h"
 #include "dat/internal.h"
+#include "test/fuzz/watch.h"
 
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data);
 
@@ -125,13 +124,9 @@ static unsigned count_sockets(void)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	sigset_t alarm;
-
 	(void)argc;
 	(void)argv;
-	sigemptyset(&alarm);
-	sigaddset(&alarm, SIGALRM);
-	pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+	watch_start();
 	setenv("DAT_OVERRIDE", "/dev/null", 1);
 	setenv("DAT_TRACE_DEST", "none", 1);
 	write_conf();
@@ -243,11 +238,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
+	watch_begin();
 	if (data[0] & DIRECTLY)
 		directly(data + 1, size - 1);
 	else
 		by_socket(data + 1, size - 1, data[0]);
 	if (!(runs++ % OFTEN))
 		check_program();
+	watch_end();
 	return 0;
 }

@@ -14,11 +14,11 @@ conf_under = dat/conf.c
 conf_max_len = 1024
 
 stream_under = $(addprefix providers/soft/,ddp.c link_tcp.c mpa.c place.c rdmap.c rx.c)
-stream_needs = test/fuzz/soft_attacked.c $(soft) $(loop)
+stream_needs = test/fuzz/watch.c test/fuzz/soft_attacked.c $(soft) $(loop)
 stream_max_len = 1500
 
 shm_under = providers/soft/link_shm.c providers/soft/shm_start.c
-shm_needs = test/fuzz/soft_attacked.c $(soft) $(loop)
+shm_needs = test/fuzz/watch.c test/fuzz/soft_attacked.c $(soft) $(loop)
 shm_max_len = 1500
 
 dapl_conf_under = dapl/config.c dapl/config_file.c
@@ -26,7 +26,7 @@ dapl_conf_needs = dapl/config_unused.c $(soft) dapl/fd.c dapl/lacking.c dapl/lim
 dapl_conf_max_len = 1024
 
 control_under = dat/control.c dapl/inspect.c dapl/settings.c
-control_needs = $(dat) $(core) $(soft)
+control_needs = test/fuzz/watch.c $(dat) $(core) $(soft)
 control_max_len = 512
 
 private_data_under = providers/verbs/cm_event.c providers/verbs/map.c

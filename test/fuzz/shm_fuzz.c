@@ -496,6 +496,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		connected();
 	else if (mode == 2)
 		called();
-	attacked_check();
+	attacked_end();
 	return 0;
 }

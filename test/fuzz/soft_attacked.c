@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "test/fuzz/soft_attacked.h"
 
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include "test/fuzz/watch.h"
 
 enum {
 	REGION = 4096,
@@ -27,12 +28,7 @@ static struct tp_mr *mr, *inbox_mr;
 
 void attacked_init(int64_t link)
 {
-	sigset_t alarm;
-
-	/* libFuzzer's clock interrupts calls; every wait here has a deadline of its own. */
-	sigemptyset(&alarm);
-	sigaddset(&alarm, SIGALRM);
-	pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+	watch_start();
 	soft_config.crc = 0;
 	soft_config.link = link;
 	/* No time limit hides what is forgotten. */
@@ -45,6 +41,7 @@ void attacked_init(int64_t link)
 
 void attacked_begin(void)
 {
+	watch_begin();
 	memset(memory, 0x5a, sizeof(memory));
 	memset(inbox, 0x5a, sizeof(inbox));
 }
@@ -141,8 +138,9 @@ void attacked_collect(struct attacked *at)
 	insist(!try_wc(at->end.send_cq, &wc));
 }
 
-void attacked_check(void)
+void attacked_end(void)
 {
+	watch_end();
 	for (unsigned i = 0; i < GUARD; i++)
 		insist(memory[i] == 0x5a && memory[GUARD + REGION + i] == 0x5a);
 	for (unsigned i = 0; i < RECVS; i++)

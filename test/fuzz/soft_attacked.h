@@ -30,7 +30,7 @@ extern struct node attacked_node;
 
 /* Once in a process; the node uses these links. */
 void attacked_init(int64_t link);
-/* All memory as if new. */
+/* An input begins: all memory is as if new. */
 void attacked_begin(void);
 /* An endpoint with its Receives. */
 void attacked_open(struct attacked *at);
@@ -43,8 +43,8 @@ void attacked_send(struct attacked *at);
 void attacked_poll(struct attacked *at);
 /* The connection is over: everything completes, once. */
 void attacked_collect(struct attacked *at);
-/* The peer wrote where it may only. */
-void attacked_check(void);
+/* It ends: the peer wrote where it may only. */
+void attacked_end(void);
 
 /*
  * The FPDU of a payload, with the right length and padding; its length. "STAG" in the payload

@@ -111,6 +111,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		connected(data + 1, size - 1);
 	else
 		unconnected(data + 1, size - 1);
-	attacked_check();
+	attacked_end();
 	return 0;
 }
