@@ -43,13 +43,15 @@ static void note_errors(struct driver *d)
 
 static void show(const struct result *result)
 {
-	for (uint32_t i = 0; i < result->seen_count; i++)
-		fprintf(stderr,
-			"\tevent 0x%x evd %u handle %#llx cookie %#llx status %u length %u\n",
-			result->seen[i].number, result->seen[i].evd,
-			(unsigned long long)result->seen[i].handle,
-			(unsigned long long)result->seen[i].cookie, result->seen[i].status,
-			result->seen[i].length);
+	const struct seen *seen;
+
+	for (uint32_t i = 0; i < result->seen_count; i++) {
+		seen = &result->seen[i];
+		fprintf(stderr, "\tevent 0x%x evd %u handle %#llx cookie %#llx status %u length %u",
+			seen->number, seen->evd, (unsigned long long)seen->handle,
+			(unsigned long long)seen->cookie, seen->status, seen->length);
+		fprintf(stderr, " request %u\n", seen->request);
+	}
 }
 
 static bool make_call(struct driver *d, const struct call *call, struct result *result)
@@ -65,6 +67,8 @@ static bool make_call(struct driver *d, const struct call *call, struct result *
 	}
 	if (d->run->verbose && result->rc != DAT_SUCCESS && result->rc != DAT_QUEUE_EMPTY)
 		fprintf(stderr, "\t0x%x\n", result->rc);
+	if (d->run->verbose && call->request)
+		fprintf(stderr, "\trequest %u\n", call->request);
 	if (d->run->verbose)
 		show(result);
 	return true;

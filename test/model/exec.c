@@ -507,6 +507,7 @@ static DAT_RETURN query(struct exec *exec, struct exec_facts *facts)
 {
 	DAT_PROVIDER_ATTR prov = { 0 };
 	DAT_IA_ATTR ia = { 0 };
+	const char *first = getenv("UDAPL_LOAD_RECEIVES");
 	DAT_EVD_HANDLE async;
 	DAT_RETURN rc = dat_ia_query(exec->ia, &async, DAT_IA_FIELD_ALL, &ia,
 				     DAT_PROVIDER_FIELD_ALL, &prov);
@@ -519,11 +520,16 @@ static DAT_RETURN query(struct exec *exec, struct exec_facts *facts)
 	       v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
 	facts->has_rmr = ia.max_rmrs > 0 ? 1U + (uint32_t)prov.rmr_scope_supported : 0;
 	facts->has_srq = prov.srq_supported;
-	facts->max_private = (uint32_t)prov.max_private_data_size;
+	facts->read_segments = (uint32_t)ia.max_iov_segments_per_rdma_read;
+	facts->write_segments = (uint32_t)ia.max_iov_segments_per_rdma_write;
 	facts->has_atomic = named_true(&prov, &ia, DAT_IB_ATTR_FETCH_AND_ADD);
 	facts->has_immediate = named_true(&prov, &ia, DAT_IB_ATTR_IMMED_DATA);
-	facts->receives_first = !ia.num_transport_attr && prov.rdma_write_for_rdma_read_req;
-	facts->has_handoff = facts->has_invalidate = 0;
+	/* An iWARP device breaks a connection whose message finds no Receive (DTO-90). */
+	facts->receives_first = ia.extension_supported == DAT_EXTENSION_NONE &&
+				prov.rdma_read_lmr_rmr_context_exposure;
+	if (first && !strcmp(first, "first"))
+		facts->receives_first = true;
+
 	return DAT_SUCCESS;
 }
 

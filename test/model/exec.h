@@ -10,8 +10,8 @@
 /* What a side tells of itself when it was opened. */
 struct exec_facts {
 	uint32_t buffer_key, cell_key;
-	uint32_t has_rmr, has_invalidate, has_srq, has_read_to_rmr, has_atomic, has_immediate;
-	uint32_t has_handoff, receives_first, max_private;
+	uint32_t has_rmr, has_srq, has_atomic, has_immediate, receives_first;
+	uint32_t read_segments, write_segments;
 };
 
 struct exec;

@@ -162,11 +162,11 @@ static int message_limit(const struct model *m, const struct model_ep *ep)
 	y = &c->half[!ep->half];
 	if (x->sent - y->received >= MAX_QUEUE - 2)
 		return -1;
-	if (y->ep < 0 || m->slack)
-		return SMALL_BYTES;
+	if (y->ep < 0)
+		return m->facts[0].receives_first ? -1 : SMALL_BYTES;
 	peer = &m->ep[y->ep];
-	if (peer->srq >= 0)
-		return SMALL_BYTES;
+	if (peer->srq >= 0 || (m->slack && !m->facts[0].receives_first))
+		return m->facts[0].receives_first ? -1 : SMALL_BYTES;
 	if (x->sent < y->received + peer->recv.count)
 		return (int)queue_at(&peer->recv, x->sent - y->received)->length;
 	return m->facts[0].receives_first ? -1 : BIG_BYTES;
@@ -219,6 +219,7 @@ static bool prepare_rdma(struct model *m, struct call *call)
 	struct cell *cell = &m->cell[arg[1]];
 	uint32_t length = (uint32_t)arg[2] % (CELL_BYTES + 1);
 	struct conn *c = model_conn(m, ep);
+	uint32_t most;
 	bool write = call->step.op != STEP_READ, immediate = call->step.op == STEP_WRITE_IMMED;
 
 	if (!c || c->half[!ep->half].ep < 0 ||
@@ -232,7 +233,9 @@ static bool prepare_rdma(struct model *m, struct call *call)
 		      (cell->conn >= 0 && (cell->conn != ep->conn || cell->half != ep->half)) ||
 		      (cell->conn >= 0 && cell->rmr >= 0)))
 		return false;
-	call->segments = 1 + (uint32_t)call->cookie % MAX_SEGMENTS;
+	most = write ? m->facts[0].write_segments : m->facts[0].read_segments;
+	most = most && most < MAX_SEGMENTS ? most : MAX_SEGMENTS;
+	call->segments = 1 + (uint32_t)call->cookie % most;
 	call->flags = (uint32_t)arg[3] &
 		      (DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG);
 	return take_buffer(m, call, length, write);

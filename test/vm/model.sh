@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Random programs against the model, on the kernel's soft-RoCE and soft-iWARP.
+#
+# KINDS          on which (RXE SIW)
+# MODEL_SECONDS  of new seeds on each (120)
+# VM_LIMIT       seconds for all of them (MODEL_SECONDS and ten minutes)
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=test/vm/lib.sh
+. "$here/lib.sh"
+
+run_kind() { # KIND
+	local code
+	# Of soft-RoCE see conformance.sh.
+	UDAPL_IA=$(adapter "$1") DAT_OVERRIDE=$stage/ours.A.conf UDAPL_LOAD_RECEIVES=first \
+		vm-on "$1" A "$stage/bin/model" -m 1p2 -n 400 -d 90 -x 200 -f 1 -t "${MODEL_SECONDS:-120}" \
+		>"$stage/out.$1" 2>&1
+	code=$?
+	sed 's/^[^#]/# &/' "$stage/out.$1" | grep -v '^# \(not \)\?ok' >&2
+	report "$stage/out.$1" "$1 model" $code
+}
+
+inside() {
+	local kind
+	stage_build test/model/model
+	for kind in ${KINDS:-RXE SIW}; do
+		run_kind "$kind" &
+	done
+	wait
+}
+
+case ${1:-} in
+--inside)
+	inside | collect
+	;;
+*)
+	enter_guest "${VM_LIMIT:-$((${MODEL_SECONDS:-120} + 600))}"
+	;;
+esac
