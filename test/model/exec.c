@@ -278,29 +278,6 @@ static DAT_RETURN ep_query(DAT_EP_HANDLE ep, struct result *result)
 	return rc;
 }
 
-/* An endpoint that came with the request needs what the program's own have. */
-static DAT_RETURN provider_ep(struct exec *exec, const struct call *call, struct result *result)
-{
-	DAT_CR_HANDLE request = atomic_load(&exec->request[call->request % MAX_REQUESTS]);
-	const struct step *step = &call->step;
-	DAT_EP_PARAM param = { .pz_handle = exec->pz,
-			       .recv_evd_handle = exec->evd[step->arg[2]],
-			       .request_evd_handle = exec->evd[step->arg[2]],
-			       .connect_evd_handle = exec->evd[step->arg[2]] };
-	DAT_CR_PARAM cr;
-	DAT_RETURN rc = dat_cr_query(request, DAT_CR_FIELD_ALL, &cr);
-
-	(void)result;
-	if (rc != DAT_SUCCESS)
-		return rc;
-	exec->ep[step->arg[1]] = cr.local_ep_handle;
-	return dat_ep_modify(cr.local_ep_handle,
-			     DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
-				     DAT_EP_FIELD_REQUEST_EVD_HANDLE |
-				     DAT_EP_FIELD_CONNECT_EVD_HANDLE,
-			     &param);
-}
-
 static DAT_RETURN call_connection(struct exec *exec, const struct call *call, struct result *result)
 {
 	DAT_CR_HANDLE request = atomic_load(&exec->request[call->request % MAX_REQUESTS]);
@@ -330,12 +307,10 @@ static DAT_RETURN call_connection(struct exec *exec, const struct call *call, st
 		return dat_cr_reject(request, size, data);
 	case STEP_HANDOFF:
 		return dat_cr_handoff(request, call->qual);
-	case STEP_DISCONNECT:
+	default:
 		return dat_ep_disconnect(exec->ep[step->arg[0]], step->arg[1]
 									 ? DAT_CLOSE_GRACEFUL_FLAG
 									 : DAT_CLOSE_ABRUPT_FLAG);
-	default:
-		return provider_ep(exec, call, result);
 	}
 }
 

@@ -81,7 +81,7 @@ struct conn {
 };
 
 struct model_ep {
-	bool live, provided;
+	bool live;
 	uint32_t life;
 	uint64_t handle;
 	int recv_evd, request_evd, connect_evd;

@@ -2,7 +2,6 @@
 /* The model: transfers, their order, their bytes (doc/spec, files 04 and 05). */
 #include "test/model/model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define BIT(state) (1U << (state))

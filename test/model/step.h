@@ -25,7 +25,7 @@ enum {
 	X(POST_SE, "post_se", "evd")                                               \
 	X(POLL, "poll", "evd count")                                               \
 	X(WAIT, "wait", "evd threshold timeout_us")                                \
-	X(SP_CREATE, "sp_create", "sp evd provider_ep")                            \
+	X(SP_CREATE, "sp_create", "sp evd")                                        \
 	X(SP_FREE, "sp_free", "sp")                                                \
 	X(SRQ_CREATE, "srq_create", "srq depth")                                   \
 	X(SRQ_FREE, "srq_free", "srq")                                             \
