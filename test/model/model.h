@@ -18,6 +18,7 @@ enum {
 	MAX_CONNS = 64,
 	MAX_QUEUE = 1024,
 	MAX_GHOSTS = 64,
+	KEPT_BYTES = 200000, /* of messages that wait for Receives; the provider keeps a few more */
 };
 
 /* What was posted and has not been seen to complete. */

@@ -160,11 +160,27 @@ static bool stuck(const struct model *m, const struct conn *c, int half)
 	return x->sent > y->received + m->ep[y->ep].recv.count;
 }
 
+/*
+ * More waits at this half for Receives than the provider keeps, so that what comes behind it, the
+ * peer's end, is not heard before Receives are posted (EP-98).
+ */
+static bool deaf(const struct model *m, const struct conn *c, int half)
+{
+	const struct half *x = &c->half[half], *y = &c->half[!half];
+	uint64_t bytes = 0;
+
+	for (uint32_t i = x->received; i != y->sent; i++)
+		bytes += y->messages[i % MAX_QUEUE].length;
+	return bytes > KEPT_BYTES && stuck(m, c, !half);
+}
+
 static bool outcome_owed(const struct model *m, const struct conn *c, int half)
 {
 	const struct half *x = &c->half[half], *y = &c->half[!half];
 
 	if (x->phase == PHASE_ENDED || x->ep < 0)
+		return false;
+	if (x->phase == PHASE_CONNECTED && !x->disconnected && deaf(m, c, half))
 		return false;
 	if (x->disconnected == 1 || y->disconnected == 1)
 		return true;
