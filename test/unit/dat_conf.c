@@ -421,7 +421,7 @@ static void fuzz_corpus(void **state)
 	DIR *dir;
 
 	(void)state;
-	snprintf(folder, sizeof(folder), "%s/test/fuzz/conf", top ? top : ".");
+	snprintf(folder, sizeof(folder), "%s/test/fuzz/seeds/conf", top ? top : ".");
 	dir = opendir(folder);
 	assert_non_null(dir);
 	while ((entry = readdir(dir))) {
