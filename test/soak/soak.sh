@@ -9,6 +9,8 @@
 
 use_soft
 seconds=${SOAK_SECONDS:-25}
+# What waits for a peer that is dead does not wait longer than this test.
+export DAPL_SOFT_LINGER=1000 DAPL_SOFT_UNRECEIVED=1000
 seed=${SOAK_SEED:-$(date +%s)}
 echo "# seed $seed"
 
@@ -80,11 +82,19 @@ rounds_until() {
 	done
 }
 
-# What is released in the background has been, when nothing changes any more.
+# What is released in the background has been when nothing changes for two seconds, or when it is no more than
+# $1 descriptors and $2 threads.
 settle() {
+	still=0 looks=0
 	holds
-	while before="$descriptors $threads" && sleep 0.3 && holds && [ "$before" != "$descriptors $threads" ]; do
-		:
+	while [ $still -lt 10 ] && [ $looks -lt 150 ]; do
+		[ -z "${1:-}" ] || [ "$descriptors" -gt "$1" ] || [ "$threads" -gt "$2" ] || return 0
+		before="$descriptors $threads"
+		sleep 0.2
+		holds
+		looks=$((looks + 1))
+		still=$((still + 1))
+		[ "$before" = "$descriptors $threads" ] && [ -z "${1:-}" ] || still=0
 	done
 }
 
@@ -101,7 +111,7 @@ soak() {
 		"$scratch/server.err" || diag <<EOT
 $failure
 EOT
-	settle
+	settle "$first_descriptors" "$first_threads"
 	echo "# $1: memory $first_memory, then $memory kB; descriptors $first_descriptors, then $descriptors; threads $first_threads, then $threads"
 	[ "$descriptors" -le "$first_descriptors" ] && [ "$threads" -le "$first_threads" ]
 	result $? "$1: no descriptor or thread is left behind"
