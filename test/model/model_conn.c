@@ -232,7 +232,6 @@ static bool prepare_answer(struct model *m, struct call *call)
 bool conn_prepare(struct model *m, struct call *call)
 {
 	const int *arg = call->step.arg;
-	struct model_ep *ep = &m->ep[arg[0]];
 
 	switch (call->step.op) {
 	case STEP_SP_CREATE:
@@ -244,7 +243,7 @@ bool conn_prepare(struct model *m, struct call *call)
 		return prepare_create(m, call);
 	case STEP_EP_FREE:
 	case STEP_EP_RESET:
-		return ep->live && ghost_place(m);
+		return m->ep[arg[0]].live && ghost_place(m);
 	case STEP_CONNECT:
 		return prepare_connect(m, call);
 	case STEP_ACCEPT:
@@ -252,7 +251,7 @@ bool conn_prepare(struct model *m, struct call *call)
 	case STEP_HANDOFF:
 		return prepare_answer(m, call);
 	default:
-		return ep->live;
+		return m->ep[arg[0]].live;
 	}
 }
 

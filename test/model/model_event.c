@@ -107,7 +107,10 @@ static bool judge(struct model *m, const struct seen *seen, const struct owner *
 		if (x->phase == PHASE_START && !owner->half && owner->evd == x->evd)
 			model_wrong(m, "FL-14: %s succeeded before ESTABLISHED, on the same evd %d",
 				    name, owner->evd);
-	} else if (seen->status == DAT_DTO_ERR_FLUSHED) {
+	} else if (seen->status == DAT_DTO_ERR_FLUSHED ||
+		   (entry->op == STEP_RMR_BIND && seen->status == DAT_RMR_OPERATION_FAILED)) {
+		/* A bind that the end meets half way fails, and leaves its window unbound (RMR-25).
+		 */
 		if (owner->ep &&
 		    !(model_ep_states(m, owner->ep) & (1U << DAT_EP_STATE_DISCONNECTED)))
 			model_wrong(m, "DTO-74: %s of a connected endpoint flushed", name);
