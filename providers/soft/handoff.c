@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,12 +16,14 @@
 /* ---- Who listens in this process ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER; /* to a listener of this process */
 static struct soft_list listeners = { &listeners, &listeners };
 
 /* The parent's listeners are no neighbours of the child's. */
 static void in_child(void)
 {
 	pthread_mutex_init(&lock, NULL);
+	pthread_cond_init(&delivered, NULL);
 	soft_list_init(&listeners);
 }
 
@@ -104,7 +105,7 @@ struct delivery {
 	uint64_t qual;
 	const struct soft_conn *conn;
 	int fds[SOFT_LINK_FDS], num, rc;
-	sem_t done;
+	bool done; /* under lock */
 };
 
 static void deliver(struct tp_task *task)
@@ -114,7 +115,11 @@ static void deliver(struct tp_task *task)
 
 	delivery->rc = soft_handoff_take(delivery->dev, delivery->qual, delivery->fds,
 					 delivery->num, hs->in, hs->in_have);
-	sem_post(&delivery->done);
+	/* It is gone as soon as the lock is. */
+	pthread_mutex_lock(&lock);
+	delivery->done = true;
+	pthread_cond_broadcast(&delivered);
+	pthread_mutex_unlock(&lock);
 }
 
 /* Second ones of a link's descriptors; their number or -errno. */
@@ -143,7 +148,6 @@ static int hand_inside(struct soft_conn *conn, uint64_t qual)
 	delivery.num = duplicate(conn->link, delivery.fds);
 	if (delivery.num < 0)
 		return delivery.num;
-	sem_init(&delivery.done, 0, 0);
 	/* The device stays until the task has run: its listener leaves on the same loop. */
 	pthread_mutex_lock(&lock);
 	listener = find(&conn->dev->addr, NULL, qual);
@@ -153,17 +157,14 @@ static int hand_inside(struct soft_conn *conn, uint64_t qual)
 		if (!self)
 			dapl_loop_post(delivery.dev->base.loop, &delivery.task);
 	}
+	/* After this the other device may be gone, with its loop. */
+	while (listener && !self && !delivery.done)
+		pthread_cond_wait(&delivered, &lock);
 	pthread_mutex_unlock(&lock);
-	if (!listener) {
+	if (!listener)
 		delivery.rc = -ECONNREFUSED;
-	} else if (self) {
+	else if (self)
 		deliver(&delivery.task);
-	} else {
-		/* After this the other device may be gone, with its loop. */
-		while (sem_wait(&delivery.done) && errno == EINTR)
-			;
-	}
-	sem_destroy(&delivery.done);
 	if (delivery.rc)
 		soft_handoff_close(delivery.fds, delivery.num);
 	return delivery.rc;
