@@ -9,7 +9,7 @@
  * General rules
  *
  * - Every function that can fail returns 0 (or a count) or a negative errno. The core alone speaks
- *   DAT_RETURN. The transport logs why, once, where it first knows (dapl_err in dapl/trace.h), with
+ *   DAT_RETURN. The transport logs why, once, where it first knows (dapl_err in trace/log.h), with
  *   object, peer, errno text and the limit that was hit.
  * - No slot is NULL. A function that a transport lacks answers -EOPNOTSUPP, and the lack shows in
  * struct tp_device_attr.
@@ -120,7 +120,8 @@ struct tp_wr {
 	};
 };
 
-/* Completion status. The values are those of DAT_DTO_COMPLETION_STATUS; dapl/dto.c asserts it. */
+/* Completion status. The values are those of DAT_DTO_COMPLETION_STATUS; dapl/transfer/dto.c asserts
+ * it. */
 enum tp_wc_status {
 	TP_WC_SUCCESS = 0,
 	TP_WC_FLUSHED = 1,
@@ -774,7 +775,7 @@ struct dapl_transport {
 	uint32_t version_major,
 		version_minor; /* of DAT_PROVIDER_ATTR: not below 2.0, which programs know */
 	const struct dapl_option
-		*options; /* its tunables (dapl/config.h), read before the first open */
+		*options; /* its tunables (dapl/base/config.h), read before the first open */
 	uint32_t num_options;
 	void *config; /* the structure the options' offsets are relative to, of nothing but their
 			 values; NULL without options */
@@ -791,7 +792,7 @@ struct dapl_transport {
 /* Each module's transport defines this one. */
 extern const struct dapl_transport dapl_module_transport;
 
-/* ---- What a transport lacks: these answer -EOPNOTSUPP (dapl/lacking.c)
+/* ---- What a transport lacks: these answer -EOPNOTSUPP (dapl/base/unsupported.c)
  * -------------------------------- */
 
 extern const struct dapl_mw_ops dapl_lacking_mw_ops;

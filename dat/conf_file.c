@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/conf_file.h"
-#include "dat/fd.h"
+#include "util/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

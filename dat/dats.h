@@ -15,7 +15,7 @@
 #include <dat/dat_registry.h>
 #include <dat/dat_trace.h>
 
-#include "dat/point.h"
+#include "trace/point.h"
 
 #ifndef DATS_WEAK /* defined as nothing by those that are or need our libdat2 */
 #define DATS_WEAK __attribute__((weak))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/dispositions.h"
-#include "dat/trace.h"
+#include "trace/trace.h"
 
 #include <link.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include "dat/handle.h"
 #include "dat/fork.h"
 #include "dat/registry.h"
-#include "dat/trace.h"
+#include "trace/trace.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -6,8 +6,8 @@
 #include "dat/handle.h"
 #include "dat/registry.h"
 #include "dat/strerror.h"
-#include "dat/control.h"
-#include "dat/trace.h"
+#include "trace/control.h"
+#include "trace/trace.h"
 
 #include <pthread.h>
 #include <stdarg.h>

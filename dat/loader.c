@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Loads and unloads provider libraries; the dynamic loader itself shares and counts them. */
 #include "dat/loader.h"
-#include "dat/fd.h"
-#include "dat/trace.h"
+#include "util/fd.h"
+#include "trace/trace.h"
 
 #include <dlfcn.h>
 #include <errno.h>

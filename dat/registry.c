@@ -12,7 +12,7 @@
 #include "dat/arena.h"
 #include "dat/fork.h"
 #include "dat/static.h"
-#include "dat/trace.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "dat/static.h"
 #include "dat/conf_file.h"
 #include "dat/fork.h"
-#include "dat/trace.h"
+#include "trace/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>

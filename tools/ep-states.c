@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Prints the state machine of endpoints, which is dapl/ep_state.c, as doc/ep-states.md. */
+/* Prints the state machine of endpoints, which is dapl/endpoint/ep_state.c, as doc/ep-states.md. */
 #include <stdio.h>
 
-#include "dapl/ep_state.h"
+#include "dapl/endpoint/ep_state.h"
 
 /* The first cause that is no call. */
 #define FIRST_OCCURRENCE DAPL_EP_REQUEST
@@ -111,7 +111,8 @@ int main(void)
 {
 	printf("<!-- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only -->\n"
 	       "# States of an endpoint\n\n"
-	       "Written by `tools/ep-states` from the table in `dapl/ep_state.c`; `make check` "
+	       "Written by `tools/ep-states` from the table in `dapl/endpoint/ep_state.c`; `make "
+	       "check` "
 	       "compares the two.\n");
 	print_states();
 	printf("\n## What a program calls\n\n"

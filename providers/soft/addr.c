@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dapl/fd.h"
-#include "dapl/trace.h"
+#include "dapl/base/fd.h"
+#include "trace/log.h"
 #include "providers/soft/soft.h"
 
 enum {

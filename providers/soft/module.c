@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The transport's tables and tunables. */
-#include "dapl/config.h"
+#include "dapl/base/config.h"
 #include "dapl/transport.h"
 #include "providers/soft/soft.h"
 

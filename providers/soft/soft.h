@@ -31,12 +31,12 @@
 #include <stdint.h>
 
 #include "dapl/transport.h"
-#include "providers/soft/ddp.h"
-#include "providers/soft/link.h"
-#include "providers/soft/list.h"
-#include "providers/soft/memory.h"
-#include "providers/soft/mpa.h"
-#include "providers/soft/rdmap.h"
+#include "providers/soft/wire/ddp.h"
+#include "providers/soft/link/link.h"
+#include "util/list.h"
+#include "providers/soft/memory/memory.h"
+#include "providers/soft/wire/mpa.h"
+#include "providers/soft/wire/rdmap.h"
 
 struct soft_conn;
 struct soft_dev;

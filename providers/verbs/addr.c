@@ -11,9 +11,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "dapl/fd.h"
-#include "dapl/trace.h"
-#include "dat/fd.h"
+#include "dapl/base/fd.h"
+#include "trace/log.h"
+#include "util/fd.h"
 #include "providers/verbs/verbs.h"
 
 #define MAX_CANDIDATES 64

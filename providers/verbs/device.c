@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "dapl/fd.h"
-#include "dapl/trace.h"
+#include "dapl/base/fd.h"
+#include "trace/log.h"
 #include "providers/verbs/map.h"
 #include "providers/verbs/verbs.h"
 

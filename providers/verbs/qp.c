@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/trace.h"
+#include "trace/log.h"
 #include "providers/verbs/verbs.h"
 
 static_assert(sizeof(struct tp_sge) == sizeof(struct ibv_sge) &&

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "dapl/trace.h"
+#include "trace/log.h"
 #include "providers/verbs/verbs.h"
 
 static void *reap(void *arg)

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "dapl/trace.h"
+#include "trace/log.h"
 #include "providers/verbs/verbs.h"
 
 /* ---- Entries ---- */

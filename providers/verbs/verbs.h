@@ -142,8 +142,8 @@ void vrb_dev_removed(struct vrb_dev *dev);
  * on. */
 int vrb_addr_open(struct vrb_dev *dev, const char *params);
 /*
- * What rdma-core has opened for the device is the module's as any other descriptor (dapl/fd.h), its
- * number stands where rdma-core looks for it. 0 or -errno.
+ * What rdma-core has opened for the device is the module's as any other descriptor
+ * (dapl/base/fd.h), its number stands where rdma-core looks for it. 0 or -errno.
  */
 int vrb_own_fd(int *fd);
 void vrb_close_ctx(struct ibv_context *ctx);

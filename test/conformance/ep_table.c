@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The provider against its own table of states (dapl/ep_state.c): each call and each occurrence is
- * made in every state that can be reached, and verdict, next state and event must be the table's.
- * So the table, and the documentation made from it, cannot say what the provider does not do.
+ * The provider against its own table of states (dapl/endpoint/ep_state.c): each call and each
+ * occurrence is made in every state that can be reached, and verdict, next state and event must be
+ * the table's. So the table, and the documentation made from it, cannot say what the provider does
+ * not do.
  */
 #include "ep_cell.h"
 
 #include <arpa/inet.h>
 
-#include "dapl/ep_state.h"
+#include "dapl/endpoint/ep_state.h"
 
 #define FIRST_OCCURRENCE DAPL_EP_REQUEST
 

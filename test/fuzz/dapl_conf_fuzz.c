@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dapl/config.h"
-#include "dapl/trace.h"
+#include "dapl/base/config.h"
+#include "trace/log.h"
 #include "dapl/transport.h"
 
 static char path[64];

@@ -3,33 +3,34 @@
 # between the targets and stay for the next time.
 #
 # A target has a harness, the files under fuzz and what those need. Also for fuzz.sh: max_len.
-loop = test/unit/soft_loop.c test/unit/soft_util.c dapl/fd.c dapl/lacking.c dapl/limit.c
-soft := $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/providers/soft/*.c))
-core := $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/dapl/*.c))
-dat := $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/dat/*.c))
+loop = test/unit/soft_loop.c test/unit/soft_util.c dapl/base/fd.c dapl/base/unsupported.c trace/limit.c
+files = $(patsubst $(TOP)/%,%,$(shell find $(addprefix $(TOP)/,$(1)) -name '*.c'))
+soft := $(call files,providers/soft)
+core := $(call files,dapl trace)
+dat := $(call files,dat)
 
 targets = conf stream shm dapl_conf control private_data
 
 conf_under = dat/conf.c
 conf_max_len = 1024
 
-stream_under = $(addprefix providers/soft/,ddp.c link_tcp.c mpa.c place.c rdmap.c rx.c)
+stream_under = $(addprefix providers/soft/,wire/ddp.c link/tcp.c wire/mpa.c engine/place.c wire/rdmap.c engine/rx.c)
 stream_needs = test/fuzz/watch.c test/fuzz/soft_attacked.c $(soft) $(loop)
 stream_max_len = 1500
 
-shm_under = providers/soft/link_shm.c providers/soft/shm_start.c
+shm_under = providers/soft/link/shm.c providers/soft/link/shm_start.c
 shm_needs = test/fuzz/watch.c test/fuzz/soft_attacked.c $(soft) $(loop)
 shm_max_len = 1500
 
-dapl_conf_under = dapl/config.c dapl/config_file.c
-dapl_conf_needs = dapl/config_unused.c $(soft) dapl/fd.c dapl/lacking.c dapl/limit.c dapl/loop.c dapl/thread.c dapl/timers.c
+dapl_conf_under = dapl/base/config.c dapl/base/config_file.c
+dapl_conf_needs = dapl/base/config_unused.c $(soft) dapl/base/fd.c dapl/base/unsupported.c trace/limit.c dapl/base/loop.c dapl/base/thread.c dapl/base/timers.c
 dapl_conf_max_len = 1024
 
-control_under = dat/control.c dapl/inspect.c dapl/settings.c
+control_under = trace/control.c dapl/adapter/inspect.c dapl/adapter/tunables.c
 control_needs = test/fuzz/watch.c $(dat) $(core) $(soft)
 control_max_len = 512
 
-private_data_under = providers/verbs/cm_event.c providers/verbs/map.c
+private_data_under = providers/verbs/cm/rdma_event.c providers/verbs/map.c
 private_data_max_len = 300
 
 sanitizers = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined

@@ -9,8 +9,8 @@
  */
 #include "test/fuzz/insist.h"
 
-#include "dapl/trace.h"
-#include "providers/verbs/cm.h"
+#include "trace/log.h"
+#include "providers/verbs/cm/cm.h"
 
 enum bits {
 	IWARP = 1,

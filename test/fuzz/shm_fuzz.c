@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "providers/soft/shm.h"
+#include "providers/soft/link/shm.h"
 
 enum deed {
 	HELLO,	/* DESCRIPTOR WHAT BITS: the hello, with one byte of it changed */

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "dapl/evd.h"
+#include "dapl/event/evd.h"
 
 static pthread_t spawn(void *(*run)(void *), void *arg)
 {

@@ -118,8 +118,8 @@ def _():
 @case("every environment variable is in a page")
 def _():
     names = set()
-    for folder in ("dat", "dapl", "providers/*"):
-        for path in glob.glob(os.path.join(TOP, folder, "*.c")):
+    for folder in ("dat", "trace", "dapl", "providers"):
+        for path in glob.glob(os.path.join(TOP, folder, "**/*.c"), recursive=True):
             names |= set(re.findall(r'"((?:DAT|DAPL)_[A-Z0-9_]+)"', read(path)))
     # Names of attributes, which programs see, look alike.
     names = {n for n in names if not n.startswith(("DAT_IB_", "DAT_EXTENSION_"))}

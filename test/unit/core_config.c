@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* dapl.conf, and the environment over it. */
-#include "dapl/config.h"
+#include "dapl/base/config.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

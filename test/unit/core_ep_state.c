@@ -3,7 +3,7 @@
  * The state machine of endpoints against EP-129 and EP-131 to EP-149, written out here once more
  * and compared entry by entry.
  */
-#include "dapl/ep_state.h"
+#include "dapl/endpoint/ep_state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

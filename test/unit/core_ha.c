@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "dapl/ha.h"
+#include "dapl/adapter/ha.h"
 
 static void related(const char *groups, const char *one, const char *other)
 {

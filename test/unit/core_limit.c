@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* How often is said what others can cause. */
-#include "dapl/limit.h"
+#include "trace/limit.h"
 
 #include <pthread.h>
 #include <setjmp.h>

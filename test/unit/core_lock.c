@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "dapl/lock.h"
+#include "dapl/base/lock.h"
 #include "dapl/transport.h"
 
 #define MS 1000000ull

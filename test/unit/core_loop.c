@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The service thread: watches, tasks, timers, and their ends. */
-#include "dapl/loop.h"
+#include "dapl/base/loop.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What a transport's errno becomes. */
-#include "dapl/status.h"
+#include "dapl/base/status.h"
 
 #include <errno.h>
 #include <setjmp.h>

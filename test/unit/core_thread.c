@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What threads of ours stand on. Linked a second time as a program with code on its stacks. */
-#include "dapl/thread.h"
+#include "dapl/base/thread.h"
 
 #include <pthread.h>
 #include <setjmp.h>

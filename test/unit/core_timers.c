@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Timers: which one is first, whatever was set, moved and cancelled; and what one of many costs. */
-#include "dapl/timers.h"
+#include "dapl/base/timers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

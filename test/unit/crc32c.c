@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "providers/soft/crc32c.h"
+#include "providers/soft/wire/crc32c.h"
 
 #define LONGEST 20000
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "providers/soft/crc32c.h"
+#include "providers/soft/wire/crc32c.h"
 #include "test/unit/soft_loop.h"
 
 static const struct dapl_transport *const t = &dapl_module_transport;

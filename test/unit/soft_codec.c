@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "dapl/transport.h"
-#include "providers/soft/crc32c.h"
-#include "providers/soft/ddp.h"
-#include "providers/soft/mpa.h"
-#include "providers/soft/rdmap.h"
+#include "providers/soft/wire/crc32c.h"
+#include "providers/soft/wire/ddp.h"
+#include "providers/soft/wire/mpa.h"
+#include "providers/soft/wire/rdmap.h"
 
 /* ---- MPA start-up ---- */
 

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "providers/soft/handoff.h"
+#include "providers/soft/cm/handoff/handoff.h"
 #include "test/unit/soft_loop.h"
 
 static const struct dapl_transport *const t = &dapl_module_transport;

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dapl/trace.h"
+#include "trace/log.h"
 
 struct entry {
 	struct tp_watch *watch;

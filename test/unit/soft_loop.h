@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* A loop of the test's own for the engine: the services of dapl/transport.h and the sinks of
- * dapl/trace.h. */
+ * trace/log.h. */
 #ifndef TEST_SOFT_LOOP_H
 #define TEST_SOFT_LOOP_H
 

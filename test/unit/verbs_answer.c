@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "dapl/loop.h"
-#include "providers/verbs/cm.h"
+#include "dapl/base/loop.h"
+#include "providers/verbs/cm/cm.h"
 #include "test/unit/verbs_util.h"
 
 enum {

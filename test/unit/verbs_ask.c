@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "providers/verbs/cm.h"
+#include "providers/verbs/cm/cm.h"
 
 /* What the kernel does; stuck: it refuses once there is room for the caller's write. */
 static enum {

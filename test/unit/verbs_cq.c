@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "dapl/loop.h"
+#include "dapl/base/loop.h"
 #include "test/unit/verbs_util.h"
 
 enum {

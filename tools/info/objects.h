@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a running program answers to "objects" (dapl/inspect.h). */
+/* What a running program answers to "objects" (dapl/adapter/inspect.h). */
 #ifndef INFO_OBJECTS_H
 #define INFO_OBJECTS_H
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/config_file.h"
-#include "dapl/trace.h"
+#include "dapl/base/config_file.h"
+#include "trace/log.h"
 
 const char *info_tunables_path(void)
 {

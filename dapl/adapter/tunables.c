@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/adapter/tunables.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dapl/base/config.h"
+#include "dapl/module.h"
+#include "trace/log.h"
+#include "dat/dats.h"
+
+struct telling {
+	const char *ia_name;
+	FILE *out;
+};
+
+static const char *const type_names[] = {
+	[DAPL_OPTION_BOOL] = "switch",
+	[DAPL_OPTION_INT] = "number",
+	[DAPL_OPTION_CHOICE] = "choice",
+	[DAPL_OPTION_TEXT] = "text",
+};
+
+static void tell_range(const struct dapl_option *option, FILE *out)
+{
+	size_t i;
+
+	if (option->type == DAPL_OPTION_INT)
+		fprintf(out, "%lld..%lld", (long long)option->value_min,
+			(long long)option->value_max);
+	for (i = 0; option->type == DAPL_OPTION_CHOICE && option->choices[i]; i++)
+		fprintf(out, "%s%s", i ? "|" : "", option->choices[i]);
+}
+
+static void tell_default(const struct dapl_option *option, FILE *out)
+{
+	if (option->type == DAPL_OPTION_INT)
+		fprintf(out, "%lld", (long long)option->value_default);
+	else if (option->type == DAPL_OPTION_BOOL)
+		fprintf(out, "%s", option->value_default ? "yes" : "no");
+	else if (option->type == DAPL_OPTION_CHOICE)
+		fprintf(out, "%s", option->choices[option->value_default]);
+	else
+		fprintf(out, "%s", option->text_default ? option->text_default : "");
+}
+
+static void tell(void *arg, const struct dapl_setting *setting)
+{
+	const struct dapl_option *option = setting->option;
+	struct telling *telling = arg;
+	FILE *out = telling->out;
+
+	fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t", telling->ia_name ? telling->ia_name : "-",
+		setting->section, option->name, setting->value, setting->origin,
+		type_names[option->type], option->unit);
+	tell_range(option, out);
+	fprintf(out, "\t");
+	tell_default(option, out);
+	fprintf(out, "\t%s\t%s\n", option->env ? option->env : "", option->help);
+}
+
+static void tell_ia(void *arg, const char *ia_name)
+{
+	struct telling telling = { .ia_name = ia_name, .out = arg };
+
+	dapl_config_each(ia_name, tell, &telling);
+}
+
+static int run(void *arg, const char *args, FILE *out)
+{
+	struct telling telling = { .out = out };
+
+	(void)arg;
+	(void)args;
+	dapl_config_each(NULL, tell, &telling);
+	dapl_provider_each(tell_ia, out);
+	return 0;
+}
+
+static int run_points(void *arg, const char *args, FILE *out)
+{
+	(void)arg;
+	(void)args;
+	dapl_trace_points(out);
+	return 0;
+}
+
+static void hand_on(void *arg, const struct dapl_setting *setting)
+{
+	(void)arg;
+	if (!strcmp(setting->section, "dapl") &&
+	    dats_trace_default(setting->option->name, setting->value) == -EINVAL)
+		dapl_err("%s: %s is \"%s\", but a list of stderr, syslog, file and none is "
+			 "possible; "
+			 "the default stays",
+			 setting->origin, setting->option->name, setting->value);
+}
+
+void dapl_settings_trace(void)
+{
+	if (dats_trace_default)
+		dapl_config_each(NULL, hand_on, NULL);
+}
+
+void dapl_settings_offer(void)
+{
+	static struct dats_command points = { .name = "points", .run = run_points };
+	static struct dats_command command = {
+		.name = "settings",
+		.usage = "settings: all tunables, with their values and where they come from",
+		.run = run,
+	};
+
+	if (!dats_control_add)
+		return;
+	dats_control_add(&command);
+	dats_control_add(&points);
+}

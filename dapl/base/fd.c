@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/base/fd.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "util/fd.h"
+
+/*
+ * One bit for each, up to the kernel's usual limit (fs.nr_open). A connection or a listener that a
+ * child has as well does not end when the parent, or who kills it, closes it.
+ */
+#define WORDS ((1u << 20) / 64)
+
+static _Atomic uint64_t own[WORDS];
+static _Atomic uint32_t end; /* words beyond are 0 */
+
+int dapl_fd_own(int fd)
+{
+	uint32_t word, seen;
+
+	fd = dats_fd(fd);
+	if (fd < 0)
+		return fd;
+	word = (uint32_t)fd / 64;
+	if (word >= WORDS)
+		return fd;
+	atomic_fetch_or(&own[word], 1ull << fd % 64);
+	seen = atomic_load(&end);
+	while (seen <= word && !atomic_compare_exchange_weak(&end, &seen, word + 1))
+		;
+	return fd;
+}
+
+void dapl_fd_disown(int fd)
+{
+	uint32_t word = (uint32_t)fd / 64;
+
+	if (fd >= 0 && word < WORDS)
+		atomic_fetch_and(&own[word], ~(1ull << fd % 64));
+}
+
+/* Disowned first: the number may be another's as soon as it is closed. */
+void dapl_fd_close(int fd)
+{
+	int err = errno;
+
+	dapl_fd_disown(fd);
+	close(fd);
+	errno = err;
+}
+
+static void in_child(void)
+{
+	uint32_t word;
+	uint64_t bits;
+
+	for (word = 0; word < end; word++) {
+		for (bits = own[word]; bits; bits &= bits - 1)
+			close((int)(word * 64) + __builtin_ctzll(bits));
+		own[word] = 0;
+	}
+	end = 0;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}

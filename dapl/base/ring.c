@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/base/ring.h"
+
+#include <stdlib.h>
+
+bool dapl_ring_init(struct dapl_ring *ring, uint32_t size)
+{
+	ring->events = malloc((size_t)size * sizeof(*ring->events));
+	ring->size = size;
+	ring->head = 0;
+	ring->count = 0;
+	return ring->events;
+}
+
+void dapl_ring_fini(struct dapl_ring *ring)
+{
+	free(ring->events);
+	ring->events = NULL;
+	ring->count = 0;
+}
+
+bool dapl_ring_resize(struct dapl_ring *ring, uint32_t size)
+{
+	struct dapl_ring bigger;
+	struct dapl_event event;
+
+	if (!dapl_ring_init(&bigger, size))
+		return false;
+	while (dapl_ring_pop(ring, &event))
+		dapl_ring_push(&bigger, &event);
+	free(ring->events);
+	*ring = bigger;
+	return true;
+}
+
+bool dapl_ring_push(struct dapl_ring *ring, const struct dapl_event *event)
+{
+	uint32_t tail;
+
+	if (ring->count == ring->size)
+		return false;
+	tail = ring->head + ring->count;
+	if (tail >= ring->size)
+		tail -= ring->size;
+	ring->events[tail] = *event;
+	ring->count++;
+	return true;
+}
+
+bool dapl_ring_pop(struct dapl_ring *ring, struct dapl_event *event)
+{
+	if (!ring->count)
+		return false;
+	*event = ring->events[ring->head];
+	if (++ring->head == ring->size)
+		ring->head = 0;
+	ring->count--;
+	return true;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/connect/cr.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/connect/conn.h"
+#include "dapl/object/counters.h"
+#include "dapl/object/ia.h"
+#include "dapl/base/status.h"
+#include "trace/log.h"
+
+static_assert(sizeof(struct dapl_cr) <= DAPL_SLOT_SIZE, "a CR is an object");
+
+static const struct dapl_cm_ops *cm_of(const struct dapl_cr *cr)
+{
+	return cr->obj.ia->dev->transport->cm;
+}
+
+static struct dapl_cr *cr_get(DAT_CR_HANDLE handle)
+{
+	return dapl_object_self(handle, DAPL_TYPE_CR);
+}
+
+/* ---- Arrival ---- */
+
+struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
+			    const struct tp_conn_request *req)
+{
+	struct dapl_cr *cr = dapl_object_alloc(sizeof(*cr));
+
+	if (!cr)
+		return NULL;
+	cr->conn = conn;
+	cr->truncated = req->truncated;
+	ia->dev->transport->cm->addr(conn, &cr->addr);
+	if (req->private_data_len) {
+		cr->private_data = malloc(req->private_data_len);
+		if (!cr->private_data) {
+			dapl_err_limited("connection request refused: %u bytes of private data: %s",
+					 req->private_data_len, dapl_strerror(ENOMEM));
+			goto release;
+		}
+		memcpy(cr->private_data, req->private_data, req->private_data_len);
+		cr->private_data_size = req->private_data_len;
+	}
+	if (dapl_ia_add(ia, &cr->obj, DAPL_TYPE_CR, UINT32_MAX))
+		return cr;
+	free(cr->private_data);
+release:
+	dapl_object_release(&cr->obj);
+	return NULL;
+}
+
+void dapl_cr_bring_ep(struct dapl_cr *cr, struct dapl_ep *ep)
+{
+	cr->ep = ep;
+	dapl_ep_set_addr(ep, &cr->addr);
+}
+
+bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp)
+{
+	struct dapl_event event = { .number = DAT_CONNECTION_REQUEST_EVENT };
+	DAT_CR_ARRIVAL_EVENT_DATA *data = &event.data.cr_arrival_event_data;
+	struct dapl_ia *ia = cr->obj.ia;
+
+	data->sp_handle.psp_handle = sp;
+	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->obj.ia->attr->addr;
+	data->conn_qual = dapl_sp_qual(sp);
+	data->cr_handle = cr;
+	data->truncate_flag = cr->truncated ? DAT_TRUE : DAT_FALSE;
+	/* Who has the event may look at the counter, and the CR may be gone. */
+	dapl_count(ia, DCNT_IA_SP_CR);
+	if (dapl_evd_append(sp->evd, &event))
+		return true;
+	dapl_count_by(ia, DCNT_IA_SP_CR, -UINT64_C(1));
+	return false;
+}
+
+void dapl_cr_delete(struct dapl_cr *cr)
+{
+	dapl_object_wait_left(&cr->obj);
+	dapl_ia_remove(&cr->obj, DAPL_TYPE_CR);
+	free(cr->private_data);
+	dapl_object_release(&cr->obj);
+}
+
+/* Retired, and refused towards the peer. */
+static void delete_with_ep(struct dapl_cr *cr)
+{
+	dapl_object_wait_left(&cr->obj); /* somebody may be trying to accept (SIM-7) */
+	if (cr->ep)
+		dapl_sp_unmake_ep(cr->ep); /* CR-18 */
+	dapl_cr_delete(cr);
+}
+
+void dapl_cr_discard(DAT_CR_HANDLE handle)
+{
+	struct dapl_cr *cr = dapl_object_arg(handle, DAPL_TYPE_CR);
+
+	if (!cr || !dapl_object_retire(&cr->obj, DAPL_TYPE_CR))
+		return;
+	cm_of(cr)->release(cr->conn);
+	delete_with_ep(cr);
+}
+
+/* ---- Calls ---- */
+
+DAT_RETURN dapl_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param)
+{
+	struct dapl_cr *cr = cr_get(cr_handle);
+
+	if (!cr)
+		return DAPL_BAD_HANDLE(CR);
+	if ((uint32_t)mask & ~(uint32_t)DAT_CR_FIELD_ALL)
+		return DAPL_BAD_ARG(2);
+	if (!param)
+		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+	*param = (DAT_CR_PARAM){
+		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->addr.remote,
+		.remote_port_qual = cr->addr.remote_qual,
+		.private_data_size = (DAT_COUNT)cr->private_data_size,
+		.private_data = cr->private_data,
+		.local_ep_handle = cr->ep,
+	};
+	return DAT_SUCCESS;
+}
+
+/* The EP an accept is for (CR-10 to CR-12), not yet in a new state. */
+static DAT_RETURN choose_ep(const struct dapl_cr *cr, DAT_EP_HANDLE handle, struct dapl_ep **out)
+{
+	struct dapl_ep *ep = cr->ep;
+
+	if (ep && handle)
+		return DAPL_BAD_HANDLE(EP);
+	if (!ep)
+		ep = dapl_object_arg(handle, DAPL_TYPE_EP);
+	if (!ep || ep->obj.ia != cr->obj.ia)
+		return DAPL_BAD_HANDLE(EP);
+	if (!ep->pz || !ep->connect_evd)
+		return DAPL_BAD_HANDLE(EP);
+	*out = ep;
+	return DAT_SUCCESS;
+}
+
+/* The CR is retired and the EP in CP; on failure both are as before (CR-16). */
+static DAT_RETURN complete(struct dapl_cr *cr, struct dapl_ep *ep, uint8_t before,
+			   const void *private_data, uint32_t len)
+{
+	int err;
+
+	ep->conn = cr->conn;
+	dapl_ep_learn_addr(ep);
+	dapl_count(ep->obj.ia, DCNT_IA_CM_REP_TX);
+	err = cm_of(cr)->accept(cr->conn, ep->qp, private_data, len, ep);
+	if (!err)
+		return DAT_SUCCESS;
+	ep->conn = NULL;
+	dapl_lock(&ep->lock);
+	dapl_ep_set_state(ep, before);
+	dapl_unlock(&ep->lock);
+	atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
+	return dapl_status(err, DAT_RESOURCE_TEP);
+}
+
+static DAT_RETURN accept_on(struct dapl_cr *cr, struct dapl_ep *ep, const void *private_data,
+			    uint32_t len)
+{
+	struct dapl_ep_step step;
+	uint8_t before;
+	DAT_RETURN rc;
+
+	pthread_mutex_lock(&ep->cold->cm_lock);
+	if (!dapl_object_retire(&cr->obj, DAPL_TYPE_CR)) { /* SIM-7 */
+		rc = DAPL_BAD_HANDLE(CR);
+		goto unlock;
+	}
+	dapl_lock(&ep->lock);
+	before = dapl_ep_state(ep);
+	rc = dapl_ep_fire(ep, cr->ep ? DAPL_EP_ACCEPT_OWN : DAPL_EP_ACCEPT, &step);
+	dapl_unlock(&ep->lock);
+	if (rc)
+		atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
+	else
+		rc = complete(cr, ep, before, private_data, len);
+unlock:
+	pthread_mutex_unlock(&ep->cold->cm_lock);
+	return rc;
+}
+
+DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
+			  DAT_COUNT private_data_size, const DAT_PVOID private_data)
+{
+	struct dapl_cr *cr = cr_get(cr_handle);
+	struct dapl_ep *ep;
+	DAT_RETURN rc;
+
+	if (!cr || !dapl_object_enter(&cr->obj, DAPL_TYPE_CR))
+		return DAPL_BAD_HANDLE(CR);
+	rc = choose_ep(cr, ep_handle, &ep);
+	if (!rc)
+		rc = dapl_check_private_data(cr->obj.ia, private_data_size, private_data,
+					     DAPL_BAD_ARG(3), DAPL_BAD_ARG(4));
+	if (!rc)
+		rc = accept_on(cr, ep, private_data, (uint32_t)private_data_size);
+	dapl_object_leave(&cr->obj);
+	if (rc)
+		return rc;
+	dapl_count(cr->obj.ia, DCNT_IA_SP_CR_ACCEPTED);
+	dapl_cr_delete(cr);
+	return DAT_SUCCESS;
+}
+
+/* On failure the CR is as before (CR-19). */
+static DAT_RETURN reject(struct dapl_cr *cr, DAT_COUNT private_data_size, const void *private_data)
+{
+	DAT_RETURN rc;
+	int err;
+
+	rc = dapl_check_private_data(cr->obj.ia, private_data_size, private_data, DAPL_BAD_ARG(2),
+				     DAPL_BAD_ARG(3));
+	if (rc)
+		return rc;
+	if (!dapl_object_retire(&cr->obj, DAPL_TYPE_CR))
+		return DAPL_BAD_HANDLE(CR);
+	err = cm_of(cr)->reject(cr->conn, private_data, (uint32_t)private_data_size);
+	if (err) {
+		atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
+		return dapl_status(err, DAT_RESOURCE_TEP);
+	}
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
+			  const DAT_PVOID private_data)
+{
+	struct dapl_cr *cr = cr_get(cr_handle);
+	DAT_RETURN rc;
+
+	if (!cr || !dapl_object_enter(&cr->obj, DAPL_TYPE_CR))
+		return DAPL_BAD_HANDLE(CR);
+	rc = reject(cr, private_data_size, private_data);
+	dapl_object_leave(&cr->obj);
+	if (rc)
+		return rc;
+	dapl_count(cr->obj.ia, DCNT_IA_SP_CR_REJECTED);
+	dapl_count(cr->obj.ia, DCNT_IA_CM_USER_REJ_TX);
+	delete_with_ep(cr);
+	return DAT_SUCCESS;
+}
+
+/* ---- Hand-off ---- */
+
+/* The same IA may have the service point: then the transport need not be able to do anything. */
+static int hand_off_here(struct dapl_cr *cr, DAT_CONN_QUAL qual)
+{
+	const struct tp_conn_request req = {
+		.private_data = cr->private_data,
+		.private_data_len = cr->private_data_size,
+		.truncated = cr->truncated,
+	};
+	struct dapl_sp *sp = dapl_sp_find(cr->obj.ia, qual);
+	int err;
+
+	if (!sp)
+		return -EOPNOTSUPP; /* nobody knows of others */
+	err = sp->arrive(sp, cr->conn, &req);
+	dapl_object_leave(&sp->obj);
+	return err;
+}
+
+/* On failure the CR is as before; on success its connection is another's (CR-20). */
+static DAT_RETURN hand_off(struct dapl_cr *cr, DAT_CONN_QUAL qual)
+{
+	int err;
+
+	if (!dapl_sp_qual_ok(cr->obj.ia, qual))
+		return DAPL_BAD_ARG(2);
+	if (!dapl_object_retire(&cr->obj, DAPL_TYPE_CR))
+		return DAPL_BAD_HANDLE(CR);
+	err = cm_of(cr)->handoff(cr->conn, dapl_sp_wire_qual(cr->obj.ia, qual));
+	if (err == -EOPNOTSUPP)
+		err = hand_off_here(cr, qual);
+	if (!err)
+		return DAT_SUCCESS;
+	atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
+	if (err == -ECONNREFUSED || err == -EINVAL)
+		return DAPL_BAD_ARG(2); /* CR-21 */
+	return dapl_status(err, DAT_RESOURCE_DEVICE);
+}
+
+DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL qual)
+{
+	struct dapl_cr *cr = cr_get(cr_handle);
+	DAT_RETURN rc;
+
+	if (!cr || !dapl_object_enter(&cr->obj, DAPL_TYPE_CR))
+		return DAPL_BAD_HANDLE(CR);
+	rc = hand_off(cr, qual);
+	dapl_object_leave(&cr->obj);
+	if (!rc)
+		delete_with_ep(cr); /* CR-22 */
+	return rc;
+}

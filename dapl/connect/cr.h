@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Connection requests. */
+#ifndef DAPL_CR_H
+#define DAPL_CR_H
+
+#include "dapl/endpoint/ep.h"
+#include "dapl/connect/sp.h"
+
+struct dapl_cr {
+	struct dapl_object obj;
+	struct tp_conn *conn;
+	struct dapl_ep *ep; /* of the RSP, or made for the request; NULL: the consumer brings one */
+	bool truncated;
+	struct tp_conn_addr addr;
+	uint32_t private_data_size;
+	void *private_data; /* malloc'ed, writable for the consumer (PD-8) */
+};
+
+/* A CR for conn, in the IA's list. NULL: no memory, or the IA is being closed. */
+struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
+			    const struct tp_conn_request *req);
+/* The EP it can be accepted on only; it learns who asks (EP-13 to EP-15). */
+void dapl_cr_bring_ep(struct dapl_cr *cr, struct dapl_ep *ep);
+/* Announces it on the service point's EVD. False: no room, the CR is the caller's. */
+bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp);
+/* Frees the object and nothing else. */
+void dapl_cr_delete(struct dapl_cr *cr);
+/* Refuses as if nobody had listened, and frees with what was made for it (EVD-92, IA-88). */
+void dapl_cr_discard(DAT_CR_HANDLE cr);
+
+DAT_RETURN dapl_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param);
+DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT private_data_size,
+			  const DAT_PVOID private_data);
+DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT private_data_size,
+			  const DAT_PVOID private_data);
+DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL qual);
+
+#endif

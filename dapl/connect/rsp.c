@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Reserved service points. */
+#include <assert.h>
+#include <errno.h>
+
+#include "dapl/object/counters.h"
+#include "dapl/connect/cr.h"
+#include "dapl/object/ia.h"
+#include "dapl/base/loop.h"
+#include "dapl/connect/sp.h"
+#include "dapl/base/status.h"
+
+static_assert(sizeof(struct dapl_rsp) <= DAPL_SLOT_SIZE, "an RSP is an object");
+
+static DAT_RETURN fire(struct dapl_ep *ep, enum dapl_ep_cause cause)
+{
+	struct dapl_ep_step step;
+	DAT_RETURN rc;
+
+	if (!ep)
+		return DAT_SUCCESS;
+	dapl_lock(&ep->lock);
+	rc = dapl_ep_fire(ep, cause, &step);
+	dapl_unlock(&ep->lock);
+	return rc;
+}
+
+/*
+ * The one request of an RSP arrived. The rest is done once the transport has left this upcall,
+ * since the qualifier is free again before the consumer hears of it (RSP-5).
+ */
+static int rsp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
+{
+	struct dapl_rsp *rsp = dapl_container(sp, struct dapl_rsp, sp);
+	struct dapl_ia *ia = sp->obj.ia;
+	struct dapl_cr *cr;
+	bool first;
+
+	if (!dapl_evd_has_room(sp->evd))
+		return -ENOBUFS; /* PSP-4: the next request may find room */
+	pthread_mutex_lock(&ia->lock);
+	first = !rsp->spent;
+	rsp->spent = true;
+	pthread_mutex_unlock(&ia->lock);
+	if (!first)
+		return -ECONNREFUSED; /* RSP-6 */
+	cr = dapl_cr_new(ia, conn, req);
+	pthread_mutex_lock(&ia->lock);
+	rsp->cr = cr;
+	rsp->spent = cr;
+	pthread_mutex_unlock(&ia->lock);
+	if (!cr)
+		return -ENOMEM;
+	dapl_loop_post(ia->loop, &rsp->task);
+	return 0;
+}
+
+static struct dapl_cr *take_cr(struct dapl_rsp *rsp)
+{
+	struct dapl_ia *ia = rsp->sp.obj.ia;
+	struct dapl_cr *cr;
+
+	pthread_mutex_lock(&ia->lock);
+	cr = rsp->cr;
+	rsp->cr = NULL;
+	pthread_mutex_unlock(&ia->lock);
+	return cr;
+}
+
+static void announce(struct tp_task *task)
+{
+	struct dapl_rsp *rsp = dapl_container(task, struct dapl_rsp, task);
+	struct dapl_cr *cr = take_cr(rsp);
+	struct dapl_evd *evd = rsp->sp.evd;
+	struct dapl_ep *ep = NULL;
+
+	if (!cr)
+		return;
+	/* The RSP is no stream of it from here on, but dat_evd_free need not fail for that. */
+	dapl_object_enter(&evd->obj, DAPL_TYPE_EVD);
+	dapl_sp_unlisten(&rsp->sp);
+	if (!fire(rsp->ep, DAPL_EP_REQUEST))
+		ep = rsp->ep ? rsp->ep : dapl_sp_make_ep(rsp->sp.obj.ia);
+	if (ep)
+		dapl_cr_bring_ep(cr, ep);
+	if (!ep || !dapl_cr_announce(cr, &rsp->sp))
+		dapl_cr_discard(cr);
+	dapl_object_leave(&evd->obj);
+}
+
+static DAT_RETURN rsp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct dapl_ep *ep,
+			  struct dapl_evd *evd, struct dapl_rsp **out)
+{
+	struct dapl_rsp *rsp = dapl_object_alloc(sizeof(*rsp));
+	DAT_RETURN rc;
+
+	if (!rsp)
+		return DAPL_NO_RESOURCE(MEMORY);
+	rsp->sp.arrive = rsp_arrive;
+	rsp->sp.evd = evd;
+	rsp->sp.conn_qual = conn_qual;
+	rsp->ep = ep;
+	rsp->task.run = announce;
+	rc = fire(ep, DAPL_EP_RSP_CREATE);
+	if (rc)
+		goto release;
+	rc = DAPL_BAD_HANDLE(IA);
+	if (!dapl_ia_add(ia, &rsp->sp.obj, DAPL_TYPE_RSP, UINT32_MAX))
+		goto unreserve;
+	rc = dapl_sp_listen(&rsp->sp, ia, evd, conn_qual);
+	if (rc)
+		goto remove;
+	*out = rsp;
+	return DAT_SUCCESS;
+
+remove:
+	dapl_ia_remove(&rsp->sp.obj, DAPL_TYPE_RSP);
+unreserve:
+	fire(ep, DAPL_EP_RSP_FREE);
+release:
+	dapl_object_release(&rsp->sp.obj);
+	return rc;
+}
+
+DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
+			   DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
+			   DAT_RSP_HANDLE *rsp_handle)
+{
+	struct dapl_ia *ia = dapl_ia_get(ia_handle);
+	struct dapl_rsp *rsp;
+	struct dapl_evd *evd;
+	struct dapl_ep *ep;
+	DAT_RETURN rc;
+
+	if (!ia)
+		return DAPL_BAD_HANDLE(IA);
+	ep = ep_handle ? dapl_object_arg(ep_handle, DAPL_TYPE_EP) : NULL;
+	if (ep_handle && (!ep || ep->obj.ia != ia))
+		return DAPL_BAD_HANDLE(EP);
+	evd = dapl_evd_arg(evd_handle, ia, DAT_EVD_CR_FLAG);
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_CR);
+	if (!dapl_sp_qual_ok(ia, conn_qual))
+		return DAPL_BAD_ARG(2);
+	if (!rsp_handle)
+		return DAPL_BAD_ARG(5);
+	rc = rsp_new(ia, conn_qual, ep, evd, &rsp);
+	if (rc)
+		return rc;
+	dapl_count(ia, DCNT_IA_RSP_CREATE);
+	*rsp_handle = rsp;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param)
+{
+	struct dapl_rsp *rsp = dapl_object_self(rsp_handle, DAPL_TYPE_RSP);
+
+	if (!rsp)
+		return DAPL_BAD_HANDLE(RSP);
+	if ((uint32_t)mask & ~(uint32_t)DAT_RSP_FIELD_ALL)
+		return DAPL_BAD_ARG(2);
+	if (!param)
+		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+	*param = (DAT_RSP_PARAM){
+		.ia_handle = dapl_ia_handle(rsp->sp.obj.ia),
+		.conn_qual = rsp->sp.conn_qual,
+		.evd_handle = rsp->sp.evd,
+		.ep_handle = rsp->ep,
+	};
+	return DAT_SUCCESS;
+}
+
+/* RSP-9: what arrived and was not announced yet is refused; a waiting RSP's EP is unconnected
+ * again. */
+static void rsp_delete(struct dapl_rsp *rsp)
+{
+	struct dapl_ia *ia = rsp->sp.obj.ia;
+	struct dapl_cr *cr;
+	bool waiting;
+
+	dapl_sp_unlisten(&rsp->sp);
+	dapl_object_wait_left(&rsp->sp.obj);
+	dapl_loop_cancel(ia->loop, &rsp->task);
+	cr = take_cr(rsp);
+	pthread_mutex_lock(&ia->lock);
+	waiting = !rsp->spent || cr;
+	pthread_mutex_unlock(&ia->lock);
+	if (cr)
+		dapl_cr_discard(cr);
+	if (waiting)
+		fire(rsp->ep, DAPL_EP_RSP_FREE);
+	dapl_ia_remove(&rsp->sp.obj, DAPL_TYPE_RSP);
+	dapl_object_release(&rsp->sp.obj);
+}
+
+void dapl_rsp_destroy(struct dapl_rsp *rsp)
+{
+	if (dapl_object_retire(&rsp->sp.obj, DAPL_TYPE_RSP))
+		rsp_delete(rsp);
+}
+
+DAT_RETURN dapl_rsp_free(DAT_RSP_HANDLE rsp_handle)
+{
+	struct dapl_rsp *rsp = dapl_object_self(rsp_handle, DAPL_TYPE_RSP);
+
+	if (!rsp || !dapl_object_retire(&rsp->sp.obj, DAPL_TYPE_RSP))
+		return DAPL_BAD_HANDLE(RSP);
+	dapl_count(rsp->sp.obj.ia, DCNT_IA_RSP_FREE);
+	rsp_delete(rsp);
+	return DAT_SUCCESS;
+}

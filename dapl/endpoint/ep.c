@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Life of an endpoint. */
+#include "dapl/endpoint/ep.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/base/config.h"
+#include "dapl/object/counters.h"
+#include "dapl/transfer/dto.h"
+#include "dapl/object/ia.h"
+#include "dapl/base/loop.h"
+#include "dapl/memory/rmr.h"
+#include "dapl/transfer/srq.h"
+#include "dapl/base/status.h"
+#include "trace/log.h"
+
+static_assert(sizeof(struct dapl_ep) <= DAPL_SLOT_SIZE, "an EP is an object");
+
+#define DEFAULT_DTOS	   16
+#define DEFAULT_IOV	   4
+#define DEFAULT_READ_DEPTH 4
+
+static uint32_t at_most(uint32_t wish, uint32_t limit)
+{
+	return wish < limit ? wish : limit;
+}
+
+void dapl_ep_default_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+			  DAT_EP_ATTR *attr)
+{
+	const struct tp_device_attr *dev = ia->attr;
+	bool recv = parts->recv_evd, request = parts->request_evd;
+
+	*attr = (DAT_EP_ATTR){
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_message_size = at_most(1u << 31, dev->max_msg_size),
+		.max_rdma_size = at_most(1u << 31, dev->max_rdma_size),
+		.qos = DAT_QOS_BEST_EFFORT,
+		.recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG,
+		.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG,
+		.max_recv_dtos = recv ? (DAT_COUNT)at_most(DEFAULT_DTOS, dev->max_qp_wr) : 0,
+		.max_request_dtos = request ? (DAT_COUNT)at_most(DEFAULT_DTOS, dev->max_qp_wr) : 0,
+		.max_recv_iov = recv ? (DAT_COUNT)at_most(DEFAULT_IOV, dev->max_sge) : 0,
+		.max_request_iov = request ? (DAT_COUNT)at_most(DEFAULT_IOV, dev->max_sge) : 0,
+		.max_rdma_read_in = (DAT_COUNT)at_most(DEFAULT_READ_DEPTH, dev->max_read_in),
+		.max_rdma_read_out = (DAT_COUNT)at_most(DEFAULT_READ_DEPTH, dev->max_read_out),
+		.srq_soft_hw = DAT_HW_DEFAULT,
+	};
+}
+
+/* ---- Creation ---- */
+
+static void use_parts(struct dapl_ep *ep)
+{
+	if (ep->pz)
+		dapl_object_use(&ep->pz->obj);
+	if (ep->recv_evd) {
+		dapl_object_use(&ep->recv_evd->obj);
+		dapl_ep_count_stream(ep->recv_evd, ep->recv_mode, 1);
+	}
+	if (ep->request_evd) {
+		dapl_object_use(&ep->request_evd->obj);
+		dapl_ep_count_stream(ep->request_evd, ep->request_mode, 1);
+	}
+	if (ep->connect_evd)
+		dapl_object_use(&ep->connect_evd->obj);
+	if (ep->srq)
+		dapl_object_use(&ep->srq->obj);
+}
+
+static void unuse_parts(struct dapl_ep *ep)
+{
+	if (ep->srq)
+		dapl_object_unuse(&ep->srq->obj);
+	if (ep->connect_evd)
+		dapl_object_unuse(&ep->connect_evd->obj);
+	if (ep->request_evd) {
+		dapl_ep_count_stream(ep->request_evd, ep->request_mode, -1);
+		dapl_object_unuse(&ep->request_evd->obj);
+	}
+	if (ep->recv_evd) {
+		dapl_ep_count_stream(ep->recv_evd, ep->recv_mode, -1);
+		dapl_object_unuse(&ep->recv_evd->obj);
+	}
+	if (ep->pz)
+		dapl_object_unuse(&ep->pz->obj);
+}
+
+static struct tp_cq *cq_of(const struct dapl_evd *evd)
+{
+	return evd ? evd->cq : NULL;
+}
+
+void dapl_ep_qp_attr(const struct dapl_ep_parts *parts, const DAT_EP_ATTR *attr,
+		     struct tp_qp_attr *qp)
+{
+	uint32_t send_sge = (uint32_t)attr->max_request_iov;
+
+	if ((uint32_t)attr->max_rdma_read_iov > send_sge)
+		send_sge = (uint32_t)attr->max_rdma_read_iov;
+	if ((uint32_t)attr->max_rdma_write_iov > send_sge)
+		send_sge = (uint32_t)attr->max_rdma_write_iov;
+	*qp = (struct tp_qp_attr){
+		.pd = parts->pz ? parts->pz->pd : NULL,
+		.send_cq = cq_of(parts->request_evd),
+		.recv_cq = cq_of(parts->recv_evd),
+		.max_send_wr = (uint32_t)attr->max_request_dtos,
+		.max_recv_wr = parts->srq ? 0 : (uint32_t)attr->max_recv_dtos,
+		.max_send_sge = send_sge,
+		.max_recv_sge = parts->srq ? 0 : (uint32_t)attr->max_recv_iov,
+		.max_read_in = (uint32_t)attr->max_rdma_read_in,
+		.max_read_out = (uint32_t)attr->max_rdma_read_out,
+		.srq = parts->srq ? parts->srq->srq : NULL,
+		.delayed_ack = dapl_ep_delayed_ack(attr),
+	};
+}
+
+static uint32_t or_else(uint32_t value, uint32_t instead)
+{
+	return value ? value : instead;
+}
+
+void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
+{
+	const struct tp_device_attr *dev = ep->cold->dev_attr;
+	bool easy;
+
+	ep->cold->attr = *attr;
+	dapl_ep_name_attr(dev, &ep->cold->attr);
+	ep->recv_mode = dapl_ep_mode((uint32_t)attr->recv_completion_flags, true);
+	ep->request_mode = dapl_ep_mode((uint32_t)attr->request_completion_flags, false);
+	ep->recv_unsignalled = ep->recv_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
+	ep->request_unsignalled = ep->request_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
+	ep->max_recv_sge = ep->srq ? 0 : (uint32_t)attr->max_recv_iov;
+	ep->max_send_sge = (uint32_t)attr->max_request_iov;
+	/* DTO-12: 0 means the same as max_request_iov. */
+	ep->max_read_sge = or_else((uint32_t)attr->max_rdma_read_iov, ep->max_send_sge);
+	ep->max_write_sge = or_else((uint32_t)attr->max_rdma_write_iov, ep->max_send_sge);
+	ep->max_read_sge =
+		attr->max_rdma_read_out ? at_most(ep->max_read_sge, dev->max_sge_read) : 0;
+	ep->max_write_sge = at_most(ep->max_write_sge, dev->max_sge_write);
+	easy = !dapl_config.strict && !ep->request_unsignalled;
+	ep->beyond_message = easy && ep->max_send_sge ? (uint64_t)dev->max_msg_size + 1 : 0;
+	ep->beyond_rdma = easy && ep->max_write_sge ? (uint64_t)dev->max_rdma_size + 1 : 0;
+	dapl_slots_speak(&ep->request);
+	ep->request.stop = ep->request.next;
+	ep->recv.stop = ep->recv.next;
+}
+
+static struct dapl_ep_cold *cold_new(struct dapl_ia *ia, struct dapl_ep *ep)
+{
+	struct dapl_ep_cold *cold = calloc(1, sizeof(*cold));
+
+	if (!cold)
+		return NULL;
+	pthread_mutex_init(&cold->cm_lock, NULL);
+	cold->ep = ep;
+	cold->dev_attr = ia->attr;
+	cold->comm = (DAT_COMM){ .domain = ia->attr->addr.ss_family, .type = SOCK_STREAM };
+	cold->timer.expired = dapl_ep_timed_out;
+	cold->breaker.run = dapl_ep_break;
+	cold->soft_mark = DAT_WATERMARK_INFINITE;
+	cold->hard_mark = DAT_WATERMARK_INFINITE;
+	return cold;
+}
+
+static void cold_free(struct dapl_ep_cold *cold)
+{
+	struct dapl_retired *retired;
+
+	while ((retired = cold->retired)) {
+		cold->retired = retired->next;
+		free(retired->slot);
+		free(retired);
+	}
+	free(cold->private_data);
+	pthread_mutex_destroy(&cold->cm_lock);
+	free(cold);
+}
+
+DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out)
+{
+	struct tp_qp_attr qp_attr;
+	struct dapl_ep *ep;
+	DAT_RETURN rc = DAPL_NO_RESOURCE(MEMORY);
+	int err;
+
+	ep = dapl_object_alloc(sizeof(*ep));
+	if (!ep)
+		return rc;
+	dapl_lock_init(&ep->lock);
+	ep->cold = cold_new(ia, ep);
+	if (!ep->cold)
+		goto no_memory;
+	if (!dapl_slots_init(&ep->recv, parts->srq ? 0 : (uint32_t)attr->max_recv_dtos, ep) ||
+	    !dapl_slots_init(&ep->request, (uint32_t)attr->max_request_dtos, ep))
+		goto no_memory;
+	ep->pz = parts->pz;
+	ep->recv_evd = parts->recv_evd;
+	ep->request_evd = parts->request_evd;
+	ep->connect_evd = parts->connect_evd;
+	ep->srq = parts->srq;
+	ep->watch = UINT32_MAX;
+	dapl_ep_take_attr(ep, attr);
+	atomic_store_explicit(&ep->state, state, memory_order_relaxed);
+	dapl_ep_qp_attr(parts, attr, &qp_attr);
+	err = ia->dev->transport->qp->create(ia->dev, &qp_attr, ep, &ep->qp);
+	rc = dapl_status(err, DAT_RESOURCE_TEP);
+	if (err)
+		goto free_slots;
+	use_parts(ep);
+	if (attr->srq_soft_hw > 0) {
+		rc = dapl_ep_set_marks(ep, attr->srq_soft_hw, DAT_WATERMARK_INFINITE);
+		if (rc)
+			goto destroy_qp;
+	}
+	if (!dapl_ia_add(ia, &ep->obj, DAPL_TYPE_EP, ia->attr->max_qp)) {
+		rc = DAPL_NO_RESOURCE(TEP);
+		goto destroy_qp;
+	}
+	*out = ep;
+	return DAT_SUCCESS;
+
+destroy_qp:
+	unuse_parts(ep);
+	ep->qp->ops->destroy(ep->qp);
+	goto free_slots;
+no_memory:
+	dapl_err("endpoint not created: %s", dapl_strerror(ENOMEM));
+free_slots:
+	free(ep->request.slot);
+	free(ep->recv.slot);
+	if (ep->cold)
+		cold_free(ep->cold);
+	dapl_lock_fini(&ep->lock);
+	dapl_object_release(&ep->obj);
+	return rc;
+}
+
+DAT_RETURN dapl_ep_find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			      DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			      struct dapl_ep_parts *parts)
+{
+	*parts = (struct dapl_ep_parts){ .pz = pz ? dapl_pz_arg(pz, ia) : NULL };
+	if (pz && !parts->pz)
+		return DAPL_BAD_HANDLE(PZ);
+	if (recv_evd && !(parts->recv_evd = dapl_evd_arg(recv_evd, ia, DAT_EVD_DTO_FLAG)))
+		return DAPL_BAD_HANDLE(EVD_RECV);
+	if (request_evd && !(parts->request_evd = dapl_evd_arg(request_evd, ia, DAT_EVD_DTO_FLAG)))
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	if (connect_evd && !(parts->connect_evd = dapl_evd_connect_arg(connect_evd, ia)))
+		return DAPL_BAD_HANDLE(EVD_CONN);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			  DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			  const DAT_EP_ATTR *ep_attr, DAT_EP_HANDLE *ep_handle)
+{
+	struct dapl_ia *ia = dapl_ia_get(ia_handle);
+	struct dapl_ep_parts parts;
+	struct dapl_ep *ep;
+	DAT_EP_ATTR attr;
+	DAT_RETURN rc;
+
+	if (!ia)
+		return DAPL_BAD_HANDLE(IA);
+	rc = dapl_ep_find_parts(ia, pz, recv_evd, request_evd, connect_evd, &parts);
+	if (rc)
+		return rc;
+	if (ep_attr)
+		attr = *ep_attr;
+	else
+		dapl_ep_default_attr(ia, &parts, &attr);
+	rc = dapl_ep_check_attr(ia, &parts, NULL, &attr, DAPL_BAD_ARG(6));
+	if (rc)
+		return rc;
+	if (!ep_handle)
+		return DAPL_BAD_ARG(7);
+	rc = dapl_ep_new(ia, &parts, &attr, DAT_EP_STATE_UNCONNECTED, &ep);
+	if (rc)
+		return rc;
+	dapl_count(ia, DCNT_IA_EP_CREATE);
+	*ep_handle = ep;
+	return DAT_SUCCESS;
+}
+
+/* ---- Queries ---- */
+
+DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
+{
+	/* Programs read a peer's address whether there is a peer or not (EP-14). */
+	static struct sockaddr_storage nobody;
+	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+	struct dapl_ep_cold *cold;
+
+	if (!ep)
+		return DAPL_BAD_HANDLE(EP);
+	if (mask & ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL)
+		return DAPL_BAD_ARG(2);
+	if (!param)
+		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+	cold = ep->cold;
+	memset(param, 0, sizeof(*param));
+	param->ia_handle = dapl_ia_handle(ep->obj.ia);
+	dapl_lock(&ep->lock);
+	param->ep_state = (DAT_EP_STATE)dapl_ep_state(ep);
+	param->comm = cold->comm;
+	param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->obj.ia->attr->addr;
+	param->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&nobody;
+	if (cold->addr_known) {
+		param->local_port_qual = cold->addr.local_qual;
+		param->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cold->addr.remote;
+		param->remote_port_qual = cold->addr.remote_qual;
+	}
+	param->pz_handle = ep->pz;
+	param->recv_evd_handle = ep->recv_evd;
+	param->request_evd_handle = ep->request_evd;
+	param->connect_evd_handle = ep->connect_evd;
+	param->srq_handle = ep->srq;
+	param->ep_attr = cold->attr;
+	dapl_unlock(&ep->lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
+			      DAT_BOOLEAN *request_idle)
+{
+	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+	uint32_t recv, request;
+
+	if (!ep)
+		return DAPL_BAD_HANDLE(EP);
+	if (state)
+		*state = (DAT_EP_STATE)dapl_ep_state(ep);
+	ep->qp->ops->pending(ep->qp, &recv, &request);
+	if (recv_idle)
+		*recv_idle = recv ? DAT_FALSE : DAT_TRUE;
+	if (request_idle)
+		*request_idle = request ? DAT_FALSE : DAT_TRUE;
+	return DAT_SUCCESS;
+}
+
+/* ---- Reset and end ---- */
+
+void dapl_ep_keep_completions(struct dapl_ep *ep)
+{
+	if (ep->recv_evd)
+		dapl_evd_keep(ep->recv_evd, ep);
+	if (ep->request_evd && ep->request_evd != ep->recv_evd)
+		dapl_evd_keep(ep->request_evd, ep);
+}
+
+/* cm_lock held */
+static DAT_RETURN reset(struct dapl_ep *ep)
+{
+	struct dapl_ep_step step;
+	uint8_t state = dapl_ep_state(ep);
+	uint32_t recv, request;
+	DAT_RETURN rc;
+	int err;
+
+	step = dapl_ep_step(state, DAPL_EP_RESET);
+	if (step.verdict == DAPL_EP_REFUSE)
+		return dapl_ep_state_error(state);
+	if (step.verdict == DAPL_EP_STAY)
+		return DAT_SUCCESS;
+	dapl_ep_drop_conn(ep);
+	dapl_ep_keep_completions(ep); /* binds that were flushed are to be known as such */
+	err = ep->qp->ops->reset(ep->qp);
+	if (err)
+		return dapl_status(err, DAT_RESOURCE_TEP);
+	dapl_ep_keep_completions(ep);
+	dapl_lock(&ep->lock);
+	ep->qp->ops->pending(ep->qp, &recv, &request);
+	ep->cold->recv_lost += dapl_slots_used(&ep->recv);
+	dapl_slots_empty(&ep->recv, recv);
+	ep->cold->recv_lost -= dapl_slots_used(&ep->recv);
+	dapl_slots_empty(&ep->request, request);
+	ep->cold->addr_known = false;
+	free(ep->cold->private_data);
+	ep->cold->private_data = NULL;
+	rc = dapl_ep_fire(ep, DAPL_EP_RESET, &step);
+	dapl_unlock(&ep->lock);
+	return rc;
+}
+
+DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE ep_handle)
+{
+	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+	DAT_RETURN rc;
+
+	if (!ep)
+		return DAPL_BAD_HANDLE(EP);
+	pthread_mutex_lock(&ep->cold->cm_lock);
+	rc = reset(ep);
+	pthread_mutex_unlock(&ep->cold->cm_lock);
+	return rc;
+}
+
+void dapl_ep_delete(struct dapl_ep *ep)
+{
+	dapl_object_retire(&ep->obj, DAPL_TYPE_EP);
+	dapl_ep_drop_conn(ep);
+	ep->qp->ops->destroy(ep->qp);
+	dapl_ep_keep_completions(ep);
+	dapl_rmr_ep_gone(ep);
+	unuse_parts(ep);
+	dapl_ia_remove(&ep->obj, DAPL_TYPE_EP);
+	free(ep->request.slot);
+	free(ep->recv.slot);
+	cold_free(ep->cold);
+	dapl_lock_fini(&ep->lock);
+	dapl_object_release(&ep->obj);
+}
+
+DAT_RETURN dapl_ep_free(DAT_EP_HANDLE ep_handle)
+{
+	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+	struct dapl_ep_step step;
+	DAT_RETURN rc;
+
+	if (!ep)
+		return DAPL_BAD_HANDLE(EP);
+	pthread_mutex_lock(&ep->cold->cm_lock);
+	dapl_lock(&ep->lock);
+	rc = dapl_ep_fire(ep, DAPL_EP_FREE, &step);
+	dapl_unlock(&ep->lock);
+	pthread_mutex_unlock(&ep->cold->cm_lock);
+	if (rc)
+		return rc;
+	dapl_count(ep->obj.ia, DCNT_IA_EP_FREE);
+	dapl_ep_delete(ep);
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Endpoints. */
+#ifndef DAPL_EP_H
+#define DAPL_EP_H
+
+#include <pthread.h>
+
+#include <dat/dat_ib_extensions.h>
+
+#include "dapl/endpoint/ep_state.h"
+#include "dapl/event/evd.h"
+#include "dapl/base/lock.h"
+#include "dapl/object/object.h"
+#include "dapl/memory/pz.h"
+#include "dapl/transport.h"
+
+/*
+ * One outstanding DTO. Its address is the work request id. What hardly changes is set once: a post
+ * fills in the rest, and the transport gets the work request as it lies here. Between posts wr is
+ * set for a signalled request of one segment.
+ */
+struct dapl_slot {
+	struct tp_wr wr;		    /* of a receive only the length */
+	DAT_DTO_COMPLETION_EVENT_DATA done; /* a success as it is told, but for the length */
+	struct dapl_slot *next;
+	_Atomic uint32_t *head; /* of its direction */
+	uint32_t seq;		/* place in the order of posting, + 1; of its last use */
+	uint8_t silent;		/* UNSIGNALLED was given and counts (DTO-25) */
+	uint64_t moved;		/* bytes of all its plain successes; under the EVD's lock */
+	struct dapl_bind *bind; /* of a bind */
+} __attribute__((aligned(64)));
+
+/*
+ * The outstanding DTOs of one direction: a ring in posting order, sized at creation. The poster
+ * moves next under the EP lock; whoever takes a completion moves head behind its slot, which also
+ * reclaims the suppressed ones before it (DTO-17, DTO-31). What a post has to check beforehand is
+ * checked when next meets stop only, which moves it on; whatever makes the answer another one puts
+ * it back.
+ */
+struct dapl_slots {
+	struct dapl_slot *next, *stop;
+	uint32_t size; /* the number of slots, a power of two over limit */
+	_Atomic uint32_t head;
+	struct dapl_slot *slot;
+	uint32_t limit;
+	uint32_t counted; /* the place up to which posts are counted in posted */
+	uint64_t posted;
+};
+
+#define DAPL_EP_NUM_OPS (DAT_IB_DTO_CMP_SWAP + 1)
+
+struct dapl_ep {
+	struct dapl_object obj;
+	struct dapl_lock lock; /* state, tails, conn */
+	_Atomic uint8_t state; /* DAT_EP_STATE or DAPL_EP_GONE; written under lock */
+	uint8_t recv_mode;     /* the one completion flag of the stream that counts (DTO-24) */
+	uint8_t request_mode;
+	uint8_t recv_unsignalled, request_unsignalled; /* the flag where posts may carry it, or 0 */
+	uint32_t max_send_sge, max_recv_sge, max_write_sge;
+	uint32_t max_read_sge; /* 0 also if no read may be outstanding */
+	/* One more than a segment may carry without a closer look; 0 if it is to be had always. */
+	uint64_t beyond_message, beyond_rdma;
+	struct tp_qp *qp;
+	struct dapl_slots recv, request;
+	/* By DAT_DTOS and DAT_IB_DTOS: requests that were posted the long way, and bytes of all. */
+	uint64_t posted[DAPL_EP_NUM_OPS];
+	uint64_t posted_bytes[DAPL_EP_NUM_OPS];
+	/* Sends that went the short way, and everything that did not: what is left are the RDMA
+	 * Writes that did. */
+	uint64_t short_sends, longs;
+	uint64_t recv_bytes;
+	uint32_t watch; /* so many receives make dat_ep_post_recv look at the watermarks */
+	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
+	struct dapl_pz *pz;
+	struct dapl_srq *srq; /* NULL: receives are posted to the EP */
+	struct tp_conn *conn; /* from connect or accept to reset or free */
+	struct dapl_ep_cold *cold;
+};
+
+/* Slots that dat_ep_modify replaced while DTOs were posted in them; they go with the EP. */
+struct dapl_retired {
+	struct dapl_slot *slot;
+	uint32_t size;
+	struct dapl_retired *next;
+};
+
+/* What connecting, querying and modifying need. */
+struct dapl_ep_cold {
+	pthread_mutex_t cm_lock;
+	DAT_EP_ATTR attr;
+	DAT_COMM comm;
+	struct tp_conn_addr addr; /* both ends, once known */
+	bool addr_known;
+	struct tp_timer timer; /* the consumer's timeout of a connect; the patience of a drain */
+	uint32_t left;	       /* requests outstanding when the drain was looked at last */
+	struct dapl_retired *retired;
+	const struct tp_device_attr *dev_attr;
+	struct dapl_ep *ep;
+	DAT_COUNT soft_mark, hard_mark; /* without SRQ; the transport counts with one */
+	bool soft_armed;
+	struct tp_task breaker;		   /* the hard mark was passed while posting */
+	struct dapl_bind_table *binds;	   /* NULL until the first bind */
+	struct dapl_rmr *rmrs, **last_rmr; /* of scope EP, bound through this one */
+	void *private_data;		   /* of the last connection event; malloc'ed, EVT-22 */
+	/* What else counts (dapl/object/counters.h); of receives under the EVD's lock. */
+	uint64_t connects, disconnects;
+	uint64_t recv_other;  /* own receives that were no plain success */
+	uint64_t recv_lost;   /* that a reset swept away; EP lock */
+	uint64_t recv_shared; /* plain successes of an SRQ's receives */
+	uint64_t recv_bytes;  /* of plain successes that no slot counts */
+	uint64_t recv_imm[DCNT_EP_RECV_RDMA_IMM_DATA - DCNT_EP_RECV_IMM + 1];
+	uint64_t counted_before[DCNT_EP_ALL_COUNTERS]; /* where the last reset was */
+	_Atomic uint64_t failed, flushed; /* completions with an error of their own, or without */
+};
+
+static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)
+{
+	return dapl_object_self(handle, DAPL_TYPE_EP);
+}
+
+/* EP lock held. */
+static inline void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state)
+{
+	ep->request.stop = ep->request.next;
+	ep->recv.stop = ep->recv.next;
+	atomic_store_explicit(&ep->state, state, memory_order_release);
+}
+
+static inline uint8_t dapl_ep_state(const struct dapl_ep *ep)
+{
+	return atomic_load_explicit(&ep->state, memory_order_acquire);
+}
+
+/* ep.c: life, attributes */
+struct dapl_ep_parts {
+	struct dapl_pz *pz;
+	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
+	struct dapl_srq *srq;
+};
+
+/* The handles of dat_ep_create as objects; the first that is not one is named in the failure. */
+DAT_RETURN dapl_ep_find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			      DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			      struct dapl_ep_parts *parts);
+/* state: U, or T for an EP made for a CR. attr is checked by the caller. */
+DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out);
+/* What dat_ep_create gives for NULL attributes (EP-22 to EP-38). */
+void dapl_ep_default_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+			  DAT_EP_ATTR *attr);
+/* The transport's view of parts and attr. */
+void dapl_ep_qp_attr(const struct dapl_ep_parts *parts, const DAT_EP_ATTR *attr,
+		     struct tp_qp_attr *qp);
+/* Makes attr the EP's own and derives from it what the posting path needs. */
+void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr);
+/* Tears down an EP whose state has become GONE; no event of it comes afterwards (EP-112, EP-113).
+ */
+void dapl_ep_delete(struct dapl_ep *ep);
+
+/* ep_attr.c: whether attr fits the parts, once its numbers were lowered to the adapter's outside
+ * strict mode; 0 or the failure, with bad_arg for a bad value. */
+DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+			      const struct dapl_ep *self, DAT_EP_ATTR *attr, DAT_RETURN bad_arg);
+/* ep_named.c: whether the named attributes are known and possible (VND-17). */
+bool dapl_ep_named_ok(const struct dapl_ia *ia, const DAT_EP_ATTR *attr);
+/* What they say; of good ones only. */
+bool dapl_ep_delayed_ack(const DAT_EP_ATTR *attr);
+/* Puts constants in place of the caller's, which a query then reports (VND-18). */
+void dapl_ep_name_attr(const struct tp_device_attr *dev, DAT_EP_ATTR *attr);
+/* The completion flag that counts among those of an attribute (DTO-24). */
+uint8_t dapl_ep_mode(uint32_t flags, bool recv);
+/* An EVD gets (or loses) a stream of that mode (EVD-17). */
+void dapl_ep_count_stream(struct dapl_evd *evd, uint8_t mode, int by);
+
+/* ep_srq.c */
+/* Whether the watermarks of every EP of the adapter work: without an SRQ the core counts. */
+bool dapl_ep_has_watermarks(const struct tp_device_attr *dev);
+/* Sets and arms both; looks at the count later. No lock but cm_lock held. */
+DAT_RETURN dapl_ep_set_marks(struct dapl_ep *ep, DAT_COUNT soft, DAT_COUNT hard);
+/* The soft one of an attribute, where 0 means none as well; looks at the count. */
+DAT_RETURN dapl_ep_set_soft(struct dapl_ep *ep, DAT_COUNT soft);
+/* Compares the count with them, as far as they are set; no lock held. */
+void dapl_ep_check_marks(struct dapl_ep *ep);
+/* On the loop: the hard mark was passed. */
+void dapl_ep_break(struct tp_task *task);
+
+/* ep_conn.c */
+/*
+ * Takes the step that cause calls for: DAT_SUCCESS with *step, or the DAT_INVALID_STATE of the
+ * state. The event of the step is the caller's to post. EP lock held.
+ */
+DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dapl_ep_step *step);
+/* Queues a connection event on the connect EVD, behind the completions that are there (FL-5). */
+void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data, uint32_t len);
+/* Its connect EVD, if it is this one, is about to go with the IA that owns it. */
+void dapl_ep_forget_evd(struct dapl_ep *ep, struct dapl_evd *evd);
+/* The tp_upcalls.conn_event of the core. */
+void dapl_ep_conn_event(void *ep, enum tp_conn_event event, int err, const void *data,
+			uint32_t len);
+/* The consumer's timeout of a connect ran out; on the loop. */
+void dapl_ep_timed_out(struct tp_timer *timer);
+/* Gives up the connection, if any, and with it all callbacks of it. No lock held. */
+void dapl_ep_drop_conn(struct dapl_ep *ep);
+/* Completions the transport has finished move to the EVDs' rings: slots may be reused. */
+void dapl_ep_keep_completions(struct dapl_ep *ep);
+/* Fills in both ends' names as soon as they are known: those given, or those of the connection. */
+void dapl_ep_set_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr);
+void dapl_ep_learn_addr(struct dapl_ep *ep);
+
+DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			  DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			  const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
+DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+				   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+				   DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
+DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard);
+DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param);
+DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param);
+DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_CONN_QUAL qual,
+			   DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
+			   const DAT_PVOID private_data, DAT_QOS qos, DAT_CONNECT_FLAGS flags);
+DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE ep, DAT_EP_HANDLE dup, DAT_TIMEOUT timeout,
+			       DAT_COUNT private_data_size, const DAT_PVOID private_data,
+			       DAT_QOS qos);
+DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_TIMEOUT timeout,
+				  DAT_COUNT private_data_size, const DAT_PVOID private_data);
+DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags);
+DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
+			      DAT_BOOLEAN *request_idle);
+DAT_RETURN dapl_ep_recv_query(DAT_EP_HANDLE ep, DAT_COUNT *nbufs_allocated,
+			      DAT_COUNT *bufs_alloc_span);
+DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE ep);
+DAT_RETURN dapl_ep_free(DAT_EP_HANDLE ep);
+
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/event/cno.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "dapl/object/ia.h"
+#include "dapl/base/lock.h"
+#include "dapl/base/loop.h"
+#include "dapl/base/status.h"
+#include "trace/log.h"
+#include "dapl/transport.h"
+#include "util/fd.h"
+
+static_assert(sizeof(struct dapl_cno) <= DAPL_SLOT_SIZE, "a CNO is an object");
+
+/* ---- Agents ---- */
+
+/* A proxy agent from its association until it was called: a trigger needs no memory. */
+struct dapl_agent {
+	DAT_OS_WAIT_PROXY_AGENT proxy;
+	DAT_EVD_HANDLE evd;
+	struct dapl_agent *next;
+};
+
+/* NULL in *out without a function to call. */
+static DAT_RETURN agent_new(struct dapl_ia *ia, const DAT_OS_WAIT_PROXY_AGENT *proxy,
+			    struct dapl_agent **out)
+{
+	int err;
+
+	*out = NULL;
+	if (!proxy || !proxy->proxy_agent_func)
+		return DAT_SUCCESS;
+	err = dapl_ia_need_agents(ia);
+	if (err)
+		return dapl_status(err, DAT_RESOURCE_DEVICE);
+	*out = calloc(1, sizeof(**out));
+	if (!*out) {
+		dapl_err("proxy agent not associated: %s", dapl_strerror(ENOMEM));
+		return DAPL_NO_RESOURCE(MEMORY);
+	}
+	(*out)->proxy = *proxy;
+	return DAT_SUCCESS;
+}
+
+/*
+ * From here on it is called, once (CNO-17): by a thread of its own, where it may call what waits
+ * for the service thread or for locks of whoever triggered. lock held.
+ */
+static void detach_agent(struct dapl_cno *cno, DAT_EVD_HANDLE evd)
+{
+	struct dapl_agent *agent = cno->agent, **end = &cno->detached;
+
+	if (!agent)
+		return;
+	cno->agent = NULL;
+	agent->evd = evd;
+	while (*end)
+		end = &(*end)->next;
+	*end = agent;
+	dapl_loop_post(cno->obj.ia->agents, &cno->task);
+}
+
+/* The first one that is still to be called. */
+static struct dapl_agent *take_detached(struct dapl_cno *cno, bool *more)
+{
+	struct dapl_agent *agent;
+
+	pthread_mutex_lock(&cno->lock);
+	agent = cno->detached;
+	if (agent)
+		cno->detached = agent->next;
+	*more = cno->detached;
+	pthread_mutex_unlock(&cno->lock);
+	return agent;
+}
+
+static void call_agent(struct dapl_agent *agent)
+{
+	const struct dapl_agent call = *agent;
+
+	free(agent);
+	call.proxy.proxy_agent_func(call.proxy.instance_data, call.evd);
+}
+
+/* The agent may free the CNO. */
+static void call_next(struct tp_task *task)
+{
+	struct dapl_cno *cno = dapl_container(task, struct dapl_cno, task);
+	struct dapl_agent *agent;
+	bool more;
+
+	agent = take_detached(cno, &more);
+	if (more)
+		dapl_loop_post(cno->obj.ia->agents, &cno->task);
+	if (agent)
+		call_agent(agent);
+}
+
+/* No agent that was detached is running after return, unless it is the caller. No lock held. */
+static void finish_agents(struct dapl_cno *cno)
+{
+	struct dapl_agent *agent;
+	bool more;
+
+	if (!cno->obj.ia->agents)
+		return;
+	dapl_loop_cancel(cno->obj.ia->agents, &cno->task);
+	while ((agent = take_detached(cno, &more)))
+		call_agent(agent);
+}
+
+/* ---- Sleeping and waking ---- */
+
+/* lock held */
+static void wake(struct dapl_cno *cno, int num)
+{
+	__atomic_store_n(&cno->word, cno->word + 1, __ATOMIC_RELEASE);
+	if (cno->waiters)
+		dapl_futex_wake(&cno->word, num);
+}
+
+/* The descriptor is readable exactly while the CNO is triggered (CNO-9); lock held. */
+static void set_triggered(struct dapl_cno *cno, bool triggered)
+{
+	uint64_t value = 1;
+
+	if (cno->fd >= 0 && triggered != cno->triggered) {
+		if (triggered)
+			while (write(cno->fd, &value, sizeof(value)) < 0 && errno == EINTR)
+				;
+		else
+			while (read(cno->fd, &value, sizeof(value)) < 0 && errno == EINTR)
+				;
+	}
+	cno->triggered = triggered;
+}
+
+void dapl_cno_trigger_by(struct dapl_cno *cno, DAT_EVD_HANDLE evd)
+{
+	pthread_mutex_lock(&cno->lock);
+	cno->last = evd;
+	set_triggered(cno, true);
+	wake(cno, 1);
+	detach_agent(cno, evd);
+	pthread_mutex_unlock(&cno->lock);
+}
+
+/* lock held */
+static void release_all(struct dapl_cno *cno)
+{
+	if (cno->waiters)
+		cno->release_all++;
+	wake(cno, INT_MAX);
+	detach_agent(cno, DAT_HANDLE_NULL);
+}
+
+void dapl_cno_evd_gone(struct dapl_cno *cno)
+{
+	finish_agents(cno);
+	pthread_mutex_lock(&cno->lock);
+	dapl_object_unuse(&cno->obj);
+	if (!dapl_object_users(&cno->obj))
+		release_all(cno);
+	pthread_mutex_unlock(&cno->lock);
+}
+
+/* ---- Calls ---- */
+
+/*
+ * The CNO of a handle with its lock, until let_go: nobody frees it meanwhile. NULL: it is none, or
+ * gone.
+ */
+static struct dapl_cno *hold(DAT_CNO_HANDLE handle)
+{
+	struct dapl_cno *cno = dapl_cno_get(handle);
+
+	if (!cno || !dapl_object_enter(&cno->obj, DAPL_TYPE_CNO))
+		return NULL;
+	pthread_mutex_lock(&cno->lock);
+	if (dapl_cno_get(handle))
+		return cno;
+	pthread_mutex_unlock(&cno->lock);
+	dapl_object_leave(&cno->obj);
+	return NULL;
+}
+
+static void let_go(struct dapl_cno *cno)
+{
+	pthread_mutex_unlock(&cno->lock);
+	dapl_object_leave(&cno->obj);
+}
+
+struct dapl_cno *dapl_cno_use(DAT_CNO_HANDLE handle, const struct dapl_ia *ia)
+{
+	struct dapl_cno *cno = dapl_object_readable(handle) ? hold(handle) : NULL;
+	bool fits;
+
+	if (!cno)
+		return NULL;
+	fits = cno->obj.ia == ia;
+	if (fits)
+		dapl_object_use(&cno->obj);
+	let_go(cno);
+	return fits ? cno : NULL;
+}
+
+static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT *proxy, int fd,
+			  DAT_CNO_HANDLE *out)
+{
+	struct dapl_ia *ia = dapl_ia_get(ia_handle);
+	struct dapl_agent *agent;
+	struct dapl_cno *cno;
+	DAT_RETURN rc;
+
+	rc = agent_new(ia, proxy, &agent);
+	if (rc)
+		return rc;
+	cno = dapl_object_alloc(sizeof(*cno));
+	rc = DAPL_NO_RESOURCE(MEMORY);
+	if (!cno)
+		goto free_agent;
+	pthread_mutex_init(&cno->lock, NULL);
+	cno->agent = agent;
+	cno->task.run = call_next;
+	cno->fd = fd;
+	rc = DAPL_BAD_HANDLE(IA);
+	if (!dapl_ia_add(ia, &cno->obj, DAPL_TYPE_CNO, UINT32_MAX))
+		goto release;
+	*out = cno;
+	return DAT_SUCCESS;
+
+release:
+	pthread_mutex_destroy(&cno->lock);
+	dapl_object_release(&cno->obj);
+free_agent:
+	free(agent);
+	return rc;
+}
+
+DAT_RETURN dapl_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
+			   DAT_CNO_HANDLE *cno_handle)
+{
+	if (!dapl_ia_get(ia_handle))
+		return DAPL_BAD_HANDLE(IA);
+	if (!cno_handle)
+		return DAPL_BAD_ARG(3);
+	return cno_new(ia_handle, &agent, -1, cno_handle);
+}
+
+DAT_RETURN dapl_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *file_descriptor,
+			      DAT_CNO_HANDLE *cno_handle)
+{
+	DAT_RETURN rc;
+	int fd;
+
+	if (!dapl_ia_get(ia_handle))
+		return DAPL_BAD_HANDLE(IA);
+	if (!file_descriptor)
+		return DAPL_BAD_ARG(2);
+	if (!cno_handle)
+		return DAPL_BAD_ARG(3);
+	fd = dats_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (fd < 0) {
+		rc = dapl_status(-errno, DAT_RESOURCE_DEVICE);
+		dapl_err("CNO descriptor not created: %s", dapl_strerror(errno));
+		return rc;
+	}
+	rc = cno_new(ia_handle, NULL, fd, cno_handle);
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	*file_descriptor = fd;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGENT proxy)
+{
+	struct dapl_cno *cno = dapl_cno_get(cno_handle);
+	struct dapl_agent *agent, *old;
+	DAT_RETURN rc;
+
+	if (!cno || !dapl_object_enter(&cno->obj, DAPL_TYPE_CNO))
+		return DAPL_BAD_HANDLE(CNO);
+	rc = cno->fd >= 0 ? dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE)
+			  : agent_new(cno->obj.ia, &proxy, &agent);
+	if (!rc) {
+		pthread_mutex_lock(&cno->lock);
+		old = cno->agent;
+		cno->agent = agent;
+		pthread_mutex_unlock(&cno->lock);
+		free(old);
+	}
+	dapl_object_leave(&cno->obj);
+	return rc;
+}
+
+DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
+{
+	struct dapl_cno *cno;
+
+	if (!dapl_cno_get(cno_handle))
+		return DAPL_BAD_HANDLE(CNO);
+	if ((uint32_t)mask > 7) /* CNO-23 */
+		return DAPL_BAD_ARG(2);
+	if (!param)
+		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+	cno = hold(cno_handle);
+	if (!cno)
+		return DAPL_BAD_HANDLE(CNO);
+	memset(param, 0, sizeof(*param));
+	param->ia_handle = dapl_ia_handle(cno->obj.ia);
+	if (cno->fd >= 0) {
+		param->proxy_type = DAT_PROXY_TYPE_FD;
+		param->proxy.fd = cno->fd;
+	} else if (cno->agent) {
+		param->proxy_type = DAT_PROXY_TYPE_AGENT;
+		param->proxy.agent = cno->agent->proxy;
+	} else {
+		param->proxy_type = DAT_PROXY_TYPE_NONE;
+	}
+	let_go(cno);
+	return DAT_SUCCESS;
+}
+
+/* Retired already. */
+static void cno_delete(struct dapl_cno *cno)
+{
+	dapl_object_wait_left(&cno->obj);
+	finish_agents(cno);
+	dapl_ia_remove(&cno->obj, DAPL_TYPE_CNO);
+	free(cno->agent);
+	if (cno->fd >= 0)
+		close(cno->fd);
+	pthread_mutex_destroy(&cno->lock);
+	dapl_object_release(&cno->obj);
+}
+
+DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE cno_handle)
+{
+	struct dapl_cno *cno = hold(cno_handle);
+	bool busy;
+
+	if (!cno)
+		return DAPL_BAD_HANDLE(CNO);
+	busy = cno->waiters || dapl_object_users(&cno->obj);
+	if (!busy)
+		dapl_object_retire(&cno->obj, DAPL_TYPE_CNO);
+	let_go(cno);
+	if (busy)
+		return DAPL_BAD_STATE(CNO_IN_USE);
+	cno_delete(cno);
+	return DAT_SUCCESS;
+}
+
+/* CNO-32 */
+void dapl_cno_destroy(struct dapl_cno *cno)
+{
+	dapl_object_retire(&cno->obj, DAPL_TYPE_CNO);
+	pthread_mutex_lock(&cno->lock);
+	release_all(cno);
+	pthread_mutex_unlock(&cno->lock);
+	cno_delete(cno);
+}
+
+/* Takes the trigger if there is one; lock held. */
+static bool consume(struct dapl_cno *cno, DAT_EVD_HANDLE *evd)
+{
+	if (!cno->triggered)
+		return false;
+	set_triggered(cno, false);
+	*evd = cno->last;
+	return true;
+}
+
+/* Sleeps until there is something to return; lock held on entry and exit. */
+static DAT_RETURN wait_locked(struct dapl_cno *cno, DAT_TIMEOUT timeout, uint64_t deadline,
+			      DAT_EVD_HANDLE *evd)
+{
+	uint32_t released = cno->release_all, seen;
+	int err = timeout ? 0 : -ETIMEDOUT;
+
+	for (;;) {
+		if (consume(cno, evd))
+			return DAT_SUCCESS;
+		*evd = DAT_HANDLE_NULL;
+		if (cno->release_all != released)
+			return DAT_SUCCESS;
+		if (err == -ETIMEDOUT)
+			return DAPL_QUEUE_EMPTY;
+		if (err == -EINTR)
+			return dapl_fail(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
+		seen = cno->word;
+		pthread_mutex_unlock(&cno->lock);
+		err = dapl_futex_wait(&cno->word, seen, deadline);
+		pthread_mutex_lock(&cno->lock);
+	}
+}
+
+DAT_RETURN dapl_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd)
+{
+	uint64_t deadline = dapl_deadline(timeout);
+	struct dapl_cno *cno;
+	DAT_RETURN rc;
+
+	if (!dapl_cno_get(cno_handle))
+		return DAPL_BAD_HANDLE(CNO);
+	if (!evd)
+		return DAPL_BAD_ARG(3);
+	cno = hold(cno_handle);
+	if (!cno)
+		return DAPL_BAD_HANDLE(CNO);
+	cno->waiters++;
+	rc = wait_locked(cno, timeout, deadline, evd);
+	cno->waiters--;
+	let_go(cno);
+	return rc;
+}
+
+DAT_RETURN dapl_cno_trigger(DAT_CNO_HANDLE cno_handle, DAT_EVD_HANDLE *evd)
+{
+	struct dapl_cno *cno;
+
+	if (!dapl_cno_get(cno_handle))
+		return DAPL_BAD_HANDLE(CNO);
+	if (!evd)
+		return DAPL_BAD_ARG(2);
+	cno = hold(cno_handle);
+	if (!cno)
+		return DAPL_BAD_HANDLE(CNO);
+	if (!consume(cno, evd))
+		*evd = DAT_HANDLE_NULL;
+	let_go(cno);
+	return DAT_SUCCESS;
+}

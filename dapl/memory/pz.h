@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Protection zones. */
+#ifndef DAPL_PZ_H
+#define DAPL_PZ_H
+
+#include "dapl/object/object.h"
+#include "dapl/transport.h"
+
+/* users: EPs, SRQs, LMRs and RMRs. */
+struct dapl_pz {
+	struct dapl_object obj;
+	struct tp_pd *pd;
+};
+
+/* A PZ of ia, or NULL. */
+struct dapl_pz *dapl_pz_arg(DAT_PZ_HANDLE handle, const struct dapl_ia *ia);
+/* Abrupt close: nothing refers to it any more. */
+void dapl_pz_destroy(struct dapl_pz *pz);
+
+DAT_RETURN dapl_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz);
+DAT_RETURN dapl_pz_query(DAT_PZ_HANDLE pz, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param);
+DAT_RETURN dapl_pz_free(DAT_PZ_HANDLE pz);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Counters of the InfiniBand extension (IBX-94 to IBX-105). Objects count where they work, under
+ * the lock that is held there anyway; what can be told from other numbers is not counted twice. A
+ * reset leaves all that alone and remembers from where to count.
+ */
+#ifndef DAPL_COUNTERS_H
+#define DAPL_COUNTERS_H
+
+#include <stdatomic.h>
+
+#include <dat/dat_ib_extensions.h>
+
+#include "dapl/object/ia.h"
+
+struct dapl_ia_counters {
+	_Atomic uint64_t count[DCNT_IA_ALL_COUNTERS];
+	uint64_t base[DCNT_IA_ALL_COUNTERS]; /* where the last reset was; under ia->lock */
+	/* What the device had counted when a group was started; under ia->lock. */
+	uint64_t start[DCNT_IA_ALL_COUNTERS];
+	bool started[DCNT_IA_DIAG + 1];
+};
+
+extern const char *const dapl_ia_counter_names[DCNT_IA_ALL_COUNTERS];
+extern const char *const dapl_ep_counter_names[DCNT_EP_ALL_COUNTERS];
+extern const char *const dapl_evd_counter_names[DCNT_EVD_ALL_COUNTERS];
+
+/* Any thread, any lock. */
+static inline void dapl_count_by(struct dapl_ia *ia, DAT_IA_COUNTERS counter, uint64_t by)
+{
+	atomic_fetch_add_explicit(&ia->counters->count[counter], by, memory_order_relaxed);
+}
+
+static inline void dapl_count(struct dapl_ia *ia, DAT_IA_COUNTERS counter)
+{
+	dapl_count_by(ia, counter, 1);
+}
+
+/* An error of connection management: in all, and of its kind. */
+static inline void dapl_count_cm_error(struct dapl_ia *ia, DAT_IA_COUNTERS kind)
+{
+	dapl_count(ia, DCNT_IA_CM_ERR);
+	dapl_count(ia, kind);
+}
+
+struct dapl_ep;
+
+/*
+ * What an EP has counted since it was made, for who must not make others wait: DCNT_EP_ALL_COUNTERS
+ * values. EP lock held. False: those of completed receives are missing.
+ */
+bool dapl_counters_glance(struct dapl_ep *ep, uint64_t *value);
+/* The same of an IA: DCNT_IA_ALL_COUNTERS values. */
+void dapl_counters_of_ia(struct dapl_ia *ia, uint64_t *value);
+
+/* The macros of dat_ib_extensions.h of the same names, once their arguments are read. */
+DAT_RETURN dapl_ext_query_counters(DAT_HANDLE handle, int counter, DAT_UINT64 *out, int reset);
+DAT_RETURN dapl_ext_print_counters(DAT_HANDLE handle, int counter, int reset);
+DAT_RETURN dapl_ext_start_counter(DAT_HANDLE handle, int type);
+DAT_RETURN dapl_ext_stop_counter(DAT_HANDLE handle, int type);
+
+#endif

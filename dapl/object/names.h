@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Names of codes, for traces and listings. None is ever NULL. */
+#ifndef DAPL_NAMES_H
+#define DAPL_NAMES_H
+
+#include <dat/udat.h>
+
+#include "dapl/transport.h"
+
+/* As the standard's headers spell them; "unknown" for other numbers. */
+const char *dapl_event_name(DAT_EVENT_NUMBER number);
+const char *dapl_dto_status_name(DAT_DTO_COMPLETION_STATUS status);
+
+/* Of a completion, "" of other events. */
+const char *dapl_event_status(const DAT_EVENT *event);
+
+const char *dapl_opcode_name(uint32_t opcode); /* enum tp_opcode */
+const char *dapl_conn_event_name(enum tp_conn_event event);
+const char *dapl_async_event_name(enum tp_async_event event);
+/* "EP", "EVD" and so on; type is enum dapl_type of dapl/object/object.h. */
+const char *dapl_type_name(uint32_t type);
+
+#endif

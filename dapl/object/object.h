@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What every DAT object of the core begins with, where objects live, and how a handle becomes an
+ * object.
+ *
+ * Locks of the core, in the order in which they nest; whoever holds one may take those below it:
+ *
+ *   provider list (provider.c)
+ *   ep->cm_lock     serialises a consumer's connection calls on one EP; never taken on the loop
+ *   ia->lock        the IA's list of objects, counts and close state
+ *   ep->lock        state, queues of slots, the transport's posting calls
+ *   srq->obj.lock   posting to the SRQ
+ *   evd->obj.lock   the event ring, the waiter, the transport CQ's calls
+ *   ia->bind_lock   what RMRs are bound to; no transport is called with it held
+ *   cno->lock       triggered state, agent
+ *   the transport's own, then loop, arena
+ *
+ * Connection calls of the transport are made with none but cm_lock held.
+ */
+#ifndef DAPL_OBJECT_H
+#define DAPL_OBJECT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dat/udat.h>
+#include <dat/dat_registry.h>
+
+#include "dapl/base/lock.h"
+
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define DAPL_TSAN 1
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+#define DAPL_TSAN 1
+#endif
+
+#define DAPL_SLOT_SIZE 512
+
+/* The tag of a live object; anything else in its place means that the handle is stale or of no
+ * object. */
+enum dapl_type {
+	DAPL_TYPE_NONE = 0,
+	DAPL_TYPE_IA = 0x0da71a00,
+	DAPL_TYPE_PZ,
+	DAPL_TYPE_LMR,
+	DAPL_TYPE_EVD,
+	DAPL_TYPE_CNO,
+	DAPL_TYPE_EP,
+	DAPL_TYPE_PSP,
+	DAPL_TYPE_RSP,
+	DAPL_TYPE_CSP,
+	DAPL_TYPE_CR,
+	DAPL_TYPE_RMR,
+	DAPL_TYPE_SRQ,
+	DAPL_TYPE_QUERY = 0x0da71b00, /* an IA that answers no call (IBX-110) */
+	DAPL_TYPE_POISON = 0x0dead0ad,
+};
+
+#define DAPL_NUM_TYPES (DAPL_TYPE_SRQ - DAPL_TYPE_IA + 1)
+
+struct dapl_ia;
+
+/* The first word is what libdat2 dispatches on (GEN-16). */
+struct dapl_object {
+	const DAT_PROVIDER *provider;
+	_Atomic uint32_t type;
+	_Atomic uint32_t visitors; /* threads inside; outlives the object, as type does */
+	struct dapl_lock lock;	   /* of EVDs and SRQs; ditto: who has it looks at type */
+	_Atomic uint32_t users;	   /* other objects that refer to this one */
+	struct dapl_ia *ia;
+	DAT_CONTEXT context;
+	struct dapl_object *next, **link; /* the IA's list, under ia->lock */
+};
+
+/* The object that embeds another one as member. */
+#define dapl_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+
+/* A zeroed object of size bytes in the arena, without a tag yet. NULL: no memory. */
+void *dapl_object_alloc(size_t size);
+/* Fills the header and makes the handle valid. */
+void dapl_object_init(struct dapl_object *obj, enum dapl_type type, struct dapl_ia *ia);
+/* From here on the handle is refused; the memory stays. False if another thread was first. */
+bool dapl_object_retire(struct dapl_object *obj, enum dapl_type type);
+/* After retire: waits until all who entered have left. No lock held. */
+void dapl_object_wait_left(struct dapl_object *obj);
+/* Gives the memory back; its slot is used again as late as possible. */
+void dapl_object_release(struct dapl_object *obj);
+
+/* Whether handle may be read as an object at all. */
+bool dapl_object_readable(DAT_HANDLE handle);
+
+/* Arguments that name objects are checked in full: any value a program passes may be looked up. */
+static inline void *dapl_object_arg(DAT_HANDLE handle, enum dapl_type type)
+{
+	struct dapl_object *obj = handle;
+
+	if (!dapl_object_readable(handle) ||
+	    atomic_load_explicit(&obj->type, memory_order_acquire) != (uint32_t)type)
+		return NULL;
+	return obj;
+}
+
+static inline bool dapl_object_is(const struct dapl_object *obj, enum dapl_type type)
+{
+	return atomic_load_explicit(&obj->type, memory_order_acquire) == (uint32_t)type;
+}
+
+/*
+ * As dapl_object_is on the paths where instructions count. A plain load, which the compilers fold
+ * into the compare as they do no atomic one; ThreadSanitizer cannot know that a word is read whole.
+ */
+static inline bool dapl_object_looks(const struct dapl_object *obj, enum dapl_type type)
+{
+#ifdef DAPL_TSAN
+	return dapl_object_is(obj, type);
+#else
+	return *(const uint32_t *)&obj->type == (uint32_t)type;
+#endif
+}
+
+/* The handle a call is dispatched on has been checked by libdat2, down to its first word. */
+static inline void *dapl_object_self(DAT_HANDLE handle, enum dapl_type type)
+{
+	return __builtin_expect(dapl_object_is(handle, type), 1) ? handle : NULL;
+}
+
+/*
+ * The object of a handle as dapl_object_self, with its lock held: it stays until that is given
+ * back, since whoever frees it takes the lock once after it was retired. NULL: it is none, or gone.
+ */
+static inline void *dapl_object_hold(DAT_HANDLE handle, enum dapl_type type)
+{
+	struct dapl_object *obj = dapl_object_self(handle, type);
+
+	if (!obj)
+		return NULL;
+	dapl_lock(&obj->lock);
+	if (__builtin_expect(dapl_object_is(obj, type), 1))
+		return obj;
+	dapl_unlock(&obj->lock);
+	return NULL;
+}
+
+/*
+ * Where a call may meet the end of its object and has no lock of it (EVD-90, IA-87, SIM-7): the
+ * object stays until leave. False: it is gone already.
+ */
+bool dapl_object_enter(struct dapl_object *obj, enum dapl_type type);
+void dapl_object_leave(struct dapl_object *obj);
+
+static inline void dapl_object_use(struct dapl_object *obj)
+{
+	atomic_fetch_add_explicit(&obj->users, 1, memory_order_relaxed);
+}
+
+static inline void dapl_object_unuse(struct dapl_object *obj)
+{
+	atomic_fetch_sub_explicit(&obj->users, 1, memory_order_release);
+}
+
+static inline uint32_t dapl_object_users(struct dapl_object *obj)
+{
+	return atomic_load_explicit(&obj->users, memory_order_acquire);
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Shared receive queues. */
+#ifndef DAPL_SRQ_H
+#define DAPL_SRQ_H
+
+#include "dapl/transfer/dto.h"
+#include "dapl/base/lock.h"
+#include "dapl/object/object.h"
+#include "dapl/memory/pz.h"
+#include "dapl/transport.h"
+
+/*
+ * How many receives of a queue are posted, taken or not dequeued yet (SRQ-17). Events on EVDs count
+ * and may outlive the queue (SRQ-9).
+ */
+struct dapl_srq_count {
+	_Atomic uint32_t outstanding;
+	_Atomic uint32_t holders; /* the queue, and events that are kept */
+};
+
+struct dapl_srq_slot {
+	struct dapl_slot slot; /* only the cookie and the operation count */
+	struct dapl_srq *srq;
+	struct dapl_srq_slot *next; /* free ones */
+};
+
+/* Slots that were made together. */
+struct dapl_srq_chunk {
+	struct dapl_srq_chunk *next;
+	struct dapl_srq_slot slot[];
+};
+
+/* users: EPs. */
+struct dapl_srq {
+	struct dapl_object obj; /* its lock: posting, and what follows down to low_watermark */
+	struct dapl_pz *pz;
+	struct tp_srq *srq;
+	struct dapl_srq_slot *spare; /* free slots, the poster's */
+	struct dapl_srq_chunk *chunks;
+	uint32_t limit, num_slots, max_sge;
+	DAT_COUNT low_watermark;
+	_Atomic bool failed; /* SRQ-20 */
+	struct dapl_srq_count *count;
+	_Atomic(struct dapl_srq_slot *) returned; /* free slots, as completions bring them back */
+};
+
+/* Of a completed receive: the slot goes back to its queue. Any EVD's lock held. */
+void dapl_srq_return(struct dapl_slot *slot);
+/* A completed receive that becomes an event which is kept: it counts until let go. */
+struct dapl_srq_count *dapl_srq_hold(const struct dapl_slot *slot);
+void dapl_srq_let_go(struct dapl_srq_count *count);
+
+/* The transport reports an error of the queue. */
+void dapl_srq_failed(struct dapl_srq *srq);
+/* Abrupt close. */
+void dapl_srq_destroy(struct dapl_srq *srq);
+
+DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
+			   DAT_SRQ_HANDLE *srq);
+DAT_RETURN dapl_srq_free(DAT_SRQ_HANDLE srq);
+DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT num_segments,
+			      DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie);
+DAT_RETURN dapl_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param);
+DAT_RETURN dapl_srq_resize(DAT_SRQ_HANDLE srq, DAT_COUNT max_recv_dtos);
+DAT_RETURN dapl_srq_set_lw(DAT_SRQ_HANDLE srq, DAT_COUNT low_watermark);
+
+#endif

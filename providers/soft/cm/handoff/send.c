@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Hands connection requests on to other service points; see handoff.h. */
+#include "providers/soft/cm/handoff/handoff.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "dapl/base/fd.h"
+#include "trace/log.h"
+
+/* ---- Who listens in this process ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER; /* to a listener of this process */
+static struct soft_list listeners = { &listeners, &listeners };
+
+/* The parent's listeners are no neighbours of the child's. */
+static void in_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	pthread_cond_init(&delivered, NULL);
+	soft_list_init(&listeners);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+void soft_handoff_enter(struct soft_listener *listener)
+{
+	pthread_mutex_lock(&lock);
+	soft_list_add(&listeners, &listener->handoff_node);
+	pthread_mutex_unlock(&lock);
+}
+
+void soft_handoff_leave(struct soft_listener *listener)
+{
+	pthread_mutex_lock(&lock);
+	soft_list_del(&listener->handoff_node);
+	pthread_mutex_unlock(&lock);
+}
+
+static bool same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	char text[2][SOFT_ADDR_TEXT];
+
+	return !strcmp(soft_addr_text(a, 0, text[0]), soft_addr_text(b, 0, text[1]));
+}
+
+/* The listener on a qualifier of an address, or of one device of that address; lock held. */
+static struct soft_listener *find(const struct sockaddr_storage *addr, const struct soft_dev *dev,
+				  uint64_t qual)
+{
+	struct soft_listener *listener;
+	struct soft_list *node;
+
+	for (node = listeners.next; node != &listeners; node = node->next) {
+		listener = soft_container(node, struct soft_listener, handoff_node);
+		if (listener->base.conn_qual == qual && (!dev || listener->dev == dev) &&
+		    same_address(&listener->dev->addr, addr))
+			return listener;
+	}
+	return NULL;
+}
+
+bool soft_handoff_listens(struct soft_dev *dev, uint64_t qual)
+{
+	bool found;
+
+	pthread_mutex_lock(&lock);
+	found = find(&dev->addr, dev, qual);
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+void soft_handoff_close(const int *fds, int num)
+{
+	while (num)
+		dapl_fd_close(fds[--num]);
+}
+
+int soft_handoff_take(struct soft_dev *dev, uint64_t qual, const int *fds, int num,
+		      const uint8_t *frame, size_t len)
+{
+	struct soft_listener *listener;
+
+	/* It goes away on this thread only. */
+	pthread_mutex_lock(&lock);
+	listener = find(&dev->addr, dev, qual);
+	pthread_mutex_unlock(&lock);
+	return listener ? soft_cm_adopt(listener, fds, num, frame, len) : -ECONNREFUSED;
+}
+
+/* ---- Inside the process ---- */
+
+struct delivery {
+	struct tp_task task;
+	struct soft_dev *dev;
+	uint64_t qual;
+	const struct soft_conn *conn;
+	int fds[SOFT_LINK_FDS], num, rc;
+	bool done; /* under lock */
+};
+
+static void deliver(struct tp_task *task)
+{
+	struct delivery *delivery = soft_container(task, struct delivery, task);
+	const struct soft_handshake *hs = delivery->conn->hs;
+
+	delivery->rc = soft_handoff_take(delivery->dev, delivery->qual, delivery->fds,
+					 delivery->num, hs->in, hs->in_have);
+	/* It is gone as soon as the lock is. */
+	pthread_mutex_lock(&lock);
+	delivery->done = true;
+	pthread_cond_broadcast(&delivered);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Second ones of a link's descriptors; their number or -errno. */
+static int duplicate(struct soft_link *link, int fds[SOFT_LINK_FDS])
+{
+	int own[SOFT_LINK_FDS], num = link->class->give(link, own), rc;
+
+	for (int i = 0; i < num; i++) {
+		fds[i] = dapl_fd_own(fcntl(own[i], F_DUPFD_CLOEXEC, 0));
+		if (fds[i] >= 0)
+			continue;
+		rc = -errno;
+		dapl_err("connection request not handed on: %s", dapl_strerror(-rc));
+		soft_handoff_close(fds, i);
+		return rc;
+	}
+	return num;
+}
+
+static int hand_inside(struct soft_conn *conn, uint64_t qual)
+{
+	struct delivery delivery = { .task.run = deliver, .qual = qual, .conn = conn };
+	struct soft_listener *listener;
+	bool self = false;
+
+	delivery.num = duplicate(conn->link, delivery.fds);
+	if (delivery.num < 0)
+		return delivery.num;
+	/* The device stays until the task has run: its listener leaves on the same loop. */
+	pthread_mutex_lock(&lock);
+	listener = find(&conn->dev->addr, NULL, qual);
+	if (listener) {
+		delivery.dev = listener->dev;
+		self = dapl_loop_is_self(delivery.dev->base.loop);
+		if (!self)
+			dapl_loop_post(delivery.dev->base.loop, &delivery.task);
+	}
+	/* After this the other device may be gone, with its loop. */
+	while (listener && !self && !delivery.done)
+		pthread_cond_wait(&delivered, &lock);
+	pthread_mutex_unlock(&lock);
+	if (!listener)
+		delivery.rc = -ECONNREFUSED;
+	else if (self)
+		deliver(&delivery.task);
+	if (delivery.rc)
+		soft_handoff_close(delivery.fds, delivery.num);
+	return delivery.rc;
+}
+
+/* ---- To another process ---- */
+
+/* Waits until something can be read; false once the time is over. */
+static bool await(struct pollfd *watches, nfds_t num, uint64_t deadline)
+{
+	uint64_t now;
+	int rc;
+
+	do {
+		now = dapl_now();
+		if (now >= deadline)
+			return false;
+		rc = poll(watches, num, (int)((deadline - now) / 1000000) + 1);
+	} while (rc < 0 && errno == EINTR);
+	return rc > 0;
+}
+
+static ssize_t send_packet(int fd, const void *packet, size_t len, const int *fds, int num)
+{
+	size_t size = (size_t)num * sizeof(*fds);
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(SOFT_LINK_FDS * sizeof(int))];
+	} control = { .room = { 0 } };
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)packet, .iov_len = len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *cmsg = &control.align;
+
+	if (num) {
+		msg.msg_control = control.room;
+		msg.msg_controllen = CMSG_SPACE(size);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(size);
+		memcpy(CMSG_DATA(cmsg), fds, size);
+	}
+	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* The other side's answer, -ECONNREFUSED if there is none. */
+static int answer(int fd)
+{
+	int32_t rc;
+
+	return recv(fd, &rc, sizeof(rc), MSG_DONTWAIT) == sizeof(rc) && rc <= 0 ? (int)rc
+										: -ECONNREFUSED;
+}
+
+/* To who said yes; 0 once the request is the other side's. */
+static int give(int fd, const struct soft_conn *conn, uint64_t deadline)
+{
+	struct soft_handoff_give packet = { .kind = SOFT_HANDOFF_GIVE };
+	struct pollfd watch = { .fd = fd, .events = POLLIN };
+	size_t len = conn->hs->in_have;
+	int fds[SOFT_LINK_FDS], num = conn->link->class->give(conn->link, fds);
+
+	memcpy(packet.frame, conn->hs->in, len);
+	if (send_packet(fd, &packet, offsetof(struct soft_handoff_give, frame) + len, fds, num) < 0)
+		return errno == EMFILE || errno == ETOOMANYREFS ? -EMFILE : -ECONNREFUSED;
+	if (!await(&watch, 1, deadline))
+		shutdown(fd, SHUT_RDWR);
+	return answer(fd);
+}
+
+/* The conversations with all doors. */
+struct round {
+	const struct soft_conn *conn;
+	uint64_t qual, all, end; /* the time for it, and when it is over */
+	struct pollfd talks[SOFT_DOORS];
+	nfds_t num;
+	uint32_t place; /* of the next door */
+	struct soft_door_others others;
+};
+
+/* Asks at one door: the conversation, or -errno. */
+static int knock(struct round *round)
+{
+	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, round->qual };
+	struct sockaddr_un name;
+	socklen_t len = soft_door_name(round->conn->dev, round->place, &name);
+	int fd = dapl_fd_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+
+	if (fd < 0)
+		return -errno;
+	if (!connect(fd, (struct sockaddr *)&name, len) && soft_door_ours(fd, &round->others) &&
+	    send_packet(fd, &ask, sizeof(ask), NULL, 0) >= 0)
+		return fd;
+	dapl_fd_close(fd);
+	return -ECONNREFUSED;
+}
+
+/* Asks at all doors for which there are descriptors, at the others once those have answered. */
+static int knock_on(struct round *round)
+{
+	int fd;
+
+	for (; round->place < SOFT_DOORS; round->place++) {
+		fd = knock(round);
+		if (fd >= 0)
+			round->talks[round->num++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+		else if (fd != -ECONNREFUSED && round->num)
+			break;
+		else if (fd != -ECONNREFUSED)
+			return fd;
+	}
+	return round->num ? 0 : -ECONNREFUSED;
+}
+
+/*
+ * Gives to the first one who says yes; -EAGAIN: nobody has yet. One that says nothing after that
+ * does not have all the time either.
+ */
+static int hear(struct round *round)
+{
+	nfds_t i = round->num;
+	uint64_t turn;
+	int rc, fd;
+
+	while (i--) {
+		fd = round->talks[i].fd;
+		if (!round->talks[i].revents)
+			continue;
+		rc = answer(fd);
+		turn = dapl_now() + round->all / 2;
+		if (!rc)
+			rc = give(fd, round->conn, turn < round->end ? turn : round->end);
+		dapl_fd_close(fd);
+		round->talks[i] = round->talks[--round->num];
+		if (rc != -ECONNREFUSED)
+			return rc;
+	}
+	return -EAGAIN;
+}
+
+/* All are asked at once, so that one that does not answer costs the others nothing. */
+static int hand_outside(const struct soft_conn *conn, uint64_t qual)
+{
+	uint64_t all = (uint64_t)conn->dev->config->handoff_ms * 1000000;
+	struct round round = { .conn = conn, .qual = qual, .all = all, .end = dapl_now() + all };
+	int rc;
+
+	do {
+		rc = knock_on(&round);
+		if (!rc)
+			rc = await(round.talks, round.num, round.end) ? hear(&round)
+								      : -ECONNREFUSED;
+	} while (rc == -EAGAIN);
+	while (round.num)
+		dapl_fd_close(round.talks[--round.num].fd);
+	if (rc == -ECONNREFUSED)
+		soft_door_taken(conn->dev, "request not handed on", &round.others);
+	return rc;
+}
+
+/* ---- The call ---- */
+
+static int handed_over(void *arg)
+{
+	struct soft_conn *conn = arg;
+
+	conn->link->moved = true;
+	soft_link_destroy(conn->link, false);
+	conn->link = NULL;
+	soft_conn_end(conn);
+	soft_conn_release(conn);
+	return 0;
+}
+
+int soft_handoff(struct tp_conn *base, uint64_t conn_qual)
+{
+	struct soft_conn *conn = soft_conn(base);
+	struct soft_dev *dev = conn->dev;
+	char text[SOFT_ADDR_TEXT];
+	int rc;
+
+	if (!conn_qual || conn_qual > UINT16_MAX)
+		return -EINVAL;
+	rc = hand_inside(conn, conn_qual);
+	if (rc == -ECONNREFUSED)
+		rc = hand_outside(conn, conn_qual);
+	if (!rc)
+		return soft_dev_call(dev, handed_over, conn);
+	dapl_trace(soft_not_handed, DAPL_TRC_ERROR, conn, "ia=%s to=%s why=%s", dev->name,
+		   soft_addr_text(&dev->addr, conn_qual, text), dapl_strerror(-rc));
+	return rc;
+}

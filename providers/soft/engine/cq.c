@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Completion queues. Many connections add, one consumer takes (under the core's EVD lock). A
+ * consumer that finds nothing drives the connections that feed the queue.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "dapl/base/fd.h"
+#include "trace/log.h"
+#include "providers/soft/soft.h"
+
+enum {
+	/* So much may it cost to try connections one by one rather than by epoll. */
+	FEW = 16,
+	READY_PER_POLL = 16,
+	SPINS_PER_LOOK = 16,
+};
+
+/* ---- Adding ---- */
+
+static void overflow_run(struct tp_task *task)
+{
+	struct soft_cq *cq = soft_container(task, struct soft_cq, overflow);
+
+	cq->dev->base.up->async(cq->dev->base.owner, TP_ASYNC_CQ_OVERFLOW, cq->base.owner);
+}
+
+bool soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc)
+{
+	bool lost = false;
+	uint32_t head;
+
+	pthread_mutex_lock(&cq->lock);
+	head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	if (head - atomic_load_explicit(&cq->tail, memory_order_acquire) >= cq->limit) {
+		lost = true;
+	} else {
+		cq->ring[head & (cq->size - 1)] = *wc;
+		atomic_store(&cq->head, head + 1);
+	}
+	pthread_mutex_unlock(&cq->lock);
+	if (lost)
+		dapl_loop_post(cq->base.dev->loop, &cq->overflow);
+	/* Whoever arms after this load polls after it, and finds the completion. */
+	if (atomic_load(&cq->armed) && atomic_exchange(&cq->armed, 0))
+		cq->base.dev->up->cq_event(cq->base.owner);
+	return !lost;
+}
+
+/* ---- Membership and readiness ---- */
+
+static bool few(const struct soft_cq *cq)
+{
+	return atomic_load_explicit(&cq->cost, memory_order_relaxed) <= FEW;
+}
+
+void soft_cq_watch(struct soft_member *member, uint32_t events)
+{
+	struct soft_cq *cq = member->cq;
+	struct epoll_event event = { .data.ptr = member };
+	bool asleep = !few(cq) || atomic_load(&cq->waiter);
+	struct soft_link *link;
+
+	if (!member->enrolled)
+		return;
+	link = member->conn->link;
+	/* A few connections are polled directly, also for room: only a sleeper needs to hear of
+	 * that. */
+	if (!asleep)
+		events &= ~(uint32_t)EPOLLOUT;
+	event.events = link->class->doze(link, (enum soft_sleeper)(member - member->conn->member),
+					 events, asleep);
+	if (member->events == event.events)
+		return;
+	if (!epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_MOD, link->fd, &event))
+		member->events = event.events;
+}
+
+void soft_cq_forget(struct soft_member *member)
+{
+	if (member->enrolled)
+		epoll_ctl(atomic_load(&member->cq->epfd), EPOLL_CTL_DEL, member->conn->link->fd,
+			  NULL);
+	member->enrolled = false;
+}
+
+/* Puts a member into the epoll set; drive held. */
+static void enrol(struct soft_cq *cq, struct soft_member *member)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = member };
+	struct soft_conn *conn = member->conn;
+
+	pthread_mutex_lock(&conn->lock);
+	if (atomic_load(&conn->over)) {
+		pthread_mutex_unlock(&conn->lock);
+		return;
+	}
+	if (epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_ADD, conn->link->fd, &event)) {
+		dapl_err_limited("%s: a waiter cannot watch a connection: %s", cq->dev->name,
+				 dapl_strerror(errno));
+		atomic_store(&conn->solo, true);
+	} else {
+		member->enrolled = true;
+		member->events = EPOLLIN;
+	}
+	pthread_mutex_unlock(&conn->lock);
+	soft_progress_watch(conn);
+}
+
+/* The epoll set, made at the first need; drive held. */
+static int need_epfd(struct soft_cq *cq)
+{
+	struct soft_list *node;
+	int epfd = atomic_load(&cq->epfd);
+
+	if (epfd >= 0)
+		return epfd;
+	epfd = dapl_fd_own(epoll_create1(EPOLL_CLOEXEC));
+	if (epfd < 0) {
+		if (!cq->told_epfd)
+			dapl_err("%s: completion queue's wait descriptor not created: %s",
+				 cq->dev->name, dapl_strerror(errno));
+		cq->told_epfd = true;
+		return -1;
+	}
+	atomic_store(&cq->epfd, epfd);
+	for (node = cq->members.next; node != &cq->members; node = node->next)
+		enrol(cq, soft_container(node, struct soft_member, node));
+	return epfd;
+}
+
+/* Has the set told of all that happens; drive held. */
+static void watch_all(struct soft_cq *cq)
+{
+	struct soft_list *node;
+
+	for (node = cq->members.next; node != &cq->members; node = node->next)
+		soft_progress_watch(soft_container(node, struct soft_member, node)->conn);
+}
+
+void soft_cq_attach(struct soft_member *member)
+{
+	const struct soft_link_class *class = member->conn->link->class;
+	struct soft_cq *cq = member->cq;
+	bool were_few;
+
+	pthread_mutex_lock(&cq->drive);
+	were_few = few(cq);
+	soft_list_add(&cq->members, &member->node);
+	member->bell = class->rings;
+	atomic_fetch_add(&cq->bells, member->bell);
+	atomic_fetch_add(&cq->cost, class->cost);
+	if (atomic_load(&cq->epfd) >= 0)
+		enrol(cq, member);
+	else if (!few(cq))
+		need_epfd(cq);
+	if (were_few && !few(cq))
+		watch_all(cq);
+	pthread_mutex_unlock(&cq->drive);
+}
+
+void soft_cq_detach(struct soft_member *member)
+{
+	struct soft_cq *cq = member->cq;
+
+	pthread_mutex_lock(&cq->drive);
+	soft_list_del(&member->node);
+	atomic_fetch_sub(&cq->bells, member->bell);
+	atomic_fetch_sub(&cq->cost, member->conn->link->class->cost);
+	pthread_mutex_lock(&member->conn->lock);
+	soft_cq_forget(member);
+	pthread_mutex_unlock(&member->conn->lock);
+	pthread_mutex_unlock(&cq->drive);
+}
+
+/* ---- Taking ---- */
+
+static inline bool pop(struct soft_cq *cq, struct tp_wc *wc)
+{
+	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
+
+	if (tail == atomic_load_explicit(&cq->head, memory_order_acquire))
+		return false;
+	*wc = cq->ring[tail & (cq->size - 1)];
+	wc->flags &= ~SOFT_WC_PLAIN;
+	atomic_store_explicit(&cq->tail, tail + 1, memory_order_release);
+	return true;
+}
+
+static inline void note_activity(struct soft_cq *cq)
+{
+	atomic_store_explicit(&cq->activity,
+			      atomic_load_explicit(&cq->activity, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+static struct tp_wr *cq_take(struct tp_cq *base)
+{
+	struct soft_cq *cq = soft_cq(base);
+	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
+	const struct tp_wc *wc = &cq->ring[tail & (cq->size - 1)];
+	struct tp_wr *wr;
+
+	if (tail == atomic_load_explicit(&cq->head, memory_order_acquire) ||
+	    !(wc->flags & SOFT_WC_PLAIN))
+		return NULL;
+	note_activity(cq);
+	wr = (struct tp_wr *)(uintptr_t)wc->wr_id;
+	if (wc->flags & TP_WC_RECV)
+		wr->length = wc->byte_len;
+	atomic_store_explicit(&cq->tail, tail + 1, memory_order_release);
+	return wr;
+}
+
+/*
+ * A spinner must not press every few bytes of room into a call of their own: it looks for room now
+ * and then. One who slept was woken for it.
+ */
+static bool look_for_room(struct soft_cq *cq)
+{
+	if (cq->woken || ++cq->spins >= SPINS_PER_LOOK) {
+		cq->woken = false;
+		cq->spins = 0;
+		return true;
+	}
+	return false;
+}
+
+static void drive_all(struct soft_cq *cq)
+{
+	struct soft_list *node;
+	struct soft_member *member;
+	bool room = look_for_room(cq);
+
+	for (node = cq->members.next; node != &cq->members; node = node->next) {
+		member = soft_container(node, struct soft_member, node);
+		soft_qp_progress(member->conn->qp, room);
+	}
+}
+
+static void drive_ready(struct soft_cq *cq, int epfd)
+{
+	struct epoll_event events[READY_PER_POLL];
+	struct soft_member *member;
+	int n = epoll_wait(epfd, events, READY_PER_POLL, 0);
+
+	for (int i = 0; i < n; i++) {
+		member = events[i].data.ptr;
+		soft_qp_progress(member->conn->qp, true);
+	}
+	if (!atomic_load_explicit(&cq->bells, memory_order_relaxed))
+		return;
+	for (int i = 0; i < n; i++) {
+		member = events[i].data.ptr;
+		soft_progress_doze(member->conn);
+	}
+}
+
+static void drive(struct soft_cq *cq)
+{
+	int epfd;
+
+	/* Taken: a connection comes or goes; the next poll is soon enough. */
+	if (!atomic_load_explicit(&cq->cost, memory_order_relaxed) ||
+	    pthread_mutex_trylock(&cq->drive))
+		return;
+	epfd = atomic_load(&cq->epfd);
+	if (few(cq) || epfd < 0)
+		drive_all(cq);
+	else
+		drive_ready(cq, epfd);
+	pthread_mutex_unlock(&cq->drive);
+}
+
+static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
+{
+	struct soft_cq *cq = soft_cq(base);
+
+	note_activity(cq);
+	if (pop(cq, wc))
+		return 1;
+	drive(cq);
+	return pop(cq, wc);
+}
+
+/* In tp_wc.flags while completions are removed: this one is. */
+#define REMOVED 0x40000000u
+
+static struct tp_wc *entry(struct soft_cq *cq, uint32_t at)
+{
+	return &cq->ring[at & (cq->size - 1)];
+}
+
+/* Whoever adds writes behind head alone: the rest closes up towards it. */
+static void cq_extract(struct tp_cq *base, bool (*remove)(void *arg, const struct tp_wc *wc),
+		       void *arg)
+{
+	struct soft_cq *cq = soft_cq(base);
+	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
+	uint32_t head = atomic_load_explicit(&cq->head, memory_order_acquire), at, to;
+	struct tp_wc wc;
+
+	for (at = tail; at != head; at++) {
+		wc = *entry(cq, at);
+		wc.flags &= ~SOFT_WC_PLAIN;
+		if (remove(arg, &wc))
+			entry(cq, at)->flags |= REMOVED;
+	}
+	for (to = head; at != tail;)
+		if (!(entry(cq, --at)->flags & REMOVED))
+			*entry(cq, --to) = *entry(cq, at);
+	atomic_store_explicit(&cq->tail, to, memory_order_release);
+}
+
+/* ---- Waiting ---- */
+
+/* Few connections do not keep the set told of room to send; a sleeper needs that. */
+static void refresh(struct soft_cq *cq)
+{
+	pthread_mutex_lock(&cq->drive);
+	need_epfd(cq);
+	if (few(cq))
+		watch_all(cq);
+	pthread_mutex_unlock(&cq->drive);
+}
+
+static void cq_arm(struct tp_cq *base, enum tp_arm how)
+{
+	struct soft_cq *cq = soft_cq(base);
+
+	if (how == TP_ARM_WAITER) {
+		atomic_store(&cq->waiter, true);
+		refresh(cq);
+		/* Without a descriptor to sleep on the loop has to drive. */
+		if (atomic_load(&cq->epfd) < 0) {
+			atomic_store(&cq->waiter, false);
+			how = TP_ARM_NOTIFY;
+		}
+	}
+	atomic_store(&cq->armed, (int)how + 1);
+	if (how == TP_ARM_NOTIFY && atomic_load(&cq->left))
+		dapl_loop_post(base->dev->loop, &cq->dev->kick);
+}
+
+static void cq_disarm(struct tp_cq *base)
+{
+	struct soft_cq *cq = soft_cq(base);
+
+	atomic_store(&cq->armed, 0);
+	atomic_store(&cq->waiter, false);
+	cq->woken = true;
+	if (atomic_load(&cq->left) && atomic_load(&cq->dev->ticks_asleep))
+		dapl_loop_post(base->dev->loop, &cq->dev->kick);
+}
+
+static int cq_fd(struct tp_cq *base)
+{
+	return atomic_load(&soft_cq(base)->epfd);
+}
+
+/* ---- Life ---- */
+
+static uint32_t round_up(uint32_t cqe)
+{
+	uint32_t size = 16;
+
+	while (size < cqe)
+		size *= 2;
+	return size;
+}
+
+static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct tp_cq **out)
+{
+	struct soft_cq *cq = calloc(1, sizeof(*cq));
+
+	if (!cq)
+		goto no_memory;
+	cq->size = round_up(cqe);
+	cq->limit = cqe;
+	cq->ring = calloc(cq->size, sizeof(*cq->ring));
+	if (!cq->ring)
+		goto free_cq;
+	cq->base =
+		(struct tp_cq){ .dev = base, .ops = &soft_cq_ops, .owner = owner, .take = cq_take };
+	cq->dev = soft_dev(base);
+	cq->overflow.run = overflow_run;
+	soft_list_init(&cq->members);
+	pthread_mutex_init(&cq->lock, NULL);
+	pthread_mutex_init(&cq->drive, NULL);
+	atomic_init(&cq->epfd, -1);
+	*out = &cq->base;
+	return 0;
+
+free_cq:
+	free(cq);
+no_memory:
+	dapl_err("%s: completion queue of %u not created: %s", soft_dev(base)->name, cqe,
+		 dapl_strerror(ENOMEM));
+	return -ENOMEM;
+}
+
+static void cq_destroy(struct tp_cq *base)
+{
+	struct soft_cq *cq = soft_cq(base);
+
+	dapl_loop_cancel(base->dev->loop, &cq->overflow);
+	if (atomic_load(&cq->epfd) >= 0)
+		dapl_fd_close(atomic_load(&cq->epfd));
+	pthread_mutex_destroy(&cq->drive);
+	pthread_mutex_destroy(&cq->lock);
+	free(cq->ring);
+	free(cq);
+}
+
+static int cq_resize(struct tp_cq *base, uint32_t cqe)
+{
+	struct soft_cq *cq = soft_cq(base);
+	uint32_t size = round_up(cqe), head, at;
+	struct tp_wc *ring = calloc(size, sizeof(*ring)), *old;
+
+	if (!ring) {
+		dapl_err("%s: completion queue not resized to %u: %s", soft_dev(base->dev)->name,
+			 cqe, dapl_strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	pthread_mutex_lock(&cq->lock);
+	at = atomic_load_explicit(&cq->tail, memory_order_relaxed);
+	head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	if (head - at > cqe) { /* more than fits: keep the larger ring (EVD-76) */
+		pthread_mutex_unlock(&cq->lock);
+		free(ring);
+		return 0;
+	}
+	for (; at != head; at++)
+		ring[at & (size - 1)] = cq->ring[at & (cq->size - 1)];
+	old = cq->ring;
+	cq->ring = ring;
+	cq->size = size;
+	cq->limit = cqe;
+	pthread_mutex_unlock(&cq->lock);
+	free(old);
+	return 0;
+}
+
+const struct dapl_cq_ops soft_cq_ops = {
+	.create = cq_create,
+	.destroy = cq_destroy,
+	.resize = cq_resize,
+	.poll = cq_poll,
+	.extract = cq_extract,
+	.arm = cq_arm,
+	.disarm = cq_disarm,
+	.announced = dapl_plain_announced,
+	.fd = cq_fd,
+};

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The incoming side: FPDUs out of the byte stream. Short ones are whole in the stage before
+ * anything is done with them. A long one is received straight into its place, once its header has
+ * been checked; the sum over it is formed while it is in the cache and compared before it is
+ * delivered.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "trace/log.h"
+#include "providers/soft/wire/crc32c.h"
+#include "providers/soft/soft.h"
+
+enum {
+	RUN_BYTES = 1 << 20, /* so much comes in before others get their turn */
+	FULL_READS = 3,
+};
+
+/* ---- The stage ---- */
+
+static uint32_t staged(const struct soft_rx *rx)
+{
+	return rx->end - rx->begin;
+}
+
+static uint8_t *stage(struct soft_rx *rx)
+{
+	return rx->stage + rx->begin;
+}
+
+static void consume(struct soft_rx *rx, uint32_t len)
+{
+	rx->begin += len;
+	if (rx->begin == rx->end)
+		rx->begin = rx->end = 0;
+}
+
+static void compact(struct soft_rx *rx)
+{
+	if (!rx->begin)
+		return;
+	memmove(rx->stage, rx->stage + rx->begin, staged(rx));
+	rx->end -= rx->begin;
+	rx->begin = 0;
+}
+
+static bool grow(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	uint8_t *large;
+
+	rx->large_used = true;
+	if (rx->size == SOFT_RX_LARGE)
+		return true;
+	large = malloc(SOFT_RX_LARGE);
+	if (!large) {
+		dapl_err_limited("%s: no buffer of %d bytes for a connection: %s", conn->dev->name,
+				 SOFT_RX_LARGE, dapl_strerror(ENOMEM));
+		soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
+		return false;
+	}
+	memcpy(large, stage(rx), staged(rx));
+	rx->end = staged(rx);
+	rx->begin = 0;
+	rx->stage = large;
+	rx->size = SOFT_RX_LARGE;
+	return true;
+}
+
+void soft_rx_shrink(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	if (rx->size == SOFT_RX_LARGE && !rx->large_used && staged(rx) <= SOFT_RX_SMALL) {
+		memcpy(rx->small, stage(rx), staged(rx));
+		rx->end = staged(rx);
+		rx->begin = 0;
+		free(rx->stage);
+		rx->stage = rx->small;
+		rx->size = SOFT_RX_SMALL;
+		rx->full = 0;
+	}
+	rx->large_used = false;
+}
+
+/* ---- FPDUs ---- */
+
+enum step {
+	STEP_ON,   /* something was done, go on */
+	STEP_READ, /* more bytes are needed */
+	STEP_STOP, /* nothing goes on for now, or ever */
+};
+
+static enum step crc_wrong(struct soft_conn *conn)
+{
+	soft_conn_refuse(conn, (struct soft_error){ WIRE_LAYER_MPA, 0, WIRE_MPA_ERR_CRC }, NULL,
+			 NULL);
+	return STEP_STOP;
+}
+
+/* The sum of the FPDU of that size at the head of the stage. */
+static bool crc_right(struct soft_rx *rx, uint32_t size)
+{
+	uint32_t wire;
+
+	memcpy(&wire, stage(rx) + size - WIRE_MPA_CRC_SIZE, sizeof(wire));
+	return le32toh(wire) == soft_crc32c(0, stage(rx), size - WIRE_MPA_CRC_SIZE);
+}
+
+/* Pad and CRC behind the payload. */
+static uint32_t trailer(const struct soft_rx *rx)
+{
+	return soft_mpa_pad(rx->ddp.ulpdu) + WIRE_MPA_CRC_SIZE;
+}
+
+/* The first FPDU is in: the responder may send (RFC 5044 section 7.1.2 rule 4). */
+static enum step first_fpdu(struct soft_conn *conn)
+{
+	struct soft_qp *qp = conn->qp;
+
+	conn->rx.waiting_first = false;
+	pthread_mutex_lock(&qp->tx_lock);
+	conn->tx.hold = false;
+	soft_qp_tx_unlock(qp);
+	soft_qp_tx_kick(qp);
+	if (!conn->rx.pause_first)
+		return STEP_ON;
+	conn->rx.open = false;
+	atomic_store(&conn->first_seen, true);
+	dapl_loop_post(conn->base.dev->loop, &conn->task);
+	return STEP_STOP;
+}
+
+/* Finishes the FPDU under way if all of it is in the stage. */
+static enum step finish(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	uint32_t left = rx->left, rest = left + trailer(rx);
+
+	if (staged(rx) < rest)
+		return STEP_READ;
+	if (!soft_place_copy(conn, stage(rx), left))
+		return STEP_STOP;
+	consume(rx, rest);
+	rx->busy = false;
+	if (!soft_place_done(conn))
+		return STEP_STOP;
+	return rx->waiting_first ? first_fpdu(conn) : STEP_ON;
+}
+
+/* Goes on with the FPDU under way. */
+static enum step proceed(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	uint32_t n = rx->left - rx->tail;
+
+	if (staged(rx) >= rx->left + trailer(rx))
+		return finish(conn);
+	if (n > staged(rx))
+		n = staged(rx);
+	if (n) {
+		if (!soft_place_copy(conn, stage(rx), n))
+			return STEP_STOP;
+		consume(rx, n);
+	}
+	return rx->left > rx->tail ? STEP_READ : finish(conn);
+}
+
+/* Starts to place what the header announces. */
+static enum step begin(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	int rc;
+
+	rx->left = rx->ddp.ulpdu - rx->ddp.header;
+	rc = soft_place_begin(conn);
+	if (rc < 0)
+		return STEP_STOP;
+	if (!rc) {
+		rx->stalled = true;
+		return STEP_STOP;
+	}
+	rx->busy = true;
+	rx->checked = false;
+	consume(rx, WIRE_MPA_LENGTH + rx->ddp.header);
+	return proceed(conn);
+}
+
+/* Whether enough of an FPDU of that size is in the stage to begin with it. */
+static enum step enough(struct soft_conn *conn, uint32_t size)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	if (size <= staged(rx))
+		return STEP_ON;
+	if (size <= SOFT_RX_SMALL)
+		return STEP_READ;
+	if (rx->crc)
+		return grow(conn) ? STEP_READ : STEP_STOP;
+	return staged(rx) < SOFT_RX_TAIL ? STEP_READ : STEP_ON;
+}
+
+/* Looks at the next FPDU in the stage. */
+static enum step next_fpdu(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct soft_error error;
+	uint32_t ulpdu, size;
+	enum step step;
+
+	if (rx->held && !soft_place_held(conn))
+		return STEP_STOP;
+	if (staged(rx) < WIRE_MPA_LENGTH + 1)
+		return STEP_READ;
+	ulpdu = (uint32_t)stage(rx)[0] << 8 | stage(rx)[1];
+	if (ulpdu < soft_ddp_header(stage(rx)[WIRE_MPA_LENGTH])) {
+		soft_conn_refuse(conn,
+				 (struct soft_error){ WIRE_LAYER_MPA, 0, WIRE_MPA_ERR_MARKER },
+				 NULL, "an FPDU shorter than its header");
+		return STEP_STOP;
+	}
+	size = soft_mpa_fpdu(ulpdu);
+	step = enough(conn, size);
+	if (step != STEP_ON)
+		return step;
+	if (rx->crc && !rx->checked && !crc_right(rx, size))
+		return crc_wrong(conn);
+	rx->checked = true;
+	if (!soft_ddp_decode(stage(rx) + WIRE_MPA_LENGTH, (uint16_t)ulpdu, &rx->ddp, &error)) {
+		soft_conn_refuse(conn, error, &rx->ddp, NULL);
+		return STEP_STOP;
+	}
+	return begin(conn);
+}
+
+/* ---- Reading ---- */
+
+/* Whether the bytes in hand are part of a Send that a Receive is there for. */
+static bool cut_receive(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	const uint8_t *ddp = stage(rx) + WIRE_MPA_LENGTH;
+	uint8_t opcode;
+
+	if (rx->held || !soft_qp_recv_there(conn->qp))
+		return false;
+	if (rx->busy)
+		return rx->sink == SOFT_SINK_RECV;
+	if (staged(rx) < WIRE_MPA_LENGTH + 2 || (ddp[0] & WIRE_DDP_TAGGED))
+		return false;
+	opcode = ddp[1] & WIRE_RDMAP_OPCODE;
+	return opcode >= WIRE_OP_SEND && opcode <= WIRE_OP_SEND_SE_INVALIDATE;
+}
+
+/* Whether a whole message waits for its Receive. */
+static bool unreceived(const struct soft_rx *rx)
+{
+	const struct soft_held *held = rx->held;
+
+	while (held && !(held->ddp.qn == WIRE_QN_SEND && held->ddp.last))
+		held = held->next;
+	return held;
+}
+
+/*
+ * The stream ended. Between FPDUs that is an orderly end, even inside a message: a peer that
+ * disconnects while a long message is under way finishes the FPDU. Inside one the peer was cut off.
+ * Messages that wait for Receives are to be received first; see progress.c.
+ */
+static void ended(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	/* The last FPDU may be half a one, and is still under way. */
+	if (rx->held && !soft_place_held(conn))
+		return;
+	if (unreceived(rx)) {
+		rx->stalled = true;
+		return;
+	}
+	if (rx->err) {
+		soft_conn_lost(conn, rx->err, TP_WC_FLUSHED);
+		return;
+	}
+	if (rx->busy || staged(rx)) {
+		soft_conn_lost(conn, -ECONNRESET,
+			       cut_receive(conn) ? TP_WC_PARTIAL_PACKET : TP_WC_FLUSHED);
+		return;
+	}
+	soft_conn_lost(conn, soft_conn_stream_error(conn), TP_WC_FLUSHED);
+}
+
+/*
+ * How much of the stage to fill. Many short FPDUs in a row are worth the large one; the start of a
+ * long one that goes straight to its place is not.
+ */
+static uint32_t room(struct soft_rx *rx, uint32_t direct)
+{
+	if (rx->crc || rx->end >= SOFT_RX_SMALL)
+		return rx->size;
+	return direct || rx->full < FULL_READS ? SOFT_RX_SMALL : rx->size;
+}
+
+/* One read: 1 if more may be there, 0 if not, -1 if there will be no more. */
+static int fill(struct soft_conn *conn, uint32_t *done)
+{
+	struct iovec iov[SOFT_MAX_SGE + 1];
+	struct soft_rx *rx = &conn->rx;
+	uint32_t direct = 0, placed;
+	ssize_t n;
+	int num = 0;
+
+	if (rx->full >= FULL_READS && !grow(conn))
+		return -1;
+	compact(rx);
+	if (rx->busy && rx->left > rx->tail) {
+		num = soft_place_iov(conn, rx->pos, rx->left - rx->tail, iov, SOFT_MAX_SGE);
+		if (num < 0)
+			return -1;
+		direct = rx->left - rx->tail;
+	}
+	iov[num++] = (struct iovec){ .iov_base = rx->stage + rx->end,
+				     .iov_len = room(rx, direct) - rx->end };
+	n = conn->link->class->recv(conn->link, iov, num);
+	if (n == -EAGAIN)
+		return 0;
+	if (n <= 0) {
+		if (n == -EFAULT && direct) {
+			soft_place_fault(conn);
+			return -1;
+		}
+		if (n && !rx->err)
+			rx->err = (int)n;
+		ended(conn);
+		return -1;
+	}
+	*done += (uint32_t)n;
+	placed = (uint32_t)n < direct ? (uint32_t)n : direct;
+	rx->pos += placed;
+	rx->left -= placed;
+	rx->end += (uint32_t)n - placed;
+	if ((uint32_t)n != direct + (uint32_t)iov[num - 1].iov_len)
+		return 0;
+	rx->full = direct ? 0 : rx->full + 1;
+	return 1;
+}
+
+void soft_rx_run(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	enum step step = STEP_ON;
+	uint32_t done = 0;
+	int more = 1;
+
+	if (!rx->open)
+		return;
+	rx->stalled = false;
+	while (!soft_conn_dead(conn)) {
+		step = rx->busy ? proceed(conn) : next_fpdu(conn);
+		if (step == STEP_STOP)
+			break;
+		if (step == STEP_ON)
+			continue;
+		if (!more || done >= RUN_BYTES)
+			break;
+		more = fill(conn, &done);
+		if (more < 0)
+			break;
+	}
+	if (rx->stalled != atomic_load(&conn->rx_stalled) && !soft_conn_dead(conn)) {
+		atomic_store(&conn->rx_stalled, rx->stalled);
+		soft_progress_watch(conn);
+		/* A read that started meanwhile did not see it. */
+		if (rx->stalled && soft_tx_awaits(conn))
+			atomic_store(&conn->qp->rx_again, true);
+	}
+}
+
+/* ---- Life ---- */
+
+void soft_rx_init(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	rx->stage = rx->small;
+	rx->size = SOFT_RX_SMALL;
+	rx->held = NULL;
+	rx->held_end = &rx->held;
+	for (int qn = 0; qn < WIRE_QN_COUNT; qn++)
+		rx->msn[qn] = 1;
+}
+
+void soft_rx_fini(struct soft_conn *conn)
+{
+	struct soft_held *held;
+
+	while ((held = conn->rx.held)) {
+		conn->rx.held = held->next;
+		free(held);
+	}
+	free(conn->rx.filling);
+	if (conn->rx.stage != conn->rx.small)
+		free(conn->rx.stage);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A link carries the bytes of one connection, in order, both ways. The protocols above know this
+ * interface only; what is below it (TCP, or shared memory inside a host) is one file each.
+ *
+ * A link is started by connect or accept of its class and then belongs to one owner: first the
+ * connection, at the end the linger list. ready and expired run on the loop; the owner changes them
+ * there, so that no callback of the former owner can be on its way. send and recv are called under
+ * the owner's locks.
+ */
+#ifndef SOFT_LINK_H
+#define SOFT_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "dapl/transport.h"
+#include "util/list.h"
+
+struct iovec;
+struct soft_link;
+struct soft_dev;
+
+enum {
+	SOFT_LINK_FDS = 2, /* descriptors of a link at most */
+};
+
+/* For whom a link is watched. */
+enum soft_sleeper {
+	SOFT_SLEEPER_CQ,    /* the connection's first CQ */
+	SOFT_SLEEPER_OTHER, /* and its second */
+	SOFT_SLEEPER_LOOP,
+	SOFT_SLEEPERS,
+};
+
+struct soft_link_class {
+	const char *name;
+	uint32_t cost; /* of asking it for bytes in vain, see cq.c */
+	bool checked;  /* bytes do not change on the way: a CRC would find nothing */
+	bool rings;    /* is told by doze each time that somebody sleeps */
+
+	/*
+	 * Listens on qualifier *qual of addr (0: a free one, which *qual becomes). Returns a
+	 * descriptor to be watched for input, or a negative errno. EADDRINUSE when somebody listens
+	 * there.
+	 */
+	int (*listen)(const struct sockaddr_storage *addr, uint64_t *qual);
+	void (*unlisten)(int fd);
+	/* The next connection of a listening descriptor: 0, -EAGAIN if there is none, or why not.
+	 */
+	int (*accept)(struct soft_dev *dev, int fd, struct soft_link **link);
+	/*
+	 * The descriptors by which somebody else can go on with an accepted link from which a
+	 * start-up frame was received and to which nothing was sent; returns their number. They
+	 * stay the link's.
+	 */
+	int (*give)(struct soft_link *link, int fds[SOFT_LINK_FDS]);
+	/*
+	 * A link of what give gave, of which len bytes were received. Takes the descriptors unless
+	 * it fails: -ENOMEM, -EPROTO if they are something else.
+	 */
+	int (*adopt)(struct soft_dev *dev, const int *fds, int num, uint32_t len,
+		     struct soft_link **link);
+	/*
+	 * Starts to connect from local to qual of remote without waiting. 0: *link gets ready for
+	 * output once the outcome is known, and started() tells it. -EAFNOSUPPORT, -EADDRNOTAVAIL,
+	 * -ENETUNREACH, or out of something: it was not even started.
+	 */
+	int (*connect)(struct soft_dev *dev, const struct sockaddr_storage *local,
+		       const struct sockaddr *remote, uint64_t qual, struct soft_link **link);
+	/* The outcome of connect: 0 or a negative errno. */
+	int (*started)(struct soft_link *link);
+
+	/*
+	 * Memory of the program has memory of our own before or behind it: a single piece is ours.
+	 */
+
+	/* Bytes taken, at least one; -EAGAIN if there is no room; -EFAULT: not all of the memory is
+	 * there; else why the link is dead. */
+	ssize_t (*send)(struct soft_link *link, const struct iovec *iov, int num);
+	/* Bytes received; 0 once the peer has ended; -EAGAIN if none are here; -EFAULT as for send;
+	 * else why the link is dead. */
+	ssize_t (*recv)(struct soft_link *link, const struct iovec *iov, int num);
+	/* We send no more: what was taken is delivered, then the peer sees the end. */
+	void (*finish)(struct soft_link *link);
+	/* Gives the link up and frees it; abort: the peer sees a reset, and nothing that is on its
+	 * way. */
+	void (*close)(struct soft_link *link, bool abort);
+
+	/* Has the loop call ready as of these events of a socket. Any thread. */
+	int (*watch)(struct soft_link *link, uint32_t events);
+	/*
+	 * What a CQ's epoll set is to be told of the descriptor for these events. asleep: nobody
+	 * looks at the link before the set is ready.
+	 */
+	uint32_t (*doze)(struct soft_link *link, enum soft_sleeper who, uint32_t events,
+			 bool asleep);
+
+	/* The size of a segment that travels in one piece (EMSS), for the size of FPDUs. */
+	uint32_t (*segment)(struct soft_link *link);
+	/* Whether the peer has not answered for ms milliseconds although it should have. */
+	bool (*lost)(struct soft_link *link, uint32_t ms);
+	/* Bytes that the peer's host has not taken yet. */
+	uint32_t (*unsent)(struct soft_link *link);
+	/* Both ends' names. */
+	void (*names)(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
+		      struct sockaddr_storage *remote, uint64_t *remote_qual);
+};
+
+/* Budgets of descriptors that no endpoint has (budget.c). */
+enum soft_budget_kind {
+	SOFT_BUDGET_HALF_OPEN, /* the request is awaited */
+	SOFT_BUDGET_LINGER,    /* the connection is over */
+	SOFT_BUDGETS,
+};
+
+/* A device's part of one. */
+struct soft_budget {
+	enum soft_budget_kind kind;
+	struct soft_list holders;
+};
+
+struct soft_link {
+	const struct soft_link_class *class;
+	struct soft_dev *dev;
+	int fd;
+	struct tp_watch watch;
+	struct tp_timer timer;
+	bool watched;
+	bool moved;	 /* another goes on with it: close is not to tell the peer of an end */
+	int start_err;	 /* of connect, for started */
+	const char *why; /* what an error number of it does not tell, or NULL */
+	void (*ready)(struct soft_link *link, uint32_t events);
+	void (*expired)(struct soft_link *link);
+	void *owner;
+	/* The linger list's. */
+	struct soft_linger *linger;
+	/* The budget's; holder NULL: in none. */
+	struct soft_holder *holder;
+	enum soft_budget_kind budget;
+	struct soft_list budget_node;
+	uint64_t since;
+};
+
+/* All of a device's budgets on its loop. */
+void soft_budget_init(struct soft_budget *budget, enum soft_budget_kind kind);
+/* 0 or -ENOMEM. */
+int soft_budget_enter(struct soft_link *link, struct soft_budget *budget);
+/* Unless it has left. */
+void soft_budget_leave(struct soft_link *link);
+/* Whether there are too many. */
+bool soft_budget_spent(const struct soft_dev *dev, enum soft_budget_kind kind);
+/* What is to go first of those that may go (NULL: all may), or NULL. */
+struct soft_link *soft_budget_victim(const struct soft_budget *budget,
+				     bool (*may_go)(struct soft_link *));
+
+/* Prepares what all classes share. */
+void soft_link_init(struct soft_link *link, const struct soft_link_class *class,
+		    struct soft_dev *dev, int fd);
+/* Watches or changes what is watched. Any thread. */
+int soft_link_watch(struct soft_link *link, uint32_t events);
+/* Ditto, of the descriptor. */
+int soft_link_register(struct soft_link *link, uint32_t events);
+/* Sets the timer, in milliseconds from now; 0: none. On the loop, or before the first watch. */
+void soft_link_timeout(struct soft_link *link, uint32_t ms);
+/* Ends watch and timer and closes. On the loop, or before the first watch. */
+void soft_link_destroy(struct soft_link *link, bool abort);
+
+/* "local - remote", for messages; buf has room for two addresses. */
+const char *soft_link_text(struct soft_link *link, char *buf);
+
+extern const struct soft_link_class soft_link_tcp;
+extern const struct soft_link_class soft_link_shm; /* see shm.h */
+
+/* ---- The linger list: links whose connection is over (linger.c) ---- */
+
+/*
+ * Takes the link: sends the bytes of out (malloced, freed here, may be NULL), ends our direction,
+ * discards what comes until the peer has ended too, and closes. The last tail bytes that were sent
+ * before, and those of out, are of no request that completed. A peer whose host has the others may
+ * take the time of option linger; one that stands still may take any. On the loop.
+ */
+void soft_linger(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail);
+/* Whether a peer's host does not have all that completed; arg: the device. On the loop. */
+int soft_linger_busy(void *arg);
+/* Closes all links of the device; what is in a socket is the kernel's to deliver. On the loop. */
+void soft_linger_stop(struct soft_dev *dev);
+
+#endif

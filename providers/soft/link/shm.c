@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Data over shared memory, and who wakes whom.
+ *
+ * No wake-up is lost. A side that goes to sleep (arm) first writes what it waits for into its bell
+ * and then looks at the peer's positions; the peer first writes its position and then looks at the
+ * bell (send, recv). All four are sequentially consistent, so they have one order, in which either
+ * the look at the position comes after its change, and the sleeper sees it and stays awake; or the
+ * look at the bell comes after it was written, and the peer rings: it clears the bell, so that one
+ * byte answers for one sleep, and then sends the byte. Who polls writes no bell, and so neither
+ * makes a system call nor has the peer make one.
+ *
+ * A byte is for all of this side's sleepers, the loop and up to two CQs, whose epoll sets all watch
+ * the socket. It stays, and so do they awake, until one who goes to sleep takes it, and he does so
+ * only when nothing that any of them waits for is there. If the bell is cleared meanwhile, the byte
+ * that he took may have been its: he begins anew. Hence when he sleeps, nothing was there after the
+ * bell was written, and the byte of whatever comes later is not taken.
+ *
+ * Who may sleep and finds that something is there makes his epoll set ready by asking it for
+ * EPOLLOUT, which a socket that carries a byte now and then always has.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "providers/soft/memory/copy.h"
+#include "providers/soft/link/shm.h"
+#include "providers/soft/soft.h"
+
+/*
+ * ThreadSanitizer follows addresses and does not know that two mappings are one memory. Both ends
+ * in one process, as tests have them: what is sent comes before what is received.
+ */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+static char moved;
+#define BEFORE_SEND() __tsan_release(&moved)
+#define AFTER_RECV()  __tsan_acquire(&moved)
+#else
+#define BEFORE_SEND() ((void)0)
+#define AFTER_RECV()  ((void)0)
+#endif
+
+enum {
+	SEGMENT = 65535, /* an FPDU as large as they are */
+	TRIES = 8,
+};
+
+static const uint32_t both = EPOLLIN | EPOLLOUT;
+
+/* ---- The bell ---- */
+
+static void ring(struct soft_shm *shm)
+{
+	/* If there is no room for the byte, others wait there; if there is no peer, the loop hears
+	 * of it. */
+	(void)send(shm->link.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* After a position of ours has changed. */
+static inline void wake(struct soft_shm *shm, uint32_t why)
+{
+	if ((atomic_load(&shm->peer->bell) & why) && atomic_exchange(&shm->peer->bell, 0))
+		ring(shm);
+}
+
+/* What a socket would be ready for. Any thread: positions only grow, so that one that is old makes
+ * it look ready, never the contrary. */
+static uint32_t level(struct soft_shm *shm)
+{
+	uint32_t there = atomic_load(&shm->peer->sent) - atomic_load(&shm->taken);
+	uint32_t used = atomic_load(&shm->sent) - atomic_load(&shm->peer->taken);
+	bool over = atomic_load(&shm->hung_up) || atomic_load(&shm->spoilt);
+	bool ended = over || atomic_load(&shm->peer->ended);
+
+	return (there || ended ? EPOLLIN : 0) | (ended ? EPOLLRDHUP : 0) |
+	       (over || SHM_RING - used >= SHM_RING / 2 ? EPOLLOUT : 0);
+}
+
+/* Takes the bytes, and notes the end of the stream. */
+static void drain(struct soft_shm *shm)
+{
+	uint8_t bytes[64];
+	ssize_t n = recv(shm->link.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
+		atomic_store(&shm->hung_up, true);
+}
+
+/* Somebody goes to sleep: which of what he wants is there already. lock held. */
+static uint32_t arm(struct soft_shm *shm, uint32_t wants)
+{
+	uint32_t all = 0, bell, ready;
+
+	for (int i = 0; i < SOFT_SLEEPERS; i++)
+		all |= shm->wanted[i];
+	bell = (all ? SHM_WAKE_END : 0) | (all & EPOLLIN ? SHM_WAKE_DATA : 0) |
+	       (all & EPOLLOUT ? SHM_WAKE_ROOM : 0);
+	for (int i = 0; i < TRIES; i++) {
+		if (bell)
+			atomic_fetch_or(&shm->own->bell, bell);
+		ready = level(shm);
+		if (ready & all)
+			return ready & wants;
+		drain(shm);
+		if ((atomic_load(&shm->own->bell) & bell) == bell && !atomic_load(&shm->hung_up))
+			return 0;
+	}
+	/* A peer that does nothing but ring. */
+	return wants;
+}
+
+/*
+ * How the peer ended, who says no more. One who said nothing is a process that is gone; as with
+ * TCP that is an end in order unless it left something of ours unread.
+ */
+static int outcome(struct soft_shm *shm)
+{
+	uint32_t ended = atomic_load(&shm->peer->ended);
+
+	if (!ended && atomic_load(&shm->peer->taken) == atomic_load(&shm->sent))
+		return 0;
+	return ended == SHM_ENDED ? 0 : -ECONNRESET;
+}
+
+/* ---- Who sleeps ---- */
+
+/* The hang-up is watched for in any case, but told of once. lock held. */
+static int register_loop(struct soft_shm *shm, bool ready)
+{
+	uint32_t wants = shm->wanted[SOFT_SLEEPER_LOOP], events = EPOLLONESHOT;
+
+	if (wants)
+		events |= EPOLLIN;
+	if (ready)
+		events |= EPOLLOUT;
+	if (!shm->told)
+		events |= EPOLLRDHUP;
+	/* EPOLLHUP needs no asking: without EPOLLONESHOT's rest it would come for ever. */
+	if (shm->told && !wants)
+		return 0;
+	return soft_link_register(&shm->link, events);
+}
+
+int soft_shm_watch(struct soft_link *link, uint32_t events)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t wants = events & (both | EPOLLRDHUP);
+	int rc;
+
+	pthread_mutex_lock(&shm->lock);
+	shm->wanted[SOFT_SLEEPER_LOOP] = wants;
+	shm->once = events & EPOLLONESHOT;
+	rc = register_loop(shm, wants && arm(shm, wants));
+	pthread_mutex_unlock(&shm->lock);
+	return rc;
+}
+
+uint32_t soft_shm_doze(struct soft_link *link, enum soft_sleeper who, uint32_t events, bool asleep)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t ready = 0;
+
+	events &= both;
+	pthread_mutex_lock(&shm->lock);
+	shm->wanted[who] = events;
+	if (asleep && events)
+		ready = arm(shm, events);
+	pthread_mutex_unlock(&shm->lock);
+	return (events ? EPOLLIN : 0) | (ready ? EPOLLOUT : 0);
+}
+
+/* What the loop's owner is to be told; 0: nothing. The watch goes on accordingly. */
+static uint32_t look(struct soft_shm *shm, uint32_t events)
+{
+	uint32_t *wants = &shm->wanted[SOFT_SLEEPER_LOOP], ready;
+	bool first;
+
+	pthread_mutex_lock(&shm->lock);
+	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		atomic_store(&shm->hung_up, true);
+	ready = *wants ? arm(shm, *wants) : 0;
+	first = atomic_load(&shm->hung_up) && !shm->told;
+	if (first) {
+		shm->told = true;
+		ready |= EPOLLHUP | EPOLLRDHUP | (outcome(shm) ? EPOLLERR : 0);
+	}
+	if (ready && shm->once)
+		*wants = 0;
+	/* One who is told as long as there is something to tell gets the next chance to say so. */
+	register_loop(shm, ready && *wants);
+	pthread_mutex_unlock(&shm->lock);
+	return ready;
+}
+
+void soft_shm_event(struct tp_watch *watch, uint32_t events)
+{
+	struct soft_link *link = soft_container(watch, struct soft_link, watch);
+	uint32_t told = look(soft_shm(link), events);
+
+	if (told)
+		link->ready(link, told);
+}
+
+/* ---- Data ---- */
+
+static __attribute__((noinline, cold)) ssize_t nonsense(struct soft_shm *shm)
+{
+	if (!atomic_exchange(&shm->spoilt, true))
+		shm->link.why = "the peer wrote into the shared memory what cannot be";
+	return -EPROTO;
+}
+
+static ssize_t nothing(struct soft_shm *shm)
+{
+	return atomic_load_explicit(&shm->spoilt, memory_order_relaxed) ? -EPROTO : -EAGAIN;
+}
+
+/* Bytes at a position and on that lie in one piece. */
+static inline uint32_t piece(uint32_t pos, size_t len)
+{
+	uint32_t straight = SHM_RING - (pos & (SHM_RING - 1));
+
+	return len < straight ? (uint32_t)len : straight;
+}
+
+static __attribute__((noinline)) uint32_t put(uint8_t *ring, uint32_t pos, const struct iovec *iov,
+					      int num, uint32_t room)
+{
+	uint32_t done = 0, len, n;
+
+	for (int i = 0; i < num && done < room; i++) {
+		const uint8_t *from = iov[i].iov_base;
+
+		len = iov[i].iov_len < room - done ? (uint32_t)iov[i].iov_len : room - done;
+		for (done += len; len; from += n, pos += n, len -= n) {
+			n = piece(pos, len);
+			memcpy(ring + (pos & (SHM_RING - 1)), from, n);
+		}
+	}
+	return done;
+}
+
+static __attribute__((noinline)) uint32_t get(const uint8_t *ring, uint32_t pos,
+					      const struct iovec *iov, int num, uint32_t there)
+{
+	uint32_t done = 0, len, n;
+
+	for (int i = 0; i < num && done < there; i++) {
+		uint8_t *to = iov[i].iov_base;
+
+		len = iov[i].iov_len < there - done ? (uint32_t)iov[i].iov_len : there - done;
+		for (done += len; len; to += n, pos += n, len -= n) {
+			n = piece(pos, len);
+			memcpy(to, ring + (pos & (SHM_RING - 1)), n);
+		}
+	}
+	return done;
+}
+
+/* Ditto; -EFAULT: the memory is gone, and nothing has moved. */
+static ssize_t try_put(uint8_t *ring, uint32_t pos, const struct iovec *iov, int num, uint32_t room)
+{
+	struct soft_guard guard;
+	uint32_t n;
+
+	if (sigsetjmp(guard.env, 0))
+		return -EFAULT;
+	soft_guard_enter(&guard, iov, num);
+	n = put(ring, pos, iov, num, room);
+	soft_guard_leave();
+	return n;
+}
+
+static ssize_t try_get(const uint8_t *ring, uint32_t pos, const struct iovec *iov, int num,
+		       uint32_t there)
+{
+	struct soft_guard guard;
+	uint32_t n;
+
+	if (sigsetjmp(guard.env, 0))
+		return -EFAULT;
+	soft_guard_enter(&guard, iov, num);
+	n = get(ring, pos, iov, num, there);
+	soft_guard_leave();
+	return n;
+}
+
+ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t sent = atomic_load_explicit(&shm->sent, memory_order_relaxed);
+	uint32_t used = sent - atomic_load_explicit(&shm->peer->taken, memory_order_acquire);
+	ssize_t n;
+
+	if (used > SHM_RING)
+		return nonsense(shm);
+	if (atomic_load_explicit(&shm->hung_up, memory_order_relaxed))
+		return outcome(shm) ? -ECONNRESET : -EPIPE;
+	if (used == SHM_RING)
+		return nothing(shm);
+	n = num == 1 ? put(shm->out, sent, iov, num, SHM_RING - used)
+		     : try_put(shm->out, sent, iov, num, SHM_RING - used);
+	if (n < 0)
+		return n;
+	BEFORE_SEND();
+	sent += (uint32_t)n;
+	atomic_store_explicit(&shm->sent, sent, memory_order_relaxed);
+	atomic_store(&shm->own->sent, sent);
+	wake(shm, SHM_WAKE_DATA);
+	return n;
+}
+
+/* Nothing is there: 1 if it is now, or as recv says. What came before the peer ended is read first.
+ */
+static ssize_t dry(struct soft_shm *shm, uint32_t taken)
+{
+	bool over = atomic_load_explicit(&shm->hung_up, memory_order_acquire);
+
+	if (!over && !atomic_load_explicit(&shm->peer->ended, memory_order_acquire))
+		return nothing(shm);
+	if (atomic_load(&shm->peer->sent) != taken)
+		return 1;
+	AFTER_RECV();
+	return outcome(shm);
+}
+
+ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t taken = atomic_load_explicit(&shm->taken, memory_order_relaxed), there;
+	ssize_t rc;
+
+	there = atomic_load_explicit(&shm->peer->sent, memory_order_acquire) - taken;
+	if (!there) {
+		rc = dry(shm, taken);
+		if (rc <= 0)
+			return rc;
+		there = atomic_load_explicit(&shm->peer->sent, memory_order_acquire) - taken;
+	}
+	if (!there || there > SHM_RING)
+		return nonsense(shm);
+	AFTER_RECV();
+	rc = num == 1 ? get(shm->in, taken, iov, num, there)
+		      : try_get(shm->in, taken, iov, num, there);
+	if (rc < 0)
+		return rc;
+	taken += (uint32_t)rc;
+	atomic_store_explicit(&shm->taken, taken, memory_order_relaxed);
+	atomic_store(&shm->own->taken, taken);
+	if (SHM_RING - (there - (uint32_t)rc) >= SHM_RING / 2)
+		wake(shm, SHM_WAKE_ROOM);
+	return rc;
+}
+
+void soft_shm_end(struct soft_shm *shm, uint32_t how)
+{
+	uint32_t none = 0;
+
+	BEFORE_SEND();
+	if (!atomic_compare_exchange_strong(&shm->own->ended, &none, how))
+		return;
+	atomic_store(&shm->peer->bell, 0);
+	ring(shm);
+}
+
+void soft_shm_finish(struct soft_link *link)
+{
+	struct soft_shm *shm = soft_shm(link);
+
+	if (shm->memory)
+		soft_shm_end(shm, SHM_ENDED);
+}
+
+/* ---- State ---- */
+
+uint32_t soft_shm_segment(struct soft_link *link)
+{
+	(void)link;
+	return SEGMENT;
+}
+
+/* A host is not silent towards itself. */
+bool soft_shm_lost(struct soft_link *link, uint32_t ms)
+{
+	(void)link;
+	(void)ms;
+	return false;
+}
+
+/* What is in the ring stays there when this side is gone. */
+uint32_t soft_shm_unsent(struct soft_link *link)
+{
+	(void)link;
+	return 0;
+}
+
+void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active, uint32_t taken)
+{
+	uint32_t first = (uint32_t)-SHM_FIRST;
+
+	shm->memory = memory;
+	shm->own = &memory->page.side[active ? 0 : 1];
+	shm->peer = &memory->page.side[active ? 1 : 0];
+	shm->out = active ? memory->ring0 : memory->ring1;
+	shm->in = active ? memory->ring1 : memory->ring0;
+	atomic_store(&shm->sent, active ? first : 0);
+	atomic_store(&shm->taken, active ? 0 : first + taken);
+	if (!active)
+		return;
+	atomic_store(&shm->own->sent, first);
+	atomic_store(&shm->peer->taken, first);
+}
+
+const struct soft_link_class soft_link_shm = {
+	.name = "shm",
+	.cost = 1,
+	.checked = true,
+	.rings = true,
+	.listen = soft_shm_listen,
+	.unlisten = soft_shm_unlisten,
+	.accept = soft_shm_accept,
+	.give = soft_shm_give,
+	.adopt = soft_shm_adopt,
+	.connect = soft_shm_connect,
+	.started = soft_shm_started,
+	.send = soft_shm_send,
+	.recv = soft_shm_recv,
+	.finish = soft_shm_finish,
+	.close = soft_shm_close,
+	.watch = soft_shm_watch,
+	.doze = soft_shm_doze,
+	.segment = soft_shm_segment,
+	.lost = soft_shm_lost,
+	.unsent = soft_shm_unsent,
+	.names = soft_shm_names,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Links over memory that two processes of one user share: what the two sides of them, set-up
+ * (shm_start.c) and data (link_shm.c), have in common, and the layout of the memory.
+ *
+ * The memory is a sealed memfd of two rings and what each side says about them. The active side
+ * makes it and sends it through an abstract Unix socket, named after the address and qualifier of
+ * the service point; one byte is the answer. From then on the socket is life line and bell: the end
+ * of its stream is the peer's death, and a byte wakes a peer who said in the memory that he sleeps.
+ *
+ * All of the memory is the peer's to write at any time. Each side keeps its own positions in memory
+ * of its own; of the peer's it takes each once, and what does not fit ends the connection.
+ */
+#ifndef SOFT_SHM_H
+#define SOFT_SHM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/un.h>
+
+#include "providers/soft/link/link.h"
+#include "util/list.h"
+
+enum {
+	SHM_VERSION = 1,
+	SHM_LINE = 64,
+	SHM_RING = 128 << 10, /* a power of two */
+	SHM_FIRST = 1536, /* bytes of each ring that lie in the page of what is said about them */
+	SHM_SIZE = 2 * SHM_RING + 4096,
+};
+
+#define SHM_MAGIC 0x7564617073686d31u
+
+/* What goes with the descriptor. */
+struct shm_hello {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t size;
+};
+
+/* What a sleeper wants to be woken for. */
+enum {
+	SHM_WAKE_DATA = 1,
+	SHM_WAKE_ROOM = 2, /* half of the ring */
+	SHM_WAKE_END = 4,  /* in any case */
+};
+
+enum {
+	SHM_ENDED = 1,
+	SHM_ABORTED = 2,
+};
+
+/* What one side writes, and of the bell the other one too; each in a cache line of its own. */
+struct shm_side {
+	_Alignas(SHM_LINE) _Atomic uint32_t sent;  /* bytes into its ring so far */
+	_Atomic uint32_t ended;			   /* and no more will come */
+	_Alignas(SHM_LINE) _Atomic uint32_t taken; /* bytes out of the other's ring so far */
+	_Alignas(SHM_LINE) _Atomic uint32_t bell;  /* SHM_WAKE_*; cleared by who rings */
+};
+
+struct shm_page {
+	struct shm_side side[2]; /* active, passive */
+	/* The active side's name, written before the memory is handed over. */
+	struct sockaddr_storage addr;
+	uint64_t qual;
+};
+
+/*
+ * A connection that has not much to say touches one page. The first ring is used from SHM_FIRST
+ * before its end, so that its positions begin at -SHM_FIRST.
+ */
+struct shm_memory {
+	uint8_t unused[SHM_FIRST];
+	uint8_t ring0[SHM_RING]; /* the active side's */
+	struct shm_page page;
+	_Alignas(512) uint8_t ring1[SHM_RING];
+};
+
+_Static_assert(offsetof(struct shm_memory, page) % 4096 == SHM_FIRST, "");
+_Static_assert(offsetof(struct shm_memory, ring1) % 4096 == 4096 - SHM_FIRST, "");
+_Static_assert(sizeof(struct shm_memory) <= SHM_SIZE, "");
+
+struct soft_shm {
+	struct soft_link link;
+	/* One writes sent, one taken: who holds the connection's lock of that direction. */
+	_Atomic uint32_t sent, taken;
+	struct shm_side *own, *peer;
+	uint8_t *out, *in; /* the rings */
+	atomic_bool hung_up;
+	atomic_bool spoilt; /* the peer wrote what cannot be */
+
+	pthread_mutex_t lock;
+	uint32_t wanted[SOFT_SLEEPERS]; /* EPOLL* that each waits for */
+	bool once;			/* the loop: tell it once */
+	bool told;			/* ditto, of the hang-up */
+
+	struct shm_memory *memory; /* NULL: none yet */
+	int memfd;		   /* -1: closed */
+	struct sockaddr_storage local, remote;
+	uint64_t local_qual, remote_qual;
+};
+
+static inline struct soft_shm *soft_shm(struct soft_link *link)
+{
+	return soft_container(link, struct soft_shm, link);
+}
+
+/* The stages of a link: active, the answer is awaited; passive, the memory is; passive, it can be
+ * given to others. */
+extern const struct soft_link_class soft_link_shm_calling;
+extern const struct soft_link_class soft_link_shm_called;
+extern const struct soft_link_class soft_link_shm_young;
+
+/* The memory is there, and taken bytes of the peer's are with somebody else. */
+void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active, uint32_t taken);
+/* What a link's watch runs from then on. */
+void soft_shm_event(struct tp_watch *watch, uint32_t events);
+/* Tells the peer, unless he was told before. */
+void soft_shm_end(struct soft_shm *shm, uint32_t how);
+/* link_shm.c's part of the tables in shm_start.c. */
+ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num);
+ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num);
+void soft_shm_finish(struct soft_link *link);
+int soft_shm_watch(struct soft_link *link, uint32_t events);
+uint32_t soft_shm_doze(struct soft_link *link, enum soft_sleeper who, uint32_t events, bool asleep);
+uint32_t soft_shm_segment(struct soft_link *link);
+bool soft_shm_lost(struct soft_link *link, uint32_t ms);
+uint32_t soft_shm_unsent(struct soft_link *link);
+/* shm_start.c's part of that in link_shm.c. */
+int soft_shm_listen(const struct sockaddr_storage *addr, uint64_t *qual);
+void soft_shm_unlisten(int fd);
+int soft_shm_accept(struct soft_dev *dev, int fd, struct soft_link **link);
+int soft_shm_give(struct soft_link *link, int fds[SOFT_LINK_FDS]);
+int soft_shm_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len,
+		   struct soft_link **link);
+int soft_shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
+		     const struct sockaddr *remote, uint64_t qual, struct soft_link **link);
+int soft_shm_started(struct soft_link *link);
+void soft_shm_close(struct soft_link *link, bool abort);
+void soft_shm_names(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
+		    struct sockaddr_storage *remote, uint64_t *remote_qual);
+
+/* The name of the socket at which a service point takes such connections; returns its length. */
+socklen_t soft_shm_name(const void *addr, uint64_t qual, struct sockaddr_un *name);
+
+#endif

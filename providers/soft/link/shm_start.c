@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Links over shared memory: how two processes get to have it. Each checks that the other is the
+ * same user's, and the passive side that the memory is what it must be: such that its size cannot
+ * change, so that no access to it fails.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "dapl/base/fd.h"
+#include "trace/log.h"
+#include "util/signals.h"
+#include "providers/soft/link/shm.h"
+#include "providers/soft/soft.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+enum {
+	BACKLOG = 4096, /* the kernel lowers it to its own limit */
+	FIRST_PORT = 49152,
+	SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
+};
+
+socklen_t soft_shm_name(const void *addr, uint64_t qual, struct sockaddr_un *name)
+{
+	char text[SOFT_ADDR_TEXT];
+	int len;
+
+	memset(name, 0, sizeof(*name));
+	name->sun_family = AF_UNIX;
+	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "udapl-shm-%s",
+		       soft_addr_text(addr, qual, text));
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+static bool same_user(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) && peer.uid == geteuid();
+}
+
+static struct soft_shm *shm_alloc(struct soft_dev *dev, const struct soft_link_class *class, int fd)
+{
+	struct soft_shm *shm = calloc(1, sizeof(*shm));
+
+	if (!shm)
+		return NULL;
+	soft_link_init(&shm->link, class, dev, fd);
+	shm->memfd = -1;
+	shm->local = dev->addr;
+	pthread_mutex_init(&shm->lock, NULL);
+	return shm;
+}
+
+static void shm_free(struct soft_shm *shm)
+{
+	if (shm->memory)
+		munmap(shm->memory, SHM_SIZE);
+	if (shm->memfd >= 0)
+		dapl_fd_close(shm->memfd);
+	pthread_mutex_destroy(&shm->lock);
+	free(shm);
+}
+
+void soft_shm_close(struct soft_link *link, bool abort)
+{
+	struct soft_shm *shm = soft_shm(link);
+
+	if (shm->memory && !link->moved)
+		soft_shm_end(shm, abort ? SHM_ABORTED : SHM_ENDED);
+	dapl_fd_close(link->fd);
+	shm_free(shm);
+}
+
+void soft_shm_names(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
+		    struct sockaddr_storage *remote, uint64_t *remote_qual)
+{
+	struct soft_shm *shm = soft_shm(link);
+
+	*local = shm->local;
+	if (shm->local_qual) /* of the active side; that of the passive one is the service point's
+			      */
+		*local_qual = shm->local_qual;
+	*remote = shm->remote;
+	*remote_qual = shm->remote_qual;
+}
+
+/* ---- The memory ---- */
+
+/* A descriptor for it, or a negative errno. */
+static int new_memory(const struct soft_dev *dev)
+{
+	int fd, rc;
+
+	fd = dapl_fd_own(
+		memfd_create("udapl-soft", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL));
+
+	if (fd < 0 && errno == EINVAL) /* Linux before 6.3 */
+		fd = dapl_fd_own(memfd_create("udapl-soft", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	if (fd >= 0)
+		return fd;
+	rc = -errno;
+	/* Otherwise TCP may do, and says so if not. */
+	if (dev->config->link == SOFT_LINK_SHM)
+		dapl_err("%s: no memory to be shared with a peer: %s", dev->name,
+			 dapl_strerror(-rc));
+	return rc;
+}
+
+/* Makes it, as nobody can change it any more; NULL and errno if that fails. */
+static struct shm_memory *make_memory(int fd)
+{
+	struct dats_signals signals;
+	void *page;
+	int rc;
+
+	dats_signals_block(&signals);
+	rc = ftruncate(fd, SHM_SIZE);
+	dats_signals_restore(&signals, rc);
+	if (rc || fcntl(fd, F_ADD_SEALS, SEALS))
+		return NULL;
+	page = mmap(NULL, SHM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return page == MAP_FAILED ? NULL : page;
+}
+
+/* Of a descriptor that came from outside; NULL and errno EPROTO if it is not what it must be. Other
+ * files, huge pages among them, can fail under an access. */
+static struct shm_memory *map_memory(int fd)
+{
+	struct statfs fs;
+	struct stat st;
+	void *page;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (seals < 0 || (seals & SEALS) != SEALS || fstatfs(fd, &fs) || fs.f_type != TMPFS_MAGIC ||
+	    fstat(fd, &st) || st.st_size != SHM_SIZE) {
+		errno = EPROTO;
+		return NULL;
+	}
+	page = mmap(NULL, SHM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED) {
+		if (errno != ENOMEM)
+			errno = EPROTO;
+		return NULL;
+	}
+	return page;
+}
+
+/* ---- The passive side ---- */
+
+int soft_shm_listen(const struct sockaddr_storage *addr, uint64_t *qual)
+{
+	int fd = dapl_fd_own(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), rc;
+	struct sockaddr_un name;
+	socklen_t len = soft_shm_name(addr, *qual, &name);
+
+	if (fd < 0)
+		return -errno;
+	if (!bind(fd, (struct sockaddr *)&name, len) && !listen(fd, BACKLOG))
+		return fd;
+	rc = -errno;
+	dapl_fd_close(fd);
+	return rc;
+}
+
+/* As TCP's. */
+void soft_shm_unlisten(int fd)
+{
+	(void)shutdown(fd, SHUT_RDWR);
+	dapl_fd_close(fd);
+}
+
+int soft_shm_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link)
+{
+	int fd = dapl_fd_own(accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)), rc;
+	struct soft_shm *shm;
+
+	if (fd < 0)
+		return -errno;
+	rc = -ECONNABORTED;
+	if (!same_user(fd)) {
+		dapl_err_limited(
+			"%s: connection refused: shared memory is for processes of one user",
+			dev->name);
+		goto close_fd;
+	}
+	rc = -ENOMEM;
+	shm = shm_alloc(dev, &soft_link_shm_called, fd);
+	if (!shm)
+		goto close_fd;
+	*link = &shm->link;
+	return 0;
+
+close_fd:
+	dapl_fd_close(fd);
+	return rc;
+}
+
+/* One hello with one descriptor: its length, 0 at the end, or a negative errno. */
+static ssize_t receive_hello(int fd, struct shm_hello *hello, int *passed)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = hello, .iov_len = sizeof(*hello) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control.room,
+			      /* Not CMSG_SPACE: there would be room for two. */
+			      .msg_controllen = CMSG_LEN(sizeof(int)) };
+	ssize_t n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *cmsg;
+
+	*passed = -1;
+	if (n < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS &&
+	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(passed, CMSG_DATA(cmsg), sizeof(*passed));
+	*passed = dapl_fd_own(*passed);
+	/* A descriptor that found no place because of our own limit. */
+	if (n && *passed < 0 && (msg.msg_flags & MSG_CTRUNC))
+		return -EMFILE;
+	return n;
+}
+
+/* Has the memory and who is at its other end. */
+static int take_memory(struct soft_shm *shm, int fd, uint32_t taken)
+{
+	struct shm_memory *memory = map_memory(fd);
+	struct sockaddr_storage addr;
+
+	if (!memory)
+		return -errno;
+	soft_shm_ready(shm, memory, false, taken);
+	shm->link.watch.ready = soft_shm_event;
+	memcpy(&addr, &memory->page.addr, sizeof(addr));
+	shm->remote_qual = *(volatile uint64_t *)&memory->page.qual & UINT16_MAX;
+	if (addr.ss_family != shm->link.dev->addr.ss_family)
+		return -EPROTO;
+	soft_addr_copy(&shm->remote, (struct sockaddr *)&addr);
+	return 0;
+}
+
+static int called(struct soft_shm *shm, const struct shm_hello *hello, ssize_t len, int fd)
+{
+	struct soft_link *link = &shm->link;
+	int rc = -EPROTO;
+
+	if (len == sizeof(*hello) && fd >= 0 && hello->magic == SHM_MAGIC &&
+	    hello->version == SHM_VERSION && hello->size == SHM_SIZE)
+		rc = take_memory(shm, fd, 0);
+	if (rc) {
+		if (rc == -EPROTO)
+			link->why = "what came is no memory to be shared";
+		if (fd >= 0)
+			dapl_fd_close(fd);
+		return rc;
+	}
+	shm->memfd = fd;
+	if (send(link->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+		return -ECONNRESET;
+	link->class = &soft_link_shm_young;
+	return soft_shm_watch(link, EPOLLIN);
+}
+
+static ssize_t called_recv(struct soft_link *link, const struct iovec *iov, int num)
+{
+	struct soft_shm *shm = soft_shm(link);
+	struct shm_hello hello;
+	ssize_t len;
+	int fd, rc;
+
+	len = receive_hello(link->fd, &hello, &fd);
+	if (len <= 0)
+		return len;
+	rc = called(shm, &hello, len, fd);
+	return rc ? rc : link->class->recv(link, iov, num);
+}
+
+/* Without the memory nothing can be sent or received. */
+static ssize_t no_data(struct soft_link *link, const struct iovec *iov, int num)
+{
+	(void)link;
+	(void)iov;
+	(void)num;
+	return -ENOTCONN;
+}
+
+/* Who answers keeps it: the memory's descriptor is of no more use. */
+static ssize_t young_send(struct soft_link *link, const struct iovec *iov, int num)
+{
+	struct soft_shm *shm = soft_shm(link);
+
+	dapl_fd_close(shm->memfd);
+	shm->memfd = -1;
+	link->class = &soft_link_shm;
+	return soft_shm_send(link, iov, num);
+}
+
+/* ---- Handing on ---- */
+
+int soft_shm_give(struct soft_link *link, int fds[SOFT_LINK_FDS])
+{
+	fds[0] = link->fd;
+	fds[1] = soft_shm(link)->memfd;
+	return 2;
+}
+
+int soft_shm_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len,
+		   struct soft_link **link)
+{
+	int domain = 0, type = 0, rc;
+	socklen_t domain_len = sizeof(domain), type_len = sizeof(type);
+	struct soft_shm *shm;
+
+	if (num != 2 || getsockopt(fds[0], SOL_SOCKET, SO_DOMAIN, &domain, &domain_len) ||
+	    getsockopt(fds[0], SOL_SOCKET, SO_TYPE, &type, &type_len) || domain != AF_UNIX ||
+	    type != SOCK_STREAM || !same_user(fds[0]))
+		return -EPROTO;
+	shm = shm_alloc(dev, &soft_link_shm_young, fds[0]);
+	if (!shm)
+		return -ENOMEM;
+	rc = take_memory(shm, fds[1], len);
+	if (rc) {
+		shm_free(shm);
+		return rc;
+	}
+	shm->memfd = fds[1];
+	*link = &shm->link;
+	return 0;
+}
+
+/* ---- The active side ---- */
+
+/* What such a link is called by; TCP would take the next free port. */
+static uint64_t next_qual(void)
+{
+	static atomic_uint next;
+
+	return FIRST_PORT + ((uint32_t)getpid() * 97u + atomic_fetch_add(&next, 1)) %
+				    (UINT16_MAX + 1 - FIRST_PORT);
+}
+
+static int send_hello(int fd, int memfd)
+{
+	struct shm_hello hello = { SHM_MAGIC, SHM_VERSION, SHM_SIZE };
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { .room = { 0 } };
+	struct iovec iov = { .iov_base = &hello, .iov_len = sizeof(hello) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control.room,
+			      .msg_controllen = sizeof(control.room) };
+
+	control.align.cmsg_level = SOL_SOCKET;
+	control.align.cmsg_type = SCM_RIGHTS;
+	control.align.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.align), &memfd, sizeof(memfd));
+	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(hello) ? 0 : -errno;
+}
+
+/* Why nobody takes the call. */
+static int no_connect(struct soft_shm *shm)
+{
+	int err = errno;
+
+	shm->link.why = "nobody takes connections over shared memory there";
+	if (err != ECONNREFUSED && err != EAGAIN)
+		return -err;
+	if (shm->link.dev->config->link != SOFT_LINK_SHM || !soft_addr_bindable(&shm->remote))
+		return -ECONNREFUSED;
+	shm->link.why = "the address is not this host's, and shared memory is all that may be used";
+	return -EHOSTUNREACH;
+}
+
+/* Finds the service point and hands it the memory: 0, or why it cannot be had there. */
+static int call(struct soft_shm *shm, int memfd)
+{
+	struct sockaddr_un name;
+	socklen_t len = soft_shm_name(&shm->remote, shm->remote_qual, &name);
+	struct shm_memory *memory;
+
+	if (connect(shm->link.fd, (struct sockaddr *)&name, len))
+		return no_connect(shm);
+	if (!same_user(shm->link.fd)) {
+		shm->link.why = "the process there is another user's";
+		return -ECONNREFUSED;
+	}
+	memory = make_memory(memfd);
+	if (!memory) {
+		if (errno == EFBIG)
+			shm->link.why = "files may not be as large as shared memory is (ulimit -f)";
+		return -errno;
+	}
+	memory->page.addr = shm->local;
+	memory->page.qual = shm->local_qual;
+	soft_shm_ready(shm, memory, true, 0);
+	return send_hello(shm->link.fd, memfd);
+}
+
+int soft_shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
+		     const struct sockaddr *remote, uint64_t qual, struct soft_link **link)
+{
+	struct soft_shm *shm;
+	int fd, memfd;
+
+	if (remote->sa_family != local->ss_family)
+		return -EAFNOSUPPORT;
+	fd = dapl_fd_own(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	if (fd < 0)
+		return -errno;
+	shm = shm_alloc(dev, &soft_link_shm_calling, fd);
+	if (!shm) {
+		dapl_fd_close(fd);
+		return -ENOMEM;
+	}
+	soft_addr_copy(&shm->remote, remote);
+	shm->remote_qual = qual;
+	shm->local_qual = next_qual();
+	*link = &shm->link;
+	/* First of all, so that nobody is called in vain for want of a descriptor. */
+	memfd = new_memory(dev);
+	shm->link.start_err = memfd < 0 ? memfd : call(shm, memfd);
+	if (memfd >= 0)
+		dapl_fd_close(memfd);
+	return 0;
+}
+
+/* The answer is one byte. */
+static int calling_watch(struct soft_link *link, uint32_t events)
+{
+	(void)events;
+	return soft_link_register(link, EPOLLIN | EPOLLONESHOT | (link->start_err ? EPOLLOUT : 0));
+}
+
+int soft_shm_started(struct soft_link *link)
+{
+	uint8_t answer;
+
+	if (link->start_err)
+		return link->start_err;
+	if (recv(link->fd, &answer, 1, MSG_DONTWAIT) != 1) {
+		link->why = "the process there did not take the memory to be shared";
+		return -ECONNREFUSED;
+	}
+	link->class = &soft_link_shm;
+	link->watch.ready = soft_shm_event;
+	return 0;
+}
+
+static uint32_t no_doze(struct soft_link *link, enum soft_sleeper who, uint32_t events, bool asleep)
+{
+	(void)link;
+	(void)who;
+	(void)asleep;
+	return events;
+}
+
+#define COMMON                                                                             \
+	.cost = 1, .checked = true, .rings = true, .listen = soft_shm_listen,              \
+	.unlisten = soft_shm_unlisten, .accept = soft_shm_accept, .give = soft_shm_give,   \
+	.adopt = soft_shm_adopt, .connect = soft_shm_connect, .started = soft_shm_started, \
+	.finish = soft_shm_finish, .close = soft_shm_close, .segment = soft_shm_segment,   \
+	.lost = soft_shm_lost, .unsent = soft_shm_unsent, .names = soft_shm_names
+
+const struct soft_link_class soft_link_shm_calling = {
+	.name = "shm, calling",
+	COMMON,
+	.send = no_data,
+	.recv = no_data,
+	.watch = calling_watch,
+	.doze = no_doze,
+};
+
+const struct soft_link_class soft_link_shm_called = {
+	.name = "shm, called",
+	COMMON,
+	.send = no_data,
+	.recv = called_recv,
+	.watch = soft_link_register,
+	.doze = no_doze,
+};
+
+const struct soft_link_class soft_link_shm_young = {
+	.name = "shm, young",
+	COMMON,
+	.send = young_send,
+	.recv = soft_shm_recv,
+	.watch = soft_shm_watch,
+	.doze = soft_shm_doze,
+};

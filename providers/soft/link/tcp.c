@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Links over TCP. The only place that knows of sockets. */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "dapl/base/fd.h"
+#include "providers/soft/link/link.h"
+#include "providers/soft/soft.h"
+
+#ifndef IP_BIND_ADDRESS_NO_PORT
+#define IP_BIND_ADDRESS_NO_PORT 24
+#endif
+
+enum {
+	BACKLOG = 4096, /* the kernel lowers it to its own limit */
+	KEEPALIVE_PROBES = 3,
+	PROBES_LOST = 3, /* of a closed window */
+	FALLBACK_SEGMENT = 1400,
+};
+
+static socklen_t addr_len(const void *addr)
+{
+	return ((const struct sockaddr *)addr)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+								      : sizeof(struct sockaddr_in);
+}
+
+static void set_port(struct sockaddr_storage *addr, uint16_t port)
+{
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
+	else
+		((struct sockaddr_in *)addr)->sin_port = htons(port);
+}
+
+static uint16_t get_port(const struct sockaddr_storage *addr)
+{
+	return ntohs(addr->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_port
+						 : ((const struct sockaddr_in *)addr)->sin_port);
+}
+
+static void set_int(int fd, int level, int name, int value)
+{
+	/* None of these is needed for correctness; a kernel without one still works. */
+	(void)setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+/* A host that is silent without a word is noticed by the kernel when idle, by lost() when not. */
+static void set_options(const struct soft_dev *dev, int fd)
+{
+	int seconds = (int)(dev->config->peer_timeout_ms / 1000);
+
+	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	if (dev->config->tos && dev->addr.ss_family == AF_INET6)
+		set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, (int)dev->config->tos);
+	else if (dev->config->tos)
+		set_int(fd, IPPROTO_IP, IP_TOS, (int)dev->config->tos);
+	if (seconds <= 0)
+		return;
+	set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds / 2 > 0 ? seconds / 2 : 1);
+	set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL,
+		seconds / (2 * KEEPALIVE_PROBES) > 0 ? seconds / (2 * KEEPALIVE_PROBES) : 1);
+}
+
+static struct soft_link *link_alloc(struct soft_dev *dev, int fd)
+{
+	struct soft_link *link = malloc(sizeof(*link));
+
+	if (!link)
+		return NULL;
+	soft_link_init(link, &soft_link_tcp, dev, fd);
+	set_options(dev, fd);
+	return link;
+}
+
+/* ---- Set-up ---- */
+
+static int tcp_listen(const struct sockaddr_storage *addr, uint64_t *qual)
+{
+	struct sockaddr_storage name = *addr;
+	socklen_t len = sizeof(name);
+	int fd, rc;
+
+	fd = dapl_fd_own(socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	if (fd < 0)
+		return -errno;
+	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	set_port(&name, (uint16_t)*qual);
+	if (bind(fd, (struct sockaddr *)&name, addr_len(&name)) || listen(fd, BACKLOG) ||
+	    getsockname(fd, (struct sockaddr *)&name, &len)) {
+		rc = -errno;
+		dapl_fd_close(fd);
+		return rc;
+	}
+	*qual = get_port(&name);
+	return fd;
+}
+
+/* A child of the process may have the socket, too. */
+static void tcp_unlisten(int fd)
+{
+	(void)shutdown(fd, SHUT_RDWR);
+	dapl_fd_close(fd);
+}
+
+static int tcp_give(struct soft_link *link, int fds[SOFT_LINK_FDS])
+{
+	fds[0] = link->fd;
+	return 1;
+}
+
+static int tcp_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len,
+		     struct soft_link **link)
+{
+	(void)len;
+	if (num != 1)
+		return -EPROTO;
+	*link = link_alloc(dev, fds[0]);
+	return *link ? 0 : -ENOMEM;
+}
+
+static int tcp_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link)
+{
+	int fd = dapl_fd_own(accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = tcp_adopt(dev, &fd, 1, 0, link);
+	if (rc)
+		dapl_fd_close(fd);
+	return rc;
+}
+
+/* Why a connect did not start; 0 for what is rather its outcome, though it is known at once. */
+static int not_started(int err)
+{
+	switch (err) {
+	case EINVAL: /* from the loopback address to another host */
+	case ENETUNREACH:
+	case ENETDOWN:
+		return -ENETUNREACH;
+	case EADDRNOTAVAIL: /* no port left */
+	case EAGAIN:
+		return -EADDRNOTAVAIL;
+	case EAFNOSUPPORT:
+	case ENOMEM:
+	case ENOBUFS:
+		return -err;
+	default:
+		return 0;
+	}
+}
+
+static int tcp_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
+		       const struct sockaddr *remote, uint64_t qual, struct soft_link **link)
+{
+	struct sockaddr_storage to;
+	int fd, rc, outcome = 0;
+
+	if (remote->sa_family != local->ss_family)
+		return -EAFNOSUPPORT;
+	soft_addr_copy(&to, remote);
+	set_port(&to, (uint16_t)qual);
+	fd = dapl_fd_own(socket(local->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	if (fd < 0)
+		return -errno;
+	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	if (bind(fd, (const struct sockaddr *)local, addr_len(local))) {
+		rc = -errno;
+		goto close_fd;
+	}
+	if (connect(fd, (struct sockaddr *)&to, addr_len(&to)) && errno != EINPROGRESS) {
+		outcome = -errno;
+		rc = not_started(errno);
+		if (rc)
+			goto close_fd;
+	}
+	rc = -ENOMEM;
+	*link = link_alloc(dev, fd);
+	if (!*link)
+		goto close_fd;
+	(*link)->start_err = outcome;
+	return 0;
+
+close_fd:
+	dapl_fd_close(fd);
+	return rc;
+}
+
+static int tcp_started(struct soft_link *link)
+{
+	struct sockaddr_storage local = { 0 }, remote = { 0 };
+	socklen_t len = sizeof(int), local_len = sizeof(local), remote_len = sizeof(remote);
+	int err = 0;
+
+	if (link->start_err)
+		return link->start_err;
+	if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &err, &len))
+		return -errno;
+	if (err)
+		return -err;
+	if (getpeername(link->fd, (struct sockaddr *)&remote, &remote_len) ||
+	    getsockname(link->fd, (struct sockaddr *)&local, &local_len))
+		return -errno;
+	/* TCP lets a socket connect to itself when nobody listens and its own port is the one
+	 * wanted. */
+	if (local_len == remote_len && !memcmp(&local, &remote, local_len))
+		return -ECONNREFUSED;
+	return 0;
+}
+
+/* ---- Data ---- */
+
+static ssize_t tcp_send(struct soft_link *link, const struct iovec *iov, int num)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+			      .msg_iovlen = (size_t)num };
+	ssize_t n;
+
+	do
+		n = num == 1 ? send(link->fd, iov->iov_base, iov->iov_len,
+				    MSG_NOSIGNAL | MSG_DONTWAIT)
+			     : sendmsg(link->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n >= 0)
+		return n;
+	return errno == EWOULDBLOCK || errno == ENOBUFS || errno == ENOMEM ? -EAGAIN : -errno;
+}
+
+static ssize_t tcp_recv(struct soft_link *link, const struct iovec *iov, int num)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+			      .msg_iovlen = (size_t)num };
+	ssize_t n;
+
+	do
+		n = num == 1 ? recv(link->fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT)
+			     : recvmsg(link->fd, &msg, MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n >= 0)
+		return n;
+	return errno == EWOULDBLOCK || errno == ENOMEM ? -EAGAIN : -errno;
+}
+
+static void tcp_finish(struct soft_link *link)
+{
+	(void)shutdown(link->fd, SHUT_WR);
+}
+
+static void tcp_close(struct soft_link *link, bool abort)
+{
+	struct linger reset = { .l_onoff = 1 };
+
+	if (abort)
+		(void)setsockopt(link->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	dapl_fd_close(link->fd);
+	free(link);
+}
+
+static uint32_t tcp_doze(struct soft_link *link, enum soft_sleeper who, uint32_t events,
+			 bool asleep)
+{
+	(void)link;
+	(void)who;
+	(void)asleep;
+	return events;
+}
+
+/* ---- State ---- */
+
+static uint32_t tcp_segment(struct soft_link *link)
+{
+	socklen_t len = sizeof(int);
+	int mss = 0;
+
+	if (getsockopt(link->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &len) || mss <= 0)
+		return FALLBACK_SEGMENT;
+	return (uint32_t)mss;
+}
+
+/*
+ * TCP_USER_TIMEOUT would do this in the kernel, but it also ends a connection whose peer answers
+ * every probe and only has no room, which is how long a Send without a Receive must be able to wait
+ * (DTO-90).
+ */
+static bool tcp_lost(struct soft_link *link, uint32_t ms)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return false;
+	return info.tcpi_last_ack_recv >= ms &&
+	       ((info.tcpi_unacked && info.tcpi_retransmits) || info.tcpi_probes >= PROBES_LOST);
+}
+
+static uint32_t tcp_unsent(struct soft_link *link)
+{
+	int bytes = 0;
+
+	return ioctl(link->fd, SIOCOUTQ, &bytes) || bytes < 0 ? 0 : (uint32_t)bytes;
+}
+
+static void tcp_names(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
+		      struct sockaddr_storage *remote, uint64_t *remote_qual)
+{
+	socklen_t len = sizeof(*local);
+
+	if (!getsockname(link->fd, (struct sockaddr *)local, &len))
+		*local_qual = get_port(local);
+	len = sizeof(*remote);
+	if (!getpeername(link->fd, (struct sockaddr *)remote, &len))
+		*remote_qual = get_port(remote);
+}
+
+const struct soft_link_class soft_link_tcp = {
+	.name = "tcp",
+	.cost = 8,
+	.listen = tcp_listen,
+	.unlisten = tcp_unlisten,
+	.accept = tcp_accept,
+	.give = tcp_give,
+	.adopt = tcp_adopt,
+	.connect = tcp_connect,
+	.started = tcp_started,
+	.send = tcp_send,
+	.recv = tcp_recv,
+	.finish = tcp_finish,
+	.close = tcp_close,
+	.watch = soft_link_register,
+	.doze = tcp_doze,
+	.segment = tcp_segment,
+	.lost = tcp_lost,
+	.unsent = tcp_unsent,
+	.names = tcp_names,
+};

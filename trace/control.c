@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Questions and orders from outside the process, for the same user only: one line in, text out.
+ *
+ * The name is an abstract Unix address made of the process id, so nothing is left behind when the
+ * process ends. A thread waits for clients, from the first open of an IA to the last close.
+ */
+#include "trace/control.h"
+#include "util/fd.h"
+#include "dat/fork.h"
+#include "util/thread.h"
+#include "trace/trace.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/auxv.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define STACK_SIZE    (256 << 10)
+#define ANSWER_WAIT   2	   /* seconds that a client may let this thread wait */
+#define NO_ROOM_PAUSE 1000 /* milliseconds between attempts to accept without a descriptor */
+#define BACKLOG	      8
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list of commands */
+static struct dats_command *commands;
+
+/* The thread, from open to close. Its lock is outside that of the client. */
+static struct {
+	pthread_mutex_t lock;
+	unsigned int users; /* open IAs */
+	int listener;	    /* -1: there is no thread */
+	pthread_t thread;
+	pthread_mutex_t client_lock;
+	int client; /* who is being answered, -1: nobody */
+	int ending;
+} control = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	      .listener = -1,
+	      .client_lock = PTHREAD_MUTEX_INITIALIZER,
+	      .client = -1 };
+
+/* ---- Commands ---- */
+
+int dats_control_add(struct dats_command *command)
+{
+	struct dats_command **link;
+
+	if (!command->name || !*command->name || !command->run)
+		return -EINVAL;
+	pthread_mutex_lock(&lock);
+	/* A child of a process that was about to add it does so again. */
+	for (link = &commands; *link && *link != command; link = &(*link)->next)
+		;
+	if (!*link) {
+		command->next = NULL;
+		__atomic_store_n(link, command, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+/* Commands are only added, at the end: readers need no lock, and may add some themselves. */
+static struct dats_command *next_command(struct dats_command **link)
+{
+	return __atomic_load_n(link, __ATOMIC_ACQUIRE);
+}
+
+static void help(FILE *out)
+{
+	struct dats_command *command, *other;
+
+	for (command = next_command(&commands); command; command = next_command(&command->next)) {
+		for (other = commands; strcmp(other->name, command->name); other = other->next)
+			;
+		if (other == command) /* the first of that name */
+			fprintf(out, "%s\n", command->usage ? command->usage : command->name);
+	}
+}
+
+int dats_control_run(const char *line, FILE *out)
+{
+	size_t length = strcspn(line, " \t\r\n");
+	const char *args = line + length + strspn(line + length, " \t\r\n");
+	struct dats_command *command;
+	char name[DATS_CONTROL_LINE];
+	int rc = 0, known = 0;
+
+	if (length >= sizeof(name))
+		return -EINVAL;
+	memcpy(name, line, length);
+	name[length] = '\0';
+	if (!strcmp(name, "help")) {
+		help(out);
+		return 0;
+	}
+	for (command = next_command(&commands); command && !rc;
+	     command = next_command(&command->next))
+		if (!strcmp(command->name, name)) {
+			known = 1;
+			rc = command->run(command->arg, args, out);
+		}
+	return known ? rc : -ENOENT;
+}
+
+/* ---- The thread ---- */
+
+/* A process that is stopped and goes on has EINTR here: these sockets have a time limit. */
+static void send_all(int fd, const char *text, size_t length)
+{
+	ssize_t n = 1;
+
+	while (length && (n > 0 || errno == EINTR)) {
+		n = send(fd, text, length, MSG_NOSIGNAL);
+		if (n > 0) {
+			text += n;
+			length -= (size_t)n;
+		}
+	}
+}
+
+static void refuse(int fd, const char *reason)
+{
+	char text[128];
+	int n = snprintf(text, sizeof(text), "error: %s\n", reason);
+
+	send_all(fd, text, (size_t)n);
+}
+
+/* One line without its end; 0, or -1 if there is none in time or it is too long. */
+static int read_line(int fd, char *line, size_t size)
+{
+	size_t length = 0;
+	ssize_t n;
+
+	while (length < size - 1) {
+		n = recv(fd, line + length, size - 1 - length, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		length += (size_t)n;
+		line[length] = '\0';
+		if (strchr(line, '\n')) {
+			*strchr(line, '\n') = '\0';
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static void answer(int fd, const char *line)
+{
+	char *text = NULL, first[DATS_CONTROL_LINE + 64];
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	int rc;
+
+	if (!out) {
+		refuse(fd, "no memory");
+		return;
+	}
+	rc = dats_control_run(line, out);
+	if (fclose(out))
+		rc = -ENOMEM;
+	if (rc == -ENOENT)
+		snprintf(first, sizeof(first),
+			 "error: unknown command \"%s\"; \"help\" lists them\n", line);
+	else if (rc)
+		snprintf(first, sizeof(first), "error: %s\n", dat_errno_text(-rc));
+	else
+		snprintf(first, sizeof(first), "ok\n");
+	send_all(fd, first, strlen(first));
+	send_all(fd, text, length);
+	free(text);
+}
+
+static void serve(int fd)
+{
+	struct timeval wait = { .tv_sec = ANSWER_WAIT };
+	struct ucred peer = { .uid = (uid_t)-1 };
+	socklen_t size = sizeof(peer);
+	char line[DATS_CONTROL_LINE];
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.uid != geteuid())
+		refuse(fd, "the process belongs to another user");
+	else if (read_line(fd, line, sizeof(line)))
+		refuse(fd, "no line, or too long a one");
+	else
+		answer(fd, line);
+}
+
+/* Whether the client may be answered: from then on the end of the thread cuts it off. */
+static int take_client(int fd)
+{
+	int go;
+
+	pthread_mutex_lock(&control.client_lock);
+	go = !control.ending;
+	if (go)
+		control.client = fd;
+	pthread_mutex_unlock(&control.client_lock);
+	return go;
+}
+
+static void drop_client(int fd)
+{
+	pthread_mutex_lock(&control.client_lock);
+	control.client = -1;
+	pthread_mutex_unlock(&control.client_lock);
+	close(fd);
+}
+
+static void *control_thread(void *arg)
+{
+	struct pollfd from = { .fd = (int)(intptr_t)arg, .events = POLLIN };
+	int fd;
+
+	for (;;) {
+		/* accept4 would take a number for the next client before it sleeps. */
+		if (poll(&from, 1, -1) > 0 && from.revents & POLLHUP)
+			return NULL; /* shut down, see below */
+		fd = dats_fd(accept4(from.fd, NULL, NULL, SOCK_CLOEXEC));
+		if (fd >= 0) {
+			if (take_client(fd))
+				serve(fd);
+			drop_client(fd);
+		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			   errno == ENOMEM) {
+			poll(NULL, 0, NO_ROOM_PAUSE);
+		}
+	}
+}
+
+/* ---- Its life ---- */
+
+static int listen_by_name(int fd)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	socklen_t size;
+	int n;
+
+	n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, DATS_CONTROL_NAME,
+		     (long)getpid());
+	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+	return bind(fd, (struct sockaddr *)&addr, size) || listen(fd, BACKLOG) ? errno : 0;
+}
+
+static void start(void)
+{
+	int fd = dats_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	int err = fd < 0 ? errno : 0;
+
+	control.listener = fd; /* a child forked from here on closes it */
+	if (!err)
+		err = listen_by_name(fd);
+	if (!err)
+		err = dats_thread_start(&control.thread, "udapl-control", STACK_SIZE,
+					control_thread, (void *)(intptr_t)fd);
+	if (!err)
+		return;
+	control.listener = -1;
+	if (fd >= 0)
+		close(fd);
+	dat_diag("dat-info and dat-trace cannot look into process %ld: %s", (long)getpid(),
+		 dat_errno_text(err));
+}
+
+/* A client that keeps the thread waiting is cut off. */
+static void stop(void)
+{
+	int fd;
+
+	pthread_mutex_lock(&control.client_lock);
+	control.ending = 1;
+	if (control.client >= 0)
+		shutdown(control.client, SHUT_RDWR);
+	pthread_mutex_unlock(&control.client_lock);
+	shutdown(control.listener, SHUT_RDWR);
+	pthread_join(control.thread, NULL);
+	fd = control.listener;
+	control.listener = -1;
+	close(fd);
+	control.ending = 0;
+}
+
+/* A forked child, where the thread stays behind, gets one and a name when it opens an IA. */
+void dat_control_abandon(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	pthread_mutex_init(&control.lock, NULL);
+	pthread_mutex_init(&control.client_lock, NULL);
+	if (control.listener >= 0)
+		close(control.listener);
+	if (control.client >= 0)
+		close(control.client);
+	control.listener = control.client = -1;
+	control.users = 0;
+	control.ending = 0;
+}
+
+static int forbidden;
+
+static void read_environment(void)
+{
+	const char *wish = secure_getenv("DAT_CONTROL");
+
+	forbidden = getauxval(AT_SECURE) ||
+		    (wish && (!strcmp(wish, "0") || !strcasecmp(wish, "no") ||
+			      !strcasecmp(wish, "off") || !strcasecmp(wish, "false")));
+}
+
+static struct dats_command own_commands[] = {
+	{ .name = "trace",
+	  .usage = "trace [LEVEL | DAT_LEVEL DAPL_LEVEL]: the trace levels, 0 to 10; -1 keeps one",
+	  .run = dat_trace_command },
+	{ .name = "dump",
+	  .usage = "dump: the last records up to level 3 of every thread",
+	  .run = dat_trace_dump_command },
+	{ .name = "points",
+	  .usage = "points: all trace points with component, name, level and arguments",
+	  .run = dat_trace_points_command },
+};
+
+__attribute__((constructor)) static void add_own_commands(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(own_commands) / sizeof(own_commands[0]); i++)
+		dats_control_add(&own_commands[i]);
+}
+
+void dat_control_open(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int saved = errno;
+
+	pthread_once(&once, read_environment);
+	pthread_mutex_lock(&control.lock);
+	control.users++;
+	if (control.listener < 0 && !forbidden)
+		start();
+	pthread_mutex_unlock(&control.lock);
+	errno = saved;
+}
+
+void dat_control_close(void)
+{
+	pthread_mutex_lock(&control.lock);
+	if (control.users && !--control.users && control.listener >= 0)
+		stop();
+	pthread_mutex_unlock(&control.lock);
+}

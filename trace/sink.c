@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "trace/sink.h"
+#include "util/fd.h"
+#include "dat/fork.h"
+#include "util/signals.h"
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#define PATH_LEN 4096
+
+/* The lock covers the file; the rest is set before there is anything to write, or atomic. */
+pthread_mutex_t dat_sink_lock = PTHREAD_MUTEX_INITIALIZER;
+static int sinks = DAT_SINK_STDERR;
+static struct {
+	char *path;
+	uint64_t size;
+	unsigned int keep;
+	int fd; /* -1: to be opened */
+	int complained;
+	int given_up; /* it cannot be opened */
+} file = { .size = 16 << 20, .keep = 2, .fd = -1 };
+
+static struct {
+	DAT_TRACE_FUNC func;
+	void *arg;
+} callback;
+
+static __thread int inside; /* a callback that makes records of its own gets none of them */
+
+/* ---- One write per line, so that the lines of several threads do not mix ---- */
+
+static ssize_t write_quietly(int fd, const char *line, size_t length)
+{
+	struct dats_signals signals;
+	ssize_t n;
+
+	dats_signals_block(&signals);
+	n = write(fd, line, length);
+	dats_signals_restore(&signals, n < 0);
+	return n;
+}
+
+void dat_sink_stderr(const char *line)
+{
+	write_quietly(STDERR_FILENO, line, strlen(line));
+}
+
+/* ---- The file ---- */
+
+static void file_say(const char *path, const char *why, const char *what)
+{
+	char line[PATH_LEN + 256];
+
+	snprintf(line, sizeof(line), "dat: trace file %s: %s; %s\n", path, why, what);
+	dat_sink_stderr(line);
+}
+
+/* The configured path with the process id in place of %p. */
+static void file_path(char *out, size_t size)
+{
+	const char *from = file.path;
+	size_t used = 0;
+
+	while (*from && used + 24 < size) {
+		if (from[0] == '%' && from[1] == 'p') {
+			used += (size_t)snprintf(out + used, size - used, "%ld", (long)getpid());
+			from += 2;
+		} else {
+			out[used++] = *from++;
+		}
+	}
+	out[used] = '\0';
+}
+
+/*
+ * Why a file is not written to, NULL if it is. Pipes and sockets would bring waiting with them; a
+ * file of another user, or one that has a second name, may have been put there by somebody who is
+ * not to read the trace, or for somebody who is not to be overwritten.
+ */
+static const char *objection(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return dat_errno_text(errno);
+	if (S_ISCHR(st.st_mode))
+		return NULL;
+	if (!S_ISREG(st.st_mode))
+		return dat_errno_text(EINVAL);
+	if (st.st_uid != geteuid())
+		return "it belongs to another user";
+	return st.st_nlink > 1 ? "it has other names" : NULL;
+}
+
+static void file_open(const char *path)
+{
+	const char *why;
+	int fd;
+
+	fd = dats_fd(
+		open(path,
+		     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW,
+		     0600));
+	if (fd < 0)
+		why = errno == ELOOP ? "it is a symbolic link" : dat_errno_text(errno);
+	else
+		why = objection(fd);
+	if (!why) {
+		file.fd = fd;
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	file.given_up = 1;
+	file_say(path, why, "the trace goes to standard error");
+}
+
+static void move_aside(const char *path)
+{
+	char older[PATH_LEN + 16], newer[PATH_LEN + 16];
+	unsigned int i;
+
+	for (i = file.keep; i > 0; i--) {
+		snprintf(older, sizeof(older), "%s.%u", path, i);
+		if (i > 1)
+			snprintf(newer, sizeof(newer), "%s.%u", path, i - 1);
+		else
+			snprintf(newer, sizeof(newer), "%s", path);
+		rename(newer, older);
+	}
+	if (!file.keep)
+		unlink(path);
+}
+
+/* Another process may write to the same file, and may have moved it aside already. */
+static void rotate(const char *path)
+{
+	struct stat ours, there;
+
+	flock(file.fd, LOCK_EX);
+	if (!fstat(file.fd, &ours) && !lstat(path, &there) && ours.st_ino == there.st_ino &&
+	    ours.st_dev == there.st_dev)
+		move_aside(path);
+	close(file.fd); /* and with it the lock */
+	file.fd = -1;
+	file_open(path);
+}
+
+static int full(void)
+{
+	struct stat st;
+
+	return !fstat(file.fd, &st) && S_ISREG(st.st_mode) && file.size &&
+	       (uint64_t)st.st_size >= file.size;
+}
+
+/* 0 if the record is on its way, or lost with a word said once; -1: to standard error with it. */
+static int file_write(const char *line)
+{
+	char path[PATH_LEN];
+
+	if (!file.path || file.given_up)
+		return -1;
+	file_path(path, sizeof(path));
+	if (file.fd < 0)
+		file_open(path);
+	if (file.fd >= 0 && full())
+		rotate(path);
+	if (file.fd < 0)
+		return -1;
+	if (write_quietly(file.fd, line, strlen(line)) >= 0)
+		return 0;
+	if (!file.complained)
+		file_say(path,
+			 errno == EFBIG ? "it is as large as files may be (knob: ulimit -f)"
+					: dat_errno_text(errno),
+			 "records are lost");
+	file.complained = 1;
+	return 0;
+}
+
+/* ---- Choice ---- */
+
+void dat_sink_choose(int chosen)
+{
+	__atomic_store_n(&sinks, chosen, __ATOMIC_RELAXED);
+}
+
+void dat_sink_file(const char *path, uint64_t size, unsigned int keep)
+{
+	pthread_mutex_lock(&dat_sink_lock);
+	if (file.fd >= 0)
+		close(file.fd);
+	file.fd = -1;
+	free(file.path);
+	file.path = path && *path ? strdup(path) : NULL;
+	file.size = size;
+	file.keep = keep;
+	file.complained = file.given_up = 0;
+	pthread_mutex_unlock(&dat_sink_lock);
+}
+
+/* A child opens a file of its own, which may have another name. */
+void dat_sink_abandon(void)
+{
+	if (file.fd >= 0)
+		close(file.fd);
+	file.fd = -1;
+}
+
+void dat_sink_callback(DAT_TRACE_FUNC func, void *arg)
+{
+	pthread_mutex_lock(&dat_sink_lock);
+	callback.arg = arg;
+	callback.func = func;
+	pthread_mutex_unlock(&dat_sink_lock);
+}
+
+/* ---- Records ---- */
+
+static void to_program(int hook, int level, const char *line)
+{
+	DAT_TRACE_FUNC func;
+	void *arg;
+
+	pthread_mutex_lock(&dat_sink_lock);
+	func = callback.func;
+	arg = callback.arg;
+	pthread_mutex_unlock(&dat_sink_lock);
+	if (!func || inside)
+		return;
+	inside = 1;
+	func(arg, hook, level, line);
+	inside = 0;
+}
+
+void dat_sink_write(int hook, int level, const char *line, int said)
+{
+	int chosen = __atomic_load_n(&sinks, __ATOMIC_RELAXED), saved = errno, missed = 0;
+
+	if (chosen & DAT_SINK_FILE) {
+		pthread_mutex_lock(&dat_sink_lock);
+		missed = file_write(line);
+		pthread_mutex_unlock(&dat_sink_lock);
+	}
+	if (!said && (chosen & DAT_SINK_STDERR || missed))
+		dat_sink_stderr(line);
+	if (chosen & DAT_SINK_SYSLOG)
+		syslog(level <= DATS_TRC_ERROR ? LOG_ERR : LOG_DEBUG, "%s", line);
+	to_program(hook, level, line);
+	errno = saved;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Trace levels, records and diagnostics. */
+#include "trace/trace.h"
+
+#include "dat/fork.h"
+#include "trace/recorder.h"
+#include "trace/sink.h"
+#include "trace/trace_env.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TEXT_LENGTH 4096
+#define LINE_LENGTH (TEXT_LENGTH + 256)
+
+DATS_DECLARE_POINTS(dat);
+
+pthread_mutex_t dat_trace_lock = PTHREAD_MUTEX_INITIALIZER; /* of changes, and of followers */
+static int levels[2];
+static int changed[2]; /* while running: what stands in a file comes too late */
+static int quiet;
+static struct dats_follower *followers;
+
+/* ---- Levels ---- */
+
+static int level_of(int component)
+{
+	return __atomic_load_n(&levels[component], __ATOMIC_RELAXED);
+}
+
+static void set_level(int component, int level)
+{
+	struct dats_follower *follower;
+
+	__atomic_store_n(&levels[component], level, __ATOMIC_RELAXED);
+	if (component == DAT_TRC_DAT) {
+		dats_points_reach(DATS_POINTS(dat), DATS_POINTS_END(dat), level);
+		return;
+	}
+	for (follower = followers; follower; follower = follower->next)
+		follower->level(level);
+}
+
+void dat_trace_initial_level(int component, int level)
+{
+	pthread_mutex_lock(&dat_trace_lock);
+	if (!changed[component])
+		set_level(component, level);
+	pthread_mutex_unlock(&dat_trace_lock);
+}
+
+void dat_trace_silence(void)
+{
+	quiet = 1;
+}
+
+__attribute__((constructor)) static void trace_init(void)
+{
+	dat_trace_env_read();
+}
+
+void dats_trace_follow(struct dats_follower *follower)
+{
+	pthread_mutex_lock(&dat_trace_lock);
+	follower->next = followers;
+	followers = follower;
+	follower->level(level_of(DAT_TRC_DAPL));
+	pthread_mutex_unlock(&dat_trace_lock);
+}
+
+void dats_trace_unfollow(struct dats_follower *follower)
+{
+	struct dats_follower **link;
+
+	pthread_mutex_lock(&dat_trace_lock);
+	for (link = &followers; *link && *link != follower; link = &(*link)->next)
+		;
+	if (*link)
+		*link = follower->next;
+	pthread_mutex_unlock(&dat_trace_lock);
+}
+
+DAT_RETURN DAT_API dat_trclvl_query(DAT_COUNT *dat_level, DAT_COUNT *dapl_level)
+{
+	if (!dat_level)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!dapl_level)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	*dat_level = level_of(DAT_TRC_DAT);
+	*dapl_level = level_of(DAT_TRC_DAPL);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN DAT_API dat_trclvl_modify(DAT_COUNT dat_level, DAT_COUNT dapl_level)
+{
+	const DAT_COUNT wanted[2] = { dat_level, dapl_level };
+	int i;
+
+	if (dat_level < -1 || dat_level > DATS_TRC_MAX)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (dapl_level < -1 || dapl_level > DATS_TRC_MAX)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	pthread_mutex_lock(&dat_trace_lock);
+	for (i = 0; i < 2; i++)
+		if (wanted[i] >= 0) {
+			changed[i] = 1;
+			set_level(i, wanted[i]);
+		}
+	if (dat_level > 0)
+		__atomic_store_n(&quiet, 0, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&dat_trace_lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN DAT_API dat_trace_callback(DAT_TRACE_FUNC func, void *arg)
+{
+	dat_sink_callback(func, arg);
+	return DAT_SUCCESS;
+}
+
+/* ---- Records ---- */
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* A record as all sinks get it: time, process and thread, hook, level, point, object, text. */
+static void format_line(const struct dat_record *record, const char *text, char *out, size_t size)
+{
+	time_t seconds = (time_t)(record->time / 1000000000);
+	char when[32], object[24] = "-";
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	if (record->object)
+		snprintf(object, sizeof(object), "%p", record->object);
+	snprintf(out, size, "dat: trace %s.%06uZ %ld.%ld 0x%X %u %s %s %.*s\n", when,
+		 (unsigned int)(record->time % 1000000000 / 1000), (long)getpid(),
+		 (long)record->tid, record->hook, record->level, record->point, object, TEXT_LENGTH,
+		 text);
+}
+
+static int component_of(int hook)
+{
+	return hook == DATS_HOOK_DAPL_EVENT || hook == DATS_HOOK_DAPL_ERROR ? DAT_TRC_DAPL
+									    : DAT_TRC_DAT;
+}
+
+/* As far as it fits: programs make records while they connect, which printf would take long for. */
+static void copy_text(char *to, size_t size, const char *from)
+{
+	size_t len = strnlen(from, size - 1);
+
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
+/* said: standard error has heard it in other words. */
+static void make(int hook, const struct dats_point *point, const void *object, const char *msg,
+		 int said)
+{
+	struct dat_record record = { .time = now(),
+				     .object = object,
+				     .tid = dat_recorder_tid(),
+				     .hook = (uint16_t)hook,
+				     .level = (uint16_t)point->level };
+	char line[LINE_LENGTH];
+
+	copy_text(record.point, sizeof(record.point), point->name);
+	if (point->level <= DATS_TRC_NORMAL) {
+		copy_text(record.text, sizeof(record.text), msg);
+		dat_recorder_put(&record);
+	}
+	if (level_of(component_of(hook)) < point->level)
+		return;
+	format_line(&record, msg, line, sizeof(line));
+	dat_sink_write(hook, point->level, line, said);
+}
+
+void dats_trace_record(int hook, const struct dats_point *point, const void *object,
+		       const char *msg)
+{
+	int saved = errno;
+
+	make(hook, point, object, msg, 0);
+	errno = saved;
+}
+
+#define RECORD_SAID(point, object, fmt, msg) make(hook, (point), (object), (msg), 1)
+
+void dats_diag(int hook, const char *msg)
+{
+	char line[LINE_LENGTH];
+	int saved = errno;
+
+	if (!__atomic_load_n(&quiet, __ATOMIC_RELAXED)) {
+		snprintf(line, sizeof(line), "dat: %.*s\n", TEXT_LENGTH, msg);
+		dat_sink_stderr(line);
+	}
+	DATS_TRACE(dat, error, DATS_TRC_ERROR, RECORD_SAID, NULL, "text=%s", msg);
+	errno = saved;
+}
+
+void dat_diag(const char *fmt, ...)
+{
+	char msg[TEXT_LENGTH];
+	int saved = errno;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(msg, sizeof(msg), fmt, args);
+	va_end(args);
+	errno = saved;
+	dats_diag(DATS_HOOK_DAT_ERROR, msg);
+}
+
+void dat_trace_out(const struct dats_point *point, const void *object, const char *fmt, ...)
+{
+	int hook = point->level <= DAT_TRC_ERROR ? DATS_HOOK_DAT_ERROR : DATS_HOOK_DAT_EVENT;
+	char msg[TEXT_LENGTH];
+	int saved = errno;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(msg, sizeof(msg), fmt, args);
+	va_end(args);
+	errno = saved;
+	dats_trace_record(hook, point, object, msg);
+}
+
+/* ---- What is kept in memory ---- */
+
+void dats_trace_internal_error(const char *why)
+{
+	struct dat_record *records;
+	char line[LINE_LENGTH];
+	size_t num, i;
+	int saved = errno;
+
+	if (__atomic_load_n(&quiet, __ATOMIC_RELAXED))
+		return;
+	dats_diag(DATS_HOOK_DAPL_ERROR, why);
+	records = dat_recorder_read(1, &num);
+	for (i = 0; i < num; i++) {
+		format_line(&records[i], records[i].text, line, sizeof(line));
+		dat_sink_write(records[i].hook, records[i].level, line, 0);
+	}
+	free(records);
+	errno = saved;
+}
+
+int dat_trace_dump_command(void *arg, const char *args, FILE *out)
+{
+	struct dat_record *records;
+	char line[LINE_LENGTH];
+	size_t num, i;
+
+	(void)arg;
+	(void)args;
+	records = dat_recorder_read(0, &num);
+	for (i = 0; i < num; i++) {
+		format_line(&records[i], records[i].text, line, sizeof(line));
+		fputs(line, out);
+	}
+	free(records);
+	return 0;
+}
+
+/* ---- From outside ---- */
+
+/* "", "LEVEL" or "DAT DAPL". */
+static int parse_levels(const char *args, DAT_COUNT *dat, DAT_COUNT *dapl)
+{
+	int end = -1;
+
+	*dat = *dapl = -1;
+	if (!*args)
+		return 0;
+	if (sscanf(args, "%d %n", dat, &end) == 1 && end >= 0 && !args[end])
+		*dapl = *dat;
+	else if (sscanf(args, "%d %d %n", dat, dapl, &end) != 2 || end < 0 || args[end])
+		return -EINVAL;
+	return 0;
+}
+
+int dat_trace_command(void *arg, const char *args, FILE *out)
+{
+	DAT_COUNT dat, dapl;
+	int rc = parse_levels(args, &dat, &dapl);
+
+	(void)arg;
+	if (!rc && dat_trclvl_modify(dat, dapl) != DAT_SUCCESS)
+		rc = -EINVAL;
+	if (rc)
+		return rc;
+	dat_trclvl_query(&dat, &dapl);
+	fprintf(out, "dat %d\ndapl %d\n", dat, dapl);
+	return 0;
+}
+
+int dat_trace_points_command(void *arg, const char *args, FILE *out)
+{
+	const struct dats_point *point;
+
+	(void)arg;
+	(void)args;
+	for (point = DATS_POINTS(dat); point < DATS_POINTS_END(dat); point++)
+		fprintf(out, "dat\t%s\t%d\t%s\n", point->name, point->level, point->format);
+	return 0;
+}
+
+/* ---- Words ---- */
+
+const char *dat_errno_text(int err)
+{
+	static __thread char text[192];
+	const char *what = NULL, *knob = NULL;
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+	char name[80];
+
+	if (err == EMFILE && !getrlimit(RLIMIT_NOFILE, &limit)) {
+		what = "open descriptors of the process";
+		knob = "ulimit -n";
+	} else if (err == ENOMEM && !getrlimit(RLIMIT_AS, &limit)) {
+		what = "address space of the process";
+		knob = "ulimit -v";
+	} else if (err == ENFILE) {
+		what = "open files of the system";
+		knob = "sysctl fs.file-max";
+	}
+	if (!what)
+		snprintf(text, sizeof(text), "%s", strerror_r(err, name, sizeof(name)));
+	else if (limit.rlim_cur == RLIM_INFINITY)
+		snprintf(text, sizeof(text), "%s (limit: %s; knob: %s)",
+			 strerror_r(err, name, sizeof(name)), what, knob);
+	else
+		snprintf(text, sizeof(text), "%s (limit: %s, now %llu; knob: %s)",
+			 strerror_r(err, name, sizeof(name)), what,
+			 (unsigned long long)limit.rlim_cur, knob);
+	return text;
+}
