@@ -20,8 +20,8 @@
 #define MAX_TEXT    256
 
 /* Cookies: which client, and whether it is its receive or its send. */
-#define RECV_OF(client) ((DAT_UINT64)(client)*2)
-#define SEND_OF(client) ((DAT_UINT64)(client)*2 + 1)
+#define RECV_OF(client) (2 * (DAT_UINT64)(client))
+#define SEND_OF(client) (2 * (DAT_UINT64)(client) + 1)
 
 struct client {
 	DAT_EP_HANDLE ep;

@@ -63,8 +63,7 @@ static void dto_bad_endpoint(void **state)
 	struct cu_rig *rig = *state;
 	DAT_LMR_TRIPLET seg = ct_segment(&rig->a.mem, 0, 64);
 
-	FOR_EACH_POST(p)
-	{
+	FOR_EACH_POST(p) {
 		print_message("# %s\n", names[p]);
 		expect_handle(post(p, NULL, 1, &seg, 0, DAT_COMPLETION_DEFAULT_FLAG), EP);
 		expect_handle(post(p, rig->a.pz, 1, &seg, 0, DAT_COMPLETION_DEFAULT_FLAG), EP);
@@ -76,8 +75,7 @@ static void dto_11_null_segments(void **state)
 {
 	struct cu_rig *rig = *state;
 
-	FOR_EACH_POST(p)
-	{
+	FOR_EACH_POST(p) {
 		print_message("# %s\n", names[p]);
 		expect_arg(post(p, rig->a.ep, 1, NULL, 0, DAT_COMPLETION_DEFAULT_FLAG), 3);
 	}
@@ -107,8 +105,7 @@ static void dto_12_number_of_segments(void **state)
 		param.ep_attr.max_rdma_read_iov ? param.ep_attr.max_rdma_read_iov : limit[SEND];
 	for (int i = 0; i < 64; i++)
 		iov[i] = ct_segment(&rig->a.mem, (size_t)i, 1);
-	FOR_EACH_POST(p)
-	{
+	FOR_EACH_POST(p) {
 		print_message("# %s: %d\n", names[p], limit[p]);
 		assert_in_range(limit[p], 1, 63);
 		expect_arg(post(p, rig->a.ep, -1, iov, 0, DAT_COMPLETION_DEFAULT_FLAG), 2);
@@ -217,8 +214,7 @@ static void dto_10_empty_segments_are_not_looked_at(void **state)
 
 	cu_fill(rig->a.mem.base, 64, 4);
 	expect_ok(dat_ep_post_recv(rig->p.ep, 3, in, cu_cookie(1), DAT_COMPLETION_DEFAULT_FLAG));
-	FOR_EACH_POST(p)
-	{
+	FOR_EACH_POST(p) {
 		if (p == RECV || (p == READ && rig->attr.max_iov_segments_per_rdma_read < 3))
 			continue;
 		expect_ok(post(p, rig->a.ep, 3, out, p, DAT_COMPLETION_DEFAULT_FLAG));
@@ -305,8 +301,7 @@ static void dto_18_connected_without_request_evd(void **state)
 	expect_ok(dat_ep_create(rig->ia, a.pz, NULL, NULL, a.connect, NULL, &a.ep));
 	ct_end_open(&p, rig->ia, NULL);
 	cu_establish(rig, &a, &p);
-	FOR_EACH_POST(i)
-	{
+	FOR_EACH_POST(i) {
 		expect_state(post(i, a.ep, 1, &seg, 0, DAT_COMPLETION_DEFAULT_FLAG), EP_NOTREADY);
 	}
 	STATE(a.ep, CONNECTED);
@@ -556,8 +551,7 @@ static int post_flags(void)
 		cu_establish(rig, &a, &p);
 		target = ct_target(&p.mem, 0, 64);
 		for (unsigned int flags = 0; flags < 0x80; flags++) {
-			FOR_EACH_POST(i)
-			{
+			FOR_EACH_POST(i) {
 				print_message("# %s with flags 0x%x%s\n", names[i], flags,
 					      unsignalled ? ", unsignalled endpoint" : "");
 				try_flags(&a, &p, i, flags, unsignalled);

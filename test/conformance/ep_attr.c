@@ -252,8 +252,7 @@ static void ep_t2_create_with_each_limit(void **state)
 	DAT_EP_PARAM param;
 
 	ct_default_attr(rig->ia, &defaults);
-	FOR_EACH_LIMIT(l)
-	{
+	FOR_EACH_LIMIT(l) {
 		print_message("# %s = %u\n", l->name, limit_of(rig, l));
 		attr = defaults;
 		set_field(&attr, l, limit_of(rig, l));
@@ -311,8 +310,7 @@ static int beyond_each_limit(void)
 
 	cu_setup_ends(&state);
 	rig = state;
-	FOR_EACH_LIMIT(l)
-	{
+	FOR_EACH_LIMIT(l) {
 		if (beyond(rig, l, &value)) {
 			create_beyond(rig, l, value);
 			modify_beyond(rig, l, value);
@@ -340,8 +338,7 @@ static void ep_46_61_negative_counts(void **state)
 	DAT_EP_HANDLE ep;
 
 	cu_query(rig->a.ep, &before);
-	FOR_EACH_LIMIT(l)
-	{
+	FOR_EACH_LIMIT(l) {
 		if (l->is_length)
 			continue;
 		print_message("# %s = -1\n", l->name);
@@ -379,8 +376,7 @@ static void ep_t2_modify_to_each_limit(void **state)
 	struct cu_rig *rig = *state;
 	DAT_EP_PARAM param, now;
 
-	FOR_EACH_LIMIT(l)
-	{
+	FOR_EACH_LIMIT(l) {
 		cu_query(rig->a.ep, &param);
 		set_field(&param.ep_attr, l, limit_of(rig, l));
 		print_message("# %s = %u\n", l->name, limit_of(rig, l));

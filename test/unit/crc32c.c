@@ -58,8 +58,7 @@ static void published_vectors(void **state)
 		up[i] = (uint8_t)i;
 		down[i] = (uint8_t)(31 - i);
 	}
-	FOR_EACH_IMPL(impl)
-	{
+	FOR_EACH_IMPL(impl) {
 		assert_int_equal(impl->sum(0, zeroes, 32), 0x8a9136aa);
 		assert_int_equal(impl->sum(0, ones, 32), 0x62a8ab43);
 		assert_int_equal(impl->sum(0, up, 32), 0x46dd794e);
@@ -98,8 +97,7 @@ static void fpdu_examples(void **state)
 	const struct soft_crc32c_impl *impl;
 
 	(void)state;
-	FOR_EACH_IMPL(impl)
-	{
+	FOR_EACH_IMPL(impl) {
 		assert_int_equal(impl->sum(0, first, sizeof(first)), 0x83992352);
 		assert_int_equal(impl->sum(0, second, sizeof(second)), 0x98589284);
 	}
@@ -127,8 +125,8 @@ static void every_short_length(void **state)
 
 	(void)state;
 	FOR_EACH_IMPL(impl)
-	for (size_t len = 0; len <= 600; len++)
-		check_range(impl, len % 16, len, 32 + len % 7);
+		for (size_t len = 0; len <= 600; len++)
+			check_range(impl, len % 16, len, 32 + len % 7);
 }
 
 static void random_lengths_and_alignments(void **state)
@@ -137,8 +135,8 @@ static void random_lengths_and_alignments(void **state)
 
 	(void)state;
 	FOR_EACH_IMPL(impl)
-	for (int round = 0; round < 300; round++)
-		check_range(impl, random32() % 64, random32() % LONGEST, random32() % 64);
+		for (int round = 0; round < 300; round++)
+			check_range(impl, random32() % 64, random32() % LONGEST, random32() % 64);
 }
 
 static void chains(void **state)
@@ -147,19 +145,19 @@ static void chains(void **state)
 
 	(void)state;
 	FOR_EACH_IMPL(impl)
-	for (int round = 0; round < 200; round++) {
-		size_t len = random32() % LONGEST, at = 0;
-		uint32_t crc = 0;
+		for (int round = 0; round < 200; round++) {
+			size_t len = random32() % LONGEST, at = 0;
+			uint32_t crc = 0;
 
-		while (at < len) {
-			size_t n = random32() % (len - at) + 1;
+			while (at < len) {
+				size_t n = random32() % (len - at) + 1;
 
-			crc = round & 1 ? impl->sum(crc, data + at, n)
-					: impl->copy(crc, copied, data + at, n);
-			at += n;
+				crc = round & 1 ? impl->sum(crc, data + at, n)
+						: impl->copy(crc, copied, data + at, n);
+				at += n;
+			}
+			assert_int_equal(crc, impl->sum(0, data, len));
 		}
-		assert_int_equal(crc, impl->sum(0, data, len));
-	}
 }
 
 static void empty_without_memory(void **state)
@@ -167,8 +165,7 @@ static void empty_without_memory(void **state)
 	const struct soft_crc32c_impl *impl;
 
 	(void)state;
-	FOR_EACH_IMPL(impl)
-	{
+	FOR_EACH_IMPL(impl) {
 		assert_int_equal(impl->sum(0x12345678, NULL, 0), 0x12345678);
 		assert_int_equal(impl->copy(0x12345678, NULL, NULL, 0), 0x12345678);
 	}
