@@ -206,12 +206,12 @@ void dat_arena_forget(const DAT_PROVIDER *provider)
 	pthread_mutex_unlock(&dat_arena_lock);
 }
 
-void dat_arena_foreign_came(void)
+void dat_arena_foreign_added(void)
 {
 	__atomic_fetch_add(&dat_arena.num_foreign, 1, __ATOMIC_RELAXED);
 }
 
-void dat_arena_foreign_left(void)
+void dat_arena_foreign_removed(void)
 {
 	__atomic_fetch_sub(&dat_arena.num_foreign, 1, __ATOMIC_RELAXED);
 }

@@ -29,7 +29,7 @@ extern struct dat_arena dat_arena DAT_HIDDEN;
  * ones. An aligned word is read whole, and a bound that is out of date can only refuse what no
  * thread has been given yet. ThreadSanitizer cannot know that.
  */
-#ifdef DAT_TSAN
+#ifdef WITH_TSAN
 #define DAT_ARENA_READ(member) __atomic_load_n(&dat_arena.member, __ATOMIC_RELAXED)
 #else
 #define DAT_ARENA_READ(member) (dat_arena.member)
@@ -82,7 +82,7 @@ int dat_arena_has_user(const DAT_PROVIDER *provider);
 void dat_arena_forget(const DAT_PROVIDER *provider);
 
 /* The registry counts the entries of providers that have not. */
-void dat_arena_foreign_came(void);
-void dat_arena_foreign_left(void);
+void dat_arena_foreign_added(void);
+void dat_arena_foreign_removed(void);
 
 #endif

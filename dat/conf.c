@@ -27,8 +27,7 @@ static const char *const field_names[] = {
 /* One line under parsing. */
 struct cursor {
 	const char *at, *end;
-	char *token; /* the field read last, without quotes and escapes; has room for the whole line
-		      */
+	char *token; /* the field read last, unquoted; has room for the whole line */
 	size_t token_length;
 	int field; /* its number */
 	struct dat_conf_diag *diag;
@@ -124,8 +123,7 @@ static int next_token(struct cursor *c)
 	return err;
 }
 
-/* Decimal digits up to any other character, which the caller judges. NULL if there is none, or
- * overflow. */
+/* Decimal digits up to any other character, which the caller judges. NULL: none, or overflow. */
 static const char *parse_number(const char *text, DAT_UINT32 *number)
 {
 	uint64_t value = 0;

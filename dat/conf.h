@@ -27,8 +27,7 @@ struct dat_conf_entry {
 	int user, is_default;
 };
 
-/* What is wrong with a line; at most one each. An entry is dropped for it unless it is a duplicate.
- */
+/* What is wrong with a line, at most one each. But for duplicates, the entry is dropped for it. */
 struct dat_conf_diag {
 	unsigned int line;
 	int field;

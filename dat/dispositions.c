@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/dispositions.h"
-#include "trace/trace.h"
+#include "trace/dat_log.h"
 
 #include <link.h>
 #include <stdint.h>
@@ -64,7 +64,7 @@ void dat_dispositions_restore(const struct dat_dispositions *dispositions, const
 		    !set_by_newer(dispositions, &dispositions->was[i], &now))
 			continue;
 		sigaction(i, &dispositions->was[i], NULL);
-		dat_trace(signal_put_back, DAT_TRC_NORMAL, NULL, "signal=%d library=%s", i,
+		dat_trace(signal_put_back, DATS_TRC_NORMAL, NULL, "signal=%d library=%s", i,
 			  library);
 	}
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/fork.h"
+#include "trace/control.h"
+#include "trace/dat_log.h"
+#include "trace/sink.h"
 
 /* In the order in which they nest. */
 static pthread_mutex_t *const locks[] = {

@@ -15,14 +15,12 @@
  * runs with one of them held.
  */
 extern pthread_mutex_t dat_static_lock, dat_registry_lock, dat_handle_lock, dat_ext_lock,
-	dat_arena_lock, dat_trace_lock, dat_sink_lock;
+	dat_arena_lock;
 
 /* In a child: what its parent had is gone. No lock is held. */
 void dat_registry_abandon(void);
 void dat_handle_abandon(void);
 void dat_ext_abandon(void);
-void dat_sink_abandon(void);
-void dat_control_abandon(void);
 
 /* From now on forks are noticed. */
 void dat_fork_watch(void);

@@ -3,7 +3,7 @@
 #include "dat/handle.h"
 #include "dat/fork.h"
 #include "dat/registry.h"
-#include "trace/trace.h"
+#include "trace/dat_log.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -22,8 +22,7 @@ static struct dat_handle_slot *slot_of(DAT_IA_HANDLE handle)
 	return &dat_handle_blocks[number / DAT_HANDLE_BLOCK][number % DAT_HANDLE_BLOCK];
 }
 
-/* The next number of a block that exists, 0 after the last; start with 0, which is never given out.
- */
+/* The next number of a block that exists, 0 after the last. 0 begins, and is never given out. */
 static uintptr_t next_number(uintptr_t number)
 {
 	if (++number >= DAT_HANDLE_MAX)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The IA handles that programs hold: small integers that stand for providers' IA pointers (GEN-17).
- */
+/* The IA handles of programs: small integers that stand for providers' IA pointers (GEN-17). */
 #ifndef DAT_HANDLE_H
 #define DAT_HANDLE_H
 

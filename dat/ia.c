@@ -7,7 +7,7 @@
 #include "dat/registry.h"
 #include "dat/strerror.h"
 #include "trace/control.h"
-#include "trace/trace.h"
+#include "trace/dat_log.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -150,9 +150,9 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
 		}
 	}
 	if (rc == DAT_SUCCESS)
-		dat_trace(ia_open, DAT_TRC_NORMAL, handle, "name=%s", ia_name);
+		dat_trace(ia_open, DATS_TRC_NORMAL, handle, "name=%s", ia_name);
 	else
-		dat_trace(ia_open_failed, DAT_TRC_ERROR, NULL,
+		dat_trace(ia_open_failed, DATS_TRC_ERROR, NULL,
 			  "name=%s major=%u minor=%u rc=0x%x type=%s subtype=%s", ia_name, major,
 			  minor, rc, dat_type_text(rc), dat_subtype_text(rc));
 	return rc;
@@ -176,9 +176,9 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 	rc = provider->ia_close_func ? provider->ia_close_func(ia, ia_flags)
 				     : DAT_ERR(DAT_NOT_IMPLEMENTED, 0);
 	if (rc == DAT_SUCCESS)
-		dat_trace(ia_close, DAT_TRC_NORMAL, ia_handle, "flags=%u", ia_flags);
+		dat_trace(ia_close, DATS_TRC_NORMAL, ia_handle, "flags=%u", ia_flags);
 	else
-		dat_trace(ia_close_failed, DAT_TRC_ERROR, ia_handle, "rc=0x%x text=%s", rc,
+		dat_trace(ia_close_failed, DATS_TRC_ERROR, ia_handle, "rc=0x%x text=%s", rc,
 			  dat_type_text(rc));
 	if (rc != DAT_SUCCESS) {
 		dat_handle_cancel_close(ia_handle);

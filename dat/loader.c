@@ -2,7 +2,7 @@
 /* Loads and unloads provider libraries; the dynamic loader itself shares and counts them. */
 #include "dat/loader.h"
 #include "util/fd.h"
-#include "trace/trace.h"
+#include "trace/dat_log.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -83,7 +83,7 @@ int dat_module_load(struct dat_module *module, const char *path, char *reason, s
 	memcpy(&module->init, &init, sizeof(init));
 	memcpy(&module->fini, &fini, sizeof(fini));
 	if (!dlsym(module->dl, "dapl_extensions"))
-		dat_trace(no_extensions, DAT_TRC_DETAIL, NULL, "library=%s", path);
+		dat_trace(no_extensions, DATS_TRC_DETAIL, NULL, "library=%s", path);
 	return 0;
 }
 

@@ -12,7 +12,8 @@
 #include "dat/arena.h"
 #include "dat/fork.h"
 #include "dat/static.h"
-#include "trace/trace.h"
+#include "trace/dat_log.h"
+#include "trace/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ int dat_registry_finalised(void)
 
 __attribute__((constructor)) static void registry_start(void)
 {
+	dat_trace_options_read();
 	dat_fork_watch();
 }
 
@@ -70,8 +72,7 @@ static enum match match(const DAT_PROVIDER_INFO *info, const DAT_PROVIDER_INFO *
 	return info->is_thread_safe == wanted->is_thread_safe ? MATCH_ALL : MATCH_MINOR;
 }
 
-/* Whether info serves the request better than best does: the smallest minor that is enough
- * (REG-23). */
+/* Whether info serves better than best does: the smallest minor that is enough (REG-23). */
 static int better(const DAT_PROVIDER_INFO *info, const DAT_PROVIDER_INFO *best,
 		  const DAT_PROVIDER_INFO *wanted)
 {
@@ -157,8 +158,7 @@ static void source_end(struct dat_source *source)
 	pthread_cond_broadcast(&source_idle);
 }
 
-/* Called with the lock held; gives it up around the library's code. Returns the entry that came of
- * it. */
+/* Returns the entry that came of it. The lock is held, but not around the library's code. */
 static struct dat_entry *source_load(const struct dat_static *sr, struct dat_source *source)
 {
 	const struct dat_conf_entry *conf = &source->conf;
@@ -171,7 +171,7 @@ static struct dat_entry *source_load(const struct dat_static *sr, struct dat_sou
 	dat_dispositions_save(&dispositions);
 	rc = dat_module_load(&source->module, conf->lib_path, reason, sizeof(reason));
 	if (!rc) {
-		dat_trace(module_init, DAT_TRC_NORMAL, NULL, "library=%s ia=%s params=%s",
+		dat_trace(module_init, DATS_TRC_NORMAL, NULL, "library=%s ia=%s params=%s",
 			  conf->lib_path, conf->info.ia_name, conf->ia_params);
 		source->module.init(&conf->info, conf->ia_params);
 	}
@@ -206,8 +206,7 @@ static struct dat_entry *load_key(const struct dat_static *sr, const DAT_PROVIDE
 	return entry;
 }
 
-/* Called with the lock held; gives it up while reading dat.conf, loading, or waiting for another
- * thread. */
+/* The lock is held, but not while reading dat.conf, loading, or waiting for another thread. */
 static struct dat_entry *find_or_load(const DAT_PROVIDER_INFO *wanted)
 {
 	const struct dat_static *sr;
@@ -272,7 +271,7 @@ static void entry_remove(struct dat_entry *entry)
 		link = &(*link)->next;
 	*link = entry->next;
 	if (entry->foreign)
-		dat_arena_foreign_left();
+		dat_arena_foreign_removed();
 	else if (!provider_has_entry(entry->provider))
 		dat_arena_forget(entry->provider);
 	free(entry);
@@ -284,7 +283,7 @@ static void source_unload(struct dat_source *source)
 	struct dat_entry *left;
 
 	source_begin(source);
-	dat_trace(module_fini, DAT_TRC_NORMAL, NULL, "library=%s ia=%s", source->conf.lib_path,
+	dat_trace(module_fini, DATS_TRC_NORMAL, NULL, "library=%s ia=%s", source->conf.lib_path,
 		  source->conf.info.ia_name);
 	source->module.fini(&source->conf.info);
 	pthread_mutex_lock(&dat_registry_lock);
@@ -380,7 +379,7 @@ static DAT_RETURN entry_add(const DAT_PROVIDER *provider, const DAT_PROVIDER_INF
 	entry->provider = provider;
 	entry->foreign = !dat_arena_has_user(provider);
 	if (entry->foreign)
-		dat_arena_foreign_came();
+		dat_arena_foreign_added();
 	while (*link)
 		link = &(*link)->next;
 	*link = entry;
@@ -403,7 +402,7 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 	if (!provider_has_entry(provider))
 		dat_arena_forget(provider);
 	pthread_mutex_unlock(&dat_registry_lock);
-	dat_trace(provider_add, DAT_TRC_NORMAL, provider, "ia=%s major=%u minor=%u rc=0x%x",
+	dat_trace(provider_add, DATS_TRC_NORMAL, provider, "ia=%s major=%u minor=%u rc=0x%x",
 		  provider_info->ia_name, provider_info->dapl_version_major,
 		  provider_info->dapl_version_minor, rc);
 	return rc;
@@ -430,7 +429,7 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 	else
 		entry_remove(entry);
 	pthread_mutex_unlock(&dat_registry_lock);
-	dat_trace(provider_remove, DAT_TRC_NORMAL, provider, "ia=%s rc=0x%x",
+	dat_trace(provider_remove, DATS_TRC_NORMAL, provider, "ia=%s rc=0x%x",
 		  provider_info->ia_name, rc);
 	return rc;
 }

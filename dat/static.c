@@ -3,7 +3,7 @@
 #include "dat/static.h"
 #include "dat/conf_file.h"
 #include "dat/fork.h"
-#include "trace/trace.h"
+#include "trace/dat_log.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static void read_conf(void)
 	if (err)
 		dat_diag("%s: %s; the static registry is empty%s", path, dat_errno_text(-err),
 			 is_passing(err) ? " until the next call finds it readable" : "");
-	dat_trace(conf_read, DAT_TRC_NORMAL, NULL, "file=%s entries=%zu", path, sr.num_sources);
+	dat_trace(conf_read, DATS_TRC_NORMAL, NULL, "file=%s entries=%zu", path, sr.num_sources);
 	free(text);
 	if (fd >= 0)
 		close(fd);

@@ -8,8 +8,7 @@
 
 #include <pthread.h>
 
-/* A line of the file and what became of its library. All but conf belongs to the registry's lock.
- */
+/* A line of the file and what became of its library. The registry's lock covers all but conf. */
 struct dat_source {
 	struct dat_conf_entry conf;
 	struct dat_module module;

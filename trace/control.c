@@ -7,14 +7,14 @@
  */
 #include "trace/control.h"
 #include "util/fd.h"
-#include "dat/fork.h"
 #include "util/thread.h"
-#include "trace/trace.h"
+#include "trace/dat_log.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -293,7 +293,6 @@ static void stop(void)
 	control.ending = 0;
 }
 
-/* A forked child, where the thread stays behind, gets one and a name when it opens an IA. */
 void dat_control_abandon(void)
 {
 	pthread_mutex_init(&lock, NULL);
@@ -312,11 +311,11 @@ static int forbidden;
 
 static void read_environment(void)
 {
-	const char *wish = secure_getenv("DAT_CONTROL");
+	const char *setting = secure_getenv("DAT_CONTROL");
 
 	forbidden = getauxval(AT_SECURE) ||
-		    (wish && (!strcmp(wish, "0") || !strcasecmp(wish, "no") ||
-			      !strcasecmp(wish, "off") || !strcasecmp(wish, "false")));
+		    (setting && (!strcmp(setting, "0") || !strcasecmp(setting, "no") ||
+				 !strcasecmp(setting, "off") || !strcasecmp(setting, "false")));
 }
 
 static struct dats_command own_commands[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The control socket of the process; what others may do with it stands in dats.h. */
-#ifndef DAT_CONTROL_H
-#define DAT_CONTROL_H
+/* The control socket of the process; what others may do with it stands in exports.h. */
+#ifndef TRACE_CONTROL_H
+#define TRACE_CONTROL_H
 
-#include "dat/internal.h"
+#include "trace/exports.h"
 
 /*
  * An IA was opened: starts the thread that answers, unless it runs, DAT_CONTROL forbids it or the
@@ -13,5 +13,8 @@ void dat_control_open(void);
 
 /* An IA was closed: with the last one thread and descriptor go, before this returns (IA-89). */
 void dat_control_close(void);
+
+/* In a forked child, where the thread stays behind: it gets one and a name when it opens an IA. */
+void dat_control_abandon(void);
 
 #endif

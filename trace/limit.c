@@ -2,11 +2,11 @@
 #include "trace/limit.h"
 
 #include "trace/log.h"
-#include "dapl/transport.h"
+#include "util/clock.h"
 
 bool dapl_limit_pass(struct dapl_limit *limit, uint32_t *missed)
 {
-	uint64_t now = dapl_now(), start = atomic_load(&limit->start);
+	uint64_t now = dats_clock(CLOCK_MONOTONIC), start = atomic_load(&limit->start);
 	uint32_t num;
 
 	*missed = 0;

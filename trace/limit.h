@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What peers and other users can cause is said so often and no more. */
-#ifndef DAPL_LIMIT_H
-#define DAPL_LIMIT_H
+#ifndef TRACE_LIMIT_H
+#define TRACE_LIMIT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

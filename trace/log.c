@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
-#include "dat/dats.h"
+#include "trace/exports.h"
+#include "util/errno_text.h"
 
 #define LINE_MAX_LEN 512
 
@@ -101,43 +101,11 @@ void dapl_internal_error(const char *why)
 		dapl_err("%s", why);
 }
 
-static const struct {
-	int err;
-	__rlimit_resource_t resource;
-	const char *limit, *knob;
-} limits[] = {
-	{ EMFILE, RLIMIT_NOFILE, "open descriptors of the process", "ulimit -n" },
-	{ ENOMEM, RLIMIT_AS, "address space of the process", "ulimit -v" },
-	{ EAGAIN, RLIMIT_NPROC, "threads and processes of the user", "ulimit -u" },
-};
-
 static __thread char text[256];
 
 const char *dapl_strerror(int err)
 {
-	char buf[96];
-	struct rlimit rl;
-	size_t i;
-
-	err = err < 0 ? -err : err;
-	snprintf(text, sizeof(text), "%s", strerror_r(err, buf, sizeof(buf)));
-	if (err == ENFILE)
-		snprintf(text, sizeof(text),
-			 "%s (limit: fs.file-max of the system, knob: sysctl fs.file-max)",
-			 strerror_r(err, buf, sizeof(buf)));
-	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-		if (limits[i].err != err || getrlimit(limits[i].resource, &rl))
-			continue;
-		if (rl.rlim_cur == RLIM_INFINITY)
-			snprintf(text, sizeof(text), "%s (limit: %s, unlimited; knob: %s)",
-				 strerror_r(err, buf, sizeof(buf)), limits[i].limit,
-				 limits[i].knob);
-		else
-			snprintf(text, sizeof(text), "%s (limit: %s, now %llu; knob: %s)",
-				 strerror_r(err, buf, sizeof(buf)), limits[i].limit,
-				 (unsigned long long)rl.rlim_cur, limits[i].knob);
-	}
-	return text;
+	return dats_errno_text(err < 0 ? -err : err, text, sizeof(text));
 }
 
 const char *dapl_port_strerror(int err)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Diagnostics and traces of the core and its transports; the sink is libdat2's where there is one.
- */
-#ifndef DAPL_TRACE_H
-#define DAPL_TRACE_H
+/* Diagnostics and traces of a module: the core and its transports. Where libdat2 has sinks, those. */
+#ifndef TRACE_LOG_H
+#define TRACE_LOG_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,8 +20,7 @@ void dapl_diag(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void dapl_trace_out(const struct dats_point *point, const void *object, const char *fmt, ...)
 	__attribute__((cold, noinline, format(printf, 3, 4)));
 
-/* A failure, said once by whoever first knows of it: object, peer, errno text, limit and knob.
- * Keeps errno. */
+/* A failure, said once by whoever first knows of it. Keeps errno. */
 #define dapl_err(...) dapl_diag(__VA_ARGS__)
 
 /*
@@ -35,8 +33,7 @@ void dapl_trace_out(const struct dats_point *point, const void *object, const ch
 #define dapl_trace(point, level, object, ...) \
 	DATS_TRACE(dapl, point, level, dapl_trace_out, object, __VA_ARGS__)
 
-/* What a peer or another user can cause has a limit, each place its own; how much was not said is
- * said before the next one. */
+/* For what a peer or another user can cause. Each place has a limit of its own (limit.h). */
 #define dapl_err_limited(...)                                      \
 	do {                                                       \
 		static struct dapl_limit limit_;                   \

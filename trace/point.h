@@ -8,8 +8,8 @@
  * a point nobody wants costs one comparison with memory and one branch, and its arguments are not
  * looked at.
  */
-#ifndef DAT_POINT_H
-#define DAT_POINT_H
+#ifndef TRACE_POINT_H
+#define TRACE_POINT_H
 
 #include <stdint.h>
 
@@ -32,8 +32,7 @@ enum {
 	DATS_TRC_MAX = 10,
 };
 
-/* Whether somebody wants a point. Lies where the tracers of the system look for their semaphores.
- */
+/* Whether somebody wants a point. Lies where tracers of the system look for semaphores. */
 union dats_wanted {
 	struct {
 		uint16_t semaphore; /* the tracers' */
@@ -144,8 +143,10 @@ struct dats_point {
 			.level = (lvl)                                                         \
 		}
 
-/* A plain load, which the compilers fold into a test as they do no atomic one, nor one that tells
- * them the value. */
+/*
+ * A plain load, which the compilers fold into a test as they do no atomic one, nor one that tells
+ * them the value.
+ */
 #define DATS_WANTED(component, point) \
 	__builtin_expect(DATS_POINT_READ(component##_##point##_semaphore.any) & 0x7fffffff, 0)
 #if defined(__SANITIZE_THREAD__)

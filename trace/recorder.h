@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The last records of every thread, kept in memory. */
-#ifndef DAT_RECORDER_H
-#define DAT_RECORDER_H
+#ifndef TRACE_RECORDER_H
+#define TRACE_RECORDER_H
 
-#include "dat/internal.h"
-
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "trace/sink.h"
+#include "trace/point.h"
+#include "util/errno_text.h"
 #include "util/fd.h"
-#include "dat/fork.h"
 #include "util/signals.h"
-#include "trace/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,6 +57,14 @@ void dat_sink_stderr(const char *line)
 
 /* ---- The file ---- */
 
+/* dat_sink_lock held, here and below */
+static const char *reason(int err)
+{
+	static char text[192];
+
+	return dats_errno_text(err, text, sizeof(text));
+}
+
 static void file_say(const char *path, const char *why, const char *what)
 {
 	char line[PATH_LEN + 256];
@@ -92,11 +100,11 @@ static const char *objection(int fd)
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return dat_errno_text(errno);
+		return reason(errno);
 	if (S_ISCHR(st.st_mode))
 		return NULL;
 	if (!S_ISREG(st.st_mode))
-		return dat_errno_text(EINVAL);
+		return reason(EINVAL);
 	if (st.st_uid != geteuid())
 		return "it belongs to another user";
 	return st.st_nlink > 1 ? "it has other names" : NULL;
@@ -112,7 +120,7 @@ static void file_open(const char *path)
 		     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW,
 		     0600));
 	if (fd < 0)
-		why = errno == ELOOP ? "it is a symbolic link" : dat_errno_text(errno);
+		why = errno == ELOOP ? "it is a symbolic link" : reason(errno);
 	else
 		why = objection(fd);
 	if (!why) {
@@ -183,7 +191,7 @@ static int file_write(const char *line)
 	if (!file.complained)
 		file_say(path,
 			 errno == EFBIG ? "it is as large as files may be (knob: ulimit -f)"
-					: dat_errno_text(errno),
+					: reason(errno),
 			 "records are lost");
 	file.complained = 1;
 	return 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Where trace records go: standard error, syslog, a file, a function of the program's. */
-#ifndef DAT_SINK_H
-#define DAT_SINK_H
+#ifndef TRACE_SINK_H
+#define TRACE_SINK_H
 
-#include "dat/internal.h"
-
+#include <pthread.h>
 #include <stdint.h>
+
+#include <dat/dat_trace.h>
 
 /* Bits of dat_sink_choose. */
 enum {
@@ -30,5 +31,9 @@ void dat_sink_write(int hook, int level, const char *line, int said);
 
 /* One line on standard error, whatever is chosen. Never raises SIGPIPE. */
 void dat_sink_stderr(const char *line);
+
+/* Covers the file; held by a thread that forks. In the child the file is to be opened anew. */
+extern pthread_mutex_t dat_sink_lock;
+void dat_sink_abandon(void);
 
 #endif

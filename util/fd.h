@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Descriptors of the libraries, of libdat2 as of the provider core. */
-#ifndef DAT_FD_H
-#define DAT_FD_H
+#ifndef UTIL_FD_H
+#define UTIL_FD_H
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Intrusive doubly linked lists. A node that is on no list points to itself. */
-#ifndef SOFT_LIST_H
-#define SOFT_LIST_H
+#ifndef UTIL_LIST_H
+#define UTIL_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>

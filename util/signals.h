@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Writes that fail with an errno and do not end the program by a signal. */
-#ifndef DAT_SIGNALS_H
-#define DAT_SIGNALS_H
+#ifndef UTIL_SIGNALS_H
+#define UTIL_SIGNALS_H
 
 #include <errno.h>
 #include <signal.h>
@@ -21,8 +21,9 @@ static inline void dats_signals_block(struct dats_signals *signals)
 	sigpending(&signals->pending);
 }
 
-/* failed: what was done in between; then the signal is ours unless it was there before. Keeps
- * errno. */
+/*
+ * failed: what was done in between; then the signal is ours unless it was there before. Keeps errno.
+ */
 static inline void dats_signals_restore(struct dats_signals *signals, int failed)
 {
 	struct timespec now = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Threads of the libraries, of libdat2 as of the provider core. */
-#ifndef DAT_THREAD_H
-#define DAT_THREAD_H
+#ifndef UTIL_THREAD_H
+#define UTIL_THREAD_H
 
 #include <errno.h>
 #include <link.h>

@@ -6,6 +6,7 @@
 #include "test/unit/dat_util.h"
 
 #define DATS_WEAK
+#include <dat/dat_trace.h>
 #include "dat/dats.h"
 
 #include <errno.h>

@@ -49,8 +49,7 @@ static bool has_plain_entry(const struct info_registry *registry, const char *na
 	return false;
 }
 
-/* Whether programs come to it at all: they ask for the version and kind that they were built for.
- */
+/* Whether programs come to it at all: they ask for the version and kind they were built for. */
 static void check_reach(const struct info_registry *registry, const struct info_entry *entry,
 			struct info_findings *findings)
 {

@@ -102,8 +102,7 @@ static void add_rdma_cm(struct lines *lines, const struct info_port *port)
 	}
 }
 
-/* Names that programs of release 2.1.10 have in their settings, which has them for these devices.
- */
+/* Names of release 2.1.10 for these devices, which programs have in their settings. */
 static void add_by_port(struct lines *lines, const struct info_port *port, const char *suffix,
 			const char *title)
 {

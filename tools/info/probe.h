@@ -16,8 +16,10 @@ enum info_outcome {
 	INFO_UNTRIED, /* no process could be made */
 };
 
-/* One attribute. group: "ia", "transport", "vendor", "provider", "specific", or "setting",
- * whose text is a line of the control command "settings". */
+/*
+ * One attribute. group: "ia", "transport", "vendor", "provider", "specific", or "setting", whose
+ * text is a line of the control command "settings".
+ */
 struct info_attr {
 	const char *group, *name;
 	const char *text; /* for people */

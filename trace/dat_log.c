@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Trace levels, records and diagnostics. */
-#include "trace/trace.h"
+#include "trace/dat_log.h"
 
-#include "dat/fork.h"
 #include "trace/recorder.h"
 #include "trace/sink.h"
-#include "trace/trace_env.h"
+#include "util/clock.h"
+#include "util/errno_text.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,12 +29,7 @@ static struct dats_follower *followers;
 
 /* ---- Levels ---- */
 
-static int level_of(int component)
-{
-	return __atomic_load_n(&levels[component], __ATOMIC_RELAXED);
-}
-
-static void set_level(int component, int level)
+static void set_level(enum dat_trace_component component, int level)
 {
 	struct dats_follower *follower;
 
@@ -48,7 +42,7 @@ static void set_level(int component, int level)
 		follower->level(level);
 }
 
-void dat_trace_initial_level(int component, int level)
+void dat_trace_initial_level(enum dat_trace_component component, int level)
 {
 	pthread_mutex_lock(&dat_trace_lock);
 	if (!changed[component])
@@ -61,17 +55,12 @@ void dat_trace_silence(void)
 	quiet = 1;
 }
 
-__attribute__((constructor)) static void trace_init(void)
-{
-	dat_trace_env_read();
-}
-
 void dats_trace_follow(struct dats_follower *follower)
 {
 	pthread_mutex_lock(&dat_trace_lock);
 	follower->next = followers;
 	followers = follower;
-	follower->level(level_of(DAT_TRC_DAPL));
+	follower->level(dat_trace_level(DAT_TRC_DAPL));
 	pthread_mutex_unlock(&dat_trace_lock);
 }
 
@@ -87,53 +76,24 @@ void dats_trace_unfollow(struct dats_follower *follower)
 	pthread_mutex_unlock(&dat_trace_lock);
 }
 
-DAT_RETURN DAT_API dat_trclvl_query(DAT_COUNT *dat_level, DAT_COUNT *dapl_level)
+int dat_trace_level(enum dat_trace_component component)
 {
-	if (!dat_level)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
-	if (!dapl_level)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	*dat_level = level_of(DAT_TRC_DAT);
-	*dapl_level = level_of(DAT_TRC_DAPL);
-	return DAT_SUCCESS;
+	return __atomic_load_n(&levels[component], __ATOMIC_RELAXED);
 }
 
-DAT_RETURN DAT_API dat_trclvl_modify(DAT_COUNT dat_level, DAT_COUNT dapl_level)
+void dat_trace_change_level(enum dat_trace_component component, int level)
 {
-	const DAT_COUNT wanted[2] = { dat_level, dapl_level };
-	int i;
-
-	if (dat_level < -1 || dat_level > DATS_TRC_MAX)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
-	if (dapl_level < -1 || dapl_level > DATS_TRC_MAX)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (level < 0)
+		return;
 	pthread_mutex_lock(&dat_trace_lock);
-	for (i = 0; i < 2; i++)
-		if (wanted[i] >= 0) {
-			changed[i] = 1;
-			set_level(i, wanted[i]);
-		}
-	if (dat_level > 0)
+	changed[component] = 1;
+	set_level(component, level);
+	if (component == DAT_TRC_DAT && level > 0)
 		__atomic_store_n(&quiet, 0, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&dat_trace_lock);
-	return DAT_SUCCESS;
-}
-
-DAT_RETURN DAT_API dat_trace_callback(DAT_TRACE_FUNC func, void *arg)
-{
-	dat_sink_callback(func, arg);
-	return DAT_SUCCESS;
 }
 
 /* ---- Records ---- */
-
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* A record as all sinks get it: time, process and thread, hook, level, point, object, text. */
 static void format_line(const struct dat_record *record, const char *text, char *out, size_t size)
@@ -152,7 +112,7 @@ static void format_line(const struct dat_record *record, const char *text, char 
 		 text);
 }
 
-static int component_of(int hook)
+static enum dat_trace_component component_of(int hook)
 {
 	return hook == DATS_HOOK_DAPL_EVENT || hook == DATS_HOOK_DAPL_ERROR ? DAT_TRC_DAPL
 									    : DAT_TRC_DAT;
@@ -167,11 +127,11 @@ static void copy_text(char *to, size_t size, const char *from)
 	to[len] = '\0';
 }
 
-/* said: standard error has heard it in other words. */
+/* said: standard error has it already, in other words. */
 static void make(int hook, const struct dats_point *point, const void *object, const char *msg,
 		 int said)
 {
-	struct dat_record record = { .time = now(),
+	struct dat_record record = { .time = dats_clock(CLOCK_REALTIME),
 				     .object = object,
 				     .tid = dat_recorder_tid(),
 				     .hook = (uint16_t)hook,
@@ -183,7 +143,7 @@ static void make(int hook, const struct dats_point *point, const void *object, c
 		copy_text(record.text, sizeof(record.text), msg);
 		dat_recorder_put(&record);
 	}
-	if (level_of(component_of(hook)) < point->level)
+	if (dat_trace_level(component_of(hook)) < point->level)
 		return;
 	format_line(&record, msg, line, sizeof(line));
 	dat_sink_write(hook, point->level, line, said);
@@ -228,7 +188,7 @@ void dat_diag(const char *fmt, ...)
 
 void dat_trace_out(const struct dats_point *point, const void *object, const char *fmt, ...)
 {
-	int hook = point->level <= DAT_TRC_ERROR ? DATS_HOOK_DAT_ERROR : DATS_HOOK_DAT_EVENT;
+	int hook = point->level <= DATS_TRC_ERROR ? DATS_HOOK_DAT_ERROR : DATS_HOOK_DAT_EVENT;
 	char msg[TEXT_LENGTH];
 	int saved = errno;
 	va_list args;
@@ -281,7 +241,7 @@ int dat_trace_dump_command(void *arg, const char *args, FILE *out)
 /* ---- From outside ---- */
 
 /* "", "LEVEL" or "DAT DAPL". */
-static int parse_levels(const char *args, DAT_COUNT *dat, DAT_COUNT *dapl)
+static int parse_levels(const char *args, int *dat, int *dapl)
 {
 	int end = -1;
 
@@ -292,21 +252,20 @@ static int parse_levels(const char *args, DAT_COUNT *dat, DAT_COUNT *dapl)
 		*dapl = *dat;
 	else if (sscanf(args, "%d %d %n", dat, dapl, &end) != 2 || end < 0 || args[end])
 		return -EINVAL;
-	return 0;
+	return *dat < -1 || *dat > DATS_TRC_MAX || *dapl < -1 || *dapl > DATS_TRC_MAX ? -EINVAL : 0;
 }
 
 int dat_trace_command(void *arg, const char *args, FILE *out)
 {
-	DAT_COUNT dat, dapl;
-	int rc = parse_levels(args, &dat, &dapl);
+	int dat, dapl, rc = parse_levels(args, &dat, &dapl);
 
 	(void)arg;
-	if (!rc && dat_trclvl_modify(dat, dapl) != DAT_SUCCESS)
-		rc = -EINVAL;
 	if (rc)
 		return rc;
-	dat_trclvl_query(&dat, &dapl);
-	fprintf(out, "dat %d\ndapl %d\n", dat, dapl);
+	dat_trace_change_level(DAT_TRC_DAT, dat);
+	dat_trace_change_level(DAT_TRC_DAPL, dapl);
+	fprintf(out, "dat %d\ndapl %d\n", dat_trace_level(DAT_TRC_DAT),
+		dat_trace_level(DAT_TRC_DAPL));
 	return 0;
 }
 
@@ -321,33 +280,9 @@ int dat_trace_points_command(void *arg, const char *args, FILE *out)
 	return 0;
 }
 
-/* ---- Words ---- */
-
 const char *dat_errno_text(int err)
 {
 	static __thread char text[192];
-	const char *what = NULL, *knob = NULL;
-	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
-	char name[80];
 
-	if (err == EMFILE && !getrlimit(RLIMIT_NOFILE, &limit)) {
-		what = "open descriptors of the process";
-		knob = "ulimit -n";
-	} else if (err == ENOMEM && !getrlimit(RLIMIT_AS, &limit)) {
-		what = "address space of the process";
-		knob = "ulimit -v";
-	} else if (err == ENFILE) {
-		what = "open files of the system";
-		knob = "sysctl fs.file-max";
-	}
-	if (!what)
-		snprintf(text, sizeof(text), "%s", strerror_r(err, name, sizeof(name)));
-	else if (limit.rlim_cur == RLIM_INFINITY)
-		snprintf(text, sizeof(text), "%s (limit: %s; knob: %s)",
-			 strerror_r(err, name, sizeof(name)), what, knob);
-	else
-		snprintf(text, sizeof(text), "%s (limit: %s, now %llu; knob: %s)",
-			 strerror_r(err, name, sizeof(name)), what,
-			 (unsigned long long)limit.rlim_cur, knob);
-	return text;
+	return dats_errno_text(err, text, sizeof(text));
 }

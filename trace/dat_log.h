@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Diagnostics and traces of libdat2; what the provider core shares is declared in dats.h. */
-#ifndef DAT_TRACE_H
-#define DAT_TRACE_H
+/* Levels, records and diagnostics of libdat2; what modules have of it is declared in exports.h. */
+#ifndef TRACE_DAT_LOG_H
+#define TRACE_DAT_LOG_H
 
-#include "dat/internal.h"
-#include "trace/point.h"
+#include <pthread.h>
 
-enum {
-	DAT_TRC_ERROR = DATS_TRC_ERROR,
-	DAT_TRC_NORMAL = DATS_TRC_NORMAL,
-	DAT_TRC_DETAIL = DATS_TRC_DETAIL,
+#include "trace/exports.h"
+
+enum dat_trace_component {
+	DAT_TRC_DAT,
+	DAT_TRC_DAPL,
 };
 
 /* One line on standard error about a failure, said once, where it is first known. Keeps errno. */
@@ -27,6 +27,17 @@ void dat_trace_out(const struct dats_point *point, const void *object, const cha
 /* A trace record; the arguments are evaluated only when it is wanted. Keeps errno. */
 #define dat_trace(point, level, object, ...) \
 	DATS_TRACE(dat, point, level, dat_trace_out, object, __VA_ARGS__)
+
+int dat_trace_level(enum dat_trace_component component);
+/* At run time: what stands in a file comes too late from now on. -1 leaves the level as it is. */
+void dat_trace_change_level(enum dat_trace_component component, int level);
+/* Unless one was set at run time. */
+void dat_trace_initial_level(enum dat_trace_component component, int level);
+/* Silence even about failures: DAT_TRACE_LEVEL=0 stands in the environment. */
+void dat_trace_silence(void);
+
+/* Of changes, and of who follows them; held by a thread that forks. */
+extern pthread_mutex_t dat_trace_lock;
 
 /* The levels of one component, or of both if which is NULL; "trace" of the control channel. */
 int dat_trace_command(void *arg, const char *args, FILE *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "trace/trace_env.h"
+#include "trace/options.h"
 
+#include "trace/dat_log.h"
 #include "trace/sink.h"
-#include "trace/trace.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -41,7 +41,7 @@ static void file_changed(void)
 	dat_sink_file(file.path, file.size, file.keep);
 }
 
-static int take_level(int component, const char *value)
+static int take_level(enum dat_trace_component component, const char *value)
 {
 	long level = number(value, 10, DATS_TRC_MAX);
 
@@ -180,7 +180,7 @@ static void read_dest(const char *env)
 	settings[SETTING_DEST].given = 1;
 }
 
-void dat_trace_env_read(void)
+void dat_trace_options_read(void)
 {
 	const char *level;
 	size_t i;
