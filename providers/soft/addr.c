@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "dapl/base/fd.h"
+#include "providers/soft/addr.h"
 #include "trace/log.h"
-#include "providers/soft/soft.h"
 
 enum {
 	NAME_MAX_LEN = 255,

@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 
-#include "providers/soft/soft.h"
+#include "providers/soft/counters.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/conn.h"
 
 static void count(struct soft_dev *dev, enum soft_count what)
 {

@@ -6,9 +6,16 @@
 #include <string.h>
 #include <time.h>
 
-#include "trace/log.h"
+#include "providers/soft/addr.h"
+#include "providers/soft/cm/budget.h"
+#include "providers/soft/cm/handoff/handoff.h"
+#include "providers/soft/cm/linger.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/drive.h"
 #include "providers/soft/wire/crc32c.h"
-#include "providers/soft/soft.h"
+#include "providers/soft/wire/wire.h"
+#include "trace/log.h"
 
 enum {
 	MAX_NAP_NS = 16000000,

@@ -2,7 +2,14 @@
 /* The transport's tables and tunables. */
 #include "dapl/base/config.h"
 #include "dapl/transport.h"
-#include "providers/soft/soft.h"
+#include "providers/soft/cm/cm.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/cq.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/srq.h"
+#include "providers/soft/memory/stag.h"
+#include "providers/soft/memory/window.h"
 
 struct soft_config soft_config = {
 	.crc = 1,

@@ -11,7 +11,23 @@
 #include <cmocka.h>
 
 #include "dapl/transport.h"
-#include "providers/soft/soft.h"
+#include "providers/soft/addr.h"
+#include "providers/soft/cm/cm.h"
+#include "providers/soft/cm/conn.h"
+#include "providers/soft/cm/linger.h"
+#include "providers/soft/cm/listener.h"
+#include "providers/soft/config.h"
+#include "providers/soft/counters.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/cq.h"
+#include "providers/soft/engine/drive.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/srq.h"
+#include "providers/soft/link/link.h"
+#include "providers/soft/memory/stag.h"
+#include "providers/soft/memory/window.h"
+#include "providers/soft/wire/mpa.h"
 
 enum {
 	DEADLINE_MS = 30000,

@@ -10,7 +10,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "providers/soft/soft.h"
+#include "providers/soft/addr.h"
+#include "providers/soft/cm/budget.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
 
 enum {
 	MOST = 1024, /* unless an option says more */

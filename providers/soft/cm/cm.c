@@ -9,8 +9,19 @@
 #include <sys/epoll.h>
 #include <sys/uio.h>
 
+#include "providers/soft/addr.h"
+#include "providers/soft/cm/budget.h"
+#include "providers/soft/cm/cm.h"
+#include "providers/soft/cm/conn.h"
+#include "providers/soft/cm/handoff/handoff.h"
+#include "providers/soft/cm/linger.h"
+#include "providers/soft/cm/listener.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/link/link.h"
+#include "providers/soft/wire/mpa.h"
 #include "trace/log.h"
-#include "providers/soft/soft.h"
 
 enum {
 	GRACE_MS = 250,

@@ -5,8 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/soft/addr.h"
+#include "providers/soft/cm/cm.h"
+#include "providers/soft/cm/conn.h"
+#include "providers/soft/cm/linger.h"
+#include "providers/soft/counters.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/drive.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/link/link.h"
+#include "providers/soft/memory/window.h"
 #include "trace/log.h"
-#include "providers/soft/soft.h"
 
 /* ---- Life ---- */
 

@@ -13,8 +13,13 @@
 #include <sys/epoll.h>
 #include <sys/uio.h>
 
+#include "providers/soft/addr.h"
+#include "providers/soft/cm/budget.h"
+#include "providers/soft/cm/linger.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/link/link.h"
 #include "trace/log.h"
-#include "providers/soft/soft.h"
 
 enum {
 	DISCARD_BYTES = 16384,

@@ -5,8 +5,14 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#include "providers/soft/cm/cm.h"
+#include "providers/soft/cm/conn.h"
+#include "providers/soft/cm/handoff/handoff.h"
+#include "providers/soft/cm/listener.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/link/link.h"
 #include "trace/log.h"
-#include "providers/soft/soft.h"
 
 enum {
 	ACCEPTS_PER_EVENT = 64,

@@ -10,8 +10,13 @@
 #include <unistd.h>
 
 #include "dapl/base/fd.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/cq.h"
+#include "providers/soft/engine/drive.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/link/link.h"
 #include "trace/log.h"
-#include "providers/soft/soft.h"
 
 enum {
 	/* So much may it cost to try connections one by one rather than by epoll. */

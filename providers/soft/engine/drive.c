@@ -14,8 +14,14 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
+#include "providers/soft/cm/conn.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/drive.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/link/link.h"
 #include "trace/log.h"
-#include "providers/soft/soft.h"
 
 enum {
 	TICK_MIN_MS = 1,

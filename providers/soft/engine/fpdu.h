@@ -5,9 +5,11 @@
 
 #include <string.h>
 
+#include "providers/soft/config.h"
+#include "providers/soft/engine/tx.h"
 #include "providers/soft/memory/copy.h"
 #include "providers/soft/wire/crc32c.h"
-#include "providers/soft/soft.h"
+#include "providers/soft/wire/mpa.h"
 
 enum {
 	COPY_MAX = 256,		 /* payload up to this is copied next to its header */

@@ -9,9 +9,14 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "trace/log.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/srq.h"
 #include "providers/soft/memory/copy.h"
-#include "providers/soft/soft.h"
+#include "providers/soft/memory/window.h"
+#include "trace/log.h"
 
 /* ---- Faults ---- */
 

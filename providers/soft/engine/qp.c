@@ -4,8 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/srq.h"
+#include "providers/soft/link/link.h"
 #include "trace/log.h"
-#include "providers/soft/soft.h"
 
 /* ---- Rings ---- */
 

@@ -10,9 +10,15 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "trace/log.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/drive.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/link/link.h"
 #include "providers/soft/wire/crc32c.h"
-#include "providers/soft/soft.h"
+#include "providers/soft/wire/mpa.h"
+#include "trace/log.h"
 
 enum {
 	RUN_BYTES = 1 << 20, /* so much comes in before others get their turn */

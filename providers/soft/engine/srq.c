@@ -8,8 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/srq.h"
 #include "trace/log.h"
-#include "providers/soft/soft.h"
 
 static struct soft_srq *soft_srq(struct tp_srq *srq)
 {

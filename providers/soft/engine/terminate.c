@@ -4,9 +4,10 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "providers/soft/engine/conn.h"
 #include "providers/soft/memory/copy.h"
 #include "providers/soft/wire/crc32c.h"
-#include "providers/soft/soft.h"
+#include "providers/soft/wire/mpa.h"
 
 /* The bytes of the FPDU that is partly out, and how many; -1 if some are not there any more. */
 static ssize_t fpdu_rest(struct soft_conn *conn, uint8_t *out)

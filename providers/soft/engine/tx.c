@@ -10,9 +10,16 @@
 #include <sys/random.h>
 #include <sys/uio.h>
 
-#include "trace/log.h"
+#include "providers/soft/config.h"
+#include "providers/soft/counters.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/fpdu.h"
-#include "providers/soft/soft.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/link/link.h"
+#include "providers/soft/wire/mpa.h"
+#include "trace/log.h"
 
 enum {
 	RUN_BYTES = 2 << 20,	  /* so much goes out before others get their turn */

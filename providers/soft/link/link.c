@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "providers/soft/addr.h"
+#include "providers/soft/cm/budget.h"
+#include "providers/soft/device.h"
 #include "util/list.h"
-#include "providers/soft/soft.h"
 
 static void watch_ready(struct tp_watch *watch, uint32_t events)
 {

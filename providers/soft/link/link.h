@@ -14,14 +14,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "dapl/transport.h"
 #include "util/list.h"
 
 struct iovec;
-struct soft_link;
 struct soft_dev;
+struct soft_holder;
+struct soft_linger;
+struct soft_link;
 
 enum {
 	SOFT_LINK_FDS = 2, /* descriptors of a link at most */
@@ -144,18 +147,6 @@ struct soft_link {
 	uint64_t since;
 };
 
-/* All of a device's budgets on its loop. */
-void soft_budget_init(struct soft_budget *budget, enum soft_budget_kind kind);
-/* 0 or -ENOMEM. */
-int soft_budget_enter(struct soft_link *link, struct soft_budget *budget);
-/* Unless it has left. */
-void soft_budget_leave(struct soft_link *link);
-/* Whether there are too many. */
-bool soft_budget_spent(const struct soft_dev *dev, enum soft_budget_kind kind);
-/* What is to go first of those that may go (NULL: all may), or NULL. */
-struct soft_link *soft_budget_victim(const struct soft_budget *budget,
-				     bool (*may_go)(struct soft_link *));
-
 /* Prepares what all classes share. */
 void soft_link_init(struct soft_link *link, const struct soft_link_class *class,
 		    struct soft_dev *dev, int fd);
@@ -173,19 +164,5 @@ const char *soft_link_text(struct soft_link *link, char *buf);
 
 extern const struct soft_link_class soft_link_tcp;
 extern const struct soft_link_class soft_link_shm; /* see shm.h */
-
-/* ---- The linger list: links whose connection is over (linger.c) ---- */
-
-/*
- * Takes the link: sends the bytes of out (malloced, freed here, may be NULL), ends our direction,
- * discards what comes until the peer has ended too, and closes. The last tail bytes that were sent
- * before, and those of out, are of no request that completed. A peer whose host has the others may
- * take the time of option linger; one that stands still may take any. On the loop.
- */
-void soft_linger(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail);
-/* Whether a peer's host does not have all that completed; arg: the device. On the loop. */
-int soft_linger_busy(void *arg);
-/* Closes all links of the device; what is in a socket is the kernel's to deliver. On the loop. */
-void soft_linger_stop(struct soft_dev *dev);
 
 #endif

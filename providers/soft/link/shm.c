@@ -25,9 +25,9 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "providers/soft/memory/copy.h"
+#include "providers/soft/device.h"
 #include "providers/soft/link/shm.h"
-#include "providers/soft/soft.h"
+#include "providers/soft/memory/copy.h"
 
 /*
  * ThreadSanitizer follows addresses and does not know that two mappings are one memory. Both ends

@@ -19,10 +19,12 @@
 #include <unistd.h>
 
 #include "dapl/base/fd.h"
+#include "providers/soft/addr.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/link/shm.h"
 #include "trace/log.h"
 #include "util/signals.h"
-#include "providers/soft/link/shm.h"
-#include "providers/soft/soft.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U

@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "dapl/base/fd.h"
+#include "providers/soft/addr.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
 #include "providers/soft/link/link.h"
-#include "providers/soft/soft.h"
 
 #ifndef IP_BIND_ADDRESS_NO_PORT
 #define IP_BIND_ADDRESS_NO_PORT 24

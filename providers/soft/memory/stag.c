@@ -11,9 +11,13 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "trace/log.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/srq.h"
 #include "providers/soft/memory/copy.h"
-#include "providers/soft/soft.h"
+#include "providers/soft/memory/stag.h"
+#include "providers/soft/memory/window.h"
+#include "trace/log.h"
 
 struct soft_stag_table {
 	struct soft_stag_table *next; /* retired ones */

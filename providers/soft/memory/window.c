@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/soft/device.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/memory/stag.h"
+#include "providers/soft/memory/window.h"
 #include "trace/log.h"
-#include "providers/soft/soft.h"
 
 const struct tp_pd soft_window_pd;
 

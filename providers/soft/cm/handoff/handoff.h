@@ -19,10 +19,27 @@
 #define SOFT_HANDOFF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
-#include "providers/soft/soft.h"
+#include "dapl/transport.h"
+#include "providers/soft/wire/wire.h"
+
+struct soft_dev;
+struct soft_listener;
+
+/* A listener comes and goes; the latter on the loop. */
+void soft_handoff_enter(struct soft_listener *listener);
+void soft_handoff_leave(struct soft_listener *listener);
+int soft_handoff(struct tp_conn *conn, uint64_t conn_qual);
+/* Once per device. */
+void soft_door_open(struct soft_dev *dev);
+/* On the loop. */
+void soft_door_close(struct soft_dev *dev);
+
+/* ---- Between its two files ---- */
 
 enum {
 	SOFT_DOORS = 32,

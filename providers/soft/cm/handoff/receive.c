@@ -10,8 +10,13 @@
 #include <unistd.h>
 
 #include "dapl/base/fd.h"
-#include "trace/log.h"
+#include "providers/soft/addr.h"
 #include "providers/soft/cm/handoff/handoff.h"
+#include "providers/soft/cm/listener.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/link/link.h"
+#include "trace/log.h"
 
 /* One who hands on. */
 struct visitor {

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Hands connection requests on to other service points; see handoff.h. */
+#include "dapl/base/fd.h"
+#include "providers/soft/addr.h"
+#include "providers/soft/cm/cm.h"
+#include "providers/soft/cm/conn.h"
 #include "providers/soft/cm/handoff/handoff.h"
+#include "providers/soft/cm/listener.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/link/link.h"
+#include "trace/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +18,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "dapl/base/fd.h"
-#include "trace/log.h"
 
 /* ---- Who listens in this process ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Registered memory and the windows on it. */
-#ifndef SOFT_MEMORY_H
-#define SOFT_MEMORY_H
+/* Registered memory. */
+#ifndef SOFT_STAG_H
+#define SOFT_STAG_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,13 +11,10 @@
 #include "dapl/transport.h"
 
 struct soft_qp;
-struct soft_sqe;
 
 enum {
 	SOFT_STAG_ROUNDS = 22, /* of the cipher that makes the keys */
 };
-
-/* ---- Registered memory (stag.c) ---- */
 
 enum {
 	SOFT_ACCESS_LOCAL_READ = 0x01, /* beside TP_ACCESS_*: local segments may name it */
@@ -81,54 +78,5 @@ int soft_stag_publish(struct soft_stags *stags, struct soft_region *region);
 void soft_stag_unpublish(struct soft_stags *stags, struct soft_region *region);
 extern const struct dapl_pd_ops soft_pd_ops;
 extern const struct dapl_mr_ops soft_mr_ops;
-
-/* ---- Memory windows (window.c) ---- */
-
-/* The PD of every window's region: it is no QP's. */
-extern const struct tp_pd soft_window_pd;
-
-struct soft_mw {
-	struct tp_mw base;
-	struct soft_region region; /* its key: of the binding, 0 while unbound */
-
-	/* What it is bound to; changed under soft_stags.lock, seq being odd meanwhile. */
-	atomic_uint seq;
-	atomic_uint access, mr_key;
-	_Atomic uint64_t start, length, stream;
-	uint8_t *_Atomic mem;
-
-	/* Bindings that are posted and not done, and on which connection; under soft_stags.lock. */
-	uint32_t queued;
-	uint64_t queued_stream;
-};
-
-/* A posted binding; lies where other requests have their segments. */
-struct soft_bind {
-	struct soft_mw *mw; /* NULL: freed meanwhile */
-	uint64_t addr, length;
-	uint32_t mr_key; /* 0: unbind */
-	uint32_t access;
-	bool zero_based;
-};
-
-enum soft_bind_result {
-	SOFT_BIND_DONE,
-	SOFT_BIND_FAILED,
-	SOFT_BIND_LATER, /* the loop has to take others off the window first */
-};
-
-/* soft_stag_check and soft_stag_holds (by_mem) of a window's key. */
-enum soft_stag_result soft_window_check(struct soft_region *region, uint32_t key,
-					const struct soft_qp *qp, uint64_t addr, uint64_t len,
-					uint32_t access, bool by_mem, uint8_t **mem);
-/* Does what a posted binding asks; both locks held, nothing of the QP uses the window. */
-enum soft_bind_result soft_window_bind(struct soft_qp *qp, struct soft_sqe *sqe);
-/* Unbinds the window a posted binding is about and waits until nobody uses it. On the loop. */
-void soft_window_clear(struct soft_qp *qp);
-/* The requests that a QP drops: bindings among them are forgotten. tx_lock held. */
-void soft_window_dropped(struct soft_qp *qp, struct soft_sqe *sqe);
-/* The peer invalidates a key: false if it may not. rx_lock held. */
-bool soft_window_invalidate(struct soft_qp *qp, uint32_t key);
-extern const struct dapl_mw_ops soft_mw_ops;
 
 #endif

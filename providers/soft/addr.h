@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Addresses: found, compared and written out. Every room may include it. */
+#ifndef SOFT_ADDR_H
+#define SOFT_ADDR_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* Finds the address that the parameters of an entry name (addr.c). */
+int soft_addr_resolve(const char *ia_name, const char *params, struct sockaddr_storage *addr);
+/* Whether an address is this host's: only then can it be bound. 0 or a negative errno. */
+int soft_addr_bindable(const struct sockaddr_storage *addr);
+/* Copies an AF_INET or AF_INET6 address without its port. */
+void soft_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from);
+/* Text of an address and a qualifier, for messages. Returns buf. */
+enum {
+	SOFT_ADDR_TEXT = 64
+};
+const char *soft_addr_text(const void *addr, uint64_t qual, char buf[SOFT_ADDR_TEXT]);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The device. It stands below the rooms, and every room may include it: of what belongs to a room
+ * it has the lists and no more.
+ *
+ * Threads. Connections are set up and taken down on the loop alone: calls of other threads that do
+ * such things run there (soft_dev_call). Data moves on any thread: whoever posts, polls, or the
+ * loop.
+ *
+ * Locks, outermost first:
+ *   soft_dev.lock      list of QPs; held over rx_lock and tx_lock by deregistration only
+ *   soft_cq.drive      which connections feed the CQ; held by the poller while it drives them
+ *   soft_qp.rx_lock    receive queue, incoming side of the connection
+ *   soft_qp.tx_lock    request queue, outgoing side of the connection
+ *   soft_srq.lock      who takes and who waits
+ *   soft_conn.lock     what is watched, and the first fault
+ *   soft_cq.lock       adding completions
+ *   soft_stags.lock    registration
+ * qp->conn and qp->state change with rx_lock and tx_lock both held, so either suffices to read
+ * them.
+ *
+ * Posts and polls never wait for these two: who finds one taken leaves rx_again or tx_again behind,
+ * and the holder looks again after it let go.
+ */
+#ifndef SOFT_DEVICE_H
+#define SOFT_DEVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "dapl/transport.h"
+#include "providers/soft/counters.h"
+#include "providers/soft/link/link.h"
+#include "providers/soft/memory/stag.h"
+#include "util/list.h"
+
+struct soft_config;
+struct soft_door;
+
+struct soft_dev {
+	struct tp_device base;
+	struct sockaddr_storage addr;
+	char name[64]; /* of the IA */
+	const struct soft_config *config;
+	struct soft_stags stags;
+
+	pthread_mutex_t lock;
+	struct soft_list qps;
+	atomic_uint_fast64_t streams; /* connections so far */
+	atomic_uint_fast64_t count[SOFT_COUNTS];
+	atomic_bool looped; /* something of ours ran or runs on the loop */
+
+	/* The loop's. */
+	struct soft_list left; /* connections left to their CQs' pollers */
+	struct tp_timer tick;
+	uint32_t tick_ms;
+	struct tp_task kick;	   /* posted by disarm and arm, see progress.c */
+	atomic_bool ticks_asleep;  /* no tick is due although connections are left */
+	struct soft_list conns;	   /* established ones, for the pulse */
+	struct soft_list awaiting; /* accepted ones, whose peer is to confirm */
+	bool confirming;	   /* these are being looked at */
+	struct tp_timer pulse;
+	bool pulsing;
+	struct soft_list lingers;
+	struct soft_budget budget[SOFT_BUDGETS];
+	struct soft_door *door; /* where other processes hand requests on to us; NULL: none */
+	bool door_tried;	/* under lock */
+};
+
+static inline struct soft_dev *soft_dev(struct tp_device *dev)
+{
+	return soft_container(dev, struct soft_dev, base);
+}
+
+/* Waits until nobody who may have seen a key that is gone is at work. No lock held. */
+void soft_dev_quiesce(struct soft_dev *dev);
+
+/* Runs fn on the loop and returns what it returns. The loop is running. */
+int soft_dev_call(struct soft_dev *dev, int (*fn)(void *arg), void *arg);
+
+extern const struct dapl_device_ops soft_device_ops;
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A connection as the engine sees it, and what ended it. Its life is cm/conn.h. */
+#ifndef SOFT_ENGINE_CONN_H
+#define SOFT_ENGINE_CONN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "dapl/transport.h"
+#include "providers/soft/addr.h"
+#include "providers/soft/engine/cq.h"
+#include "providers/soft/engine/rx.h"
+#include "providers/soft/engine/tx.h"
+#include "providers/soft/wire/ddp.h"
+#include "providers/soft/wire/rdmap.h"
+#include "util/list.h"
+
+struct soft_dev;
+struct soft_handshake;
+struct soft_link;
+struct soft_listener;
+struct soft_qp;
+
+enum soft_conn_state {
+	SOFT_CONN_CONNECTING, /* active: link under way */
+	SOFT_CONN_REQUESTING, /* active: request sent, reply awaited */
+	SOFT_CONN_HALF_OPEN,  /* passive: request awaited */
+	SOFT_CONN_REQUESTED,  /* passive: the program's to answer */
+	SOFT_CONN_ACCEPTING,  /* passive: reply being sent */
+	SOFT_CONN_AWAITING,   /* passive: first FPDU awaited */
+	SOFT_CONN_LIVE,
+	SOFT_CONN_ENDED,
+};
+
+/* The first thing that ended a connection. */
+struct soft_fault {
+	enum tp_conn_event event;
+	int err;
+	bool async;	/* the peer's access was at fault here */
+	bool terminate; /* tell the peer */
+	struct soft_terminate term;
+	uint32_t recv_status; /* of the oldest Receive */
+	bool transport;	      /* the oldest request gets TP_WC_TRANSPORT */
+	bool received;	      /* term came from the peer */
+	const char *why;      /* for the message; NULL: what term says */
+};
+
+struct soft_conn {
+	struct tp_conn base;
+	struct soft_dev *dev;
+	struct soft_qp *qp;
+	struct soft_link *link;
+	enum soft_conn_state state; /* the loop's */
+	bool active;
+	bool released, reported; /* the loop's: freed by the core; no event may follow */
+	uint32_t refs;		 /* the loop's */
+	struct tp_task task;
+
+	/* Set-up. */
+	struct soft_handshake *hs;
+	struct soft_listener *listener; /* half open: whose */
+	struct soft_list node; /* in the listener's half-open list, soft_dev.awaiting, or conns */
+	uint8_t revision;
+	bool markers, crc, p2p, enhanced;
+	bool tcp_only; /* shared memory was tried in vain */
+	uint8_t rtr_offer, nudges;
+	uint16_t peer_ird, peer_ord;
+	uint64_t remote_qual_wanted;
+	struct sockaddr_storage remote_wanted;
+
+	/* Progress. */
+	pthread_mutex_t lock;
+	struct sockaddr_storage local, remote;
+	uint64_t local_qual, remote_qual;
+	uint32_t armed; /* events the loop will tell of, once; 0: not armed */
+	bool attached;
+	atomic_bool solo;	/* its CQs cannot watch it: always the loop's to drive */
+	atomic_bool over;	/* the peer has ended, but messages wait for Receives */
+	bool deaf;		/* the link would tell for ever that it is broken; under lock */
+	uint32_t over_msn;	/* the loop's: the first of them when it looked last */
+	uint32_t over_looks;	/* ditto: how often since one was received */
+	atomic_bool rx_stalled; /* rx.stalled, for other threads */
+	/* Work for the task. */
+	atomic_bool arm_wanted, rx_wanted, first_seen, drained, clear_wanted;
+	bool draining; /* graceful disconnect under way; under tx_lock */
+	struct soft_list left_node;
+	struct soft_member member[2];
+
+	atomic_bool dead;	 /* fault is valid */
+	struct soft_fault fault; /* written once, under lock */
+	int tx_err;		 /* why sending failed; under tx_lock */
+	struct soft_tx tx;
+	struct soft_rx rx;
+};
+
+static inline struct soft_conn *soft_conn(struct tp_conn *conn)
+{
+	return soft_container(conn, struct soft_conn, base);
+}
+
+/* Whether the connection has come to its end, known to its own threads or not yet. */
+static inline bool soft_conn_dead(const struct soft_conn *conn)
+{
+	return atomic_load_explicit(&conn->dead, memory_order_acquire);
+}
+
+/* Keep conn's memory over an upcall. On the loop. */
+void soft_conn_hold(struct soft_conn *conn);
+void soft_conn_drop(struct soft_conn *conn);
+
+/*
+ * Notes what ended the connection, unless something else did before, and has the loop do the rest.
+ * Any thread, any lock below soft_conn.lock.
+ */
+void soft_conn_fail(struct soft_conn *conn, const struct soft_fault *fault);
+/* Ditto for an error that the peer is to be told of; ddp and why may be NULL. */
+void soft_conn_refuse(struct soft_conn *conn, struct soft_error error, const struct soft_ddp *ddp,
+		      const char *why);
+/* The link ended or broke: err 0 means in order. */
+void soft_conn_lost(struct soft_conn *conn, int err, uint32_t recv_status);
+/* What the end of the incoming stream means after sending may have failed: 0 or a negative errno.
+ */
+int soft_conn_stream_error(struct soft_conn *conn);
+
+/* "local - remote", for messages. */
+const char *soft_conn_text(struct soft_conn *conn, char buf[2 * SOFT_ADDR_TEXT + 8]);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Completion queues. */
+#ifndef SOFT_CQ_H
+#define SOFT_CQ_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dapl/transport.h"
+#include "util/list.h"
+
+struct soft_conn;
+struct soft_dev;
+
+struct soft_cq;
+
+/* One connection's membership in a CQ. */
+struct soft_member {
+	struct soft_conn *conn;
+	struct soft_cq *cq; /* NULL: none */
+	struct soft_list node;
+	bool enrolled; /* in the CQ's epoll set; under conn->lock, as events */
+	bool bell;     /* counted in the CQ's bells */
+	uint32_t events;
+	uint32_t seen; /* the loop's: the CQ's activity when it looked last */
+};
+
+/* Of tp_wc.flags, in the queue only: what tp_cq.take may return. */
+#define SOFT_WC_PLAIN 0x80000000u
+
+struct soft_cq {
+	struct tp_cq base;
+	struct soft_dev *dev;
+
+	/* The consumer's, under the core's EVD lock. */
+	atomic_uint tail;
+	atomic_uint activity; /* polls so far */
+	bool woken;	      /* slept since the last look for room to send */
+	uint32_t spins;	      /* polls since then */
+
+	/* The producers'. */
+	pthread_mutex_t lock;
+	atomic_uint head;
+	struct tp_wc *ring;
+	uint32_t size;	/* power of two */
+	uint32_t limit; /* completions it holds, <= size (EVD-93) */
+	atomic_int armed;
+	struct tp_task overflow;
+
+	atomic_bool waiter; /* somebody sleeps on epfd */
+	atomic_uint left;   /* connections of ours on the device's left list */
+
+	pthread_mutex_t drive;
+	struct soft_list members;
+	atomic_uint cost;  /* of driving all members one by one */
+	atomic_uint bells; /* members that are to be told when the set is to be ready again */
+	atomic_int epfd;   /* -1 until needed */
+	bool told_epfd;	   /* that it could not be made */
+};
+
+static inline struct soft_cq *soft_cq(struct tp_cq *cq)
+{
+	return soft_container(cq, struct soft_cq, base);
+}
+
+extern const struct dapl_cq_ops soft_cq_ops;
+
+/* Adds a completion; wakes whoever asked. false: it was lost, the queue is full. */
+bool soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc);
+/* Whether somebody waits for completions without polling or sleeping on the CQ. */
+static inline bool soft_cq_notify(const struct soft_cq *cq)
+{
+	return atomic_load(&cq->armed) == TP_ARM_NOTIFY + 1;
+}
+/* Connections start and cease to feed the CQ. On the loop. */
+void soft_cq_attach(struct soft_member *member);
+void soft_cq_detach(struct soft_member *member);
+/* The link has no more to tell the CQ's epoll set; conn->lock held. */
+void soft_cq_forget(struct soft_member *member);
+/* Brings the CQ's epoll set in line with what the connection waits for; conn->lock held. */
+void soft_cq_watch(struct soft_member *member, uint32_t events);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Queue pairs, and the rings of their requests and Receives. */
+#ifndef SOFT_QP_H
+#define SOFT_QP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dapl/transport.h"
+#include "providers/soft/memory/stag.h"
+#include "providers/soft/memory/window.h"
+#include "util/list.h"
+
+struct soft_conn;
+struct soft_cq;
+struct soft_dev;
+struct soft_srq;
+
+enum soft_qp_state {
+	SOFT_QP_IDLE,
+	SOFT_QP_LIVE,
+	SOFT_QP_ERROR,
+};
+
+/* A ring of requests or receives; one producer (the poster) and one consumer (whoever holds the
+ * lock). */
+struct soft_ring {
+	uint8_t *slots;
+	uint32_t stride;
+	uint32_t mask;
+	uint32_t max_sge;
+	atomic_uint tail; /* next to post */
+	atomic_uint head; /* oldest without completion */
+};
+
+enum {
+	/* Opcodes beside enum tp_opcode. */
+	SOFT_OP_BIND = 0x80,
+	SOFT_OP_READ_TO_RKEY = 0x81, /* TP_READ_TO_RKEY in eight bits */
+	/* A flag beside TP_WR_*: a read, an atomic or a binding. */
+	SOFT_WR_CAREFUL = 0x80,
+	SOFT_MIN_SGE = 3, /* segments there is room for in any request */
+};
+
+static inline uint32_t soft_ring_size(uint32_t num)
+{
+	uint32_t size = 1;
+
+	while (size < num)
+		size *= 2;
+	return size;
+}
+
+/* A posted request. */
+struct soft_sqe {
+	uint64_t wr_id;
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint32_t length;
+	uint32_t msn;  /* of an untagged message, once started */
+	uint32_t data; /* immediate, or tag to be invalidated */
+	uint16_t num_sge;
+	uint8_t opcode; /* enum tp_opcode, SOFT_OP_* */
+	uint8_t flags;	/* TP_WR_* */
+	uint8_t status; /* what it completes with if it is not done */
+	bool started, done;
+	struct tp_sge sge[]; /* of one that is started addr is that of the memory */
+};
+
+_Static_assert(sizeof(struct soft_bind) <= SOFT_MIN_SGE * sizeof(struct tp_sge), "");
+
+static inline struct soft_bind *soft_sqe_bind(struct soft_sqe *sqe)
+{
+	return (struct soft_bind *)(void *)sqe->sge;
+}
+
+/* A posted receive. */
+struct soft_rqe {
+	uint64_t wr_id;
+	uint32_t num_sge;
+	struct tp_sge sge[];
+};
+
+/* The operands of an atomic; lie behind its one segment. */
+struct soft_operands {
+	uint64_t compare_add, swap;
+};
+
+static inline struct soft_operands *soft_sqe_operands(struct soft_sqe *sqe)
+{
+	return (struct soft_operands *)(void *)&sqe->sge[1];
+}
+
+static inline bool soft_sqe_is_atomic(const struct soft_sqe *sqe)
+{
+	return sqe->opcode == TP_CMP_AND_SWAP || sqe->opcode == TP_FETCH_AND_ADD;
+}
+
+/* The right that its own segments need. */
+static inline uint32_t soft_sqe_access(const struct soft_sqe *sqe)
+{
+	if (!(sqe->flags & SOFT_WR_CAREFUL))
+		return SOFT_ACCESS_LOCAL_READ;
+	return sqe->opcode == SOFT_OP_READ_TO_RKEY ? TP_ACCESS_REMOTE_WRITE : TP_ACCESS_LOCAL_WRITE;
+}
+
+struct soft_qp {
+	struct tp_qp base;
+	struct soft_dev *dev;
+	struct soft_list node; /* in soft_dev.qps */
+	struct tp_pd *pd;
+	struct soft_cq *send_cq, *recv_cq;
+	uint32_t max_read_in, max_read_out;
+	bool delayed_ack;
+	atomic_int state; /* enum soft_qp_state */
+	struct soft_conn *conn;
+	_Atomic uint64_t stream; /* of the device's connections so far; 0 while there is none */
+	atomic_bool bind_due;	 /* a binding waits for rx_lock */
+
+	pthread_mutex_t rx_lock;
+	atomic_bool rx_again;
+	atomic_bool rx_starved; /* a message waits for a Receive */
+	struct soft_ring rq;
+
+	pthread_mutex_t tx_lock;
+	atomic_bool tx_again;
+	atomic_bool tx_stalled; /* the link takes no more for now */
+	struct soft_ring sq;
+	uint32_t sq_next; /* the next request to start */
+
+	/* With a shared receive queue rq has one place, for the receive that was taken. */
+	struct soft_srq *srq;
+	uint32_t soft_limit, hard_limit; /* of receives taken; under rx_lock */
+	struct soft_list srq_node;	 /* in soft_srq.waiting; under its lock, as waking */
+	uint32_t waking;		 /* threads that wake it just now */
+	atomic_uint limit_events;
+	struct tp_task limit_task;
+};
+
+static inline struct soft_qp *soft_qp(struct tp_qp *qp)
+{
+	return soft_container(qp, struct soft_qp, base);
+}
+
+static inline struct soft_sqe *soft_sqe(struct soft_qp *qp, uint32_t index)
+{
+	return (struct soft_sqe *)(qp->sq.slots + (size_t)(index & qp->sq.mask) * qp->sq.stride);
+}
+
+static inline struct soft_rqe *soft_rqe(struct soft_qp *qp, uint32_t index)
+{
+	return (struct soft_rqe *)(qp->rq.slots + (size_t)(index & qp->rq.mask) * qp->rq.stride);
+}
+
+extern const struct dapl_qp_ops soft_qp_ops;
+
+/* Room for one more request, in a state that takes them: 0, -ENOTCONN, -ENOMEM. */
+int soft_qp_reserve(struct soft_qp *qp, struct soft_sqe **sqe);
+/* The request in that room is complete. */
+void soft_qp_submit(struct soft_qp *qp);
+/* Let the locks go, and do what others left behind meanwhile. */
+void soft_qp_rx_unlock(struct soft_qp *qp);
+void soft_qp_tx_unlock(struct soft_qp *qp);
+/* Have the direction worked on, by this thread or by the one that holds the lock. */
+void soft_qp_rx_kick(struct soft_qp *qp);
+void soft_qp_tx_kick(struct soft_qp *qp);
+/* Takes in what has come and, if room, sends what had no room, unless somebody else is at it. */
+void soft_qp_progress(struct soft_qp *qp, bool room);
+/* Completes the oldest Receive; rx_lock held. */
+void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result);
+/* Completes requests that are done, in order; tx_lock held. */
+void soft_qp_send_done(struct soft_qp *qp);
+/* Whether a Receive is posted; if not, post_recv will kick. rx_lock held. */
+bool soft_qp_recv_ready(struct soft_qp *qp);
+/* Ditto, only asked. */
+bool soft_qp_recv_there(struct soft_qp *qp);
+/* Enters error: completes everything. recv_status is the oldest Receive's. Both locks held. */
+void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status);
+
+/* Makes a ring of num entries, each with max_sge segments. -ENOMEM. */
+int soft_ring_init(struct soft_ring *ring, uint32_t num, uint32_t max_sge, size_t entry);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The incoming side of a connection: FPDUs off the link (rx.c), and where their payload goes
+ * (place.c). */
+#ifndef SOFT_RX_H
+#define SOFT_RX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "providers/soft/wire/ddp.h"
+#include "providers/soft/wire/wire.h"
+
+struct iovec;
+struct soft_conn;
+struct soft_sqe;
+
+enum {
+	SOFT_RX_SMALL = 4096,
+	SOFT_RX_LARGE = 65536 + 4096, /* any FPDU, and some of the next */
+	SOFT_RX_TAIL = 64,	      /* bytes of a message that are placed last */
+	SOFT_RX_CONTROL = 64,
+	SOFT_HELD_AWAITING = 128, /* times soft_config.held_bytes while an answer is to come */
+};
+
+enum soft_rx_sink {
+	SOFT_SINK_WRITE,
+	SOFT_SINK_READ,
+	SOFT_SINK_RECV,
+	SOFT_SINK_HELD,
+	SOFT_SINK_CONTROL,
+};
+
+/* A segment of a Send that came before its Receive, or what came behind one and must wait. */
+struct soft_held {
+	struct soft_held *next;
+	struct soft_ddp ddp;
+	uint32_t len;
+	uint32_t written; /* as in struct soft_rx */
+	bool wrote;
+	uint8_t data[];
+};
+
+struct soft_rx {
+	bool open;	    /* data may be taken in */
+	bool waiting_first; /* no FPDU has come so far, and somebody wants to know */
+	bool pause_first;   /* stop after it, the loop goes on */
+	bool crc;
+	bool stalled; /* not reading: a Send waits for its Receive and there is no room to keep it
+		       */
+	bool checked; /* the sum of the FPDU at the head of the stage is right */
+	uint32_t msn[WIRE_QN_COUNT];
+	uint32_t send_mo; /* bytes that arrived of the Send under way */
+	uint32_t written; /* bytes of the last RDMA Write so far */
+	bool writing;	  /* more of it is to come */
+	bool wrote;	  /* it was the last message but for answers: an immediate belongs to it */
+
+	/* The FPDU under way, from header to CRC. */
+	bool busy;
+	uint8_t sink; /* enum soft_rx_sink */
+	struct soft_ddp ddp;
+	uint32_t pos, left;    /* of the payload: placed, and not */
+	uint32_t tail;	       /* so many bytes at the end go through the stage */
+	struct soft_sqe *read; /* NULL: one of our own for nothing */
+	uint32_t read_offset;  /* bytes of the oldest read that are complete */
+	struct soft_held *filling;
+	uint8_t control[SOFT_RX_CONTROL];
+
+	struct soft_held *held, **held_end;
+	size_t held_bytes;
+	bool hold_all; /* no more comes than what the socket has: keep it, whatever its size */
+	int err;       /* with which the stream ended */
+
+	/* The stage: small, or a large one as long as it is of use. */
+	uint8_t *stage;
+	uint32_t size, begin, end; /* its own, and of what it holds */
+	uint32_t full;		   /* reads in a row that filled it */
+	bool large_used;	   /* since the last pulse */
+	uint8_t small[SOFT_RX_SMALL];
+};
+
+void soft_rx_init(struct soft_conn *conn);
+void soft_rx_fini(struct soft_conn *conn);
+/* Takes in what has come; rx_lock held, connection live. */
+void soft_rx_run(struct soft_conn *conn);
+/* Gives the large stage back if it was not used since the last call; rx_lock held. */
+void soft_rx_shrink(struct soft_conn *conn);
+
+/* ---- Placement (place.c) ---- */
+
+/* Where the FPDU's payload from pos on goes: fills iov with at most len bytes; number, or -1 on a
+ * fault. */
+int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct iovec *iov, int max);
+/* Where it goes is gone. */
+void soft_place_fault(struct soft_conn *conn);
+/* Starts an FPDU's payload: 1, 0 if it has to wait, -1 on a fault. */
+int soft_place_begin(struct soft_conn *conn);
+/* Copies the next len bytes to their place; false on a fault. */
+bool soft_place_copy(struct soft_conn *conn, const uint8_t *src, uint32_t len);
+/* The FPDU is complete and right: delivers what it ends. false on a fault. */
+bool soft_place_done(struct soft_conn *conn);
+/* Hands held messages to Receives that were posted since. false on a fault. */
+bool soft_place_held(struct soft_conn *conn);
+
+#endif

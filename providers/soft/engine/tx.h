@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The outgoing side of a connection. */
+#ifndef SOFT_TX_H
+#define SOFT_TX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "providers/soft/wire/ddp.h"
+#include "providers/soft/wire/rdmap.h"
+#include "providers/soft/wire/wire.h"
+
+struct soft_conn;
+
+enum {
+	SOFT_TX_SEGS = 72,
+	SOFT_TX_MARKS = 32,
+	SOFT_TX_SCRATCH = 2048,
+	/* Two FPDUs of the loopback interface, and less than malloc makes a mapping for. */
+	SOFT_TX_STAGE = (128 << 10) - 64,
+};
+
+/* A piece of the bytes to be sent; key 0: our own memory. */
+struct soft_tx_seg {
+	const uint8_t *base;
+	uint32_t len;
+	uint32_t key;
+};
+
+enum soft_tx_source {
+	SOFT_TX_NONE,
+	SOFT_TX_REQUEST,
+	SOFT_TX_RESPONSE,
+	SOFT_TX_RTR,
+	SOFT_TX_PROOF,
+};
+
+/* The end of an FPDU in the batch. */
+struct soft_tx_mark {
+	uint32_t end;
+	uint8_t source;
+	bool last; /* and of its message */
+};
+
+/* A read request of the peer being answered, or an atomic that has been done. */
+struct soft_response {
+	struct soft_read_request read;
+	struct soft_ddp ddp; /* the request's header, for Terminate */
+	uint32_t offset;
+	uint32_t id; /* of an atomic */
+	uint64_t value;
+};
+
+/* A read or atomic of ours that is not answered yet. */
+enum soft_flight_kind {
+	SOFT_FLIGHT_REQUEST,
+	SOFT_FLIGHT_RTR,   /* the ready-to-receive read */
+	SOFT_FLIGHT_PROOF, /* a read of nothing, that proves what was sent before it */
+};
+
+struct soft_flight {
+	uint32_t index; /* in the SQ; of a proof: of the first request it says nothing of */
+	uint32_t kind;	/* enum soft_flight_kind */
+};
+
+struct soft_tx {
+	uint32_t mulpdu;
+	uint32_t adjust_in; /* bytes until it is looked at again */
+	bool crc, markers;
+	bool summed; /* a CRC is formed of each FPDU as it is built */
+	bool hold;   /* passive side before the peer's first FPDU (RFC 5044 section 7.1.2 rule 4) */
+	uint8_t rtr; /* 1 + opcode of the ready-to-receive message still to be sent; 0: none */
+	uint32_t marker_stream, marker_start; /* position behind and before the batch */
+	uint8_t *marked;		      /* the FPDU with markers, and behind it one without */
+
+	/* The batch: whole FPDUs, built and not yet all sent. */
+	struct soft_tx_seg seg[SOFT_TX_SEGS];
+	struct soft_tx_mark mark[SOFT_TX_MARKS];
+	uint32_t seg_first, seg_num, mark_first, mark_num;
+	uint32_t built, sent; /* bytes */
+	uint64_t tail;	      /* bytes sent since the last request was sent to its end */
+	uint32_t scratch_used, scratch_size;
+	uint8_t *scratch;
+
+	/* The message being cut into FPDUs. */
+	uint8_t source;	       /* enum soft_tx_source */
+	bool response_turn;    /* whose message is next when both have one */
+	uint32_t offset;       /* in it */
+	uint32_t sge, sge_off; /* in its segments */
+	bool fresh;	       /* its memory was looked up in this stay in tx_lock */
+	bool immediate;	       /* its data are built, the immediate is next */
+
+	uint32_t msn[WIRE_QN_COUNT];
+	bool rx_held;	     /* whoever runs this holds rx_lock too */
+	bool bind_wait;	     /* the loop is clearing the window of the next request */
+	uint32_t ord, reads; /* reads and atomics allowed and in flight */
+	uint32_t sq_sent;    /* index in the SQ of the next request to be all sent */
+
+	/* With delayed acknowledgement, see tx.c. */
+	bool prove;	      /* on, and the peer answers reads */
+	bool prove_due;	      /* something is built that no proof was asked for */
+	bool prove_flying;    /* a proof is awaited */
+	uint32_t prove_next;  /* index in the SQ: what is before it is proven */
+	uint32_t prove_depth; /* reads that may be in flight with the proof */
+
+	uint32_t read_tag;	    /* what sink tags and request identifiers are counted from */
+	struct soft_flight *flight; /* ring of those in flight */
+	uint32_t flight_mask, flight_head;
+
+	struct soft_response *response; /* ring */
+	uint32_t response_mask, ird;
+	uint32_t response_head, response_next, response_tail; /* oldest unsent, being cut, free */
+};
+
+/* prove_depth: as ord, for delayed acknowledgement; 0: none. */
+int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord, uint32_t prove_depth);
+void soft_tx_fini(struct soft_conn *conn);
+/* Whether nothing is built that is not all sent. */
+static inline bool soft_tx_idle(const struct soft_tx *tx)
+{
+	return tx->sent == tx->built;
+}
+
+/* Whether the memory the rest of the batch lies in is still registered. tx_lock held. */
+bool soft_tx_valid(struct soft_conn *conn);
+/* Sends what can be sent; tx_lock held, connection live. */
+void soft_tx_run(struct soft_conn *conn);
+/* A place for the answer to a read request or atomic that came, zeroed; NULL: more than allowed.
+ * tx_lock held. */
+struct soft_response *soft_tx_respond(struct soft_conn *conn, const struct soft_ddp *ddp);
+/* The oldest read or atomic in flight, or NULL. tx_lock held. */
+const struct soft_flight *soft_tx_oldest_flight(const struct soft_conn *conn);
+/* Whether answers to reads or atomics of ours are to come. tx_lock not held. */
+bool soft_tx_awaits(struct soft_conn *conn);
+/* The tag by which the response names a request. */
+static inline uint32_t soft_tx_sink_tag(const struct soft_tx *tx, uint32_t msn)
+{
+	return tx->read_tag + msn;
+}
+/* It is done. tx_lock held. */
+void soft_tx_read_done(struct soft_conn *conn);
+
+/* ---- The last FPDUs (terminate.c) ---- */
+
+/*
+ * The bytes that must follow for the peer to see whole FPDUs only: the rest of one that was sent in
+ * part, and after it the Terminate of conn->fault, if any, in *out (malloced); NULL if there are
+ * none, or they cannot be had. Both locks held.
+ */
+void soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len);
+
+#endif
