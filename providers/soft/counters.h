@@ -7,9 +7,6 @@
 
 #include "dapl/transport.h"
 
-struct soft_dev;
-struct soft_fault;
-
 /* In the order of the IA's counters, from DCNT_IA_LNK_ERR_RCV on; the others stay 0. */
 enum soft_count {
 	SOFT_COUNT_RCV = 0,	  /* frames that were wrong */
@@ -25,12 +22,6 @@ enum soft_count {
 	SOFT_COUNT_SQ_RREE, /* a peer that was silent for too long */
 	SOFT_COUNTS = SOFT_COUNT_DIAG + 9,
 };
-
-/* There was no room to send. */
-void soft_count_wait(struct soft_dev *dev);
-
-/* What ended a connection. */
-void soft_count_fault(struct soft_dev *dev, const struct soft_fault *fault);
 
 int soft_sample(struct tp_device *dev, enum tp_counters group, uint64_t *value, uint32_t num);
 

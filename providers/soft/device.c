@@ -8,6 +8,7 @@
 
 #include "providers/soft/addr.h"
 #include "providers/soft/cm/budget.h"
+#include "providers/soft/cm/conn.h"
 #include "providers/soft/cm/handoff/handoff.h"
 #include "providers/soft/cm/linger.h"
 #include "providers/soft/config.h"
@@ -79,6 +80,7 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 					.up = init->up,
 					.loop = init->loop,
 					.owner = init->owner };
+	dev->hooks = &soft_conn_hooks;
 	dev->config = init->config ? init->config : &soft_config;
 	snprintf(dev->name, sizeof(dev->name), "%s", init->ia_name);
 	pthread_mutex_init(&dev->lock, NULL);

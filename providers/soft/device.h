@@ -38,6 +38,7 @@
 #include "util/list.h"
 
 struct soft_config;
+struct soft_conn_hooks;
 struct soft_door;
 
 struct soft_dev {
@@ -45,6 +46,7 @@ struct soft_dev {
 	struct sockaddr_storage addr;
 	char name[64]; /* of the IA */
 	const struct soft_config *config;
+	const struct soft_conn_hooks *hooks; /* engine/conn.h */
 	struct soft_stags stags;
 
 	pthread_mutex_t lock;
@@ -73,6 +75,11 @@ struct soft_dev {
 static inline struct soft_dev *soft_dev(struct tp_device *dev)
 {
 	return soft_container(dev, struct soft_dev, base);
+}
+
+static inline void soft_count(struct soft_dev *dev, enum soft_count what)
+{
+	atomic_fetch_add_explicit(&dev->count[what], 1, memory_order_relaxed);
 }
 
 /* Waits until nobody who may have seen a key that is gone is at work. No lock held. */

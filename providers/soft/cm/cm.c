@@ -40,6 +40,27 @@ static void take_names(struct soft_conn *conn)
 	pthread_mutex_unlock(&conn->lock);
 }
 
+static struct soft_conn *conn_alloc(struct soft_dev *dev)
+{
+	struct soft_conn *conn = soft_conn_alloc(dev);
+
+	if (!conn)
+		return NULL;
+	conn->hs = calloc(1, sizeof(*conn->hs));
+	if (conn->hs)
+		return conn;
+	soft_conn_release(conn);
+	return NULL;
+}
+
+/* Set-up is over. */
+static void open_conn(struct soft_conn *conn)
+{
+	free(conn->hs);
+	conn->hs = NULL;
+	soft_conn_open(conn);
+}
+
 /* ---- Start-up frames ---- */
 
 /* 1 once the frame is out, 0 if not all of it, or a negative errno. */
@@ -347,7 +368,7 @@ static void reply_accepted(struct soft_conn *conn, const struct soft_mpa_frame *
 	soft_qp_tx_kick(conn->qp);
 	soft_conn_report(conn, TP_CONN_ESTABLISHED, 0, reply->data, reply->len);
 	if (conn->state == SOFT_CONN_LIVE)
-		soft_conn_open(conn);
+		open_conn(conn);
 }
 
 static void requesting(struct soft_conn *conn)
@@ -401,7 +422,7 @@ static void connecting(struct soft_conn *conn)
 /* A connection of the listener whose request is awaited; NULL if there is no memory. */
 static struct soft_conn *passive_alloc(struct soft_listener *listener)
 {
-	struct soft_conn *conn = soft_conn_alloc(listener->dev);
+	struct soft_conn *conn = conn_alloc(listener->dev);
 
 	if (!conn)
 		return NULL;
@@ -676,7 +697,7 @@ void soft_cm_established(struct soft_conn *conn)
 	conn->state = SOFT_CONN_LIVE;
 	soft_conn_report(conn, TP_CONN_ESTABLISHED, 0, NULL, 0);
 	if (conn->state == SOFT_CONN_LIVE)
-		soft_conn_open(conn);
+		open_conn(conn);
 }
 
 static int accept_on_loop(void *arg)
@@ -807,7 +828,7 @@ static int cm_connect(struct tp_qp *base, const struct tp_connect *param, void *
 {
 	struct soft_qp *qp = soft_qp(base);
 	struct soft_dev *dev = qp->dev;
-	struct soft_conn *conn = soft_conn_alloc(dev);
+	struct soft_conn *conn = conn_alloc(dev);
 	char to[SOFT_ADDR_TEXT];
 	int rc = -ENOMEM;
 

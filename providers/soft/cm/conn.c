@@ -17,186 +17,6 @@
 #include "providers/soft/memory/window.h"
 #include "trace/log.h"
 
-/* ---- Life ---- */
-
-struct soft_conn *soft_conn_alloc(struct soft_dev *dev)
-{
-	struct soft_conn *conn = calloc(1, sizeof(*conn));
-
-	if (!conn)
-		return NULL;
-	conn->hs = calloc(1, sizeof(*conn->hs));
-	if (!conn->hs) {
-		free(conn);
-		return NULL;
-	}
-	conn->base.dev = &dev->base;
-	conn->dev = dev;
-	conn->task.run = soft_conn_task;
-	soft_list_init(&conn->node);
-	soft_list_init(&conn->left_node);
-	pthread_mutex_init(&conn->lock, NULL);
-	soft_rx_init(conn);
-	return conn;
-}
-
-static void conn_free(struct soft_conn *conn)
-{
-	dapl_loop_cancel(conn->base.dev->loop, &conn->task);
-	soft_rx_fini(conn);
-	soft_tx_fini(conn);
-	pthread_mutex_destroy(&conn->lock);
-	free(conn->hs);
-	free(conn);
-}
-
-void soft_conn_hold(struct soft_conn *conn)
-{
-	conn->refs++;
-}
-
-void soft_conn_drop(struct soft_conn *conn)
-{
-	if (!--conn->refs && conn->released)
-		conn_free(conn);
-}
-
-void soft_conn_release(struct soft_conn *conn)
-{
-	conn->released = true;
-	if (!conn->refs)
-		conn_free(conn);
-}
-
-const char *soft_conn_text(struct soft_conn *conn, char buf[2 * SOFT_ADDR_TEXT + 8])
-{
-	char local[SOFT_ADDR_TEXT], remote[SOFT_ADDR_TEXT];
-
-	pthread_mutex_lock(&conn->lock);
-	soft_addr_text(&conn->local, conn->local_qual, local);
-	soft_addr_text(&conn->remote, conn->remote_qual, remote);
-	pthread_mutex_unlock(&conn->lock);
-	snprintf(buf, 2 * SOFT_ADDR_TEXT + 8, "%s - %s", local, remote);
-	return buf;
-}
-
-/* ---- Faults ---- */
-
-void soft_conn_fail(struct soft_conn *conn, const struct soft_fault *fault)
-{
-	bool first;
-
-	pthread_mutex_lock(&conn->lock);
-	first = !soft_conn_dead(conn);
-	if (first) {
-		conn->fault = *fault;
-		atomic_store_explicit(&conn->dead, true, memory_order_release);
-	}
-	pthread_mutex_unlock(&conn->lock);
-	if (!first)
-		return;
-	soft_count_fault(conn->dev, fault);
-	dapl_loop_post(conn->base.dev->loop, &conn->task);
-}
-
-void soft_conn_refuse(struct soft_conn *conn, struct soft_error error, const struct soft_ddp *ddp,
-		      const char *why)
-{
-	struct soft_fault fault = {
-		.event = TP_CONN_BROKEN,
-		.err = -EPROTO,
-		.terminate = true,
-		.recv_status = TP_WC_FLUSHED,
-		.term = { .error = error },
-		.transport = error.layer == WIRE_LAYER_MPA,
-		.why = why,
-	};
-
-	if (ddp) {
-		fault.term.has_ddp = true;
-		fault.term.ddp = *ddp;
-	}
-	soft_conn_fail(conn, &fault);
-}
-
-void soft_conn_lost(struct soft_conn *conn, int err, uint32_t recv_status)
-{
-	struct soft_fault fault = {
-		.event = err ? TP_CONN_BROKEN : TP_CONN_DISCONNECTED,
-		.err = err,
-		.recv_status = recv_status,
-		.transport = err,
-	};
-
-	soft_conn_fail(conn, &fault);
-}
-
-int soft_conn_stream_error(struct soft_conn *conn)
-{
-	int err;
-
-	pthread_mutex_lock(&conn->qp->tx_lock);
-	err = conn->tx_err;
-	pthread_mutex_unlock(&conn->qp->tx_lock);
-	/* EPIPE: the peer had ended in order before it refused what we sent. */
-	return err == -EPIPE ? 0 : err;
-}
-
-/* ---- Data phase ---- */
-
-void soft_conn_bind(struct soft_conn *conn)
-{
-	struct soft_qp *qp = conn->qp;
-
-	pthread_mutex_lock(&qp->rx_lock);
-	pthread_mutex_lock(&qp->tx_lock);
-	conn->rx.crc = conn->crc;
-	qp->conn = conn;
-	atomic_store(&qp->stream, atomic_fetch_add(&conn->dev->streams, 1) + 1);
-	atomic_store(&qp->tx_stalled, false);
-	atomic_store(&qp->rx_starved, false);
-	atomic_store(&qp->state, SOFT_QP_LIVE);
-	soft_qp_tx_unlock(qp);
-	soft_qp_rx_unlock(qp);
-}
-
-static void attach(struct soft_conn *conn)
-{
-	struct soft_qp *qp = conn->qp;
-
-	conn->member[0].cq = qp->recv_cq;
-	if (qp->send_cq != qp->recv_cq)
-		conn->member[1].cq = qp->send_cq;
-	pthread_mutex_lock(&conn->lock);
-	conn->attached = true;
-	pthread_mutex_unlock(&conn->lock);
-	for (int i = 0; i < 2; i++) {
-		conn->member[i].conn = conn;
-		if (!conn->member[i].cq)
-			continue;
-		conn->member[i].seen = atomic_load(&conn->member[i].cq->activity);
-		soft_cq_attach(&conn->member[i]);
-	}
-}
-
-void soft_conn_open(struct soft_conn *conn)
-{
-	struct soft_dev *dev = conn->dev;
-	struct soft_qp *qp = conn->qp;
-
-	free(conn->hs);
-	conn->hs = NULL;
-	pthread_mutex_lock(&qp->rx_lock);
-	conn->rx.open = true;
-	soft_qp_rx_unlock(qp);
-	conn->link->ready = soft_progress_ready;
-	soft_list_add(&dev->conns, &conn->node);
-	attach(conn);
-	if (!dev->pulsing)
-		soft_progress_pulse(&dev->pulse);
-	soft_progress_serve(conn);
-}
-
 /* ---- The end ---- */
 
 /* How the link is given up. */
@@ -223,64 +43,19 @@ static enum farewell farewell(const struct soft_conn *conn)
 	}
 }
 
-/*
- * Parts QP and connection; both locks held. What can no longer be had of an FPDU that is partly out
- * stays out: the peer gets what was sent before it, and an end within an FPDU.
- */
-static void part(struct soft_conn *conn, struct soft_qp *qp, uint8_t **out, size_t *len)
-{
-	bool dead = soft_conn_dead(conn);
-	uint32_t recv_status = dead ? conn->fault.recv_status : TP_WC_FLUSHED;
-	struct soft_sqe *oldest;
-
-	if (qp->conn == conn && (!dead || conn->fault.terminate))
-		soft_tx_epilogue(conn, out, len);
-	if (qp->conn == conn && dead && conn->fault.transport &&
-	    atomic_load(&qp->sq.head) != atomic_load(&qp->sq.tail)) {
-		soft_qp_send_done(qp);
-		oldest = soft_sqe(qp, atomic_load(&qp->sq.head));
-		if (atomic_load(&qp->sq.head) != atomic_load(&qp->sq.tail) &&
-		    oldest->status == TP_WC_FLUSHED)
-			oldest->status = TP_WC_TRANSPORT;
-	}
-	qp->conn = NULL;
-	soft_qp_flush(qp, recv_status);
-}
-
-static void leave_lists(struct soft_conn *conn)
-{
-	soft_progress_forget(conn);
-	for (int i = 0; i < 2; i++) {
-		if (conn->member[i].cq)
-			soft_cq_detach(&conn->member[i]);
-		conn->member[i].cq = NULL;
-	}
-	conn->listener = NULL;
-	soft_list_del(&conn->node);
-}
-
 void soft_conn_end(struct soft_conn *conn)
 {
 	enum farewell how = farewell(conn);
 	struct soft_link *link = conn->link;
-	struct soft_qp *qp = conn->qp;
 	uint8_t *out = NULL;
 	uint64_t tail = 0;
 	size_t len = 0;
 
 	if (conn->state == SOFT_CONN_ENDED)
 		return;
-	leave_lists(conn);
 	conn->state = SOFT_CONN_ENDED;
-	if (qp) {
-		pthread_mutex_lock(&qp->rx_lock);
-		pthread_mutex_lock(&qp->tx_lock);
-		part(conn, qp, &out, &len);
-		tail = conn->tx.tail;
-		conn->qp = NULL;
-		soft_qp_tx_unlock(qp);
-		soft_qp_rx_unlock(qp);
-	}
+	conn->listener = NULL;
+	soft_conn_close(conn, &out, &len, &tail);
 	conn->link = NULL;
 	if (!link) {
 		free(out);
@@ -375,35 +150,21 @@ void soft_conn_finish(struct soft_conn *conn)
 	soft_conn_drop(conn);
 }
 
-/* A window of PD scope is to be bound anew: first nobody may use it any more. */
-static void clear_window(struct soft_conn *conn)
+/* ---- What the engine tells ---- */
+
+static void arrived(struct soft_conn *conn)
 {
-	struct soft_qp *qp = conn->qp;
-
-	soft_window_clear(qp);
-	pthread_mutex_lock(&qp->tx_lock);
-	conn->tx.bind_wait = false;
-	soft_qp_tx_unlock(qp);
-	soft_qp_tx_kick(qp);
-}
-
-void soft_conn_task(struct tp_task *task)
-{
-	struct soft_conn *conn = soft_container(task, struct soft_conn, task);
-	bool arm = atomic_exchange(&conn->arm_wanted, false);
-	bool serve = atomic_exchange(&conn->rx_wanted, false) || arm;
-
-	soft_conn_hold(conn);
-	if (conn->state == SOFT_CONN_AWAITING && atomic_exchange(&conn->first_seen, false) &&
-	    !soft_conn_dead(conn))
+	if (conn->state == SOFT_CONN_AWAITING)
 		soft_cm_established(conn);
-	if (conn->state == SOFT_CONN_LIVE || conn->state == SOFT_CONN_AWAITING) {
-		if (soft_conn_dead(conn) || atomic_load(&conn->drained))
-			soft_conn_finish(conn);
-		else if (serve && conn->attached)
-			soft_progress_serve(conn);
-	}
-	if (conn->qp && atomic_exchange(&conn->clear_wanted, false))
-		clear_window(conn);
-	soft_conn_drop(conn);
 }
+
+static void ended(struct soft_conn *conn)
+{
+	if (conn->state == SOFT_CONN_LIVE || conn->state == SOFT_CONN_AWAITING)
+		soft_conn_finish(conn);
+}
+
+const struct soft_conn_hooks soft_conn_hooks = {
+	.arrived = arrived,
+	.ended = ended,
+};

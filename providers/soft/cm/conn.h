@@ -17,14 +17,6 @@ struct soft_handshake {
 	uint8_t in[WIRE_MPA_FRAME_MAX], out[WIRE_MPA_FRAME_MAX];
 };
 
-struct soft_conn *soft_conn_alloc(struct soft_dev *dev);
-/* The core is through with it: frees it as soon as nobody holds it. It has ended. On the loop. */
-void soft_conn_release(struct soft_conn *conn);
-
-/* Binds QP and connection for the data phase; the QP is idle. On the loop. */
-void soft_conn_bind(struct soft_conn *conn);
-/* The data phase begins: CQs, watch, list. On the loop. */
-void soft_conn_open(struct soft_conn *conn);
 /* Ends it in whatever state, flushes the QP, gives the link to the linger list. No upcall. On the
  * loop. */
 void soft_conn_end(struct soft_conn *conn);
@@ -33,7 +25,7 @@ void soft_conn_finish(struct soft_conn *conn);
 /* Tells the core of an outcome and no more after it; the connection has ended. On the loop. */
 void soft_conn_report(struct soft_conn *conn, enum tp_conn_event event, int err, const void *data,
 		      uint32_t len);
-/* conn->task. */
-void soft_conn_task(struct tp_task *task);
+
+extern const struct soft_conn_hooks soft_conn_hooks;
 
 #endif

@@ -107,9 +107,30 @@ static inline bool soft_conn_dead(const struct soft_conn *conn)
 	return atomic_load_explicit(&conn->dead, memory_order_acquire);
 }
 
-/* Keep conn's memory over an upcall. On the loop. */
+struct soft_conn *soft_conn_alloc(struct soft_dev *dev);
+/* Take and drop a reference, so that conn's memory outlasts an upcall. On the loop. */
 void soft_conn_hold(struct soft_conn *conn);
 void soft_conn_drop(struct soft_conn *conn);
+/* The core is through with it: frees it with the last reference. It is closed. On the loop. */
+void soft_conn_release(struct soft_conn *conn);
+
+/* Binds QP and connection for the data phase; the QP is idle. On the loop. */
+void soft_conn_bind(struct soft_conn *conn);
+/* The data phase begins: CQs, watch, list. On the loop. */
+void soft_conn_open(struct soft_conn *conn);
+/*
+ * Takes it out of all lists, parts it from its QP and flushes that. What is still to be sent is put
+ * in *out (malloced) and *len; tail: see soft_linger. The link is left. On the loop.
+ */
+void soft_conn_close(struct soft_conn *conn, uint8_t **out, size_t *len, uint64_t *tail);
+
+/* What whoever sets connections up is told (soft_dev.hooks), on the loop. */
+struct soft_conn_hooks {
+	void (*arrived)(struct soft_conn *conn); /* the peer's first FPDU, if rx.waiting_first */
+	void (*ended)(struct soft_conn *conn);	 /* by conn->fault, or it is drained */
+};
+
+/* ---- Faults (fault.c) ---- */
 
 /*
  * Notes what ended the connection, unless something else did before, and has the loop do the rest.

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
-#include "providers/soft/cm/conn.h"
 #include "providers/soft/config.h"
 #include "providers/soft/device.h"
 #include "providers/soft/engine/conn.h"
@@ -170,7 +169,7 @@ void soft_progress_serve(struct soft_conn *conn)
 	take_back(conn);
 	soft_qp_progress(conn->qp, true);
 	if (soft_conn_dead(conn)) {
-		soft_conn_finish(conn);
+		conn->dev->hooks->ended(conn);
 		return;
 	}
 	pthread_mutex_lock(&conn->lock);

@@ -688,7 +688,7 @@ static void stall(struct soft_conn *conn)
 {
 	if (atomic_exchange(&conn->qp->tx_stalled, true))
 		return;
-	soft_count_wait(conn->dev);
+	soft_count(conn->dev, SOFT_COUNT_XMT_WAIT);
 	soft_progress_watch(conn);
 }
 

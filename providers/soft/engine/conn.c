@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The life of a connection in the engine: bound to a QP, open for data, closed. */
+#include <stdlib.h>
+
+#include "providers/soft/device.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/drive.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/link/link.h"
+#include "providers/soft/memory/window.h"
+
+/* A window of PD scope is to be bound anew: first nobody may use it any more. */
+static void clear_window(struct soft_conn *conn)
+{
+	struct soft_qp *qp = conn->qp;
+
+	soft_window_clear(qp);
+	pthread_mutex_lock(&qp->tx_lock);
+	conn->tx.bind_wait = false;
+	soft_qp_tx_unlock(qp);
+	soft_qp_tx_kick(qp);
+}
+
+static void conn_task(struct tp_task *task)
+{
+	struct soft_conn *conn = soft_container(task, struct soft_conn, task);
+	bool arm = atomic_exchange(&conn->arm_wanted, false);
+	bool serve = atomic_exchange(&conn->rx_wanted, false) || arm;
+
+	soft_conn_hold(conn);
+	if (!soft_conn_dead(conn) && atomic_exchange(&conn->first_seen, false))
+		conn->dev->hooks->arrived(conn);
+	if (soft_conn_dead(conn) || atomic_load(&conn->drained))
+		conn->dev->hooks->ended(conn);
+	else if (serve && conn->attached)
+		soft_progress_serve(conn);
+	if (conn->qp && atomic_exchange(&conn->clear_wanted, false))
+		clear_window(conn);
+	soft_conn_drop(conn);
+}
+
+struct soft_conn *soft_conn_alloc(struct soft_dev *dev)
+{
+	struct soft_conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		return NULL;
+	conn->base.dev = &dev->base;
+	conn->dev = dev;
+	conn->task.run = conn_task;
+	soft_list_init(&conn->node);
+	soft_list_init(&conn->left_node);
+	pthread_mutex_init(&conn->lock, NULL);
+	soft_rx_init(conn);
+	return conn;
+}
+
+static void conn_free(struct soft_conn *conn)
+{
+	dapl_loop_cancel(conn->base.dev->loop, &conn->task);
+	soft_rx_fini(conn);
+	soft_tx_fini(conn);
+	pthread_mutex_destroy(&conn->lock);
+	free(conn->hs);
+	free(conn);
+}
+
+void soft_conn_hold(struct soft_conn *conn)
+{
+	conn->refs++;
+}
+
+void soft_conn_drop(struct soft_conn *conn)
+{
+	if (!--conn->refs && conn->released)
+		conn_free(conn);
+}
+
+void soft_conn_release(struct soft_conn *conn)
+{
+	conn->released = true;
+	if (!conn->refs)
+		conn_free(conn);
+}
+
+void soft_conn_bind(struct soft_conn *conn)
+{
+	struct soft_qp *qp = conn->qp;
+
+	pthread_mutex_lock(&qp->rx_lock);
+	pthread_mutex_lock(&qp->tx_lock);
+	conn->rx.crc = conn->crc;
+	qp->conn = conn;
+	atomic_store(&qp->stream, atomic_fetch_add(&conn->dev->streams, 1) + 1);
+	atomic_store(&qp->tx_stalled, false);
+	atomic_store(&qp->rx_starved, false);
+	atomic_store(&qp->state, SOFT_QP_LIVE);
+	soft_qp_tx_unlock(qp);
+	soft_qp_rx_unlock(qp);
+}
+
+static void attach(struct soft_conn *conn)
+{
+	struct soft_qp *qp = conn->qp;
+
+	conn->member[0].cq = qp->recv_cq;
+	if (qp->send_cq != qp->recv_cq)
+		conn->member[1].cq = qp->send_cq;
+	pthread_mutex_lock(&conn->lock);
+	conn->attached = true;
+	pthread_mutex_unlock(&conn->lock);
+	for (int i = 0; i < 2; i++) {
+		conn->member[i].conn = conn;
+		if (!conn->member[i].cq)
+			continue;
+		conn->member[i].seen = atomic_load(&conn->member[i].cq->activity);
+		soft_cq_attach(&conn->member[i]);
+	}
+}
+
+void soft_conn_open(struct soft_conn *conn)
+{
+	struct soft_dev *dev = conn->dev;
+	struct soft_qp *qp = conn->qp;
+
+	pthread_mutex_lock(&qp->rx_lock);
+	conn->rx.open = true;
+	soft_qp_rx_unlock(qp);
+	conn->link->ready = soft_progress_ready;
+	soft_list_add(&dev->conns, &conn->node);
+	attach(conn);
+	if (!dev->pulsing)
+		soft_progress_pulse(&dev->pulse);
+	soft_progress_serve(conn);
+}
+
+/*
+ * Parts QP and connection; both locks held. What can no longer be had of an FPDU that is partly out
+ * stays out: the peer gets what was sent before it, and an end within an FPDU.
+ */
+static void part(struct soft_conn *conn, struct soft_qp *qp, uint8_t **out, size_t *len)
+{
+	bool dead = soft_conn_dead(conn);
+	uint32_t recv_status = dead ? conn->fault.recv_status : TP_WC_FLUSHED;
+	struct soft_sqe *oldest;
+
+	if (qp->conn == conn && (!dead || conn->fault.terminate))
+		soft_tx_epilogue(conn, out, len);
+	if (qp->conn == conn && dead && conn->fault.transport &&
+	    atomic_load(&qp->sq.head) != atomic_load(&qp->sq.tail)) {
+		soft_qp_send_done(qp);
+		oldest = soft_sqe(qp, atomic_load(&qp->sq.head));
+		if (atomic_load(&qp->sq.head) != atomic_load(&qp->sq.tail) &&
+		    oldest->status == TP_WC_FLUSHED)
+			oldest->status = TP_WC_TRANSPORT;
+	}
+	qp->conn = NULL;
+	soft_qp_flush(qp, recv_status);
+}
+
+void soft_conn_close(struct soft_conn *conn, uint8_t **out, size_t *len, uint64_t *tail)
+{
+	struct soft_qp *qp = conn->qp;
+
+	soft_progress_forget(conn);
+	for (int i = 0; i < 2; i++) {
+		if (conn->member[i].cq)
+			soft_cq_detach(&conn->member[i]);
+		conn->member[i].cq = NULL;
+	}
+	soft_list_del(&conn->node);
+	if (!qp)
+		return;
+	pthread_mutex_lock(&qp->rx_lock);
+	pthread_mutex_lock(&qp->tx_lock);
+	part(conn, qp, out, len);
+	*tail = conn->tx.tail;
+	conn->qp = NULL;
+	soft_qp_tx_unlock(qp);
+	soft_qp_rx_unlock(qp);
+}
