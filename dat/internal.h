@@ -13,6 +13,7 @@
 #include <dat/dat_registry.h>
 #include <dat/dat_trace.h>
 #pragma GCC visibility pop
+#include "util/compiler.h"
 
 #include "dat/dats.h"
 #include "util/compiler.h"

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "config.h"
+#include "util/compiler.h"
 
 #if defined(HAVE_SYS_SDT_H) && HAVE_SYS_SDT_H
 #define DATS_HAVE_PROBES    1
@@ -148,15 +149,10 @@ struct dats_point {
  * them the value.
  */
 #define DATS_WANTED(component, point) \
-	__builtin_expect(DATS_POINT_READ(component##_##point##_semaphore.any) & 0x7fffffff, 0)
-#if defined(__SANITIZE_THREAD__)
+	unlikely(DATS_POINT_READ(component##_##point##_semaphore.any) & 0x7fffffff)
+#ifdef WITH_TSAN
 #define DATS_POINT_READ(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DATS_POINT_READ(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
-#endif
-#endif
-#ifndef DATS_POINT_READ
+#else
 #define DATS_POINT_READ(word) (*(const __typeof__(+(word)) *)&(word))
 #endif
 

@@ -4,7 +4,8 @@
 #define UTIL_LIST_H
 
 #include <stdbool.h>
-#include <stddef.h>
+
+#include "util/compiler.h"
 
 struct soft_list {
 	struct soft_list *next, *prev;
@@ -35,6 +36,6 @@ static inline void soft_list_del(struct soft_list *node)
 	soft_list_init(node);
 }
 
-#define soft_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+#define soft_container container_of
 
 #endif

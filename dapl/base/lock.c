@@ -25,7 +25,7 @@ void dapl_futex_wake(uint32_t *word, int num)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, num, NULL, NULL, 0);
 }
 
-#ifdef DAPL_LOCK_MUTEX
+#ifdef WITH_TSAN
 
 bool dapl_lock_until(struct dapl_lock *lock, uint64_t deadline)
 {

@@ -7,20 +7,14 @@
 #ifndef DAPL_LOCK_H
 #define DAPL_LOCK_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
-#define DAPL_LOCK_MUTEX 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#define DAPL_LOCK_MUTEX 1
-#endif
+#include "util/compiler.h"
 
 /*
  * The compiler forgets how the pointer was made: what is used after a call is reached through it
@@ -36,11 +30,31 @@
 int dapl_futex_wait(uint32_t *word, uint32_t seen, uint64_t deadline);
 void dapl_futex_wake(uint32_t *word, int num);
 
+static inline bool dapl_mutex_is_locked(pthread_mutex_t *mutex)
+{
+	if (pthread_mutex_trylock(mutex))
+		return true;
+	pthread_mutex_unlock(mutex);
+	return false;
+}
+
+/*
+ * What a function opens with that needs a lock, of either kind. By whom it is held is not known:
+ * that it is by nobody shows wherever there is one thread.
+ */
+#ifdef DAPL_DEBUG
+#define dapl_assert_held(lock)	      assert(dapl_is_locked(lock))
+#define dapl_assert_mutex_held(mutex) assert(dapl_mutex_is_locked(mutex))
+#else
+#define dapl_assert_held(lock)	      ((void)(lock))
+#define dapl_assert_mutex_held(mutex) ((void)(mutex))
+#endif
+
 struct dapl_lock;
 /* As dapl_lock; false: it was not free before the deadline (dapl_now()), rounded up. */
 bool dapl_lock_until(struct dapl_lock *lock, uint64_t deadline);
 
-#ifdef DAPL_LOCK_MUTEX
+#ifdef WITH_TSAN
 
 /* Not in place: objects must fit into their slots in this build, too. */
 struct dapl_lock {
@@ -75,6 +89,11 @@ static inline void dapl_unlock(struct dapl_lock *lock)
 static inline bool dapl_trylock(struct dapl_lock *lock)
 {
 	return !pthread_mutex_trylock(lock->mutex);
+}
+
+static inline bool dapl_is_locked(struct dapl_lock *lock)
+{
+	return dapl_mutex_is_locked(lock->mutex);
 }
 
 /* False: somebody waits, and dapl_unlock_slow is to follow. */
@@ -120,9 +139,14 @@ static inline bool dapl_trylock(struct dapl_lock *lock)
 		 DAPL_LOCK_HELD);
 }
 
+static inline bool dapl_is_locked(struct dapl_lock *lock)
+{
+	return atomic_load_explicit(&lock->state, memory_order_relaxed) & DAPL_LOCK_HELD;
+}
+
 static inline void dapl_lock(struct dapl_lock *lock)
 {
-	if (__builtin_expect(!dapl_trylock(lock), 0))
+	if (unlikely(!dapl_trylock(lock)))
 		dapl_lock_slow(lock);
 }
 
@@ -134,7 +158,7 @@ static inline bool dapl_tryunlock(struct dapl_lock *lock)
 
 static inline void dapl_unlock(struct dapl_lock *lock)
 {
-	if (__builtin_expect(!dapl_tryunlock(lock), 0))
+	if (unlikely(!dapl_tryunlock(lock)))
 		dapl_unlock_slow(lock);
 }
 

@@ -30,15 +30,6 @@
 
 #include "dapl/base/lock.h"
 
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
-#define DAPL_TSAN 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#define DAPL_TSAN 1
-#endif
-
 #define DAPL_SLOT_SIZE 512
 
 /* The tag of a live object; anything else in its place means that the handle is stale or of no
@@ -77,8 +68,7 @@ struct dapl_object {
 	struct dapl_object *next, **link; /* the IA's list, under ia->lock */
 };
 
-/* The object that embeds another one as member. */
-#define dapl_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+#define dapl_container container_of
 
 /* A zeroed object of size bytes in the arena, without a tag yet. NULL: no memory. */
 void *dapl_object_alloc(size_t size);
@@ -116,7 +106,7 @@ static inline bool dapl_object_is(const struct dapl_object *obj, enum dapl_type 
  */
 static inline bool dapl_object_looks(const struct dapl_object *obj, enum dapl_type type)
 {
-#ifdef DAPL_TSAN
+#ifdef WITH_TSAN
 	return dapl_object_is(obj, type);
 #else
 	return *(const uint32_t *)&obj->type == (uint32_t)type;
@@ -126,7 +116,7 @@ static inline bool dapl_object_looks(const struct dapl_object *obj, enum dapl_ty
 /* The handle a call is dispatched on has been checked by libdat2, down to its first word. */
 static inline void *dapl_object_self(DAT_HANDLE handle, enum dapl_type type)
 {
-	return __builtin_expect(dapl_object_is(handle, type), 1) ? handle : NULL;
+	return likely(dapl_object_is(handle, type)) ? handle : NULL;
 }
 
 /*
@@ -140,7 +130,7 @@ static inline void *dapl_object_hold(DAT_HANDLE handle, enum dapl_type type)
 	if (!obj)
 		return NULL;
 	dapl_lock(&obj->lock);
-	if (__builtin_expect(dapl_object_is(obj, type), 1))
+	if (likely(dapl_object_is(obj, type)))
 		return obj;
 	dapl_unlock(&obj->lock);
 	return NULL;

@@ -34,9 +34,6 @@ same_status(TP_WC_RECEIVER_NOT_READY, DAT_DTO_ERR_RECEIVER_NOT_READY);
 same_status(TP_WC_PARTIAL_PACKET, DAT_DTO_ERR_PARTIAL_PACKET);
 same_status(TP_WC_BIND_FAILED, DAT_RMR_OPERATION_FAILED);
 
-#define likely(x)   __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-
 /* ---- Slots ---- */
 
 static void init_slot(struct dapl_slot *slot, struct dapl_ep *ep, bool recv)

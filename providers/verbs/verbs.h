@@ -22,10 +22,11 @@
 #include <stdint.h>
 
 #include "dapl/transport.h"
+#include "util/compiler.h"
 
-#define vrb_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
-#define vrb_likely(x)			 __builtin_expect(!!(x), 1)
-#define vrb_unlikely(x)			 __builtin_expect(!!(x), 0)
+#define vrb_container container_of
+#define vrb_likely    likely
+#define vrb_unlikely  unlikely
 
 #define VRB_NAME_LEN	  64
 #define VRB_NUMBER_CHAINS 64

@@ -7,6 +7,7 @@
  */
 #include "conn_util.h"
 #include "ext_util.h"
+#include "util/compiler.h"
 
 #include <dirent.h>
 #include <linux/hw_breakpoint.h>
@@ -352,12 +353,7 @@ static void every_length_changing(struct cu_rig *rig, DAT_DTOS kind)
 /* ---- Memory that is gone ------------------------------------------------ */
 
 /* ThreadSanitizer does an atomic access with locks of its own held, which a fault leaves behind. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
 #define NEED_FAULTS() harness_skip("ThreadSanitizer survives no fault in an atomic access")
 #else
 #define NEED_FAULTS() ((void)0)

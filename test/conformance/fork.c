@@ -8,6 +8,7 @@
 #include "conn_util.h"
 #include "peer.h"
 #include "world.h"
+#include "util/compiler.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,14 +17,6 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_THREAD__)
-#define TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TSAN 1
-#endif
-#endif
 
 /* A child may use all of the time that a test has for it and not a second more. */
 #define CHILD_SECONDS 30
@@ -219,7 +212,7 @@ static void gen_32_handles_of_the_parent(void **state)
 	static const char *const no_leaks[] = { "ASAN_OPTIONS=detect_leaks=0", NULL };
 
 	(void)state;
-#ifdef TSAN
+#ifdef WITH_TSAN
 	harness_skip("ThreadSanitizer ends a forked child that starts a thread");
 #endif
 	harness_spawn_ok("handles", NULL);
@@ -292,7 +285,7 @@ static int threads(void)
 static void gen_33_adapters_of_its_own(void **state)
 {
 	(void)state;
-#ifdef TSAN
+#ifdef WITH_TSAN
 	harness_skip("ThreadSanitizer ends a forked child that starts a thread");
 #endif
 	harness_spawn_ok("own_adapters", NULL);

@@ -3,15 +3,9 @@
 #include "test/unit/dat_util.h"
 
 #define DATS_WEAK
-#if defined(__SANITIZE_THREAD__)
-#define DAT_TSAN
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DAT_TSAN
-#endif
-#endif
 #include "dat/dats.h"
 #include "tools/control.h"
+#include "util/compiler.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -294,7 +288,7 @@ static void a_forked_child_has_its_own(void **state)
 	struct outcome o;
 
 	(void)state;
-#ifdef DAT_TSAN
+#ifdef WITH_TSAN
 	print_message("ThreadSanitizer ends a forked child that starts a thread\n");
 	skip();
 #endif

@@ -28,17 +28,13 @@
 #include "providers/soft/device.h"
 #include "providers/soft/link/shm.h"
 #include "providers/soft/memory/copy.h"
+#include "util/compiler.h"
 
 /*
  * ThreadSanitizer follows addresses and does not know that two mappings are one memory. Both ends
  * in one process, as tests have them: what is sent comes before what is received.
  */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
 #include <sanitizer/tsan_interface.h>
 static char moved;
 #define BEFORE_SEND() __tsan_release(&moved)
