@@ -223,7 +223,7 @@ static int try(struct vrb_dev *dev, const struct wanted *wanted, struct sockaddr
  */
 #define SPARE 8
 
-int vrb_addr_blame(int rc)
+int vrb_addr_errno(int rc)
 {
 	int fd[SPARE], num = 0;
 
@@ -262,7 +262,7 @@ int vrb_addr_open(struct vrb_dev *dev, const char *params)
 	}
 	rc = rc ? rc : best;
 	if (rc == -ENODEV)
-		rc = vrb_addr_blame(rc);
+		rc = vrb_addr_errno(rc);
 	if (rc == -ENODEV && list.num)
 		dapl_err("%s: no RDMA device with an address of \"%s\" (%u tried)", dev->name,
 			 params, list.num);

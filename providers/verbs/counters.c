@@ -27,7 +27,7 @@ static bool read_one(const struct vrb_dev *dev, const char *folder, const char *
 	return found;
 }
 
-int vrb_dev_sample(struct tp_device *base, enum tp_counters group, uint64_t *value, uint32_t num)
+int vrb_dev_counters(struct tp_device *base, enum tp_counters group, uint64_t *value, uint32_t num)
 {
 	const struct vrb_counters *names = vrb_map_counters(group);
 	const struct vrb_dev *dev = vrb_dev(base);

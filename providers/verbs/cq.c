@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Completion queues. The device's queue is as long as all requests attached to it, so that it never
- * overflows. What is taken off it for another reason than the core's asking waits in the stash,
+ * overflows. What is taken off it for another reason than the core's asking waits in the backlog,
  * which has as many places as the core asked for: more is an overflow of the core's queue (EVD-95).
  */
 #include <errno.h>
@@ -23,28 +23,28 @@ static struct tp_wr *take(struct tp_cq *base);
 
 /* ---- Stash; CQ lock held ---- */
 
-/* The short way is there for what follows the stash only. */
-static void aim(struct vrb_cq *cq)
+/* The short way is there for what follows the backlog only. */
+static void choose_take(struct vrb_cq *cq)
 {
 	cq->base.take = cq->count ? dapl_plain_take : take;
 }
 
-static bool grow_stash(struct vrb_cq *cq, uint32_t num)
+static bool grow_backlog(struct vrb_cq *cq, uint32_t num)
 {
 	uint32_t size = cq->size ? cq->size : 16, i;
-	struct tp_wc *stash;
+	struct tp_wc *backlog;
 
 	if (num <= cq->size)
 		return true;
 	while (size < num)
 		size *= 2;
-	stash = malloc((size_t)size * sizeof(*stash));
-	if (!stash)
+	backlog = malloc((size_t)size * sizeof(*backlog));
+	if (!backlog)
 		return false;
 	for (i = 0; i < cq->count; i++)
-		stash[i] = cq->stash[(cq->first + i) & (cq->size - 1)];
-	free(cq->stash);
-	cq->stash = stash;
+		backlog[i] = cq->backlog[(cq->first + i) & (cq->size - 1)];
+	free(cq->backlog);
+	cq->backlog = backlog;
 	cq->size = size;
 	cq->first = 0;
 	return true;
@@ -58,83 +58,83 @@ static void overflown(struct tp_task *task)
 		cq->dev->base.up->async(cq->dev->base.owner, TP_ASYNC_CQ_OVERFLOW, cq->base.owner);
 }
 
-static __attribute__((cold)) void lose(struct vrb_cq *cq, struct vrb_qp *qp)
+static __attribute__((cold)) void lose_completion(struct vrb_cq *cq, struct vrb_qp *qp)
 {
 	uint32_t none = 0;
 
 	if (atomic_compare_exchange_strong(&qp->fault, &none, TP_WC_TRANSPORT))
 		dapl_trace_limited(verbs_cq_full, DAPL_TRC_ERROR, qp, "ia=%s qp=0x%x length=%u",
 				   cq->dev->name, qp->ibqp ? qp->ibqp->qp_num : 0, cq->cqe);
-	vrb_qp_kick(qp);
+	vrb_qp_notify(qp);
 	dapl_loop_post(cq->dev->base.loop, &cq->overflow);
 }
 
 void vrb_cq_push(struct vrb_cq *cq, struct vrb_qp *qp, const struct tp_wc *wc)
 {
-	if (cq->count >= cq->cqe || (cq->count == cq->size && !grow_stash(cq, cq->count + 1))) {
-		lose(cq, qp);
+	if (cq->count >= cq->cqe || (cq->count == cq->size && !grow_backlog(cq, cq->count + 1))) {
+		lose_completion(cq, qp);
 		return;
 	}
-	cq->stash[(cq->first + cq->count++) & (cq->size - 1)] = *wc;
-	aim(cq);
+	cq->backlog[(cq->first + cq->count++) & (cq->size - 1)] = *wc;
+	choose_take(cq);
 }
 
 static void pop(struct vrb_cq *cq, struct tp_wc *wc)
 {
-	*wc = cq->stash[cq->first & (cq->size - 1)];
+	*wc = cq->backlog[cq->first & (cq->size - 1)];
 	cq->first++;
 	cq->count--;
-	aim(cq);
+	choose_take(cq);
 }
 
 /* A message that came before its connection was announced (EVD-12). */
-static bool hold(struct vrb_cq *cq, struct vrb_qp *qp, const struct tp_wc *wc)
+static bool defer(struct vrb_cq *cq, struct vrb_qp *qp, const struct tp_wc *wc)
 {
-	uint32_t size = cq->held_size ? cq->held_size * 2 : 16;
+	uint32_t size = cq->deferred_size ? cq->deferred_size * 2 : 16;
 	struct vrb_qp **by;
 	struct tp_wc *held;
 
-	if (cq->num_held == cq->held_size) {
-		held = realloc(cq->held, size * sizeof(*held));
+	if (cq->num_deferred == cq->deferred_size) {
+		held = realloc(cq->deferred, size * sizeof(*held));
 		if (held)
-			cq->held = held;
-		by = realloc(cq->held_by, size * sizeof(*by));
+			cq->deferred = held;
+		by = realloc(cq->deferred_by, size * sizeof(*by));
 		if (by)
-			cq->held_by = by;
+			cq->deferred_by = by;
 		if (!held || !by)
 			return false;
-		cq->held_size = size;
+		cq->deferred_size = size;
 	}
-	cq->held[cq->num_held] = *wc;
-	cq->held_by[cq->num_held++] = qp;
+	cq->deferred[cq->num_deferred] = *wc;
+	cq->deferred_by[cq->num_deferred++] = qp;
 	return true;
 }
 
-void vrb_cq_gate(struct vrb_cq *cq, struct vrb_qp *qp)
+void vrb_cq_defer(struct vrb_cq *cq, struct vrb_qp *qp)
 {
-	vrb_cq_hold(cq);
-	qp->rq.gated = true;
-	vrb_cq_free(cq);
+	vrb_cq_lock(cq);
+	qp->rq.deferring = true;
+	vrb_cq_unlock(cq);
 }
 
-void vrb_cq_unhold(struct vrb_cq *cq, struct vrb_qp *qp)
+void vrb_cq_deliver(struct vrb_cq *cq, struct vrb_qp *qp)
 {
 	uint32_t i, kept = 0;
 	bool any;
 
-	vrb_cq_hold(cq);
-	for (i = 0; i < cq->num_held; i++) {
-		if (cq->held_by[i] == qp) {
-			vrb_cq_push(cq, qp, &cq->held[i]);
+	vrb_cq_lock(cq);
+	for (i = 0; i < cq->num_deferred; i++) {
+		if (cq->deferred_by[i] == qp) {
+			vrb_cq_push(cq, qp, &cq->deferred[i]);
 			continue;
 		}
-		cq->held[kept] = cq->held[i];
-		cq->held_by[kept++] = cq->held_by[i];
+		cq->deferred[kept] = cq->deferred[i];
+		cq->deferred_by[kept++] = cq->deferred_by[i];
 	}
-	any = kept != cq->num_held;
-	cq->num_held = kept;
-	qp->rq.gated = false;
-	vrb_cq_free(cq);
+	any = kept != cq->num_deferred;
+	cq->num_deferred = kept;
+	qp->rq.deferring = false;
+	vrb_cq_unlock(cq);
 	if (any)
 		cq->dev->base.up->cq_event(cq->base.owner);
 }
@@ -142,34 +142,34 @@ void vrb_cq_unhold(struct vrb_cq *cq, struct vrb_qp *qp)
 /* ---- Completions of the device; CQ lock held ---- */
 
 /* Whether the core is to have a completion of qp whose turn has come. */
-static bool give(struct vrb_cq *cq, struct vrb_queue *queue, struct vrb_qp *qp, uint32_t odd,
-		 struct tp_wc *wc)
+static bool deliver(struct vrb_cq *cq, struct vrb_queue *queue, struct vrb_qp *qp,
+		    uint32_t wr_flags, struct tp_wc *wc)
 {
 	/* FL-2: what comes behind a failure did not succeed, whatever the device says. */
 	if (queue->failed)
 		wc->status = TP_WC_FLUSHED;
 	queue->failed |= wc->status != 0;
-	if ((odd & VRB_ODD_INTERNAL) || ((odd & VRB_ODD_SILENT) && !wc->status))
+	if ((wr_flags & VRB_WR_INTERNAL) || ((wr_flags & VRB_WR_UNSIGNALED) && !wc->status))
 		return false;
-	return !queue->gated || wc->status || !hold(cq, qp, wc);
+	return !queue->deferring || wc->status || !defer(cq, qp, wc);
 }
 
 /*
  * Gives out in turn what is done. A request without completion of its own is done when a later one
  * is, but for those that bring data, which all have one here.
  */
-static void give_in_turn(struct vrb_cq *cq, struct vrb_queue *queue)
+static void deliver_in_order(struct vrb_cq *cq, struct vrb_queue *queue)
 {
 	struct vrb_wr *wr = vrb_queue_head(queue);
 
 	for (; wr != queue->done; wr = wr->next) {
-		if (!(wr->odd & VRB_ODD_DONE) &&
-		    (!(wr->odd & VRB_ODD_SILENT) || (wr->odd & VRB_ODD_SINK)))
+		if (!(wr->flags & VRB_WR_DONE) &&
+		    (!(wr->flags & VRB_WR_UNSIGNALED) || (wr->flags & VRB_WR_FETCH)))
 			break;
-		queue->sunk += wr->odd & VRB_ODD_SINK ? 1 : 0;
-		if ((wr->odd & VRB_ODD_DONE) && give(cq, queue, queue->qp, wr->odd, &wr->wc))
+		queue->fetched += wr->flags & VRB_WR_FETCH ? 1 : 0;
+		if ((wr->flags & VRB_WR_DONE) && deliver(cq, queue, queue->qp, wr->flags, &wr->wc))
 			vrb_cq_push(cq, queue->qp, &wr->wc);
-		wr->odd = 0;
+		wr->flags = 0;
 	}
 	atomic_store_explicit(&queue->head, wr, memory_order_release);
 }
@@ -186,7 +186,7 @@ static void fail(struct vrb_queue *queue, struct vrb_qp *qp, struct vrb_wr *wr,
 	else if (!ib->status)
 		wc->status = TP_WC_REMOTE_RESPONDER;
 	else if (dev->vague && (wc->status == TP_WC_LOCAL_EP || wc->status == TP_WC_TRANSPORT))
-		wc->status = vrb_qp_explain(wr, wc->status);
+		wc->status = vrb_wr_diagnose(wr, wc->status);
 	if (wc->status <= TP_WC_FLUSHED) {
 		if (ib->status == IBV_WC_LOC_QP_OP_ERR)
 			atomic_store(&qp->peer_closed, true);
@@ -199,7 +199,7 @@ static void fail(struct vrb_queue *queue, struct vrb_qp *qp, struct vrb_wr *wr,
 				      : "atomic of a crooked address",
 			   ib->vendor_err);
 	if (atomic_compare_exchange_strong(&qp->fault, &none, wc->status))
-		vrb_qp_kick(qp);
+		vrb_qp_notify(qp);
 }
 
 /* What a success says besides. */
@@ -223,26 +223,26 @@ static void describe(struct vrb_dev *dev, const struct ibv_wc *ib, bool recv, st
  * Whether the next completion of the queue is to be looked at closely. A poster may have changed
  * the answer meanwhile: it counts first and then warns.
  */
-static void beware(struct vrb_queue *queue)
+static void choose_path(struct vrb_queue *queue)
 {
-	bool careful =
-		queue->recv || queue->failed || queue->gated || atomic_load(&queue->qp->draining);
+	bool slow = queue->recv || queue->failed || queue->deferring ||
+		    atomic_load(&queue->qp->draining);
 
-	atomic_store(&queue->careful, careful);
-	if (atomic_load(&queue->sinks) != queue->sunk)
-		atomic_store(&queue->careful, 1);
+	atomic_store(&queue->slow, slow);
+	if (atomic_load(&queue->fetches) != queue->fetched)
+		atomic_store(&queue->slow, 1);
 }
 
-void vrb_queue_beware(struct vrb_queue *queue)
+void vrb_queue_choose_path(struct vrb_queue *queue)
 {
-	vrb_cq_hold(queue->cq);
-	beware(queue);
-	vrb_cq_free(queue->cq);
+	vrb_cq_lock(queue->cq);
+	choose_path(queue);
+	vrb_cq_unlock(queue->cq);
 }
 
 /* A receive from an SRQ; its QP is found by its number. */
-static struct vrb_qp *look_shared(struct vrb_cq *cq, const struct ibv_wc *ib, struct vrb_wr *wr,
-				  struct tp_wc *wc)
+static struct vrb_qp *process_shared(struct vrb_cq *cq, const struct ibv_wc *ib, struct vrb_wr *wr,
+				     struct tp_wc *wc)
 {
 	struct vrb_qp *qp = vrb_srq_find(cq->dev, ib->qp_num);
 	bool given;
@@ -259,26 +259,26 @@ static struct vrb_qp *look_shared(struct vrb_cq *cq, const struct ibv_wc *ib, st
 		describe(cq->dev, ib, true, wc);
 	wc->flags |= TP_WC_RECV;
 	wc->qp_owner = qp->base.owner;
-	given = give(cq, &qp->rq, qp, 0, wc);
+	given = deliver(cq, &qp->rq, qp, 0, wc);
 	vrb_srq_return(wr->queue->srq, wr);
 	return given ? qp : NULL;
 }
 
 /* A completion waits for its turn. The short way leaves done behind, where nothing waits. */
-static void come(struct vrb_queue *queue, struct vrb_wr *wr, const struct tp_wc *wc)
+static void done_out_of_order(struct vrb_queue *queue, struct vrb_wr *wr, const struct tp_wc *wc)
 {
 	struct vrb_wr *head = vrb_queue_head(queue);
 	uint32_t end = vrb_queue_span(queue, head, queue->done);
 
 	wr->wc = *wc;
-	wr->odd |= VRB_ODD_DONE;
+	wr->flags |= VRB_WR_DONE;
 	if (end > vrb_queue_span(queue, head, vrb_queue_next(queue)) ||
 	    vrb_queue_span(queue, head, wr) >= end)
 		queue->done = wr->next;
 }
 
 /* Any completion of the device; its QP if the core is to have it now. */
-static struct vrb_qp *look(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc)
+static struct vrb_qp *process(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc)
 {
 	struct vrb_wr *wr = (struct vrb_wr *)(uintptr_t)ib->wr_id;
 	struct vrb_queue *queue = wr->queue;
@@ -286,22 +286,22 @@ static struct vrb_qp *look(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp
 
 	*wc = (struct tp_wc){ .wr_id = wr->id };
 	if (queue->srq)
-		return look_shared(cq, ib, wr, wc);
-	if (ib->status || (wr->odd & VRB_ODD_DOOMED))
+		return process_shared(cq, ib, wr, wc);
+	if (ib->status || (wr->flags & VRB_WR_FAILS))
 		fail(queue, queue->qp, wr, ib, wc);
 	else
 		describe(cq->dev, ib, queue->recv, wc);
-	if (queue->unordered) {
-		come(queue, wr, wc);
-		give_in_turn(cq, queue);
+	if (queue->out_of_order) {
+		done_out_of_order(queue, wr, wc);
+		deliver_in_order(cq, queue);
 	} else {
-		given = give(cq, queue, queue->qp, wr->odd, wc);
-		wr->odd = 0;
+		given = deliver(cq, queue, queue->qp, wr->flags, wc);
+		wr->flags = 0;
 		atomic_store_explicit(&queue->head, wr->next, memory_order_release);
 	}
 	if (!queue->recv && atomic_load(&queue->qp->draining))
-		vrb_qp_kick(queue->qp);
-	beware(queue);
+		vrb_qp_notify(queue->qp);
+	choose_path(queue);
 	return given ? queue->qp : NULL;
 }
 
@@ -311,22 +311,22 @@ static struct vrb_qp *look(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp
 /* Whether a receive is one that the short way can tell of. */
 static bool is_plain_receive(const struct vrb_queue *queue, const struct ibv_wc *ib)
 {
-	return queue->recv && !queue->srq && !queue->failed && !queue->gated && !ib->status &&
+	return queue->recv && !queue->srq && !queue->failed && !queue->deferring && !ib->status &&
 	       ib->opcode == IBV_WC_RECV && !(ib->wc_flags & TELLING);
 }
 
 /* The core gets it later. */
-static void stash(struct vrb_cq *cq, const struct ibv_wc *ib)
+static void process_to_backlog(struct vrb_cq *cq, const struct ibv_wc *ib)
 {
 	struct tp_wc wc;
-	struct vrb_qp *qp = look(cq, ib, &wc);
+	struct vrb_qp *qp = process(cq, ib, &wc);
 
 	if (qp)
 		vrb_cq_push(cq, qp, &wc);
 }
 
-/* What the short way found but cannot tell of goes into the stash. */
-static __attribute__((noinline)) struct tp_wr *take_other(struct vrb_cq *cq)
+/* What the short way found but cannot tell of goes into the backlog. */
+static __attribute__((noinline)) struct tp_wr *take_slow(struct vrb_cq *cq)
 {
 	const struct ibv_wc *ib = &cq->ib;
 	struct vrb_wr *wr = (struct vrb_wr *)(uintptr_t)ib->wr_id;
@@ -337,7 +337,7 @@ static __attribute__((noinline)) struct tp_wr *take_other(struct vrb_cq *cq)
 		own->length = ib->byte_len;
 		return own;
 	}
-	stash(cq, ib);
+	process_to_backlog(cq, ib);
 	return NULL;
 }
 
@@ -352,9 +352,9 @@ static struct tp_wr *take(struct tp_cq *base)
 		return NULL;
 	wr = (struct vrb_wr *)(uintptr_t)cq->ib.wr_id;
 	queue = wr->queue;
-	if (vrb_unlikely((uint32_t)cq->ib.status | wr->odd |
-			 atomic_load_explicit(&queue->careful, memory_order_relaxed)))
-		return take_other(cq);
+	if (vrb_unlikely((uint32_t)cq->ib.status | wr->flags |
+			 atomic_load_explicit(&queue->slow, memory_order_relaxed)))
+		return take_slow(cq);
 	atomic_store_explicit(&queue->head, wr->next, memory_order_release);
 	return (struct tp_wr *)(uintptr_t)wr->id;
 }
@@ -368,7 +368,7 @@ static bool collect(struct vrb_cq *cq)
 
 	while ((n = ibv_poll_cq(cq->ibcq, BATCH, ib)) > 0)
 		for (i = 0; i < n; i++)
-			stash(cq, &ib[i]);
+			process_to_backlog(cq, &ib[i]);
 	return cq->count != before;
 }
 
@@ -376,9 +376,9 @@ void vrb_cq_collect(struct vrb_cq *cq)
 {
 	bool any;
 
-	vrb_cq_hold(cq);
+	vrb_cq_lock(cq);
 	any = collect(cq);
-	vrb_cq_free(cq);
+	vrb_cq_unlock(cq);
 	if (any)
 		cq->dev->base.up->cq_event(cq->base.owner);
 }
@@ -389,7 +389,7 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 	struct ibv_wc ib;
 
 	while (!cq->count && ibv_poll_cq(cq->ibcq, 1, &ib) > 0)
-		if (look(cq, &ib, wc))
+		if (process(cq, &ib, wc))
 			return 1;
 	/* Completions may also have come out of turn and got theirs now. */
 	if (!cq->count)
@@ -408,12 +408,12 @@ static void cq_extract(struct tp_cq *base, bool (*remove)(void *arg, const struc
 	if (collect(cq))
 		cq->dev->base.up->cq_event(cq->base.owner);
 	for (i = 0; i < cq->count; i++) {
-		wc = cq->stash[(cq->first + i) & (cq->size - 1)];
+		wc = cq->backlog[(cq->first + i) & (cq->size - 1)];
 		if (!remove(arg, &wc))
-			cq->stash[(cq->first + kept++) & (cq->size - 1)] = wc;
+			cq->backlog[(cq->first + kept++) & (cq->size - 1)] = wc;
 	}
 	cq->count = kept;
-	aim(cq);
+	choose_take(cq);
 }
 
 /* ---- Notification ---- */
@@ -479,19 +479,19 @@ static void ready(struct tp_watch *w, uint32_t events)
 
 	(void)events;
 	consume(cq);
-	vrb_cq_hold(cq);
+	vrb_cq_lock(cq);
 	serve_drainers(cq);
-	vrb_cq_free(cq);
+	vrb_cq_unlock(cq);
 	cq->dev->base.up->cq_event(cq->base.owner);
 }
 
 void vrb_cq_drain(struct vrb_cq *cq, bool begin)
 {
-	vrb_cq_hold(cq);
+	vrb_cq_lock(cq);
 	cq->drainers += begin ? 1 : -1u;
 	if (begin)
 		serve_drainers(cq);
-	vrb_cq_free(cq);
+	vrb_cq_unlock(cq);
 }
 
 static void cq_arm(struct tp_cq *base, enum tp_arm how)
@@ -554,9 +554,9 @@ int vrb_cq_attach(struct vrb_cq *cq, uint32_t num)
 
 	if (!cq || !num)
 		return 0;
-	vrb_cq_hold(cq);
+	vrb_cq_lock(cq);
 	kept = cq->count + cq->attached + num;
-	if (!grow_stash(cq, kept < cq->cqe ? kept : cq->cqe)) {
+	if (!grow_backlog(cq, kept < cq->cqe ? kept : cq->cqe)) {
 		dapl_err("%s: completion queue not extended by %u: %s", cq->dev->name, num,
 			 dapl_strerror(ENOMEM));
 		rc = -ENOMEM;
@@ -564,7 +564,7 @@ int vrb_cq_attach(struct vrb_cq *cq, uint32_t num)
 		cq->attached += num;
 		resize(cq, cq->attached > cq->cqe ? cq->attached : cq->cqe);
 	}
-	vrb_cq_free(cq);
+	vrb_cq_unlock(cq);
 	return rc;
 }
 
@@ -572,9 +572,9 @@ void vrb_cq_detach(struct vrb_cq *cq, uint32_t num)
 {
 	if (!cq)
 		return;
-	vrb_cq_hold(cq);
+	vrb_cq_lock(cq);
 	cq->attached -= num;
-	vrb_cq_free(cq);
+	vrb_cq_unlock(cq);
 }
 
 /* CQ lock held */
@@ -641,7 +641,7 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	cq->dev = dev;
 	cq->cqe = cqe;
 	cq->overflow.run = overflown;
-	aim(cq);
+	choose_take(cq);
 	rc = open_channel(cq);
 	if (rc)
 		goto free_cq;
@@ -675,9 +675,9 @@ static void cq_finish(struct vrb_reap *item)
 	else
 		close_channel(cq);
 	dapl_loop_cancel(cq->dev->base.loop, &cq->overflow); /* of a last event */
-	free(cq->held);
-	free(cq->held_by);
-	free(cq->stash);
+	free(cq->deferred);
+	free(cq->deferred_by);
+	free(cq->backlog);
 	free(cq);
 }
 
@@ -690,7 +690,7 @@ static void cq_destroy(struct tp_cq *base)
 	cq->base.owner = NULL;
 	dapl_loop_cancel(cq->dev->base.loop, &cq->overflow);
 	cq->reap.run = cq_finish;
-	vrb_reap_behind(cq->dev, &cq->reap);
+	vrb_reap_after(cq->dev, &cq->reap);
 }
 
 const struct dapl_cq_ops vrb_cq_ops = {

@@ -31,7 +31,7 @@ static uint32_t positive(int value)
  */
 static uint32_t queue_length(const struct vrb_dev *dev, const struct ibv_device_attr *ib)
 {
-	const int own = VRB_MARKERS + VRB_NUDGES;
+	const int own = VRB_DRAIN_WRS + VRB_WAKE_WRS;
 
 	return ib->max_qp_wr > own
 		       ? least((uint32_t)(ib->max_qp_wr - own), (uint64_t)dev->config->max_wr)
@@ -155,7 +155,7 @@ static void device_gone(struct vrb_dev *dev)
 	pthread_mutex_lock(&dev->lock);
 	for (qp = dev->qps; qp; qp = qp->next) {
 		atomic_store(&qp->fault, TP_WC_TRANSPORT);
-		vrb_qp_kick(qp);
+		vrb_qp_notify(qp);
 	}
 	pthread_mutex_unlock(&dev->lock);
 }
@@ -192,7 +192,7 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 		dapl_err_limited("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,
 				 ibv_event_type_str(event->event_type));
 	dapl_loop_post(dev->base.loop, &qp->notice);
-	vrb_qp_kick(qp);
+	vrb_qp_notify(qp);
 }
 
 /*
@@ -371,7 +371,7 @@ static int open_channel(struct vrb_dev *dev)
 		return prepare_channel(dev->channel);
 	err = errno ? errno : ENODEV;
 	if (err != EMFILE && err != ENFILE)
-		err = -vrb_addr_blame(-err);
+		err = -vrb_addr_errno(-err);
 	if (err == ENODEV || err == ENOENT || err == ENOSYS) {
 		dapl_err("%s: no RDMA devices (are their drivers and rdma_ucm loaded?): %s",
 			 dev->name, dapl_strerror(err));
@@ -461,5 +461,5 @@ const struct dapl_device_ops vrb_device_ops = {
 	.open = dev_open,
 	.close = dev_close,
 	.query = dev_query,
-	.sample = vrb_dev_sample,
+	.sample = vrb_dev_counters,
 };

@@ -45,7 +45,7 @@ static_assert((int)TP_WR_FENCE == IBV_SEND_FENCE && (int)TP_WR_SIGNALED == IBV_S
 		      (int)TP_WR_SOLICITED == IBV_SEND_SOLICITED,
 	      "flags");
 
-void vrb_qp_kick(struct vrb_qp *qp)
+void vrb_qp_notify(struct vrb_qp *qp)
 {
 	dapl_loop_post(qp->dev->base.loop, &qp->task);
 }
@@ -57,7 +57,7 @@ bool vrb_queue_full(struct vrb_queue *queue)
 	return vrb_queue_used(queue) == queue->mask;
 }
 
-static inline struct vrb_wr *next_wr(struct vrb_queue *queue, uint64_t id)
+static inline struct vrb_wr *reserve(struct vrb_queue *queue, uint64_t id)
 {
 	struct vrb_wr *wr = vrb_queue_next(queue);
 
@@ -66,11 +66,11 @@ static inline struct vrb_wr *next_wr(struct vrb_queue *queue, uint64_t id)
 	return wr;
 }
 
-struct vrb_wr *vrb_queue_take(struct vrb_queue *queue, uint64_t id, uint32_t odd)
+struct vrb_wr *vrb_queue_reserve(struct vrb_queue *queue, uint64_t id, uint32_t wr_flags)
 {
-	struct vrb_wr *wr = next_wr(queue, id);
+	struct vrb_wr *wr = reserve(queue, id);
 
-	wr->odd = odd;
+	wr->flags = wr_flags;
 	return wr;
 }
 
@@ -79,9 +79,9 @@ static struct vrb_wr *before(struct vrb_queue *queue, const struct vrb_wr *wr)
 	return &queue->wr[(uint32_t)(wr - queue->wr - 1) & queue->mask];
 }
 
-static void give_up(struct vrb_queue *queue, struct vrb_wr *wr)
+static void unreserve(struct vrb_queue *queue, struct vrb_wr *wr)
 {
-	wr->odd = 0;
+	wr->flags = 0;
 	atomic_store_explicit(&queue->next, wr, memory_order_relaxed);
 }
 
@@ -89,7 +89,7 @@ static void set_mode(struct vrb_queue *queue, enum vrb_mode mode)
 {
 	queue->mode = mode;
 	if (!queue->recv)
-		vrb_qp_aim(queue->qp);
+		vrb_qp_choose_post(queue->qp);
 }
 
 static struct tp_sge *kept_sge(const struct vrb_queue *queue, const struct vrb_wr *wr)
@@ -114,12 +114,12 @@ static uint32_t copy_sge(struct tp_sge *to, const struct tp_sge *from, uint32_t 
 	return used;
 }
 
-struct tp_sge *vrb_wr_kept(struct vrb_wr *own)
+struct tp_sge *vrb_wr_sge(struct vrb_wr *own)
 {
 	return kept_sge(own->queue, own);
 }
 
-void vrb_wr_keep(struct vrb_wr *own, const struct tp_sge *sge, uint32_t num)
+void vrb_wr_copy_sge(struct vrb_wr *own, const struct tp_sge *sge, uint32_t num)
 {
 	own->num_sge = (uint16_t)copy_sge(kept_sge(own->queue, own), sge, num, UINT64_MAX);
 }
@@ -131,19 +131,19 @@ static bool segments_allowed(const struct vrb_wr *wr)
 	struct vrb_dev *dev = queue->srq ? queue->srq->dev : queue->qp->dev;
 	const struct vrb_pd *pd = queue->srq ? queue->srq->pd : queue->qp->pd;
 
-	if (!queue->recv && !(wr->odd & VRB_ODD_LONG))
+	if (!queue->recv && !(wr->flags & VRB_WR_SLOW))
 		return vrb_mr_allows(dev, pd, &((const struct tp_wr *)(uintptr_t)wr->id)->one, 1,
 				     false);
 	return vrb_mr_allows(dev, pd, kept_sge(queue, wr), wr->num_sge,
-			     queue->recv || (wr->odd & VRB_ODD_SINK));
+			     queue->recv || (wr->flags & VRB_WR_FETCH));
 }
 
-enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr, enum tp_wc_status status)
+enum tp_wc_status vrb_wr_diagnose(const struct vrb_wr *wr, enum tp_wc_status status)
 {
 	const struct vrb_queue *queue = wr->queue;
 	bool iwarp = queue->srq ? queue->srq->dev->iwarp : queue->qp->dev->iwarp;
 
-	if (!(wr->odd & VRB_ODD_INTERNAL) && !segments_allowed(wr))
+	if (!(wr->flags & VRB_WR_INTERNAL) && !segments_allowed(wr))
 		return TP_WC_LOCAL_PROTECTION;
 	/* Nothing but its length is left to be wrong with a receive; iWARP names that itself. */
 	if (queue->recv)
@@ -154,7 +154,7 @@ enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr, enum tp_wc_status stat
 
 /* ---- Giving back ---- */
 
-static void give_back(struct vrb_queue *queue, uint64_t id)
+static void flush_one(struct vrb_queue *queue, uint64_t id)
 {
 	const struct tp_wc wc = { .wr_id = id,
 				  .status = TP_WC_FLUSHED,
@@ -164,62 +164,63 @@ static void give_back(struct vrb_queue *queue, uint64_t id)
 }
 
 /* A post to a queue in error. */
-static void post_late(struct vrb_queue *queue, uint64_t id)
+static void post_flushed(struct vrb_queue *queue, uint64_t id)
 {
-	struct vrb_wr *wr = vrb_queue_take(queue, id, 0);
+	struct vrb_wr *wr = vrb_queue_reserve(queue, id, 0);
 	struct vrb_cq *cq = queue->cq;
 
-	if (queue->mode != VRB_DONE)
+	if (queue->mode != VRB_QUEUE_FLUSHED)
 		return;
-	vrb_cq_hold(cq);
-	give_back(queue, id);
+	vrb_cq_lock(cq);
+	flush_one(queue, id);
 	atomic_store(&queue->head, wr->next);
-	vrb_cq_free(cq);
+	vrb_cq_unlock(cq);
 	cq->dev->base.up->cq_event(cq->base.owner);
 }
 
 /* Whether the device makes no completion of its success. */
-static bool untold(const struct vrb_queue *queue, const struct vrb_wr *wr)
+static bool unsignaled(const struct vrb_queue *queue, const struct vrb_wr *wr)
 {
-	return (wr->odd & VRB_ODD_SILENT) && !(queue->unordered && (wr->odd & VRB_ODD_SINK));
+	return (wr->flags & VRB_WR_UNSIGNALED) &&
+	       !(queue->out_of_order && (wr->flags & VRB_WR_FETCH));
 }
 
 /* Where the last of the device's completions will be, for want of a marker. */
-static struct vrb_wr *last_told(struct vrb_queue *queue)
+static struct vrb_wr *last_signaled(struct vrb_queue *queue)
 {
 	struct vrb_wr *head = vrb_queue_head(queue), *wr = vrb_queue_next(queue);
 
-	while (wr != head && untold(queue, before(queue, wr)))
+	while (wr != head && unsignaled(queue, before(queue, wr)))
 		wr = before(queue, wr);
 	return wr;
 }
 
-static int post_marker(struct vrb_qp *qp);
+static int post_drain(struct vrb_qp *qp);
 
 void vrb_queue_stop(struct vrb_queue *queue)
 {
-	vrb_qp_hold(queue->qp);
+	vrb_qp_lock(queue->qp);
 	switch (queue->mode) {
-	case VRB_KEEP:
+	case VRB_QUEUE_IDLE:
 		queue->hw_end = queue->flush_to = vrb_queue_head(queue);
-		set_mode(queue, VRB_FLUSH);
+		set_mode(queue, VRB_QUEUE_FLUSHING);
 		break;
-	case VRB_HW:
-		if (!queue->recv && last_told(queue) != vrb_queue_next(queue))
-			post_marker(queue->qp);
+	case VRB_QUEUE_ACTIVE:
+		if (!queue->recv && last_signaled(queue) != vrb_queue_next(queue))
+			post_drain(queue->qp);
 		queue->hw_end = vrb_queue_next(queue);
-		queue->flush_to = last_told(queue);
-		set_mode(queue, VRB_FLUSH);
+		queue->flush_to = last_signaled(queue);
+		set_mode(queue, VRB_QUEUE_FLUSHING);
 		break;
-	case VRB_FLUSH:
-	case VRB_DONE:
+	case VRB_QUEUE_FLUSHING:
+	case VRB_QUEUE_FLUSHED:
 		break;
 	}
-	vrb_qp_free(queue->qp);
+	vrb_qp_unlock(queue->qp);
 }
 
 /* Both locks held. */
-static void give_all_back(struct vrb_queue *queue, bool gave_up)
+static void flush_all(struct vrb_queue *queue, bool gave_up)
 {
 	struct vrb_wr *wr, *end = vrb_queue_next(queue);
 	bool hw = true;
@@ -227,30 +228,30 @@ static void give_all_back(struct vrb_queue *queue, bool gave_up)
 	for (wr = vrb_queue_head(queue); wr != end; wr = wr->next) {
 		hw &= wr != queue->hw_end;
 		/* The device is through: silent ones it has not told of succeeded. */
-		if (!(wr->odd & VRB_ODD_INTERNAL) &&
-		    (!(wr->odd & VRB_ODD_SILENT) || gave_up || !hw))
-			give_back(queue, wr->id);
-		wr->odd = 0;
+		if (!(wr->flags & VRB_WR_INTERNAL) &&
+		    (!(wr->flags & VRB_WR_UNSIGNALED) || gave_up || !hw))
+			flush_one(queue, wr->id);
+		wr->flags = 0;
 	}
-	queue->sunk = atomic_load(&queue->sinks);
+	queue->fetched = atomic_load(&queue->fetches);
 	queue->done = end;
 	atomic_store(&queue->head, end);
 }
 
-void vrb_queue_finish(struct vrb_queue *queue, bool gave_up)
+void vrb_queue_flush(struct vrb_queue *queue, bool gave_up)
 {
 	struct vrb_cq *cq = queue->cq;
 	bool done;
 
-	vrb_qp_hold(queue->qp);
-	done = !cq || queue->mode == VRB_DONE;
+	vrb_qp_lock(queue->qp);
+	done = !cq || queue->mode == VRB_QUEUE_FLUSHED;
 	if (!done) {
-		vrb_cq_hold(cq);
-		give_all_back(queue, gave_up);
-		vrb_cq_free(cq);
+		vrb_cq_lock(cq);
+		flush_all(queue, gave_up);
+		vrb_cq_unlock(cq);
 	}
-	set_mode(queue, VRB_DONE);
-	vrb_qp_free(queue->qp);
+	set_mode(queue, VRB_QUEUE_FLUSHED);
+	vrb_qp_unlock(queue->qp);
 	if (!done)
 		cq->dev->base.up->cq_event(cq->base.owner);
 }
@@ -263,11 +264,11 @@ static int refused(struct vrb_queue *queue, struct vrb_wr *wr, int result)
 {
 	int err = abs(result); /* not all drivers agree on the sign */
 	struct vrb_qp *qp = queue->qp;
-	bool internal = wr->odd & VRB_ODD_INTERNAL;
+	bool internal = wr->flags & VRB_WR_INTERNAL;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	give_up(queue, wr);
+	unreserve(queue, wr);
 	if (!atomic_load(&qp->dev->gone) &&
 	    (ibv_query_qp(qp->ibqp, &attr, IBV_QP_STATE, &init) || attr.qp_state == IBV_QPS_RTS ||
 	     attr.qp_state == IBV_QPS_INIT || attr.qp_state == IBV_QPS_RTR)) {
@@ -276,10 +277,10 @@ static int refused(struct vrb_queue *queue, struct vrb_wr *wr, int result)
 		return err == ENOMEM ? -ENOMEM : -EIO;
 	}
 	queue->hw_end = vrb_queue_next(queue);
-	queue->flush_to = last_told(queue);
-	set_mode(queue, VRB_FLUSH);
+	queue->flush_to = last_signaled(queue);
+	set_mode(queue, VRB_QUEUE_FLUSHING);
 	if (!internal)
-		post_late(queue, wr->id);
+		post_flushed(queue, wr->id);
 	return 0;
 }
 
@@ -291,8 +292,8 @@ int vrb_qp_refused(struct vrb_qp *qp, struct vrb_wr *wr, int err)
 /* ---- Requests ---- */
 
 /* Pulses after a connection was established. */
-#define FIRST_NUDGE 2
-#define LAST_NUDGE  5
+#define FIRST_WAKE 2
+#define LAST_WAKE  5
 
 /* The second one is the third argument of a call. */
 #ifdef __x86_64__
@@ -301,7 +302,7 @@ int vrb_qp_refused(struct vrb_qp *qp, struct vrb_wr *wr, int err)
 #define LOADED_BEFORE(first, third) __asm__ volatile("" : "+r"(first), "+r"(third) : : "memory")
 #endif
 
-static int post_short(struct tp_qp *base, struct tp_wr *wr)
+static int post_fast(struct tp_qp *base, struct tp_wr *wr)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 	struct vrb_wr *own = vrb_queue_next(&qp->sq), *next = own->next;
@@ -319,8 +320,8 @@ static int post_short(struct tp_qp *base, struct tp_wr *wr)
 /* Where requests without completions were posted, which leave their marks behind. */
 static int post_clean(struct tp_qp *base, struct tp_wr *wr)
 {
-	vrb_queue_next(&vrb_qp(base)->sq)->odd = 0;
-	return post_short(base, wr);
+	vrb_queue_next(&vrb_qp(base)->sq)->flags = 0;
+	return post_fast(base, wr);
 }
 
 static int post_inline(struct tp_qp *base, struct tp_wr *wr)
@@ -336,19 +337,19 @@ static int post_inline(struct tp_qp *base, struct tp_wr *wr)
 	return err;
 }
 
-int vrb_qp_post_elsewhere(struct vrb_qp *qp, uint64_t id)
+int vrb_qp_post_inactive(struct vrb_qp *qp, uint64_t id)
 {
-	if (qp->sq.mode == VRB_KEEP)
+	if (qp->sq.mode == VRB_QUEUE_IDLE)
 		return -ENOTCONN;
 	if (vrb_queue_full(&qp->sq))
 		return -ENOMEM;
-	post_late(&qp->sq, id);
+	post_flushed(&qp->sq, id);
 	return 0;
 }
 
-static int post_elsewhere(struct tp_qp *base, struct tp_wr *wr)
+static int post_inactive(struct tp_qp *base, struct tp_wr *wr)
 {
-	return vrb_qp_post_elsewhere(vrb_qp(base), (uintptr_t)wr);
+	return vrb_qp_post_inactive(vrb_qp(base), (uintptr_t)wr);
 }
 
 int vrb_qp_unpost(struct tp_qp *base, struct tp_wr *wr, int result)
@@ -356,19 +357,19 @@ int vrb_qp_unpost(struct tp_qp *base, struct tp_wr *wr, int result)
 	struct vrb_queue *queue = &vrb_qp(base)->sq;
 
 	(void)wr;
-	if (queue->mode != VRB_HW)
+	if (queue->mode != VRB_QUEUE_ACTIVE)
 		return result;
 	return refused(queue, before(queue, vrb_queue_next(queue)), result);
 }
 
-void vrb_qp_aim(struct vrb_qp *qp)
+void vrb_qp_choose_post(struct vrb_qp *qp)
 {
-	if (qp->sq.mode != VRB_HW)
-		qp->base.post = post_elsewhere;
+	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
+		qp->base.post = post_inactive;
 	else if (qp->max_inline)
 		qp->base.post = post_inline;
 	else
-		qp->base.post = qp->silent ? post_clean : post_short;
+		qp->base.post = qp->silent ? post_clean : post_fast;
 }
 
 int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib)
@@ -377,9 +378,9 @@ int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib)
 
 	ib->wr_id = (uintptr_t)wr;
 	ib->next = NULL;
-	if ((wr->odd & VRB_ODD_SILENT) && !qp->silent) {
+	if ((wr->flags & VRB_WR_UNSIGNALED) && !qp->silent) {
 		qp->silent = true;
-		vrb_qp_aim(qp);
+		vrb_qp_choose_post(qp);
 	}
 	err = ibv_post_send(qp->ibqp, ib, &qp->bad);
 	return vrb_likely(!err) ? 0 : refused(&qp->sq, wr, err);
@@ -400,7 +401,7 @@ static bool may_inline(struct vrb_qp *qp, const struct ibv_send_wr *ib, const st
 	return true;
 }
 
-static bool is_sink(const struct tp_wr *wr)
+static bool is_fetch(const struct tp_wr *wr)
 {
 	return wr->opcode == TP_RDMA_READ || wr->opcode == TP_CMP_AND_SWAP ||
 	       wr->opcode == TP_FETCH_AND_ADD;
@@ -413,13 +414,13 @@ static bool is_misplaced(const struct tp_wr *wr)
 	       wr->remote_addr % sizeof(uint64_t);
 }
 
-static uint32_t oddity(const struct tp_wr *wr)
+static uint32_t flags_of(const struct tp_wr *wr)
 {
 	bool plain = wr->opcode == TP_SEND || wr->opcode == TP_RDMA_WRITE ||
 		     wr->opcode == TP_RDMA_READ || wr->opcode == TP_SEND_INVALIDATE;
 
-	return VRB_ODD_LONG | (wr->flags & TP_WR_SIGNALED ? 0 : VRB_ODD_SILENT) |
-	       (is_sink(wr) ? VRB_ODD_SINK : 0) | (plain ? 0 : VRB_ODD_SAY);
+	return VRB_WR_SLOW | (wr->flags & TP_WR_SIGNALED ? 0 : VRB_WR_UNSIGNALED) |
+	       (is_fetch(wr) ? VRB_WR_FETCH : 0) | (plain ? 0 : VRB_WR_POLLED);
 }
 
 /* What a device makes of flags that the contract explains for all requests. */
@@ -443,13 +444,13 @@ static int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
 	struct vrb_wr *own;
 
 	memcpy(&ib, wr, offsetof(struct tp_wr, one));
-	own = vrb_queue_take(queue, wr->wr_id, oddity(wr));
+	own = vrb_queue_reserve(queue, wr->wr_id, flags_of(wr));
 	ib.send_flags = send_flags(wr);
 	/* A read of nothing is as good as a write of nothing, and not every iWARP device ends it.
 	 */
 	if (!wr->length && wr->opcode == TP_RDMA_READ && qp->dev->iwarp) {
 		ib.opcode = IBV_WR_RDMA_WRITE;
-		own->odd &= ~(uint32_t)VRB_ODD_SINK;
+		own->flags &= ~(uint32_t)VRB_WR_FETCH;
 	}
 	ib.sg_list = (struct ibv_sge *)kept_sge(queue, own);
 	own->num_sge = (uint16_t)copy_sge(kept_sge(queue, own), wr->sge, wr->num_sge, wr->length);
@@ -458,12 +459,12 @@ static int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
 		ib.opcode = IBV_WR_RDMA_WRITE;
 		ib.send_flags |= IBV_SEND_SIGNALED;
 		ib.num_sge = 0;
-		own->odd |= VRB_ODD_DOOMED;
+		own->flags |= VRB_WR_FAILS;
 	}
-	if (queue->unordered && (own->odd & VRB_ODD_SINK)) {
+	if (queue->out_of_order && (own->flags & VRB_WR_FETCH)) {
 		ib.send_flags |= IBV_SEND_SIGNALED;
-		atomic_fetch_add(&queue->sinks, 1);
-		atomic_store(&queue->careful, 1);
+		atomic_fetch_add(&queue->fetches, 1);
+		atomic_store(&queue->slow, 1);
 	}
 	if (may_inline(qp, &ib, wr))
 		ib.send_flags |= IBV_SEND_INLINE;
@@ -474,13 +475,13 @@ int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 
-	if (qp->sq.mode != VRB_HW)
-		return vrb_qp_post_elsewhere(qp, wr->wr_id);
+	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
+		return vrb_qp_post_inactive(qp, wr->wr_id);
 	return vrb_queue_full(&qp->sq) ? -ENOMEM : post_request(qp, wr);
 }
 
 /* QP lock held */
-static int post_marker(struct vrb_qp *qp)
+static int post_drain(struct vrb_qp *qp)
 {
 	struct ibv_send_wr ib = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };
 	struct vrb_queue *queue = &qp->sq;
@@ -489,24 +490,24 @@ static int post_marker(struct vrb_qp *qp)
 
 	if (vrb_queue_full(queue))
 		return -ENOMEM;
-	own = vrb_queue_take(queue, 0, VRB_ODD_LONG | VRB_ODD_INTERNAL);
+	own = vrb_queue_reserve(queue, 0, VRB_WR_SLOW | VRB_WR_INTERNAL);
 	own->num_sge = 0;
 	ib.wr_id = (uintptr_t)own;
 	err = ibv_post_send(qp->ibqp, &ib, &qp->bad);
 	if (err)
-		give_up(queue, own);
+		unreserve(queue, own);
 	return -abs(err);
 }
 
-int vrb_qp_post_marker(struct vrb_qp *qp)
+int vrb_qp_post_drain(struct vrb_qp *qp)
 {
 	struct vrb_queue *queue = &qp->sq;
 	int rc = 0;
 
-	vrb_qp_hold(qp);
-	if (queue->mode == VRB_HW && last_told(queue) != vrb_queue_next(queue))
-		rc = post_marker(qp);
-	vrb_qp_free(qp);
+	vrb_qp_lock(qp);
+	if (queue->mode == VRB_QUEUE_ACTIVE && last_signaled(queue) != vrb_queue_next(queue))
+		rc = post_drain(qp);
+	vrb_qp_unlock(qp);
 	return rc;
 }
 
@@ -516,18 +517,18 @@ int vrb_qp_post_marker(struct vrb_qp *qp)
  * lies there until more comes. So more comes, where there may have been something: a write of
  * nothing.
  */
-void vrb_qp_nudge(struct vrb_qp *qp)
+void vrb_qp_wake_peer(struct vrb_qp *qp)
 {
-	if (qp->pulses >= LAST_NUDGE)
+	if (qp->pulses >= LAST_WAKE)
 		return;
-	vrb_qp_hold(qp);
-	if (qp->sq.mode == VRB_HW) {
+	vrb_qp_lock(qp);
+	if (qp->sq.mode == VRB_QUEUE_ACTIVE) {
 		qp->pulses++;
-		if ((qp->pulses == FIRST_NUDGE || qp->pulses == LAST_NUDGE) &&
+		if ((qp->pulses == FIRST_WAKE || qp->pulses == LAST_WAKE) &&
 		    vrb_queue_next(&qp->sq) != qp->opened)
-			post_marker(qp);
+			post_drain(qp);
 	}
-	vrb_qp_free(qp);
+	vrb_qp_unlock(qp);
 }
 
 /* ---- Receives ---- */
@@ -546,11 +547,11 @@ static int post_receive(struct vrb_qp *qp, struct vrb_wr *own, const struct tp_s
 /* The ring's entry has room for a copy where segments are to be left out. */
 static int post_now(struct vrb_queue *queue, uint64_t wr_id, const struct tp_sge *sge, uint32_t num)
 {
-	struct vrb_wr *own = next_wr(queue, wr_id);
+	struct vrb_wr *own = reserve(queue, wr_id);
 	int err;
 
-	if (vrb_unlikely(num != 1 || !sge->length || queue->keeps)) {
-		vrb_wr_keep(own, sge, num);
+	if (vrb_unlikely(num != 1 || !sge->length || queue->copies_sge)) {
+		vrb_wr_copy_sge(own, sge, num);
 		num = own->num_sge;
 		sge = kept_sge(queue, own);
 		/* Not every iWARP device takes a receive without a segment. */
@@ -571,34 +572,34 @@ int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sg
 		return -ENOMEM;
 	if (vrb_unlikely(num_sge > queue->max_sge))
 		return -EINVAL;
-	if (vrb_likely(queue->mode == VRB_HW))
+	if (vrb_likely(queue->mode == VRB_QUEUE_ACTIVE))
 		return post_now(queue, wr_id, sge, num_sge);
-	if (queue->mode == VRB_KEEP)
-		vrb_wr_keep(next_wr(queue, wr_id), sge, num_sge);
+	if (queue->mode == VRB_QUEUE_IDLE)
+		vrb_wr_copy_sge(reserve(queue, wr_id), sge, num_sge);
 	else
-		post_late(queue, wr_id);
+		post_flushed(queue, wr_id);
 	return 0;
 }
 
-int vrb_qp_post_kept(struct vrb_qp *qp)
+int vrb_qp_post_receives(struct vrb_qp *qp)
 {
 	struct vrb_queue *queue = &qp->rq;
 	struct vrb_wr *wr, *last = NULL;
 	int err = 0;
 
-	vrb_qp_hold(qp);
+	vrb_qp_lock(qp);
 	for (wr = vrb_queue_head(queue); wr != vrb_queue_next(queue) && !err; wr = wr->next) {
 		err = post_receive(qp, wr, kept_sge(queue, wr), wr->num_sge);
 		last = wr;
 	}
 	/* Also if it failed: what the device has it will give back. */
-	set_mode(queue, VRB_HW);
+	set_mode(queue, VRB_QUEUE_ACTIVE);
 	if (err) {
 		queue->hw_end = queue->flush_to = last;
-		set_mode(queue, VRB_FLUSH);
+		set_mode(queue, VRB_QUEUE_FLUSHING);
 		dapl_err("%s: QP 0x%x does not take its receives: %s", qp->dev->name,
 			 qp->ibqp->qp_num, dapl_strerror(err));
 	}
-	vrb_qp_free(qp);
+	vrb_qp_unlock(qp);
 	return -abs(err);
 }

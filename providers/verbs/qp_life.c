@@ -15,12 +15,12 @@
  * again. */
 static uint32_t extra(const struct vrb_queue *queue)
 {
-	uint32_t most, num = VRB_MARKERS;
+	uint32_t most, num = VRB_DRAIN_WRS;
 
 	if (queue->recv || !queue->max_wr)
 		return 0;
 	if (queue->qp->dev->siw)
-		num += VRB_NUDGES;
+		num += VRB_WAKE_WRS;
 	if (queue->qp->dev->windows) {
 		most = queue->qp->dev->max_qp_wr - queue->max_wr;
 		num = queue->max_wr + num < most ? queue->max_wr + num : most;
@@ -43,9 +43,9 @@ static int queue_init(struct vrb_queue *queue, struct vrb_qp *qp, bool recv, str
 		size *= 2;
 	queue->mask = size - 1;
 	queue->wr = calloc(size, sizeof(*queue->wr));
-	queue->keeps = qp->dev->vague;
-	queue->unordered = !recv && qp->dev->iwarp;
-	queue->careful = recv;
+	queue->copies_sge = qp->dev->vague;
+	queue->out_of_order = !recv && qp->dev->iwarp;
+	queue->slow = recv;
 	queue->sge = calloc((size_t)size * (max_sge ? max_sge : 1), sizeof(*queue->sge));
 	if (!queue->wr || !queue->sge) {
 		dapl_err("%s: queue of %u %s not made: %s", qp->dev->name, max_wr,
@@ -88,12 +88,12 @@ static void queue_move(struct vrb_queue *to, const struct vrb_queue *from)
 }
 
 /* Kept receives go over to a ring of other dimensions. */
-static void move_kept(struct vrb_queue *to, struct vrb_queue *from)
+static void move_receives(struct vrb_queue *to, struct vrb_queue *from)
 {
 	struct vrb_wr *old, *wr;
 
 	for (old = vrb_queue_head(from); old != vrb_queue_next(from); old = old->next) {
-		wr = vrb_queue_take(to, old->id, 0);
+		wr = vrb_queue_reserve(to, old->id, 0);
 		wr->num_sge = old->num_sge;
 		memcpy(to->sge + (size_t)(wr - to->wr) * to->max_sge,
 		       from->sge + (size_t)(old - from->wr) * from->max_sge,
@@ -343,12 +343,12 @@ int vrb_qp_to_rts(struct vrb_qp *qp, struct rdma_cm_id *id, const struct vrb_dep
 void vrb_qp_open(struct vrb_qp *qp)
 {
 	qp->pulses = 0;
-	vrb_qp_hold(qp);
-	if (qp->sq.mode == VRB_KEEP)
-		qp->sq.mode = VRB_HW;
+	vrb_qp_lock(qp);
+	if (qp->sq.mode == VRB_QUEUE_IDLE)
+		qp->sq.mode = VRB_QUEUE_ACTIVE;
 	qp->opened = vrb_queue_next(&qp->sq);
-	vrb_qp_aim(qp);
-	vrb_qp_free(qp);
+	vrb_qp_choose_post(qp);
+	vrb_qp_unlock(qp);
 }
 
 /* ---- Out of service ---- */
@@ -357,9 +357,9 @@ static bool flushed(struct vrb_queue *queue)
 {
 	bool all;
 
-	vrb_qp_hold(queue->qp);
-	all = queue->mode == VRB_DONE || vrb_queue_head(queue) == queue->flush_to;
-	vrb_qp_free(queue->qp);
+	vrb_qp_lock(queue->qp);
+	all = queue->mode == VRB_QUEUE_FLUSHED || vrb_queue_head(queue) == queue->flush_to;
+	vrb_qp_unlock(queue->qp);
 	return all;
 }
 
@@ -402,7 +402,7 @@ static void fail(struct vrb_qp *qp, struct ibv_qp **left)
 	vrb_queue_stop(&qp->sq);
 	vrb_queue_stop(&qp->rq);
 	if (qp->rq.cq)
-		vrb_cq_unhold(qp->rq.cq, qp);
+		vrb_cq_deliver(qp->rq.cq, qp);
 	if (atomic_load(&qp->live)) {
 		/* It may be there already, or its device gone. */
 		ibv_modify_qp(qp->ibqp, &attr, IBV_QP_STATE);
@@ -415,16 +415,16 @@ static void fail(struct vrb_qp *qp, struct ibv_qp **left)
 		*left = part_with(qp);
 	else if (gave_up)
 		discard(qp);
-	vrb_queue_finish(&qp->sq, gave_up);
-	vrb_queue_finish(&qp->rq, gave_up);
+	vrb_queue_flush(&qp->sq, gave_up);
+	vrb_queue_flush(&qp->rq, gave_up);
 }
 
-void vrb_qp_fail(struct vrb_qp *qp)
+void vrb_qp_to_error(struct vrb_qp *qp)
 {
 	fail(qp, NULL);
 }
 
-struct ibv_qp *vrb_qp_abandon(struct vrb_qp *qp)
+struct ibv_qp *vrb_qp_orphan(struct vrb_qp *qp)
 {
 	struct ibv_qp *left = NULL;
 
@@ -453,18 +453,18 @@ static void queue_reset(struct vrb_queue *queue)
 {
 	uint32_t i;
 
-	vrb_qp_hold(queue->qp);
+	vrb_qp_lock(queue->qp);
 	for (i = 0; i <= queue->mask; i++)
-		queue->wr[i].odd = 0;
+		queue->wr[i].flags = 0;
 	queue->done = vrb_queue_next(queue);
 	atomic_store(&queue->head, vrb_queue_next(queue));
-	queue->mode = VRB_KEEP;
+	queue->mode = VRB_QUEUE_IDLE;
 	queue->failed = false;
-	queue->careful = queue->recv;
-	queue->sunk = atomic_load(&queue->sinks);
+	queue->slow = queue->recv;
+	queue->fetched = atomic_load(&queue->fetches);
 	queue->qp->silent = false;
-	vrb_qp_aim(queue->qp);
-	vrb_qp_free(queue->qp);
+	vrb_qp_choose_post(queue->qp);
+	vrb_qp_unlock(queue->qp);
 }
 
 /* The next connection gets a QP of another number: nothing of this one can reach it (SIM-11). */
@@ -472,7 +472,7 @@ static int qp_reset(struct tp_qp *base)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 
-	vrb_qp_fail(qp);
+	vrb_qp_to_error(qp);
 	discard(qp);
 	atomic_store(&qp->fault, 0);
 	atomic_store(&qp->peer_closed, false);
@@ -605,7 +605,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 		return rc;
 	}
 	adopt(qp);
-	vrb_qp_aim(qp);
+	vrb_qp_choose_post(qp);
 	enlist(qp);
 	*out = &qp->base;
 	return 0;
@@ -660,7 +660,7 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *given, uint32_
 		rc = equip(&fresh, &attr, recv_sge);
 		if (rc)
 			return rc;
-		move_kept(&fresh.rq, &qp->rq);
+		move_receives(&fresh.rq, &qp->rq);
 		strip(qp);
 		queue_move(&qp->sq, &fresh.sq);
 		queue_move(&qp->rq, &fresh.rq);
@@ -675,7 +675,7 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *given, uint32_
 	}
 	qp->max_read_in = attr.max_read_in;
 	qp->max_read_out = attr.max_read_out;
-	vrb_qp_aim(qp);
+	vrb_qp_choose_post(qp);
 	return 0;
 }
 
@@ -684,7 +684,7 @@ static void qp_destroy(struct tp_qp *base)
 	struct vrb_qp *qp = vrb_qp(base);
 
 	if (atomic_load(&qp->live))
-		vrb_qp_fail(qp);
+		vrb_qp_to_error(qp);
 	delist(qp);
 	strip(qp);
 	/* Nobody has anything to say of it any more. */

@@ -2,9 +2,9 @@
 /*
  * What the kernel takes its time to let go. Of an iWARP connection that the peer has not answered
  * it destroys neither id nor QP before the device's own timer has run out (iwcm waits for the
- * reply), and so long the QP keeps its completion queues and its protection domain. A thread waits
- * in the program's stead, for one thing after the other, as what is freed later may belong to what
- * is waited for.
+ * reply), and so long the QP copies_sge its completion queues and its protection domain. A thread
+ * waits in the program's stead, for one thing after the other, as what is freed later may belong to
+ * what is waited for.
  */
 #include <string.h>
 
@@ -77,7 +77,7 @@ void vrb_reap(struct vrb_dev *dev, struct vrb_reap *item)
 		item->run(item);
 }
 
-void vrb_reap_behind(struct vrb_dev *dev, struct vrb_reap *item)
+void vrb_reap_after(struct vrb_dev *dev, struct vrb_reap *item)
 {
 	bool behind;
 

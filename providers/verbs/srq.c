@@ -21,7 +21,7 @@ static int add_block(struct vrb_srq *srq, uint32_t num)
 		return -ENOMEM;
 	queue = &block->queue;
 	queue->recv = true;
-	queue->careful = true;
+	queue->slow = true;
 	queue->srq = srq;
 	queue->max_sge = srq->max_sge;
 	queue->wr = calloc(num, sizeof(*queue->wr));
@@ -277,8 +277,8 @@ static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sg
 	wr->id = wr_id;
 	ib.wr_id = (uintptr_t)wr;
 	if (num_sge != 1 || !sge->length || srq->dev->vague) {
-		vrb_wr_keep(wr, sge, num_sge);
-		ib.sg_list = (struct ibv_sge *)vrb_wr_kept(wr);
+		vrb_wr_copy_sge(wr, sge, num_sge);
+		ib.sg_list = (struct ibv_sge *)vrb_wr_sge(wr);
 		ib.num_sge = wr->num_sge;
 		/* Not every iWARP device takes a receive without a segment. */
 		if (!wr->num_sge && srq->dev->iwarp) {
@@ -376,7 +376,7 @@ static void srq_destroy(struct tp_srq *base)
 	srq->base.owner = NULL;
 	dapl_loop_cancel(srq->dev->base.loop, &srq->task);
 	srq->reap.run = srq_finish;
-	vrb_reap_behind(srq->dev, &srq->reap);
+	vrb_reap_after(srq->dev, &srq->reap);
 }
 
 /* One that shrinks stays as it is. */

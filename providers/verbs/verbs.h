@@ -8,7 +8,7 @@
  *
  * Locks: the posting side of a queue is under the core's lock of the QP's owner ("QP lock"), a CQ
  * under that of its owner ("CQ lock"), so that posting and polling take none here. Whoever is not
- * called with it takes it by vrb_qp_hold or vrb_cq_hold, the QP's first. dev->lock may be held
+ * called with it takes it by vrb_qp_lock or vrb_cq_lock, the QP's first. dev->lock may be held
  * then, and an SRQ's before the CQ's; the other locks of this transport are leaves.
  */
 #ifndef VERBS_VERBS_H
@@ -130,10 +130,10 @@ extern const struct dapl_device_ops vrb_device_ops;
 /* run, which may block, comes when all before it have run; of the second, before it returns if
  * there are none. */
 void vrb_reap(struct vrb_dev *dev, struct vrb_reap *item);
-void vrb_reap_behind(struct vrb_dev *dev, struct vrb_reap *item);
+void vrb_reap_after(struct vrb_dev *dev, struct vrb_reap *item);
 
 /* sample.c */
-int vrb_dev_sample(struct tp_device *base, enum tp_counters group, uint64_t *value, uint32_t num);
+int vrb_dev_counters(struct tp_device *base, enum tp_counters group, uint64_t *value, uint32_t num);
 /* On the loop: what the device has to say is heard now. */
 void vrb_dev_events(struct vrb_dev *dev);
 /* On the loop: the kernel took the device away. */
@@ -149,7 +149,7 @@ int vrb_addr_open(struct vrb_dev *dev, const char *params);
 int vrb_own_fd(int *fd);
 void vrb_close_ctx(struct ibv_context *ctx);
 /* Why there really is nothing: rc, or the lack of descriptors that is behind it. */
-int vrb_addr_blame(int rc);
+int vrb_addr_errno(int rc);
 /* "address port" for messages. */
 #define VRB_ADDR_TEXT 64
 const char *vrb_addr_text(const struct sockaddr_storage *addr, char text[VRB_ADDR_TEXT]);
@@ -204,7 +204,7 @@ void vrb_mw_qp_gone(struct vrb_qp *qp);
 /* The peer invalidated a key. */
 void vrb_mw_invalidated(struct vrb_dev *dev, uint32_t rkey);
 /* A region that nothing is bound to goes: ends one binding to it that was made all the same. */
-bool vrb_mw_let_go(struct vrb_dev *dev, struct ibv_mr *ibmr);
+bool vrb_mw_unbind_one(struct vrb_dev *dev, struct ibv_mr *ibmr);
 
 extern const struct dapl_pd_ops vrb_pd_ops;
 extern const struct dapl_mr_ops vrb_mr_ops;
@@ -236,12 +236,12 @@ struct vrb_cq {
 
 	/* Completions that were taken off the device's queue for somebody else's sake, or made
 	 * here. */
-	struct tp_wc *stash;
+	struct tp_wc *backlog;
 	uint32_t first, count, size;
 	/* Those of connections the program does not know to be established yet. */
-	struct tp_wc *held;
-	struct vrb_qp **held_by;
-	uint32_t num_held, held_size;
+	struct tp_wc *deferred;
+	struct vrb_qp **deferred_by;
+	uint32_t num_deferred, deferred_size;
 
 	uint32_t attached; /* work requests that may be outstanding at once */
 	uint32_t cqe;	   /* asked for by the core */
@@ -263,12 +263,12 @@ static inline struct vrb_cq *vrb_cq(struct tp_cq *base)
 
 extern const struct dapl_cq_ops vrb_cq_ops;
 
-static inline void vrb_cq_hold(struct vrb_cq *cq)
+static inline void vrb_cq_lock(struct vrb_cq *cq)
 {
 	cq->base.dev->up->hold_cq(cq->base.owner);
 }
 
-static inline void vrb_cq_free(struct vrb_cq *cq)
+static inline void vrb_cq_unlock(struct vrb_cq *cq)
 {
 	cq->base.dev->up->free_cq(cq->base.owner);
 }
@@ -277,67 +277,67 @@ static inline void vrb_cq_free(struct vrb_cq *cq)
 int vrb_cq_attach(struct vrb_cq *cq, uint32_t num);
 void vrb_cq_detach(struct vrb_cq *cq, uint32_t num);
 /* Sees to it that the queue's next completions are looked at closely, or no more. */
-void vrb_queue_beware(struct vrb_queue *queue);
+void vrb_queue_choose_path(struct vrb_queue *queue);
 /* Takes everything off the device's queue. */
 void vrb_cq_collect(struct vrb_cq *cq);
 /* Adds a completion of qp, which fails where there is no room (EVD-95); the lock is held. */
 void vrb_cq_push(struct vrb_cq *cq, struct vrb_qp *qp, const struct tp_wc *wc);
 /* Has what qp receives held back from now on; gives out what was held. */
-void vrb_cq_gate(struct vrb_cq *cq, struct vrb_qp *qp);
-void vrb_cq_unhold(struct vrb_cq *cq, struct vrb_qp *qp);
+void vrb_cq_defer(struct vrb_cq *cq, struct vrb_qp *qp);
+void vrb_cq_deliver(struct vrb_cq *cq, struct vrb_qp *qp);
 /* The loop polls until drain is ended as often as it was begun. */
 void vrb_cq_drain(struct vrb_cq *cq, bool begin);
 
 /* ---- Queue pairs ---- */
 
 enum vrb_mode {
-	VRB_KEEP,  /* idle: receives stay here, requests are refused */
-	VRB_HW,	   /* the device has what is in the ring */
-	VRB_FLUSH, /* the device has what is before hw_tail and is to flush it; the rest stays here
-		    */
-	VRB_DONE,  /* flushed; what comes is flushed at once */
+	VRB_QUEUE_IDLE,	    /* idle: receives stay here, requests are refused */
+	VRB_QUEUE_ACTIVE,   /* the device has what is in the ring */
+	VRB_QUEUE_FLUSHING, /* the device has what is before hw_tail and is to flush it; the rest
+			     * stays here
+			     */
+	VRB_QUEUE_FLUSHED,  /* flushed; what comes is flushed at once */
 };
 
 /* What a work request is besides a plain one that went the short way. */
 enum {
-	VRB_ODD_LONG = 0x1,	/* it went the long way: its segments are beside the ring */
-	VRB_ODD_INTERNAL = 0x2, /* of this transport: a marker, an invalidation */
-	VRB_ODD_SILENT = 0x4,	/* success makes no completion */
-	VRB_ODD_SINK = 0x8,	/* writes to its segments */
-	VRB_ODD_DONE = 0x10,	/* its completion came out of turn and waits here; CQ lock */
-	VRB_ODD_SAY = 0x20,	/* its success is told by poll */
-	VRB_ODD_DOOMED = 0x40,	/* the device has a harmless one instead of it; it fails */
+	VRB_WR_SLOW = 0x1,	 /* it went the long way: its segments are beside the ring */
+	VRB_WR_INTERNAL = 0x2,	 /* of this transport: a marker, an invalidation */
+	VRB_WR_UNSIGNALED = 0x4, /* success makes no completion */
+	VRB_WR_FETCH = 0x8,	 /* writes to its segments */
+	VRB_WR_DONE = 0x10,	 /* its completion came out of turn and waits here; CQ lock */
+	VRB_WR_POLLED = 0x20,	 /* its success is told by poll */
+	VRB_WR_FAILS = 0x40,	 /* the device has a harmless one instead of it; it fails */
 };
 
 struct vrb_wr {
 	uint64_t id;		 /* the core's; of a request the address of its tp_wr */
 	struct vrb_queue *queue; /* for good, as is next */
 	struct vrb_wr *next;
-	uint32_t odd;
-	uint16_t num_sge; /* receives in VRB_KEEP, and all of a vague device but short ones */
+	uint32_t flags;
+	uint16_t num_sge; /* receives in VRB_QUEUE_IDLE, and all of a vague device but short ones */
 	struct tp_wc wc;
 };
 
 /* Requests of the transport's own that a QP has room for. */
-#define VRB_MARKERS 2 /* of a drain, and of the stop behind it */
-#define VRB_NUDGES  2 /* soft-iWARP: see vrb_qp_nudge */
+#define VRB_DRAIN_WRS 2 /* of a drain, and of the stop behind it */
+#define VRB_WAKE_WRS  2 /* soft-iWARP: see vrb_qp_wake_peer */
 
 /* One direction of a QP. */
 struct vrb_queue {
 	_Atomic(struct vrb_wr *) next; /* of the ring, to be used */
-	_Atomic(struct vrb_wr *) head; /* the oldest; CQ lock or, in VRB_KEEP, QP lock */
-	_Atomic uint32_t
-		careful; /* take looks at every completion: for what is below, and the QP */
+	_Atomic(struct vrb_wr *) head; /* the oldest; CQ lock or, in VRB_QUEUE_IDLE, QP lock */
+	_Atomic uint32_t slow; /* take looks at every completion: for what is below, and the QP */
 	bool recv;
-	bool unordered;		 /* the device completes reads behind what was posted later */
-	_Atomic uint32_t sinks;	 /* unordered: requests that bring data, posted; QP lock */
-	uint32_t sunk;		 /* and done; CQ lock */
-	bool failed;		 /* a completion was no success; CQ lock */
-	bool gated;		 /* successful completions are held back; CQ lock */
-	enum vrb_mode mode;	 /* QP lock */
-	struct vrb_wr *done;	 /* unordered: end of what the device has completed; CQ lock */
-	struct vrb_wr *hw_end;	 /* VRB_FLUSH: end of what the device has */
-	struct vrb_wr *flush_to; /* VRB_FLUSH: end of what it makes completions of */
+	bool out_of_order;	  /* the device completes reads behind what was posted later */
+	_Atomic uint32_t fetches; /* out_of_order: requests that bring data, posted; QP lock */
+	uint32_t fetched;	  /* and done; CQ lock */
+	bool failed;		  /* a completion was no success; CQ lock */
+	bool deferring;		  /* successful completions are held back; CQ lock */
+	enum vrb_mode mode;	  /* QP lock */
+	struct vrb_wr *done;	  /* out_of_order: end of what the device has completed; CQ lock */
+	struct vrb_wr *hw_end;	  /* VRB_QUEUE_FLUSHING: end of what the device has */
+	struct vrb_wr *flush_to;  /* VRB_QUEUE_FLUSHING: end of what it makes completions of */
 	uint32_t mask;
 	uint64_t seen;	     /* how far it was at the last pulse */
 	struct vrb_srq *srq; /* this is the SRQ's: no ring */
@@ -345,7 +345,7 @@ struct vrb_queue {
 	struct vrb_cq *cq;
 	struct vrb_qp *qp;
 	struct tp_sge *sge; /* max_sge for each of the ring, or, for requests, for one */
-	bool keeps;	    /* for each */
+	bool copies_sge;    /* for each */
 	uint32_t max_sge, max_wr;
 };
 
@@ -383,12 +383,12 @@ static inline struct vrb_qp *vrb_qp(struct tp_qp *base)
 	return vrb_container(base, struct vrb_qp, base);
 }
 
-static inline void vrb_qp_hold(struct vrb_qp *qp)
+static inline void vrb_qp_lock(struct vrb_qp *qp)
 {
 	qp->base.dev->up->hold_qp(qp->base.owner);
 }
 
-static inline void vrb_qp_free(struct vrb_qp *qp)
+static inline void vrb_qp_unlock(struct vrb_qp *qp)
 {
 	qp->base.dev->up->free_qp(qp->base.owner);
 }
@@ -423,32 +423,32 @@ int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sg
 		     uint32_t num_sge);
 int vrb_qp_unpost(struct tp_qp *base, struct tp_wr *wr, int result);
 /* The QP's short way, by its mode and device; QP lock held. */
-void vrb_qp_aim(struct vrb_qp *qp);
+void vrb_qp_choose_post(struct vrb_qp *qp);
 /* Whether a QP takes one more request, and the ring's entry for it; QP lock held. */
 bool vrb_queue_full(struct vrb_queue *queue);
-struct vrb_wr *vrb_queue_take(struct vrb_queue *queue, uint64_t id, uint32_t odd);
+struct vrb_wr *vrb_queue_reserve(struct vrb_queue *queue, uint64_t id, uint32_t wr_flags);
 /* Posts ib as wr. What the device does not take is given back or refused; QP lock held. */
 int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib);
-/* Whatever is not VRB_HW: -ENOTCONN, or the request is flushed; QP lock held. */
-int vrb_qp_post_elsewhere(struct vrb_qp *qp, uint64_t id);
+/* Whatever is not VRB_QUEUE_ACTIVE: -ENOTCONN, or the request is flushed; QP lock held. */
+int vrb_qp_post_inactive(struct vrb_qp *qp, uint64_t id);
 /* What the device did not take with err is given back or refused; QP lock held. */
 int vrb_qp_refused(struct vrb_qp *qp, struct vrb_wr *wr, int err);
 /* Copies the segments of a receive; and where to. */
-void vrb_wr_keep(struct vrb_wr *own, const struct tp_sge *sge, uint32_t num);
-struct tp_sge *vrb_wr_kept(struct vrb_wr *own);
+void vrb_wr_copy_sge(struct vrb_wr *own, const struct tp_sge *sge, uint32_t num);
+struct tp_sge *vrb_wr_sge(struct vrb_wr *own);
 /* What was wrong with a request or receive that a vague device gave back. */
-enum tp_wc_status vrb_qp_explain(const struct vrb_wr *wr, enum tp_wc_status status);
+enum tp_wc_status vrb_wr_diagnose(const struct vrb_wr *wr, enum tp_wc_status status);
 /* A request of no effect whose completion tells that all before it are done. */
-int vrb_qp_post_marker(struct vrb_qp *qp);
+int vrb_qp_post_drain(struct vrb_qp *qp);
 /* Gives the device the receives that were kept; it is in a state to take them. */
-int vrb_qp_post_kept(struct vrb_qp *qp);
+int vrb_qp_post_receives(struct vrb_qp *qp);
 /* soft-iWARP, at each pulse: has the peer's driver see what it may have overlooked. */
-void vrb_qp_nudge(struct vrb_qp *qp);
+void vrb_qp_wake_peer(struct vrb_qp *qp);
 /* Ends posting to the device; and gives back, in order, all that the device will not. */
 void vrb_queue_stop(struct vrb_queue *queue);
-void vrb_queue_finish(struct vrb_queue *queue, bool gave_up);
+void vrb_queue_flush(struct vrb_queue *queue, bool gave_up);
 /* The QP failed or is drained: the loop is to look at its connection. Any lock. */
-void vrb_qp_kick(struct vrb_qp *qp);
+void vrb_qp_notify(struct vrb_qp *qp);
 
 /* ---- qp_life.c ---- */
 
@@ -470,9 +470,9 @@ void vrb_qp_collect(struct vrb_qp *qp);
 /* Whether the device put it in error by itself. */
 bool vrb_qp_found_fault(struct vrb_qp *qp);
 /* Error: everything outstanding completes before this returns. May be called again. */
-void vrb_qp_fail(struct vrb_qp *qp);
+void vrb_qp_to_error(struct vrb_qp *qp);
 /* The same, and the device's QP, if there is one, is the caller's to destroy. */
-struct ibv_qp *vrb_qp_abandon(struct vrb_qp *qp);
+struct ibv_qp *vrb_qp_orphan(struct vrb_qp *qp);
 
 /* ---- Shared receive queues (srq.c) ---- */
 

@@ -170,13 +170,13 @@ NOTHING(vrb_ask_end, struct vrb_ask *ask __attribute__((unused)))
 NOTHING(vrb_conn_drop_id, struct vrb_conn *conn __attribute__((unused)))
 NOTHING(vrb_refuse, struct vrb_dev *dev __attribute__((unused)),
 	struct rdma_cm_id *id __attribute__((unused)))
-NOTHING(vrb_cq_gate, struct vrb_cq *cq __attribute__((unused)),
+NOTHING(vrb_cq_defer, struct vrb_cq *cq __attribute__((unused)),
 	struct vrb_qp *qp __attribute__((unused)))
-NOTHING(vrb_cq_unhold, struct vrb_cq *cq __attribute__((unused)),
+NOTHING(vrb_cq_deliver, struct vrb_cq *cq __attribute__((unused)),
 	struct vrb_qp *qp __attribute__((unused)))
 NOTHING(vrb_cq_collect, struct vrb_cq *cq __attribute__((unused)))
 NOTHING(vrb_qp_collect, struct vrb_qp *qp __attribute__((unused)))
-NOTHING(vrb_qp_nudge, struct vrb_qp *qp __attribute__((unused)))
+NOTHING(vrb_qp_wake_peer, struct vrb_qp *qp __attribute__((unused)))
 NOTHING(vrb_dev_removed, struct vrb_dev *dev __attribute__((unused)))
 NOTHING(vrb_addr_set_port, struct sockaddr_storage *addr __attribute__((unused)),
 	uint16_t port __attribute__((unused)))

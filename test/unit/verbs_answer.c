@@ -102,7 +102,7 @@ int rdma_establish(struct rdma_cm_id *id)
 	assert_ptr_equal(id, &t.id);
 	strcat(t.order, "c");
 	/* What the peer sends now is kept until the core has heard. */
-	assert_true(t.qp.rq.gated);
+	assert_true(t.qp.rq.deferring);
 	return 0;
 }
 
@@ -119,11 +119,11 @@ static void conn_event(void *owner, enum tp_conn_event event, int err, const voi
 	assert_ptr_equal(owner, &t);
 	assert_int_equal(err, 0);
 	if (event == TP_CONN_ESTABLISHED) {
-		assert_int_equal(t.qp.sq.mode, VRB_HW); /* requests may be posted */
+		assert_int_equal(t.qp.sq.mode, VRB_QUEUE_ACTIVE); /* requests may be posted */
 		if (t.answer) {
 			assert_int_equal(len, 5);
 			assert_memory_equal(data, "hello", 5);
-			assert_true(t.qp.rq.gated);
+			assert_true(t.qp.rq.deferring);
 		}
 		strcat(t.order, "t");
 	} else if (event == TP_CONN_DISCONNECTED) {
@@ -203,7 +203,7 @@ static void the_peer_is_told_before_the_core(void **state)
 	assert_string_equal(t.order, "ct");
 	assert_int_equal(t.conn->state, VRB_CONN_OPEN);
 	assert_int_equal(t.dev.num_open, 1);
-	assert_false(t.qp.rq.gated);
+	assert_false(t.qp.rq.deferring);
 }
 
 static void accepted(void)

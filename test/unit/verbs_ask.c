@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* An iWARP peer is asked on a thread that keeps nobody waiting. rdma_connect is this program's. */
+/* An iWARP peer is asked on a thread that copies_sge nobody waiting. rdma_connect is this
+ * program's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

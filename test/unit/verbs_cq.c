@@ -233,7 +233,7 @@ static int teardown(void **state)
 	vrb_srq_ops.destroy(&t.srq->base);
 	vrb_reaper_end(&t.dev.reaper);
 	dapl_loop_destroy(t.dev.base.loop);
-	free(t.cq.stash);
+	free(t.cq.backlog);
 	return 0;
 }
 
@@ -297,7 +297,7 @@ static void a_modified_qp_is_found_by_its_new_number(void **state)
 	struct vrb_qp *qp = qp_new(true);
 
 	(void)state;
-	qp->sq.mode = VRB_KEEP; /* idle */
+	qp->sq.mode = VRB_QUEUE_IDLE; /* idle */
 	assert_int_equal(vrb_qp_ops.modify(&qp->base, &attr, TP_QP_SEND_CAP), 0);
 	assert_int_equal(t.made, 2);
 	assert_null(vrb_srq_find(&t.dev, FIRST_NUMBER));
@@ -432,9 +432,9 @@ static void markers_meet_it_too(void **state)
 	(void)state;
 	qp->silent = true;
 	post(qp, TP_SEND, NULL);
-	qp->sq.wr[0].odd |= VRB_ODD_SILENT;
-	assert_int_equal(vrb_qp_post_marker(qp), 0);
-	assert_true(((struct vrb_wr *)(uintptr_t)t.posted)->odd & VRB_ODD_INTERNAL);
+	qp->sq.wr[0].flags |= VRB_WR_UNSIGNALED;
+	assert_int_equal(vrb_qp_post_drain(qp), 0);
+	assert_true(((struct vrb_wr *)(uintptr_t)t.posted)->flags & VRB_WR_INTERNAL);
 	give(FIRST_NUMBER, IBV_WC_LOC_QP_OP_ERR);
 	event(IBV_EVENT_QP_FATAL);
 	assert_int_equal(atomic_load(&qp->fault), 0);

@@ -35,7 +35,7 @@ static int device_post(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_s
 	assert_true(wr->send_flags & IBV_SEND_SIGNALED);
 	assert_null(wr->next);
 	/* Its completion is nobody's. */
-	assert_true(((struct vrb_wr *)(uintptr_t)wr->wr_id)->odd & VRB_ODD_INTERNAL);
+	assert_true(((struct vrb_wr *)(uintptr_t)wr->wr_id)->flags & VRB_WR_INTERNAL);
 	t.posts++;
 	*bad = wr;
 	return t.result;
@@ -72,7 +72,7 @@ static int setup(void **state)
 	sq->sge = t.sge;
 	vu_queue(sq, &t.qp, t.ring, RING);
 	vrb_qp_open(&t.qp);
-	assert_int_equal(sq->mode, VRB_HW);
+	assert_int_equal(sq->mode, VRB_QUEUE_ACTIVE);
 	return 0;
 }
 
@@ -82,7 +82,7 @@ static int pulses(int num)
 	int before = t.posts;
 
 	while (num--)
-		vrb_qp_nudge(&t.qp);
+		vrb_qp_wake_peer(&t.qp);
 	assert_int_equal(t.held, 0);
 	return t.posts - before;
 }
@@ -135,7 +135,7 @@ static void a_connection_that_ended_is_left_alone(void **state)
 {
 	(void)state;
 	post_one();
-	t.qp.sq.mode = VRB_FLUSH;
+	t.qp.sq.mode = VRB_QUEUE_FLUSHING;
 	assert_int_equal(pulses(20), 0);
 }
 
@@ -162,8 +162,8 @@ static void what_the_device_refuses_leaves_no_trace(void **state)
 	t.result = ENOMEM;
 	assert_int_equal(pulses(20), 2);
 	assert_ptr_equal(vrb_queue_next(&t.qp.sq), next);
-	assert_int_equal(next->odd, 0);
-	assert_int_equal(t.qp.sq.mode, VRB_HW);
+	assert_int_equal(next->flags, 0);
+	assert_int_equal(t.qp.sq.mode, VRB_QUEUE_ACTIVE);
 }
 
 #define T(f) cmocka_unit_test_setup(f, setup)

@@ -69,7 +69,7 @@ static void nothing_is_put_off_without_need(void **state)
 {
 	struct bench *b = *state;
 
-	vrb_reap_behind(b->dev, &b->job[0].reap);
+	vrb_reap_after(b->dev, &b->job[0].reap);
 	assert_int_equal(b->job[0].place, 1);
 	assert_true(pthread_equal(b->job[0].by, pthread_self()));
 	assert_false(b->dev->reaper.started);
@@ -83,7 +83,7 @@ static void the_caller_does_not_wait_and_the_order_stays(void **state)
 	b->job[0].wait = &b->may_end;
 	vrb_reap(b->dev, &b->job[0].reap);
 	for (int i = 1; i < ITEMS; i++)
-		vrb_reap_behind(b->dev, &b->job[i].reap);
+		vrb_reap_after(b->dev, &b->job[i].reap);
 	/* The first holds them all up. */
 	assert_int_equal(b->count, 0);
 	sem_post(&b->may_end);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Asking the peer of an iWARP connection. soft-iWARP's rdma_connect keeps its caller in the kernel
- * until TCP has an answer, minutes where packets are lost: a thread of its own waits there. The
- * kernel waits interruptibly, in a write to the event channel; librdmacm holds no lock and no
+ * Asking the peer of an iWARP connection. soft-iWARP's rdma_connect copies_sge its caller in the
+ * kernel until TCP has an answer, minutes where packets are lost: a thread of its own waits there.
+ * The kernel waits interruptibly, in a write to the event channel; librdmacm holds no lock and no
  * memory around it, so that the thread may be cancelled there.
  */
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #include "trace/log.h"
 
-#define BACKLOG	  1024	    /* requests that the kernel keeps for the loop */
+#define BACKLOG	  1024	    /* requests that the kernel copies_sge for the loop */
 #define PORTS	  16	    /* tried, where the kernel's choice is taken below */
 #define ASKING_NS 500000000 /* for TCP's answer to an attempt that was given up */
 
@@ -112,7 +112,7 @@ static void tell_later(struct vrb_conn *conn, enum tp_conn_event event, int err)
 	conn->late = true;
 	conn->late_event = event;
 	conn->late_err = err;
-	vrb_qp_kick(conn->qp);
+	vrb_qp_notify(conn->qp);
 }
 
 /* ---- Listening ---- */
@@ -225,7 +225,7 @@ static void asking_failed(struct vrb_ask *ask)
 
 	pthread_mutex_lock(&dev->cm_lock);
 	if (!conn->subject.dead)
-		vrb_qp_kick(conn->qp);
+		vrb_qp_notify(conn->qp);
 	pthread_mutex_unlock(&dev->cm_lock);
 }
 
@@ -235,7 +235,7 @@ static int ask_iwarp(struct vrb_conn *conn, const struct rdma_conn_param *param)
 
 	/* The kernel has the QP talk before it tells so. */
 	if (conn->qp->rq.cq)
-		vrb_cq_gate(conn->qp->rq.cq, conn->qp);
+		vrb_cq_defer(conn->qp->rq.cq, conn->qp);
 	vrb_qp_to_rts(conn->qp, conn->id, &conn->depth);
 	conn->ask.id = conn->id;
 	conn->ask.param = *param;
@@ -281,7 +281,7 @@ int vrb_conn_ask(struct vrb_conn *conn)
 	if (!conn->ports)
 		rc = vrb_qp_to_init(conn->qp, conn->id);
 	if (!conn->ports && !rc)
-		rc = vrb_qp_post_kept(conn->qp);
+		rc = vrb_qp_post_receives(conn->qp);
 	if (rc)
 		return rc;
 	fill_param(conn, &param);
@@ -442,7 +442,7 @@ static int answer(struct vrb_conn *conn, const void *data, uint32_t len)
 
 	rc = vrb_qp_to_init(conn->qp, conn->id);
 	if (!rc)
-		rc = vrb_qp_post_kept(conn->qp);
+		rc = vrb_qp_post_receives(conn->qp);
 	if (!rc)
 		rc = vrb_qp_to_rts(conn->qp, conn->id, &conn->depth);
 	if (rc)
@@ -555,7 +555,7 @@ static void abandon_attempt(struct vrb_conn *conn)
 	conn->asking = false;
 	conn->reap.run = reap_attempt;
 	conn->reap_by = dapl_now() + ASKING_NS;
-	conn->reap_qp = vrb_qp_abandon(conn->qp);
+	conn->reap_qp = vrb_qp_orphan(conn->qp);
 	conn->reap_id = conn->id;
 	conn->id = NULL;
 	vrb_pin(&conn->subject);
@@ -583,7 +583,7 @@ void vrb_conn_end(struct vrb_conn *conn)
 	if (qp && atomic_exchange(&qp->draining, false) && qp->sq.cq)
 		vrb_cq_drain(qp->sq.cq, false);
 	if (qp)
-		vrb_qp_fail(qp);
+		vrb_qp_to_error(qp);
 	/* soft-iWARP's QP, closed in order first, may keep what it has not begun to send. */
 	if (talked && conn->id && siw)
 		rdma_disconnect(conn->id);
@@ -617,12 +617,12 @@ static void begin_drain(struct vrb_conn *conn)
 
 	if (conn->state != VRB_CONN_OPEN || atomic_exchange(&qp->draining, true))
 		return;
-	vrb_qp_post_marker(qp);
+	vrb_qp_post_drain(qp);
 	if (qp->sq.cq) {
-		vrb_queue_beware(&qp->sq);
+		vrb_queue_choose_path(&qp->sq);
 		vrb_cq_drain(qp->sq.cq, true);
 	}
-	vrb_qp_kick(qp);
+	vrb_qp_notify(qp);
 }
 
 static void cm_disconnect(struct tp_conn *base, bool graceful)

@@ -64,7 +64,7 @@ static void open_active(struct vrb_conn *conn, const struct news *news)
 {
 	vrb_conn_open(conn, news->data, answer_len(conn->subject.dev, news->data, news->len));
 	if (conn->qp->rq.cq)
-		vrb_cq_unhold(conn->qp->rq.cq, conn->qp);
+		vrb_cq_deliver(conn->qp->rq.cq, conn->qp);
 }
 
 /*
@@ -84,7 +84,7 @@ static void answered(struct vrb_conn *conn, const struct news *news)
 		return;
 	}
 	if (conn->qp->rq.cq)
-		vrb_cq_gate(conn->qp->rq.cq, conn->qp);
+		vrb_cq_defer(conn->qp->rq.cq, conn->qp);
 	rc = rdma_establish(conn->id) ? -errno : 0;
 	open_active(conn, news);
 	/* EINVAL: the peer has taken its consent back, of which an event is on its way (SIM-5). */
@@ -424,7 +424,7 @@ static void pulse(struct tp_timer *timer)
 		if (!atomic_load(&qp->live))
 			continue;
 		if (dev->siw)
-			vrb_qp_nudge(qp);
+			vrb_qp_wake_peer(qp);
 		if (qp->sq.cq && stands_still(&qp->sq, NULL))
 			vrb_cq_collect(qp->sq.cq);
 		if (qp->rq.cq && stands_still(&qp->rq, qp->srq))

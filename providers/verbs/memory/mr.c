@@ -49,7 +49,7 @@ static void pd_free(struct tp_pd *base)
 	struct vrb_pd *pd = vrb_pd(base);
 
 	pd->reap.run = pd_finish;
-	vrb_reap_behind(vrb_dev(base->dev), &pd->reap);
+	vrb_reap_after(vrb_dev(base->dev), &pd->reap);
 }
 
 /* ---- Finding a region by its key ---- */
@@ -252,7 +252,7 @@ static void mr_dereg(struct tp_mr *base)
 	unlist(dev, mr);
 	do {
 		err = ibv_dereg_mr(mr->ibmr);
-	} while (err && vrb_mw_let_go(dev, mr->ibmr));
+	} while (err && vrb_mw_unbind_one(dev, mr->ibmr));
 	if (err)
 		dapl_err("%s: region at 0x%llx not deregistered: %s", dev->name,
 			 (unsigned long long)mr->start, dapl_strerror(err));

@@ -83,7 +83,7 @@ void vrb_mw_invalidated(struct vrb_dev *dev, uint32_t rkey)
 }
 
 /* Soft-RoCE executes some of the binds that it then flushes. */
-bool vrb_mw_let_go(struct vrb_dev *dev, struct ibv_mr *ibmr)
+bool vrb_mw_unbind_one(struct vrb_dev *dev, struct ibv_mr *ibmr)
 {
 	struct vrb_mw *mw;
 
@@ -165,7 +165,7 @@ static void fill_info(struct ibv_mw_bind_info *info, const struct tp_bind *bind)
 					   .mw_access_flags = access_flags(bind->access) };
 }
 
-static int invalidate(struct vrb_qp *qp, struct vrb_mw *mw, uint64_t id, uint32_t odd,
+static int invalidate(struct vrb_qp *qp, struct vrb_mw *mw, uint64_t id, uint32_t wr_flags,
 		      unsigned int flags)
 {
 	struct ibv_send_wr ib = { .opcode = IBV_WR_LOCAL_INV,
@@ -173,34 +173,34 @@ static int invalidate(struct vrb_qp *qp, struct vrb_mw *mw, uint64_t id, uint32_
 				  .invalidate_rkey = mw->ibmw->rkey };
 	int rc;
 
-	rc = vrb_qp_post_ib(qp, vrb_queue_take(&qp->sq, id, odd), &ib);
+	rc = vrb_qp_post_ib(qp, vrb_queue_reserve(&qp->sq, id, wr_flags), &ib);
 	if (!rc)
 		atomic_store(&mw->bound, false);
 	return rc;
 }
 
 /* What does nothing but complete in its turn. */
-static int do_nothing(struct vrb_qp *qp, uint64_t id, uint32_t odd, unsigned int flags)
+static int do_nothing(struct vrb_qp *qp, uint64_t id, uint32_t wr_flags, unsigned int flags)
 {
 	struct ibv_send_wr ib = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = flags };
 
-	return vrb_qp_post_ib(qp, vrb_queue_take(&qp->sq, id, odd), &ib);
+	return vrb_qp_post_ib(qp, vrb_queue_reserve(&qp->sq, id, wr_flags), &ib);
 }
 
 static int bind_type_2(struct vrb_qp *qp, struct vrb_mw *mw, const struct tp_bind *bind,
-		       uint64_t id, uint32_t odd, unsigned int flags)
+		       uint64_t id, uint32_t wr_flags, unsigned int flags)
 {
 	struct ibv_send_wr ib = { .opcode = IBV_WR_BIND_MW, .send_flags = flags };
 	uint32_t before = mw->ibmw->rkey, key = ibv_inc_rkey(before);
 	int rc;
 
 	if (atomic_load(&mw->bound)) {
-		rc = invalidate(qp, mw, 0, VRB_ODD_LONG | VRB_ODD_INTERNAL | VRB_ODD_SILENT, 0);
+		rc = invalidate(qp, mw, 0, VRB_WR_SLOW | VRB_WR_INTERNAL | VRB_WR_UNSIGNALED, 0);
 		if (rc)
 			return rc;
 	}
-	if (qp->sq.mode != VRB_HW)
-		return vrb_qp_post_elsewhere(qp, id);
+	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
+		return vrb_qp_post_inactive(qp, id);
 	if (key == atomic_load(&mw->last_key))
 		key = ibv_inc_rkey(key);
 	ib.bind_mw.mw = mw->ibmw;
@@ -209,7 +209,7 @@ static int bind_type_2(struct vrb_qp *qp, struct vrb_mw *mw, const struct tp_bin
 	mw->ibmr = ib.bind_mw.bind_info.mr;
 	/* The peer may be told the key, and invalidate it, before this returns. */
 	atomic_store(&mw->bound, true);
-	rc = vrb_qp_post_ib(qp, vrb_queue_take(&qp->sq, id, odd), &ib);
+	rc = vrb_qp_post_ib(qp, vrb_queue_reserve(&qp->sq, id, wr_flags), &ib);
 	if (rc)
 		atomic_store(&mw->bound, false);
 	else
@@ -222,10 +222,10 @@ static int bind_type_2(struct vrb_qp *qp, struct vrb_mw *mw, const struct tp_bin
  * librxe looks at it.
  */
 static int bind_type_1(struct vrb_qp *qp, struct vrb_mw *mw, const struct tp_bind *bind,
-		       uint64_t id, uint32_t odd, unsigned int flags)
+		       uint64_t id, uint32_t wr_flags, unsigned int flags)
 {
 	struct ibv_mw_bind info = { .send_flags = flags, .bind_info = { .mr = mw->ibmr } };
-	struct vrb_wr *wr = vrb_queue_take(&qp->sq, id, odd);
+	struct vrb_wr *wr = vrb_queue_reserve(&qp->sq, id, wr_flags);
 	int err;
 
 	info.wr_id = (uintptr_t)wr;
@@ -240,14 +240,14 @@ static int bind_type_1(struct vrb_qp *qp, struct vrb_mw *mw, const struct tp_bin
 }
 
 static int post(struct vrb_qp *qp, struct vrb_mw *mw, const struct tp_bind *bind, uint64_t id,
-		uint32_t odd, unsigned int flags)
+		uint32_t wr_flags, unsigned int flags)
 {
 	if (!bind->mr && !atomic_load(&mw->bound))
-		return do_nothing(qp, id, odd, flags);
+		return do_nothing(qp, id, wr_flags, flags);
 	if (!mw->base.qp_scope)
-		return bind_type_1(qp, mw, bind, id, odd, flags);
-	return bind->mr ? bind_type_2(qp, mw, bind, id, odd, flags)
-			: invalidate(qp, mw, id, odd, flags);
+		return bind_type_1(qp, mw, bind, id, wr_flags, flags);
+	return bind->mr ? bind_type_2(qp, mw, bind, id, wr_flags, flags)
+			: invalidate(qp, mw, id, wr_flags, flags);
 }
 
 /* The window becomes this QP's, with a device object that is known to be in order. */
@@ -259,7 +259,7 @@ static int claim(struct vrb_qp *qp, struct vrb_mw *mw)
 
 	pthread_mutex_lock(&dev->mw_lock);
 	elsewhere = mw->qp && mw->qp != qp;
-	if (elsewhere && mw->qp->sq.mode != VRB_HW) {
+	if (elsewhere && mw->qp->sq.mode != VRB_QUEUE_ACTIVE) {
 		mw->doubtful = true;
 		elsewhere = false;
 	}
@@ -283,15 +283,17 @@ static uint32_t next_key(struct vrb_mw *mw)
 static int bind_locked(struct vrb_qp *qp, struct vrb_mw *mw, uint64_t id, uint32_t flags,
 		       const struct tp_bind *bind, uint32_t *rkey)
 {
-	uint32_t odd = VRB_ODD_LONG | VRB_ODD_SAY | (flags & TP_WR_SIGNALED ? 0 : VRB_ODD_SILENT);
+	uint32_t wr_flags =
+		VRB_WR_SLOW | VRB_WR_POLLED | (flags & TP_WR_SIGNALED ? 0 : VRB_WR_UNSIGNALED);
 	int rc = claim(qp, mw);
 
 	if (!rc)
-		rc = post(qp, mw, bind, id, odd, flags);
+		rc = post(qp, mw, bind, id, wr_flags, flags);
 	if (rc || !bind->mr)
 		return rc;
 	/* One that is flushed has a key all the same, which opens nothing (RMR-24). */
-	atomic_store(&mw->last_key, qp->sq.mode == VRB_HW ? mw->ibmw->rkey : next_key(mw));
+	atomic_store(&mw->last_key,
+		     qp->sq.mode == VRB_QUEUE_ACTIVE ? mw->ibmw->rkey : next_key(mw));
 	*rkey = atomic_load(&mw->last_key);
 	return 0;
 }
@@ -311,10 +313,10 @@ static int mw_bind(struct tp_qp *base, uint64_t wr_id, uint32_t flags, const str
 	if (qp->dev->vague && atomic_load(&mw->bound) && mw->base.qp_scope)
 		vrb_qp_collect(qp);
 	pthread_mutex_lock(&mw->lock);
-	if (qp->sq.mode == VRB_HW) {
+	if (qp->sq.mode == VRB_QUEUE_ACTIVE) {
 		rc = bind_locked(qp, mw, wr_id, flags, bind, rkey);
 	} else {
-		rc = vrb_qp_post_elsewhere(qp, wr_id);
+		rc = vrb_qp_post_inactive(qp, wr_id);
 		if (!rc && bind->mr)
 			atomic_store(&mw->last_key, *rkey = next_key(mw));
 	}
