@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The module: what libdat2 calls to load and unload it, and the function table of its objects. */
-#include "dapl/module.h"
-
 #include <dlfcn.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include <pthread.h>
 
 #include "dapl/event/cno.h"
 #include "dapl/base/config.h"
@@ -14,7 +10,7 @@
 #include "dapl/endpoint/ep.h"
 #include "dapl/event/evd.h"
 #include "dapl/adapter/extension.h"
-#include "dapl/object/ia.h"
+#include "dapl/adapter/ia_open.h"
 #include "dapl/adapter/inspect.h"
 #include "dapl/memory/lmr.h"
 #include "dapl/memory/rmr.h"
@@ -28,29 +24,6 @@
 
 MODULE_EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data);
 MODULE_EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info);
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct dapl_provider *providers; /* registered */
-static struct dapl_provider *idle;	/* no more, or not again yet */
-static struct dapl_ia *open_ias;
-
-/* The lists are whole at any time, since they change by one store. */
-static void put(struct dapl_provider **list, struct dapl_provider *provider)
-{
-	provider->next = *list;
-	__atomic_store_n(list, provider, __ATOMIC_RELEASE);
-}
-
-static void in_child(void)
-{
-	pthread_mutex_init(&lock, NULL);
-	open_ias = NULL;
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-	pthread_atfork(NULL, NULL, in_child);
-}
 
 static const DAT_PROVIDER table = {
 	.ia_open_func = dapl_ia_open,
@@ -134,92 +107,6 @@ static const DAT_PROVIDER table = {
 	.handle_extendedop_func = dapl_extension_op,
 };
 
-/* ---- The list of entries and of open IAs ---- */
-
-struct dapl_provider *dapl_provider_find(const char *ia_name)
-{
-	const DAT_PROVIDER *opening = dats_opening ? dats_opening() : NULL;
-	struct dapl_provider *provider;
-
-	pthread_mutex_lock(&lock);
-	for (provider = providers; provider; provider = provider->next)
-		if (!strcmp(provider->info.ia_name, ia_name) &&
-		    (!opening || opening == &provider->table))
-			break;
-	pthread_mutex_unlock(&lock);
-	return provider;
-}
-
-void dapl_provider_each(void (*each)(void *arg, const char *ia_name), void *arg)
-{
-	struct dapl_provider *provider;
-
-	pthread_mutex_lock(&lock);
-	for (provider = providers; provider; provider = provider->next)
-		each(arg, provider->info.ia_name);
-	pthread_mutex_unlock(&lock);
-}
-
-void dapl_provider_each_ia(void (*each)(void *arg, struct dapl_ia *ia), void *arg)
-{
-	struct dapl_ia *ia;
-
-	pthread_mutex_lock(&lock);
-	for (ia = open_ias; ia; ia = ia->next_open)
-		each(arg, ia);
-	pthread_mutex_unlock(&lock);
-}
-
-void dapl_provider_opened(struct dapl_ia *ia)
-{
-	pthread_mutex_lock(&lock);
-	ia->next_open = open_ias;
-	open_ias = ia;
-	pthread_mutex_unlock(&lock);
-}
-
-void dapl_provider_closing(struct dapl_ia *ia)
-{
-	pthread_mutex_lock(&lock);
-	pthread_mutex_lock(&ia->lock);
-	if (ia->async_evd && !ia->async_evd_own) {
-		dapl_object_unuse(&ia->async_evd->obj);
-		ia->async_evd = NULL;
-	}
-	pthread_mutex_unlock(&ia->lock);
-	pthread_mutex_unlock(&lock);
-}
-
-void dapl_provider_closed(struct dapl_ia *ia)
-{
-	struct dapl_ia **link;
-
-	pthread_mutex_lock(&lock);
-	for (link = &open_ias; *link && *link != ia; link = &(*link)->next_open)
-		;
-	if (*link)
-		*link = ia->next_open;
-	pthread_mutex_unlock(&lock);
-}
-
-void dapl_provider_forget_evd(struct dapl_evd *evd)
-{
-	struct dapl_object *obj;
-	struct dapl_ia *ia;
-
-	pthread_mutex_lock(&lock);
-	for (ia = open_ias; ia; ia = ia->next_open) {
-		pthread_mutex_lock(&ia->lock);
-		if (ia->async_evd == evd)
-			ia->async_evd = NULL;
-		for (obj = ia->objects; obj; obj = obj->next)
-			if (dapl_object_is(obj, DAPL_TYPE_EP))
-				dapl_ep_forget_evd(dapl_container(obj, struct dapl_ep, obj), evd);
-		pthread_mutex_unlock(&ia->lock);
-	}
-	pthread_mutex_unlock(&lock);
-}
-
 /* ---- Load and unload ---- */
 
 static bool contract_matches(void)
@@ -232,56 +119,6 @@ static bool contract_matches(void)
 		 transport->name, transport->version, transport->size, DAPL_TRANSPORT_VERSION,
 		 sizeof(*transport));
 	return false;
-}
-
-static bool same_key(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
-{
-	return !strcmp(a->ia_name, b->ia_name) && a->dapl_version_major == b->dapl_version_major &&
-	       a->dapl_version_minor == b->dapl_version_minor &&
-	       a->is_thread_safe == b->is_thread_safe;
-}
-
-/*
- * The entry as it was when it was registered before. A thread may be reading the table of a handle
- * whose IA is being closed, so tables stay where they are.
- */
-static struct dapl_provider *provider_take_idle(const DAT_PROVIDER_INFO *info, const char *params)
-{
-	struct dapl_provider **link, *provider;
-
-	pthread_mutex_lock(&lock);
-	for (link = &idle; (provider = *link); link = &provider->next)
-		if (same_key(&provider->info, info) && !strcmp(provider->params, params))
-			break;
-	if (provider)
-		*link = provider->next;
-	pthread_mutex_unlock(&lock);
-	return provider;
-}
-
-static void provider_free(struct dapl_provider *provider)
-{
-	free((char *)provider->table.device_name);
-	free(provider->params);
-	free(provider);
-}
-
-static struct dapl_provider *provider_new(const DAT_PROVIDER_INFO *info, const char *params)
-{
-	struct dapl_provider *provider = calloc(1, sizeof(*provider));
-
-	if (!provider)
-		goto no_memory;
-	provider->table = table;
-	provider->info = *info;
-	provider->table.device_name = strdup(info->ia_name);
-	provider->params = strdup(params);
-	if (provider->table.device_name && provider->params)
-		return provider;
-	provider_free(provider);
-no_memory:
-	dapl_err("IA %s not registered: %s", info->ia_name, dapl_strerror(ENOMEM));
-	return NULL;
 }
 
 /*
@@ -315,45 +152,27 @@ static void set_up(void)
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct dapl_provider *provider;
+	struct dapl_entry *entry;
 
 	if (!contract_matches())
 		return;
 	pthread_once(&once, set_up);
-	if (!instance_data)
-		instance_data = "";
-	provider = provider_take_idle(info, instance_data);
-	if (!provider)
-		provider = provider_new(info, instance_data);
-	if (!provider)
+	entry = dapl_entry_add(info, instance_data ? instance_data : "", &table);
+	if (!entry)
 		return;
-	pthread_mutex_lock(&lock);
-	put(&providers, provider);
-	pthread_mutex_unlock(&lock);
-	if (dats_provider_uses_arena && dats_provider_uses_arena(&provider->table))
-		goto unlist;
-	if (dat_registry_add_provider(&provider->table, info) == DAT_SUCCESS)
+	if ((!dats_provider_uses_arena || !dats_provider_uses_arena(&entry->table)) &&
+	    dat_registry_add_provider(&entry->table, info) == DAT_SUCCESS)
 		return;
-unlist:
 	dapl_err("IA %s not registered", info->ia_name);
 	dat_provider_fini(info);
 }
 
 void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 {
-	struct dapl_provider **link, *provider;
+	struct dapl_entry *entry = dapl_entry_remove(info);
 
-	pthread_mutex_lock(&lock);
-	for (link = &providers; *link && !same_key(&(*link)->info, info); link = &(*link)->next)
-		;
-	provider = *link;
-	if (provider)
-		*link = provider->next;
-	pthread_mutex_unlock(&lock);
-	if (!provider)
+	if (!entry)
 		return;
-	dat_registry_remove_provider(&provider->table, info);
-	pthread_mutex_lock(&lock);
-	put(&idle, provider);
-	pthread_mutex_unlock(&lock);
+	dat_registry_remove_provider(&entry->table, info);
+	dapl_entry_retire(entry);
 }

@@ -223,8 +223,8 @@ static DAT_RETURN view_of(DAT_HANDLE handle, int counter, bool reset, struct vie
 	if (dapl_object_is(obj, DAPL_TYPE_IA))
 		return view_ia(obj->ia, counter, reset, view);
 	if (dapl_object_is(obj, DAPL_TYPE_EP))
-		return view_ep(dapl_container(obj, struct dapl_ep, obj), counter, reset, view);
-	return view_evd(dapl_container(obj, struct dapl_evd, obj), counter, reset, view);
+		return view_ep(container_of(obj, struct dapl_ep, obj), counter, reset, view);
+	return view_evd(container_of(obj, struct dapl_evd, obj), counter, reset, view);
 }
 
 /* ---- Calls ---- */

@@ -9,9 +9,8 @@
 #include "dapl/endpoint/ep.h"
 #include "dapl/event/evd.h"
 #include "dapl/adapter/ha.h"
-#include "dapl/object/ia.h"
+#include "dapl/adapter/ia_open.h"
 #include "dapl/adapter/named_attr.h"
-#include "dapl/module.h"
 #include "dapl/base/status.h"
 #include "dat/dats.h"
 
@@ -56,7 +55,7 @@ static void fill_ia(struct dapl_ia *ia, DAT_IA_ATTR *out)
 		.extension_supported = dev->ib_extension ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE,
 		.extension_version = DAT_IB_EXTENSION_VERSION,
 	};
-	snprintf(out->adapter_name, sizeof(out->adapter_name), "%s", ia->provider->info.ia_name);
+	snprintf(out->adapter_name, sizeof(out->adapter_name), "%s", ia->entry->info.ia_name);
 	out->num_vendor_attr = ia->named->num_vendor;
 	out->vendor_attr = ia->named->vendor;
 	snprintf(out->vendor_name, sizeof(out->vendor_name), "%s", dev->vendor_name);
@@ -96,7 +95,7 @@ static void fill_srq(const struct tp_device_attr *dev, DAT_PROVIDER_ATTR *out)
 static void fill_provider(struct dapl_ia *ia, DAT_PROVIDER_ATTR *out)
 {
 	const struct dapl_transport *transport = ia->dev->transport;
-	const DAT_PROVIDER_INFO *info = &ia->provider->info;
+	const DAT_PROVIDER_INFO *info = &ia->entry->info;
 	DAT_BOOLEAN merging[6][6];
 	int i, j;
 
@@ -184,7 +183,7 @@ DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE ia_handle, const DAT_NAME_PTR name, 
 		return DAPL_BAD_ARG(2);
 	if (!answer)
 		return DAPL_BAD_ARG(3);
-	own = ia->provider->info.ia_name;
+	own = ia->entry->info.ia_name;
 	*answer = !strcmp(name, own) || dapl_ha_together(dapl_config.related, own, name)
 			  ? DAT_TRUE
 			  : DAT_FALSE;
@@ -193,36 +192,22 @@ DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE ia_handle, const DAT_NAME_PTR name, 
 
 /* ---- Any object ---- */
 
-static const DAT_HANDLE_TYPE handle_types[DAPL_NUM_TYPES] = {
-	[DAPL_TYPE_IA - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_IA,
-	[DAPL_TYPE_PZ - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_PZ,
-	[DAPL_TYPE_LMR - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_LMR,
-	[DAPL_TYPE_EVD - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_EVD,
-	[DAPL_TYPE_CNO - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_CNO,
-	[DAPL_TYPE_EP - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_EP,
-	[DAPL_TYPE_PSP - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_PSP,
-	[DAPL_TYPE_RSP - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_RSP,
-	[DAPL_TYPE_CSP - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_CSP,
-	[DAPL_TYPE_CR - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_CR,
-	[DAPL_TYPE_RMR - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_RMR,
-	[DAPL_TYPE_SRQ - DAPL_TYPE_IA] = DAT_HANDLE_TYPE_SRQ,
-};
-
-/* An object of any type; its place in handle_types. */
-static struct dapl_object *any(DAT_HANDLE handle, uint32_t *type)
+/* An object of any type that a program knows. */
+static struct dapl_object *any(DAT_HANDLE handle, const struct dapl_class **class)
 {
 	struct dapl_object *obj = handle;
 
-	if (!dapl_object_readable(handle))
+	if (!dapl_object_readable(handle) ||
+	    atomic_load_explicit(&obj->type, memory_order_acquire) - DAPL_TYPE_IA >= DAPL_NUM_TYPES)
 		return NULL;
-	*type = atomic_load_explicit(&obj->type, memory_order_acquire) - DAPL_TYPE_IA;
-	return *type < DAPL_NUM_TYPES ? obj : NULL;
+	*class = obj->class;
+	return *class ? obj : NULL;
 }
 
 DAT_RETURN dapl_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
 {
-	uint32_t type;
-	struct dapl_object *obj = any(handle, &type);
+	const struct dapl_class *class;
+	struct dapl_object *obj = any(handle, &class);
 
 	if (!obj)
 		return dapl_fail(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
@@ -232,8 +217,8 @@ DAT_RETURN dapl_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
 
 DAT_RETURN dapl_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
 {
-	uint32_t type;
-	struct dapl_object *obj = any(handle, &type);
+	const struct dapl_class *class;
+	struct dapl_object *obj = any(handle, &class);
 
 	if (!obj)
 		return dapl_fail(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
@@ -245,12 +230,12 @@ DAT_RETURN dapl_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
 
 DAT_RETURN dapl_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *handle_type)
 {
-	uint32_t type;
+	const struct dapl_class *class;
 
-	if (!any(handle, &type))
+	if (!any(handle, &class))
 		return dapl_fail(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	if (!handle_type)
 		return DAPL_BAD_ARG(2);
-	*handle_type = handle_types[type];
+	*handle_type = class->handle_type;
 	return DAT_SUCCESS;
 }

@@ -17,7 +17,7 @@
 #include "dapl/endpoint/ep.h"
 #include "dapl/event/evd.h"
 #include "dapl/object/ia.h"
-#include "dapl/module.h"
+#include "dapl/object/entries.h"
 #include "dapl/connect/sp.h"
 #include "dat/dats.h"
 
@@ -220,7 +220,7 @@ static void tell_counts(const struct dapl_ia *ia, FILE *out)
 
 	for (i = 0; i < DAPL_NUM_TYPES; i++)
 		if (names[i])
-			fprintf(out, "\t%s=%u", names[i], ia->counts[i]);
+			fprintf(out, "\t%s=%u", names[i], ia->num_objects[i]);
 }
 
 static void tell_counters(struct dapl_ia *ia, FILE *out)
@@ -241,7 +241,7 @@ static void tell_ia(void *arg, struct dapl_ia *ia)
 
 	pthread_mutex_lock(&ia->lock);
 	fprintf(out, "ia\tia=%lu\tname=%s\tclosing=%d", (unsigned long)dapl_ia_handle(ia),
-		ia->provider->info.ia_name, ia->closing);
+		ia->entry->info.ia_name, ia->closing);
 	tell_addr("address", &ia->attr->addr, 0, out);
 	tell_counts(ia, out);
 	tell_counters(ia, out);
@@ -255,7 +255,7 @@ static int run(void *arg, const char *args, FILE *out)
 {
 	(void)arg;
 	(void)args;
-	dapl_provider_each_ia(tell_ia, out);
+	dapl_open_each(tell_ia, out);
 	return 0;
 }
 

@@ -5,9 +5,14 @@
  */
 #include "dapl/adapter/query_only.h"
 
-#include "dapl/object/ia.h"
-#include "dapl/module.h"
+#include "dapl/adapter/ia_open.h"
 #include "dapl/base/status.h"
+
+/* An IA that answers no call (IBX-110). */
+static const struct dapl_class query_class = {
+	.name = "query",
+	.type = DAPL_TYPE_QUERY,
+};
 
 static DAT_RETURN check(const struct dapl_open_query *query)
 {
@@ -27,17 +32,17 @@ static DAT_RETURN check(const struct dapl_open_query *query)
 
 DAT_RETURN dapl_ext_open_query(const struct dapl_open_query *query)
 {
-	struct dapl_provider *provider;
+	struct dapl_entry *entry;
 	struct dapl_ia *ia;
 	DAT_RETURN rc;
 
 	rc = check(query);
 	if (rc)
 		return rc;
-	provider = dapl_provider_find(query->name);
-	if (!provider)
+	entry = dapl_entry_find(query->name);
+	if (!entry)
 		return dapl_fail(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
-	rc = dapl_ia_new(provider, DAPL_TYPE_QUERY, &ia);
+	rc = dapl_ia_new(entry, &query_class, &ia);
 	if (rc)
 		return rc;
 	dapl_ia_fill(ia, query->ia_mask ? query->ia_attr : NULL,
@@ -50,7 +55,7 @@ DAT_RETURN dapl_ext_close_query(DAT_HANDLE handle)
 {
 	struct dapl_ia *ia = dapl_object_arg(handle, DAPL_TYPE_QUERY);
 
-	if (!ia || !dapl_object_retire(&ia->obj, DAPL_TYPE_QUERY))
+	if (!ia || !dapl_object_retire(&ia->obj))
 		return DAPL_BAD_HANDLE(IA);
 	dapl_ia_delete(ia);
 	return DAT_SUCCESS;

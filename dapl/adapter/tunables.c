@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dapl/base/config.h"
-#include "dapl/module.h"
+#include "dapl/object/entries.h"
 #include "trace/log.h"
 #include "dat/dats.h"
 
@@ -74,7 +74,7 @@ static int run(void *arg, const char *args, FILE *out)
 	(void)arg;
 	(void)args;
 	dapl_config_each(NULL, tell, &telling);
-	dapl_provider_each(tell_ia, out);
+	dapl_entry_each(tell_ia, out);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "dapl/connect/conn.h"
 #include "dapl/object/counters.h"
 #include "dapl/endpoint/ep.h"
+#include "dapl/event/async.h"
 #include "dapl/object/ia.h"
 #include "dapl/base/loop.h"
 #include "dapl/object/names.h"
@@ -66,17 +67,18 @@ static struct dapl_evd *enter_connect_evd(struct dapl_ep *ep)
 	return evd;
 }
 
-void dapl_ep_forget_evd(struct dapl_ep *ep, struct dapl_evd *evd)
+void dapl_ep_forget(struct dapl_object *obj, struct dapl_object *evd)
 {
+	struct dapl_ep *ep = container_of(obj, struct dapl_ep, obj);
 	bool forget;
 
 	dapl_lock(&ep->lock);
-	forget = ep->connect_evd == evd;
+	forget = ep->connect_evd && &ep->connect_evd->obj == evd;
 	if (forget)
 		ep->connect_evd = NULL;
 	dapl_unlock(&ep->lock);
 	if (forget)
-		dapl_object_unuse(&evd->obj);
+		dapl_object_unuse(evd);
 }
 
 /*
@@ -89,7 +91,7 @@ static void tell_last_receive(struct dapl_ep *ep, DAT_EVENT_NUMBER number)
 		     number == DAT_CONNECTION_EVENT_BROKEN;
 
 	if (ended && ep->srq && !dapl_config.strict)
-		dapl_ia_last_receive(ep->obj.ia, ep);
+		dapl_async_last_receive(ep->obj.ia, ep);
 }
 
 void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data, uint32_t len)
@@ -265,7 +267,7 @@ static bool drains_on(struct dapl_ep *ep)
 
 void dapl_ep_timed_out(struct tp_timer *timer)
 {
-	struct dapl_ep_cold *cold = dapl_container(timer, struct dapl_ep_cold, timer);
+	struct dapl_ep_cold *cold = container_of(timer, struct dapl_ep_cold, timer);
 	struct dapl_ep *ep = cold->ep;
 	struct dapl_ep_step step;
 	DAT_RETURN rc;

@@ -24,7 +24,53 @@ static struct dapl_cr *cr_get(DAT_CR_HANDLE handle)
 	return dapl_object_self(handle, DAPL_TYPE_CR);
 }
 
-/* ---- Arrival ---- */
+/* ---- Life ---- */
+
+static void end(struct dapl_object *obj)
+{
+	struct dapl_cr *cr = container_of(obj, struct dapl_cr, obj);
+
+	dapl_object_wait_left(obj); /* somebody may be trying to accept (SIM-7) */
+	free(cr->private_data);
+}
+
+static void end_with_ep(struct dapl_cr *cr)
+{
+	dapl_object_wait_left(&cr->obj);
+	if (cr->ep)
+		dapl_sp_unmake_ep(cr->ep); /* CR-18 */
+	dapl_ia_end(&cr->obj);
+}
+
+/* Refuses as if nobody had listened. */
+static void discard(struct dapl_object *obj)
+{
+	struct dapl_cr *cr = container_of(obj, struct dapl_cr, obj);
+
+	if (!dapl_object_retire(obj))
+		return;
+	cm_of(cr)->release(cr->conn);
+	end_with_ep(cr);
+}
+
+const struct dapl_class dapl_cr_class = {
+	.name = "CR",
+	.type = DAPL_TYPE_CR,
+	.handle_type = DAT_HANDLE_TYPE_CR,
+	.bad_handle = DAT_INVALID_HANDLE_CR,
+	.fields = DAT_CR_FIELD_ALL,
+	.rank = DAPL_RANK_CR,
+	.end = end,
+	.close = discard,
+};
+
+void dapl_cr_discard(DAT_CR_HANDLE handle)
+{
+	struct dapl_cr *cr = dapl_object_arg(handle, DAPL_TYPE_CR);
+
+	if (cr)
+		discard(&cr->obj);
+}
 
 struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
 			    const struct tp_conn_request *req)
@@ -46,7 +92,7 @@ struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
 		memcpy(cr->private_data, req->private_data, req->private_data_len);
 		cr->private_data_size = req->private_data_len;
 	}
-	if (dapl_ia_add(ia, &cr->obj, DAPL_TYPE_CR, UINT32_MAX))
+	if (dapl_ia_add(ia, &cr->obj, &dapl_cr_class, UINT32_MAX))
 		return cr;
 	free(cr->private_data);
 release:
@@ -79,45 +125,16 @@ bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp)
 	return false;
 }
 
-void dapl_cr_delete(struct dapl_cr *cr)
-{
-	dapl_object_wait_left(&cr->obj);
-	dapl_ia_remove(&cr->obj, DAPL_TYPE_CR);
-	free(cr->private_data);
-	dapl_object_release(&cr->obj);
-}
-
-/* Retired, and refused towards the peer. */
-static void delete_with_ep(struct dapl_cr *cr)
-{
-	dapl_object_wait_left(&cr->obj); /* somebody may be trying to accept (SIM-7) */
-	if (cr->ep)
-		dapl_sp_unmake_ep(cr->ep); /* CR-18 */
-	dapl_cr_delete(cr);
-}
-
-void dapl_cr_discard(DAT_CR_HANDLE handle)
-{
-	struct dapl_cr *cr = dapl_object_arg(handle, DAPL_TYPE_CR);
-
-	if (!cr || !dapl_object_retire(&cr->obj, DAPL_TYPE_CR))
-		return;
-	cm_of(cr)->release(cr->conn);
-	delete_with_ep(cr);
-}
-
 /* ---- Calls ---- */
 
 DAT_RETURN dapl_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param)
 {
-	struct dapl_cr *cr = cr_get(cr_handle);
+	struct dapl_cr *cr;
+	DAT_RETURN rc;
 
+	cr = dapl_object_query(cr_handle, &dapl_cr_class, mask, param, &rc);
 	if (!cr)
-		return DAPL_BAD_HANDLE(CR);
-	if ((uint32_t)mask & ~(uint32_t)DAT_CR_FIELD_ALL)
-		return DAPL_BAD_ARG(2);
-	if (!param)
-		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+		return rc;
 	*param = (DAT_CR_PARAM){
 		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->addr.remote,
 		.remote_port_qual = cr->addr.remote_qual,
@@ -161,7 +178,7 @@ static DAT_RETURN complete(struct dapl_cr *cr, struct dapl_ep *ep, uint8_t befor
 	dapl_lock(&ep->lock);
 	dapl_ep_set_state(ep, before);
 	dapl_unlock(&ep->lock);
-	atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
+	dapl_object_restore(&cr->obj);
 	return dapl_status(err, DAT_RESOURCE_TEP);
 }
 
@@ -173,7 +190,7 @@ static DAT_RETURN accept_on(struct dapl_cr *cr, struct dapl_ep *ep, const void *
 	DAT_RETURN rc;
 
 	pthread_mutex_lock(&ep->cold->cm_lock);
-	if (!dapl_object_retire(&cr->obj, DAPL_TYPE_CR)) { /* SIM-7 */
+	if (!dapl_object_retire(&cr->obj)) { /* SIM-7 */
 		rc = DAPL_BAD_HANDLE(CR);
 		goto unlock;
 	}
@@ -182,7 +199,7 @@ static DAT_RETURN accept_on(struct dapl_cr *cr, struct dapl_ep *ep, const void *
 	rc = dapl_ep_fire(ep, cr->ep ? DAPL_EP_ACCEPT_OWN : DAPL_EP_ACCEPT, &step);
 	dapl_unlock(&ep->lock);
 	if (rc)
-		atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
+		dapl_object_restore(&cr->obj);
 	else
 		rc = complete(cr, ep, before, private_data, len);
 unlock:
@@ -209,7 +226,7 @@ DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 	if (rc)
 		return rc;
 	dapl_count(cr->obj.ia, DCNT_IA_SP_CR_ACCEPTED);
-	dapl_cr_delete(cr);
+	dapl_ia_end(&cr->obj);
 	return DAT_SUCCESS;
 }
 
@@ -223,11 +240,11 @@ static DAT_RETURN reject(struct dapl_cr *cr, DAT_COUNT private_data_size, const 
 				     DAPL_BAD_ARG(3));
 	if (rc)
 		return rc;
-	if (!dapl_object_retire(&cr->obj, DAPL_TYPE_CR))
+	if (!dapl_object_retire(&cr->obj))
 		return DAPL_BAD_HANDLE(CR);
 	err = cm_of(cr)->reject(cr->conn, private_data, (uint32_t)private_data_size);
 	if (err) {
-		atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
+		dapl_object_restore(&cr->obj);
 		return dapl_status(err, DAT_RESOURCE_TEP);
 	}
 	return DAT_SUCCESS;
@@ -247,7 +264,7 @@ DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		return rc;
 	dapl_count(cr->obj.ia, DCNT_IA_SP_CR_REJECTED);
 	dapl_count(cr->obj.ia, DCNT_IA_CM_USER_REJ_TX);
-	delete_with_ep(cr);
+	end_with_ep(cr);
 	return DAT_SUCCESS;
 }
 
@@ -278,14 +295,14 @@ static DAT_RETURN hand_off(struct dapl_cr *cr, DAT_CONN_QUAL qual)
 
 	if (!dapl_sp_qual_ok(cr->obj.ia, qual))
 		return DAPL_BAD_ARG(2);
-	if (!dapl_object_retire(&cr->obj, DAPL_TYPE_CR))
+	if (!dapl_object_retire(&cr->obj))
 		return DAPL_BAD_HANDLE(CR);
 	err = cm_of(cr)->handoff(cr->conn, dapl_sp_wire_qual(cr->obj.ia, qual));
 	if (err == -EOPNOTSUPP)
 		err = hand_off_here(cr, qual);
 	if (!err)
 		return DAT_SUCCESS;
-	atomic_store_explicit(&cr->obj.type, DAPL_TYPE_CR, memory_order_release);
+	dapl_object_restore(&cr->obj);
 	if (err == -ECONNREFUSED || err == -EINVAL)
 		return DAPL_BAD_ARG(2); /* CR-21 */
 	return dapl_status(err, DAT_RESOURCE_DEVICE);
@@ -301,6 +318,6 @@ DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL qual)
 	rc = hand_off(cr, qual);
 	dapl_object_leave(&cr->obj);
 	if (!rc)
-		delete_with_ep(cr); /* CR-22 */
+		end_with_ep(cr); /* CR-22 */
 	return rc;
 }

@@ -16,6 +16,8 @@ struct dapl_cr {
 	void *private_data; /* malloc'ed, writable for the consumer (PD-8) */
 };
 
+extern const struct dapl_class dapl_cr_class;
+
 /* A CR for conn, in the IA's list. NULL: no memory, or the IA is being closed. */
 struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
 			    const struct tp_conn_request *req);
@@ -23,8 +25,6 @@ struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
 void dapl_cr_bring_ep(struct dapl_cr *cr, struct dapl_ep *ep);
 /* Announces it on the service point's EVD. False: no room, the CR is the caller's. */
 bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp);
-/* Frees the object and nothing else. */
-void dapl_cr_delete(struct dapl_cr *cr);
 /* Refuses as if nobody had listened, and frees with what was made for it (EVD-92, IA-88). */
 void dapl_cr_discard(DAT_CR_HANDLE cr);
 

@@ -12,6 +12,16 @@
 
 static_assert(sizeof(struct dapl_csp) <= DAPL_SLOT_SIZE, "a CSP is an object");
 
+const struct dapl_class dapl_csp_class = {
+	.name = "CSP",
+	.type = DAPL_TYPE_CSP,
+	.handle_type = DAT_HANDLE_TYPE_CSP,
+	.bad_handle = DAT_INVALID_HANDLE_CSP,
+	.fields = DAT_CSP_FIELD_ALL,
+	.rank = DAPL_RANK_SP,
+	.end = dapl_sp_end,
+};
+
 static int csp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
 {
 	return dapl_sp_hand_over(sp, conn, req, NULL);
@@ -77,13 +87,13 @@ static DAT_RETURN csp_new(struct dapl_ia *ia, const DAT_COMM *comm, const struct
 	csp->comm = *comm;
 	csp->addr = copy_address(addr);
 	/* Listed first: a request may arrive before listen has returned. */
-	if (!dapl_ia_add(ia, &csp->sp.obj, DAPL_TYPE_CSP, UINT32_MAX)) {
+	if (!dapl_ia_add(ia, &csp->sp.obj, &dapl_csp_class, UINT32_MAX)) {
 		dapl_object_release(&csp->sp.obj);
 		return DAPL_BAD_HANDLE(IA);
 	}
 	rc = as_port(dapl_sp_listen(&csp->sp, ia, evd, csp->sp.conn_qual));
 	if (rc) {
-		dapl_ia_remove(&csp->sp.obj, DAPL_TYPE_CSP);
+		dapl_ia_remove(&csp->sp.obj);
 		dapl_object_release(&csp->sp.obj);
 		return rc;
 	}
@@ -140,14 +150,12 @@ static DAT_IA_ADDRESS_PTR told_address(struct dapl_csp *csp)
 
 DAT_RETURN dapl_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param)
 {
-	struct dapl_csp *csp = dapl_object_self(csp_handle, DAPL_TYPE_CSP);
+	struct dapl_csp *csp;
+	DAT_RETURN rc;
 
+	csp = dapl_object_query(csp_handle, &dapl_csp_class, mask, param, &rc);
 	if (!csp)
-		return DAPL_BAD_HANDLE(CSP);
-	if ((uint32_t)mask & ~(uint32_t)DAT_CSP_FIELD_ALL)
-		return DAPL_BAD_ARG(2);
-	if (!param)
-		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+		return rc;
 	*param = (DAT_CSP_PARAM){
 		.ia_handle = dapl_ia_handle(csp->sp.obj.ia),
 		.comm = &csp->comm,
@@ -157,26 +165,7 @@ DAT_RETURN dapl_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK mask, DA
 	return DAT_SUCCESS;
 }
 
-static void csp_delete(struct dapl_csp *csp)
-{
-	dapl_sp_unlisten(&csp->sp);
-	dapl_object_wait_left(&csp->sp.obj);
-	dapl_ia_remove(&csp->sp.obj, DAPL_TYPE_CSP);
-	dapl_object_release(&csp->sp.obj);
-}
-
-void dapl_csp_destroy(struct dapl_csp *csp)
-{
-	if (dapl_object_retire(&csp->sp.obj, DAPL_TYPE_CSP))
-		csp_delete(csp);
-}
-
 DAT_RETURN dapl_csp_free(DAT_CSP_HANDLE csp_handle)
 {
-	struct dapl_csp *csp = dapl_object_self(csp_handle, DAPL_TYPE_CSP);
-
-	if (!csp || !dapl_object_retire(&csp->sp.obj, DAPL_TYPE_CSP))
-		return DAPL_BAD_HANDLE(CSP);
-	csp_delete(csp);
-	return DAT_SUCCESS;
+	return dapl_ia_free(csp_handle, &dapl_csp_class);
 }

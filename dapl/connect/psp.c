@@ -96,9 +96,15 @@ void dapl_sp_unlisten(struct dapl_sp *sp)
 	dapl_object_unuse(&sp->evd->obj);
 }
 
+void dapl_sp_end(struct dapl_object *obj)
+{
+	dapl_sp_unlisten(container_of(obj, struct dapl_sp, obj));
+	dapl_object_wait_left(obj); /* a request may be handed off to it */
+}
+
 static bool listens_on(struct dapl_object *obj, enum dapl_type type, DAT_CONN_QUAL conn_qual)
 {
-	const struct dapl_sp *sp = dapl_container(obj, struct dapl_sp, obj);
+	const struct dapl_sp *sp = container_of(obj, struct dapl_sp, obj);
 
 	if (type != DAPL_TYPE_PSP && type != DAPL_TYPE_RSP && type != DAPL_TYPE_CSP)
 		return false;
@@ -114,7 +120,7 @@ struct dapl_sp *dapl_sp_find(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual)
 		if (listens_on(obj, atomic_load(&obj->type), conn_qual))
 			break;
 	pthread_mutex_unlock(&ia->lock);
-	return obj ? dapl_container(obj, struct dapl_sp, obj) : NULL;
+	return obj ? container_of(obj, struct dapl_sp, obj) : NULL;
 }
 
 struct dapl_ep *dapl_sp_make_ep(struct dapl_ia *ia)
@@ -154,8 +160,8 @@ int dapl_sp_hand_over(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_
 	if (dapl_cr_announce(cr, sp))
 		return 0;
 	/* PSP-4: refused without a trace here. */
-	dapl_object_retire(&cr->obj, DAPL_TYPE_CR);
-	dapl_cr_delete(cr);
+	dapl_object_retire(&cr->obj);
+	dapl_ia_end(&cr->obj);
 free_ep:
 	if (ep)
 		dapl_sp_unmake_ep(ep);
@@ -164,9 +170,20 @@ free_ep:
 
 /* ---- PSP ---- */
 
+const struct dapl_class dapl_psp_class = {
+	.name = "PSP",
+	.type = DAPL_TYPE_PSP,
+	.handle_type = DAT_HANDLE_TYPE_PSP,
+	.bad_handle = DAT_INVALID_HANDLE_PSP,
+	.fields = DAT_PSP_FIELD_ALL,
+	.freed = DCNT_IA_PSP_FREE,
+	.rank = DAPL_RANK_SP,
+	.end = dapl_sp_end,
+};
+
 static int psp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
 {
-	struct dapl_psp *psp = dapl_container(sp, struct dapl_psp, sp);
+	struct dapl_psp *psp = container_of(sp, struct dapl_psp, sp);
 	struct dapl_ep *ep = NULL;
 
 	if (psp->flags == DAT_PSP_PROVIDER_FLAG && !(ep = dapl_sp_make_ep(sp->obj.ia)))
@@ -187,13 +204,13 @@ static DAT_RETURN psp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct da
 	psp->sp.conn_qual = conn_qual;
 	psp->flags = flags;
 	/* Listed first: a request may arrive before listen has returned. */
-	if (!dapl_ia_add(ia, &psp->sp.obj, DAPL_TYPE_PSP, UINT32_MAX)) {
+	if (!dapl_ia_add(ia, &psp->sp.obj, &dapl_psp_class, UINT32_MAX)) {
 		dapl_object_release(&psp->sp.obj);
 		return DAPL_BAD_HANDLE(IA);
 	}
 	rc = dapl_sp_listen(&psp->sp, ia, evd, conn_qual);
 	if (rc) {
-		dapl_ia_remove(&psp->sp.obj, DAPL_TYPE_PSP);
+		dapl_ia_remove(&psp->sp.obj);
 		dapl_object_release(&psp->sp.obj);
 		return rc;
 	}
@@ -271,14 +288,12 @@ DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual
 
 DAT_RETURN dapl_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK mask, DAT_PSP_PARAM *param)
 {
-	struct dapl_psp *psp = dapl_object_self(psp_handle, DAPL_TYPE_PSP);
+	struct dapl_psp *psp;
+	DAT_RETURN rc;
 
+	psp = dapl_object_query(psp_handle, &dapl_psp_class, mask, param, &rc);
 	if (!psp)
-		return DAPL_BAD_HANDLE(PSP);
-	if ((uint32_t)mask & ~(uint32_t)DAT_PSP_FIELD_ALL)
-		return DAPL_BAD_ARG(2);
-	if (!param)
-		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+		return rc;
 	*param = (DAT_PSP_PARAM){
 		.ia_handle = dapl_ia_handle(psp->sp.obj.ia),
 		.conn_qual = dapl_sp_qual(&psp->sp),
@@ -288,27 +303,7 @@ DAT_RETURN dapl_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK mask, DA
 	return DAT_SUCCESS;
 }
 
-static void psp_delete(struct dapl_psp *psp)
-{
-	dapl_sp_unlisten(&psp->sp);
-	dapl_object_wait_left(&psp->sp.obj); /* a request may be handed off to it */
-	dapl_ia_remove(&psp->sp.obj, DAPL_TYPE_PSP);
-	dapl_object_release(&psp->sp.obj);
-}
-
-void dapl_psp_destroy(struct dapl_psp *psp)
-{
-	if (dapl_object_retire(&psp->sp.obj, DAPL_TYPE_PSP))
-		psp_delete(psp);
-}
-
 DAT_RETURN dapl_psp_free(DAT_PSP_HANDLE psp_handle)
 {
-	struct dapl_psp *psp = dapl_object_self(psp_handle, DAPL_TYPE_PSP);
-
-	if (!psp || !dapl_object_retire(&psp->sp.obj, DAPL_TYPE_PSP))
-		return DAPL_BAD_HANDLE(PSP);
-	dapl_count(psp->sp.obj.ia, DCNT_IA_PSP_FREE);
-	psp_delete(psp);
-	return DAT_SUCCESS;
+	return dapl_ia_free(psp_handle, &dapl_psp_class);
 }

@@ -31,7 +31,7 @@ static DAT_RETURN fire(struct dapl_ep *ep, enum dapl_ep_cause cause)
  */
 static int rsp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
 {
-	struct dapl_rsp *rsp = dapl_container(sp, struct dapl_rsp, sp);
+	struct dapl_rsp *rsp = container_of(sp, struct dapl_rsp, sp);
 	struct dapl_ia *ia = sp->obj.ia;
 	struct dapl_cr *cr;
 	bool first;
@@ -69,7 +69,7 @@ static struct dapl_cr *take_cr(struct dapl_rsp *rsp)
 
 static void announce(struct tp_task *task)
 {
-	struct dapl_rsp *rsp = dapl_container(task, struct dapl_rsp, task);
+	struct dapl_rsp *rsp = container_of(task, struct dapl_rsp, task);
 	struct dapl_cr *cr = take_cr(rsp);
 	struct dapl_evd *evd = rsp->sp.evd;
 	struct dapl_ep *ep = NULL;
@@ -88,6 +88,44 @@ static void announce(struct tp_task *task)
 	dapl_object_leave(&evd->obj);
 }
 
+/* RSP-9: what arrived and was not announced yet is refused; a waiting RSP's EP is unconnected
+ * again. */
+static void end(struct dapl_object *obj)
+{
+	struct dapl_rsp *rsp = container_of(obj, struct dapl_rsp, sp.obj);
+	struct dapl_cr *cr;
+	bool waiting;
+
+	dapl_sp_end(obj);
+	dapl_loop_cancel(obj->ia->loop, &rsp->task);
+	cr = take_cr(rsp);
+	pthread_mutex_lock(&obj->ia->lock);
+	waiting = !rsp->spent || cr;
+	pthread_mutex_unlock(&obj->ia->lock);
+	if (cr)
+		dapl_cr_discard(cr);
+	if (waiting)
+		fire(rsp->ep, DAPL_EP_RSP_FREE);
+}
+
+/* Unless it is spent (RSP-7). */
+static bool in_way(const struct dapl_object *obj)
+{
+	return !container_of(obj, const struct dapl_rsp, sp.obj)->spent;
+}
+
+const struct dapl_class dapl_rsp_class = {
+	.name = "RSP",
+	.type = DAPL_TYPE_RSP,
+	.handle_type = DAT_HANDLE_TYPE_RSP,
+	.bad_handle = DAT_INVALID_HANDLE_RSP,
+	.fields = DAT_RSP_FIELD_ALL,
+	.freed = DCNT_IA_RSP_FREE,
+	.rank = DAPL_RANK_SP,
+	.end = end,
+	.in_way = in_way,
+};
+
 static DAT_RETURN rsp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct dapl_ep *ep,
 			  struct dapl_evd *evd, struct dapl_rsp **out)
 {
@@ -105,7 +143,7 @@ static DAT_RETURN rsp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct da
 	if (rc)
 		goto release;
 	rc = DAPL_BAD_HANDLE(IA);
-	if (!dapl_ia_add(ia, &rsp->sp.obj, DAPL_TYPE_RSP, UINT32_MAX))
+	if (!dapl_ia_add(ia, &rsp->sp.obj, &dapl_rsp_class, UINT32_MAX))
 		goto unreserve;
 	rc = dapl_sp_listen(&rsp->sp, ia, evd, conn_qual);
 	if (rc)
@@ -114,7 +152,7 @@ static DAT_RETURN rsp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct da
 	return DAT_SUCCESS;
 
 remove:
-	dapl_ia_remove(&rsp->sp.obj, DAPL_TYPE_RSP);
+	dapl_ia_remove(&rsp->sp.obj);
 unreserve:
 	fire(ep, DAPL_EP_RSP_FREE);
 release:
@@ -154,14 +192,12 @@ DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 
 DAT_RETURN dapl_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param)
 {
-	struct dapl_rsp *rsp = dapl_object_self(rsp_handle, DAPL_TYPE_RSP);
+	struct dapl_rsp *rsp;
+	DAT_RETURN rc;
 
+	rsp = dapl_object_query(rsp_handle, &dapl_rsp_class, mask, param, &rc);
 	if (!rsp)
-		return DAPL_BAD_HANDLE(RSP);
-	if ((uint32_t)mask & ~(uint32_t)DAT_RSP_FIELD_ALL)
-		return DAPL_BAD_ARG(2);
-	if (!param)
-		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+		return rc;
 	*param = (DAT_RSP_PARAM){
 		.ia_handle = dapl_ia_handle(rsp->sp.obj.ia),
 		.conn_qual = rsp->sp.conn_qual,
@@ -171,42 +207,7 @@ DAT_RETURN dapl_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK mask, DA
 	return DAT_SUCCESS;
 }
 
-/* RSP-9: what arrived and was not announced yet is refused; a waiting RSP's EP is unconnected
- * again. */
-static void rsp_delete(struct dapl_rsp *rsp)
-{
-	struct dapl_ia *ia = rsp->sp.obj.ia;
-	struct dapl_cr *cr;
-	bool waiting;
-
-	dapl_sp_unlisten(&rsp->sp);
-	dapl_object_wait_left(&rsp->sp.obj);
-	dapl_loop_cancel(ia->loop, &rsp->task);
-	cr = take_cr(rsp);
-	pthread_mutex_lock(&ia->lock);
-	waiting = !rsp->spent || cr;
-	pthread_mutex_unlock(&ia->lock);
-	if (cr)
-		dapl_cr_discard(cr);
-	if (waiting)
-		fire(rsp->ep, DAPL_EP_RSP_FREE);
-	dapl_ia_remove(&rsp->sp.obj, DAPL_TYPE_RSP);
-	dapl_object_release(&rsp->sp.obj);
-}
-
-void dapl_rsp_destroy(struct dapl_rsp *rsp)
-{
-	if (dapl_object_retire(&rsp->sp.obj, DAPL_TYPE_RSP))
-		rsp_delete(rsp);
-}
-
 DAT_RETURN dapl_rsp_free(DAT_RSP_HANDLE rsp_handle)
 {
-	struct dapl_rsp *rsp = dapl_object_self(rsp_handle, DAPL_TYPE_RSP);
-
-	if (!rsp || !dapl_object_retire(&rsp->sp.obj, DAPL_TYPE_RSP))
-		return DAPL_BAD_HANDLE(RSP);
-	dapl_count(rsp->sp.obj.ia, DCNT_IA_RSP_FREE);
-	rsp_delete(rsp);
-	return DAT_SUCCESS;
+	return dapl_ia_free(rsp_handle, &dapl_rsp_class);
 }

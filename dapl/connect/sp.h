@@ -46,6 +46,8 @@ int dapl_sp_request(void *listener_owner, struct tp_conn *conn, const struct tp_
 DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_evd *evd,
 			  DAT_CONN_QUAL conn_qual);
 void dapl_sp_unlisten(struct dapl_sp *sp);
+/* The dapl_class.end of a service point without more than that. */
+void dapl_sp_end(struct dapl_object *obj);
 /* What it listens on, or did. */
 DAT_CONN_QUAL dapl_sp_qual(struct dapl_sp *sp);
 /* The service point of an IA that listens on conn_qual, entered (dapl_object_enter); NULL: none. */
@@ -73,10 +75,7 @@ struct dapl_ep *dapl_sp_make_ep(struct dapl_ia *ia);
  * (CR-18). */
 void dapl_sp_unmake_ep(struct dapl_ep *ep);
 
-/* Abrupt close. */
-void dapl_psp_destroy(struct dapl_psp *psp);
-void dapl_rsp_destroy(struct dapl_rsp *rsp);
-void dapl_csp_destroy(struct dapl_csp *csp);
+extern const struct dapl_class dapl_psp_class, dapl_rsp_class, dapl_csp_class;
 
 DAT_RETURN dapl_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL conn_qual, DAT_EVD_HANDLE evd,
 			   DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp);

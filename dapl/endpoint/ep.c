@@ -182,6 +182,46 @@ static void cold_free(struct dapl_ep_cold *cold)
 	free(cold);
 }
 
+void dapl_ep_delete(struct dapl_ep *ep)
+{
+	dapl_object_retire(&ep->obj);
+	dapl_ep_drop_conn(ep);
+	ep->qp->ops->destroy(ep->qp);
+	dapl_ep_keep_completions(ep);
+	dapl_rmr_ep_gone(ep);
+	unuse_parts(ep);
+	dapl_ia_remove(&ep->obj);
+	free(ep->request.slot);
+	free(ep->recv.slot);
+	cold_free(ep->cold);
+	dapl_lock_fini(&ep->lock);
+	dapl_object_release(&ep->obj);
+}
+
+static void close_ep(struct dapl_object *obj)
+{
+	struct dapl_ep *ep = dapl_container(obj, struct dapl_ep, obj);
+	struct dapl_ep_step step;
+	DAT_RETURN rc;
+
+	dapl_lock(&ep->lock);
+	rc = dapl_ep_fire(ep, DAPL_EP_CLOSE, &step);
+	dapl_unlock(&ep->lock);
+	if (!rc)
+		dapl_ep_delete(ep);
+}
+
+const struct dapl_class dapl_ep_class = {
+	.name = "EP",
+	.type = DAPL_TYPE_EP,
+	.handle_type = DAT_HANDLE_TYPE_EP,
+	.bad_handle = DAT_INVALID_HANDLE_EP,
+	.fields = DAT_EP_FIELD_ALL,
+	.rank = DAPL_RANK_EP,
+	.close = close_ep,
+	.forget = dapl_ep_forget,
+};
+
 DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out)
 {
@@ -219,7 +259,7 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 		if (rc)
 			goto destroy_qp;
 	}
-	if (!dapl_ia_add(ia, &ep->obj, DAPL_TYPE_EP, ia->attr->max_qp)) {
+	if (!dapl_ia_add(ia, &ep->obj, &dapl_ep_class, ia->attr->max_qp)) {
 		rc = DAPL_NO_RESOURCE(TEP);
 		goto destroy_qp;
 	}
@@ -296,15 +336,13 @@ DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP
 {
 	/* Programs read a peer's address whether there is a peer or not (EP-14). */
 	static struct sockaddr_storage nobody;
-	struct dapl_ep *ep = dapl_ep_get(ep_handle);
 	struct dapl_ep_cold *cold;
+	struct dapl_ep *ep;
+	DAT_RETURN rc;
 
+	ep = dapl_object_query(ep_handle, &dapl_ep_class, mask, param, &rc);
 	if (!ep)
-		return DAPL_BAD_HANDLE(EP);
-	if (mask & ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL)
-		return DAPL_BAD_ARG(2);
-	if (!param)
-		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+		return rc;
 	cold = ep->cold;
 	memset(param, 0, sizeof(*param));
 	param->ia_handle = dapl_ia_handle(ep->obj.ia);
@@ -401,22 +439,6 @@ DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE ep_handle)
 	rc = reset(ep);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
 	return rc;
-}
-
-void dapl_ep_delete(struct dapl_ep *ep)
-{
-	dapl_object_retire(&ep->obj, DAPL_TYPE_EP);
-	dapl_ep_drop_conn(ep);
-	ep->qp->ops->destroy(ep->qp);
-	dapl_ep_keep_completions(ep);
-	dapl_rmr_ep_gone(ep);
-	unuse_parts(ep);
-	dapl_ia_remove(&ep->obj, DAPL_TYPE_EP);
-	free(ep->request.slot);
-	free(ep->recv.slot);
-	cold_free(ep->cold);
-	dapl_lock_fini(&ep->lock);
-	dapl_object_release(&ep->obj);
 }
 
 DAT_RETURN dapl_ep_free(DAT_EP_HANDLE ep_handle)

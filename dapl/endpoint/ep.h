@@ -113,6 +113,8 @@ struct dapl_ep_cold {
 	_Atomic uint64_t failed, flushed; /* completions with an error of their own, or without */
 };
 
+extern const struct dapl_class dapl_ep_class;
+
 static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)
 {
 	return dapl_object_self(handle, DAPL_TYPE_EP);
@@ -193,7 +195,7 @@ DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dap
 /* Queues a connection event on the connect EVD, behind the completions that are there (FL-5). */
 void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data, uint32_t len);
 /* Its connect EVD, if it is this one, is about to go with the IA that owns it. */
-void dapl_ep_forget_evd(struct dapl_ep *ep, struct dapl_evd *evd);
+void dapl_ep_forget(struct dapl_object *ep, struct dapl_object *evd);
 /* The tp_upcalls.conn_event of the core. */
 void dapl_ep_conn_event(void *ep, enum tp_conn_event event, int err, const void *data,
 			uint32_t len);

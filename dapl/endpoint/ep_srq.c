@@ -6,6 +6,7 @@
 #include "dapl/object/counters.h"
 #include "dapl/transfer/dto.h"
 #include "dapl/endpoint/ep.h"
+#include "dapl/event/async.h"
 #include "dapl/object/ia.h"
 #include "dapl/base/loop.h"
 #include "dapl/transfer/srq.h"
@@ -147,7 +148,7 @@ static bool check_marks(struct dapl_ep *ep)
 	}
 	dapl_unlock(&ep->lock);
 	if (soft)
-		dapl_ia_watermark(ep->obj.ia, ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+		dapl_async_watermark(ep->obj.ia, ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 	return hard;
 }
 

@@ -211,6 +211,41 @@ struct dapl_cno *dapl_cno_use(DAT_CNO_HANDLE handle, const struct dapl_ia *ia)
 	return fits ? cno : NULL;
 }
 
+static void end(struct dapl_object *obj)
+{
+	struct dapl_cno *cno = dapl_container(obj, struct dapl_cno, obj);
+
+	dapl_object_wait_left(obj);
+	finish_agents(cno);
+	free(cno->agent);
+	if (cno->fd >= 0)
+		close(cno->fd);
+	pthread_mutex_destroy(&cno->lock);
+}
+
+/* CNO-32 */
+static void release_and_end(struct dapl_object *obj)
+{
+	struct dapl_cno *cno = dapl_container(obj, struct dapl_cno, obj);
+
+	dapl_object_retire(obj);
+	pthread_mutex_lock(&cno->lock);
+	release_all(cno);
+	pthread_mutex_unlock(&cno->lock);
+	dapl_ia_end(obj);
+}
+
+const struct dapl_class dapl_cno_class = {
+	.name = "CNO",
+	.type = DAPL_TYPE_CNO,
+	.handle_type = DAT_HANDLE_TYPE_CNO,
+	.bad_handle = DAT_INVALID_HANDLE_CNO,
+	.fields = 7, /* CNO-23 */
+	.rank = DAPL_RANK_CNO,
+	.end = end,
+	.close = release_and_end,
+};
+
 static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT *proxy, int fd,
 			  DAT_CNO_HANDLE *out)
 {
@@ -231,7 +266,7 @@ static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT
 	cno->task.run = call_next;
 	cno->fd = fd;
 	rc = DAPL_BAD_HANDLE(IA);
-	if (!dapl_ia_add(ia, &cno->obj, DAPL_TYPE_CNO, UINT32_MAX))
+	if (!dapl_ia_add(ia, &cno->obj, &dapl_cno_class, UINT32_MAX))
 		goto release;
 	*out = cno;
 	return DAT_SUCCESS;
@@ -305,13 +340,10 @@ DAT_RETURN dapl_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AG
 DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
 {
 	struct dapl_cno *cno;
+	DAT_RETURN rc;
 
-	if (!dapl_cno_get(cno_handle))
-		return DAPL_BAD_HANDLE(CNO);
-	if ((uint32_t)mask > 7) /* CNO-23 */
-		return DAPL_BAD_ARG(2);
-	if (!param)
-		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+	if (!dapl_object_query(cno_handle, &dapl_cno_class, mask, param, &rc))
+		return rc;
 	cno = hold(cno_handle);
 	if (!cno)
 		return DAPL_BAD_HANDLE(CNO);
@@ -330,19 +362,6 @@ DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DA
 	return DAT_SUCCESS;
 }
 
-/* Retired already. */
-static void cno_delete(struct dapl_cno *cno)
-{
-	dapl_object_wait_left(&cno->obj);
-	finish_agents(cno);
-	dapl_ia_remove(&cno->obj, DAPL_TYPE_CNO);
-	free(cno->agent);
-	if (cno->fd >= 0)
-		close(cno->fd);
-	pthread_mutex_destroy(&cno->lock);
-	dapl_object_release(&cno->obj);
-}
-
 DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE cno_handle)
 {
 	struct dapl_cno *cno = hold(cno_handle);
@@ -352,22 +371,12 @@ DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE cno_handle)
 		return DAPL_BAD_HANDLE(CNO);
 	busy = cno->waiters || dapl_object_users(&cno->obj);
 	if (!busy)
-		dapl_object_retire(&cno->obj, DAPL_TYPE_CNO);
+		dapl_object_retire(&cno->obj);
 	let_go(cno);
 	if (busy)
 		return DAPL_BAD_STATE(CNO_IN_USE);
-	cno_delete(cno);
+	dapl_ia_end(&cno->obj);
 	return DAT_SUCCESS;
-}
-
-/* CNO-32 */
-void dapl_cno_destroy(struct dapl_cno *cno)
-{
-	dapl_object_retire(&cno->obj, DAPL_TYPE_CNO);
-	pthread_mutex_lock(&cno->lock);
-	release_all(cno);
-	pthread_mutex_unlock(&cno->lock);
-	cno_delete(cno);
 }
 
 /* Takes the trigger if there is one; lock held. */

@@ -25,13 +25,13 @@ struct dapl_cno {
 	uint32_t release_all;	     /* counts CNO-31 and CNO-32 releases */
 };
 
+extern const struct dapl_class dapl_cno_class;
+
 /* A trigger by evd (CNO-3); the EVD's lock is held. */
 void dapl_cno_trigger_by(struct dapl_cno *cno, DAT_EVD_HANDLE evd);
 /* An EVD that points here is freed; with the last one every waiter returns with a NULL EVD, and the
  * agent is invoked so (CNO-31). No lock held; cno may be freed at once by somebody else. */
 void dapl_cno_evd_gone(struct dapl_cno *cno);
-/* Frees at abrupt close: waiters are released and waited for. */
-void dapl_cno_destroy(struct dapl_cno *cno);
 
 /* The CNO of an argument, which counts one more user; NULL: it is none of ia. No lock held. */
 struct dapl_cno *dapl_cno_use(DAT_CNO_HANDLE handle, const struct dapl_ia *ia);

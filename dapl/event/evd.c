@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "dapl/base/config.h"
+#include "dapl/event/async.h"
 #include "dapl/object/counters.h"
 #include "dapl/connect/cr.h"
 #include "dapl/transfer/dto.h"
@@ -36,8 +37,7 @@ struct dapl_evd *dapl_evd_connect_arg(DAT_EVD_HANDLE handle, const struct dapl_i
 
 	if (dapl_config.strict)
 		return dapl_evd_arg(handle, ia, DAT_EVD_CONNECTION_FLAG);
-	return evd && evd->obj.ia->provider == ia->provider &&
-			       (evd->flags & DAT_EVD_CONNECTION_FLAG)
+	return evd && evd->obj.ia->entry == ia->entry && (evd->flags & DAT_EVD_CONNECTION_FLAG)
 		       ? evd
 		       : NULL;
 }
@@ -198,7 +198,7 @@ void dapl_evd_overflow(struct dapl_evd *evd)
 			 "evd_min_qlen of "
 			 "dat_evd_create, dat_evd_resize)",
 			 (void *)evd, evd->qlen);
-	dapl_ia_async(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, evd, DAT_EVD_OVERFLOW_ERROR);
+	dapl_async_error(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, evd, DAT_EVD_OVERFLOW_ERROR);
 }
 
 bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event)
@@ -297,6 +297,81 @@ void dapl_evd_cq_event(void *cq_owner)
 
 /* ---- Creation and end ---- */
 
+/* Requests whose announcement nobody will see are refused (EVD-92). */
+static void discard_events(struct dapl_evd *evd)
+{
+	struct dapl_event event;
+
+	while (dapl_ring_pop(&evd->ring, &event)) {
+		if (event.number == DAT_CONNECTION_REQUEST_EVENT)
+			dapl_cr_discard(event.data.cr_arrival_event_data.cr_handle);
+		if (event.srq)
+			dapl_srq_let_go(event.srq);
+	}
+}
+
+/* Retired already: nobody new comes in. */
+static void end(struct dapl_object *obj)
+{
+	struct dapl_evd *evd = dapl_container(obj, struct dapl_evd, obj);
+	struct dapl_ia *ia = obj->ia;
+	struct dapl_cno *cno;
+	struct tp_cq *cq;
+
+	dapl_lock(&evd->obj.lock);
+	evd->end = DAPL_END_ABORT;
+	dapl_evd_wake(evd);
+	dapl_unlock(&evd->obj.lock);
+	dapl_object_wait_left(&evd->obj);
+	dapl_lock(&evd->obj.lock);
+	atomic_store(&evd->ear, DAPL_EAR_NONE);
+	cno = evd->cno;
+	evd->cno = NULL;
+	cq = evd->cq;
+	evd->cq = NULL; /* the loop may still be about to look */
+	dapl_evd_aim(evd);
+	dapl_unlock(&evd->obj.lock);
+
+	if (cq)
+		ia->dev->transport->cq->destroy(cq);
+	dapl_loop_cancel(ia->loop, &evd->task);
+	discard_events(evd);
+	if (cno)
+		dapl_cno_evd_gone(cno);
+	if (evd->wakefd >= 0)
+		dapl_fd_close(evd->wakefd);
+	dapl_ring_fini(&evd->ring);
+}
+
+static void forget_and_end(struct dapl_object *obj)
+{
+	dapl_async_forget(dapl_container(obj, struct dapl_evd, obj));
+	if (dapl_object_retire(obj))
+		dapl_ia_end(obj);
+}
+
+/* The IA's own async EVD is not, unless something else refers to it, too (IA-10, IA-85). */
+static bool in_way(const struct dapl_object *obj)
+{
+	const struct dapl_ia *ia = obj->ia;
+
+	return !ia->async_evd_own || obj != &ia->async_evd->obj || dapl_object_users(obj) > 1;
+}
+
+const struct dapl_class dapl_evd_class = {
+	.name = "EVD",
+	.type = DAPL_TYPE_EVD,
+	.handle_type = DAT_HANDLE_TYPE_EVD,
+	.bad_handle = DAT_INVALID_HANDLE_EVD_REQUEST,
+	.in_use = DAT_INVALID_STATE_EVD_IN_USE,
+	.fields = DAT_EVD_FIELD_ALL,
+	.freed = DCNT_IA_EVD_FREE,
+	.rank = DAPL_RANK_EVD,
+	.end = end,
+	.close = forget_and_end,
+	.in_way = in_way,
+};
+
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno, uint32_t flags,
 			struct dapl_evd **out)
 {
@@ -329,7 +404,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 			goto free_ring;
 	}
 	dapl_evd_aim(evd);
-	if (!dapl_ia_add(ia, &evd->obj, DAPL_TYPE_EVD, ia->attr->max_cq)) {
+	if (!dapl_ia_add(ia, &evd->obj, &dapl_evd_class, ia->attr->max_cq)) {
 		rc = DAPL_NO_RESOURCE(TEVD);
 		goto destroy_cq;
 	}
@@ -393,72 +468,9 @@ DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen, DAT_CNO_HAND
 	return rc;
 }
 
-/* Requests whose announcement nobody will see are refused (EVD-92). */
-static void discard_events(struct dapl_evd *evd)
-{
-	struct dapl_event event;
-
-	while (dapl_ring_pop(&evd->ring, &event)) {
-		if (event.number == DAT_CONNECTION_REQUEST_EVENT)
-			dapl_cr_discard(event.data.cr_arrival_event_data.cr_handle);
-		if (event.srq)
-			dapl_srq_let_go(event.srq);
-	}
-}
-
-/* Retired already: nobody new comes in. */
-static void evd_delete(struct dapl_evd *evd)
-{
-	struct dapl_ia *ia = evd->obj.ia;
-	struct dapl_cno *cno;
-	struct tp_cq *cq;
-
-	dapl_lock(&evd->obj.lock);
-	evd->end = DAPL_END_ABORT;
-	dapl_evd_wake(evd);
-	dapl_unlock(&evd->obj.lock);
-	dapl_object_wait_left(&evd->obj);
-	dapl_lock(&evd->obj.lock);
-	atomic_store(&evd->ear, DAPL_EAR_NONE);
-	cno = evd->cno;
-	evd->cno = NULL;
-	cq = evd->cq;
-	evd->cq = NULL; /* the loop may still be about to look */
-	dapl_evd_aim(evd);
-	dapl_unlock(&evd->obj.lock);
-
-	if (cq)
-		ia->dev->transport->cq->destroy(cq);
-	dapl_loop_cancel(ia->loop, &evd->task);
-	discard_events(evd);
-	if (cno)
-		dapl_cno_evd_gone(cno);
-	if (evd->wakefd >= 0)
-		dapl_fd_close(evd->wakefd);
-	dapl_ia_remove(&evd->obj, DAPL_TYPE_EVD);
-	dapl_ring_fini(&evd->ring);
-	dapl_object_release(&evd->obj);
-}
-
-void dapl_evd_destroy(struct dapl_evd *evd)
-{
-	if (dapl_object_retire(&evd->obj, DAPL_TYPE_EVD))
-		evd_delete(evd);
-}
-
 DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE evd_handle)
 {
-	struct dapl_evd *evd = dapl_evd_get(evd_handle);
-
-	if (!evd)
-		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	if (dapl_object_users(&evd->obj))
-		return DAPL_BAD_STATE(EVD_IN_USE);
-	if (!dapl_object_retire(&evd->obj, DAPL_TYPE_EVD))
-		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	dapl_count(evd->obj.ia, DCNT_IA_EVD_FREE);
-	evd_delete(evd);
-	return DAT_SUCCESS;
+	return dapl_ia_free(evd_handle, &dapl_evd_class);
 }
 
 /* ---- The other calls ---- */
@@ -476,13 +488,10 @@ static DAT_EVD_STATE state(const struct dapl_evd *evd)
 DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
 {
 	struct dapl_evd *evd;
+	DAT_RETURN rc;
 
-	if (!dapl_evd_get(evd_handle))
-		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	if ((uint32_t)mask & ~(uint32_t)DAT_EVD_FIELD_ALL)
-		return DAPL_BAD_ARG(2);
-	if (!param)
-		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+	if (!dapl_object_query(evd_handle, &dapl_evd_class, mask, param, &rc))
+		return rc;
 	evd = dapl_evd_hold(evd_handle);
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);

@@ -84,6 +84,8 @@ static inline struct dapl_evd *dapl_evd_hold(DAT_EVD_HANDLE handle)
 	return dapl_object_hold(handle, DAPL_TYPE_EVD);
 }
 
+extern const struct dapl_class dapl_evd_class;
+
 /* An EVD of ia that carries the stream flag; NULL otherwise. */
 struct dapl_evd *dapl_evd_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, uint32_t flag);
 /*
@@ -95,8 +97,6 @@ struct dapl_evd *dapl_evd_connect_arg(DAT_EVD_HANDLE handle, const struct dapl_i
 /* A new EVD in the IA's list, which cno, if any, counts already; DAT_SUCCESS or why not. */
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno, uint32_t flags,
 			struct dapl_evd **out);
-/* Frees it whatever it holds; waiters return DAT_ABORT first (EVD-90). */
-void dapl_evd_destroy(struct dapl_evd *evd);
 
 /* Appends an event and tells whoever waits. False: full, the event is lost; says so to nobody. */
 bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event);

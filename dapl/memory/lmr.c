@@ -122,6 +122,23 @@ static void unpin(struct dapl_lmr *lmr)
 	dapl_object_unuse(&lmr->pz->obj);
 }
 
+static void end(struct dapl_object *obj)
+{
+	unpin(container_of(obj, struct dapl_lmr, obj));
+}
+
+const struct dapl_class dapl_lmr_class = {
+	.name = "LMR",
+	.type = DAPL_TYPE_LMR,
+	.handle_type = DAT_HANDLE_TYPE_LMR,
+	.bad_handle = DAT_INVALID_HANDLE_LMR,
+	.in_use = DAT_INVALID_STATE_LMR_IN_USE,
+	.fields = DAT_LMR_FIELD_ALL,
+	.freed = DCNT_IA_LMR_FREE,
+	.rank = DAPL_RANK_LMR,
+	.end = end,
+};
+
 /* Fills in, registers and publishes lmr; the memory is the caller's to give back on failure. */
 static DAT_RETURN set_up(struct dapl_lmr *lmr, struct dapl_ia *ia)
 {
@@ -137,7 +154,8 @@ static DAT_RETURN set_up(struct dapl_lmr *lmr, struct dapl_ia *ia)
 		dapl_object_unuse(&lmr->pz->obj);
 		return rc;
 	}
-	if (!dapl_ia_add(ia, &lmr->obj, DAPL_TYPE_LMR, ia->attr->max_mr)) {
+	lmr->lkey = lmr->mr->lkey;
+	if (!dapl_ia_add(ia, &lmr->obj, &dapl_lmr_class, ia->attr->max_mr)) {
 		unpin(lmr);
 		return DAPL_NO_RESOURCE(MEMORY_REGION);
 	}
@@ -192,14 +210,12 @@ DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 
 DAT_RETURN dapl_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)
 {
-	struct dapl_lmr *lmr = dapl_object_self(lmr_handle, DAPL_TYPE_LMR);
+	struct dapl_lmr *lmr;
+	DAT_RETURN rc;
 
+	lmr = dapl_object_query(lmr_handle, &dapl_lmr_class, mask, param, &rc);
 	if (!lmr)
-		return DAPL_BAD_HANDLE(LMR);
-	if ((uint32_t)mask & ~(uint32_t)DAT_LMR_FIELD_ALL)
-		return DAPL_BAD_ARG(2);
-	if (!param)
-		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+		return rc;
 	*param = (DAT_LMR_PARAM){
 		.ia_handle = dapl_ia_handle(lmr->obj.ia),
 		.mem_type = lmr->mem_type,
@@ -216,48 +232,24 @@ DAT_RETURN dapl_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK mask, DA
 	return DAT_SUCCESS;
 }
 
-static void lmr_delete(struct dapl_lmr *lmr)
-{
-	dapl_ia_remove(&lmr->obj, DAPL_TYPE_LMR);
-	unpin(lmr);
-	dapl_object_release(&lmr->obj);
-}
-
-void dapl_lmr_destroy(struct dapl_lmr *lmr)
-{
-	if (dapl_object_retire(&lmr->obj, DAPL_TYPE_LMR))
-		lmr_delete(lmr);
-}
-
-/* From here on no RMR is bound to it (LMR-35). */
-static DAT_RETURN retire(struct dapl_lmr *lmr)
-{
-	struct dapl_ia *ia = lmr->obj.ia;
-	DAT_RETURN rc = DAT_SUCCESS;
-
-	dapl_lock(&ia->bind_lock);
-	if (dapl_object_users(&lmr->obj))
-		rc = DAPL_BAD_STATE(LMR_IN_USE);
-	else if (!dapl_object_retire(&lmr->obj, DAPL_TYPE_LMR))
-		rc = DAPL_BAD_HANDLE(LMR);
-	dapl_unlock(&ia->bind_lock);
-	return rc;
-}
-
 DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
 	struct dapl_lmr *lmr = dapl_object_self(lmr_handle, DAPL_TYPE_LMR);
+	struct dapl_ia *ia;
 	DAT_RETURN rc;
 
 	if (!lmr)
 		return DAPL_BAD_HANDLE(LMR);
+	ia = lmr->obj.ia;
 	if (dapl_object_users(&lmr->obj))
-		dapl_rmr_settle_all(lmr->obj.ia);
-	rc = retire(lmr);
+		dapl_rmr_settle_all(ia);
+	dapl_lock(&ia->bind_lock); /* from here on no RMR is bound to it (LMR-35) */
+	rc = dapl_object_retire_unused(&lmr->obj);
+	dapl_unlock(&ia->bind_lock);
 	if (rc)
 		return rc;
-	dapl_count(lmr->obj.ia, DCNT_IA_LMR_FREE);
-	lmr_delete(lmr);
+	dapl_count(ia, DCNT_IA_LMR_FREE);
+	dapl_ia_end(&lmr->obj);
 	return DAT_SUCCESS;
 }
 
@@ -268,7 +260,7 @@ static bool holds(const struct dapl_lmr *lmr, const DAT_LMR_TRIPLET *segment)
 	uint64_t start = lmr->va_type == DAT_VA_TYPE_ZB ? 0 : (uintptr_t)lmr->addr;
 	uint64_t offset = segment->virtual_address - start;
 
-	return segment->lmr_context == lmr->mr->lkey && offset < lmr->length &&
+	return segment->lmr_context == lmr->lkey && offset < lmr->length &&
 	       segment->segment_length <= lmr->length - offset;
 }
 
@@ -279,7 +271,7 @@ static bool is_registered(struct dapl_ia *ia, const DAT_LMR_TRIPLET *segment)
 	pthread_mutex_lock(&ia->lock);
 	for (obj = ia->objects; obj; obj = obj->next)
 		if (dapl_object_is(obj, DAPL_TYPE_LMR) &&
-		    holds(dapl_container(obj, struct dapl_lmr, obj), segment))
+		    holds(container_of(obj, struct dapl_lmr, obj), segment))
 			break;
 	pthread_mutex_unlock(&ia->lock);
 	return obj;

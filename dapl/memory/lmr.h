@@ -11,7 +11,8 @@ struct dapl_lmr {
 	struct dapl_object obj;
 	struct dapl_pz *pz;
 	struct tp_mr *mr;
-	void *addr; /* the registered range */
+	DAT_LMR_CONTEXT lkey; /* of mr, which ends before the object leaves the IA's list */
+	void *addr;	      /* the registered range */
 	DAT_VLEN length;
 	DAT_MEM_TYPE mem_type; /* as created, this and what follows */
 	DAT_REGION_DESCRIPTION region;
@@ -20,8 +21,7 @@ struct dapl_lmr {
 	DAT_VA_TYPE va_type;
 };
 
-/* Abrupt close. */
-void dapl_lmr_destroy(struct dapl_lmr *lmr);
+extern const struct dapl_class dapl_lmr_class;
 
 DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
 			   DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges,

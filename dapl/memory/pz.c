@@ -9,6 +9,23 @@
 
 static_assert(sizeof(struct dapl_pz) <= DAPL_SLOT_SIZE, "a PZ is an object");
 
+static void end(struct dapl_object *obj)
+{
+	obj->ia->dev->transport->pd->free(container_of(obj, struct dapl_pz, obj)->pd);
+}
+
+const struct dapl_class dapl_pz_class = {
+	.name = "PZ",
+	.type = DAPL_TYPE_PZ,
+	.handle_type = DAT_HANDLE_TYPE_PZ,
+	.bad_handle = DAT_INVALID_HANDLE_PZ,
+	.in_use = DAT_INVALID_STATE_PZ_IN_USE,
+	.fields = DAT_PZ_FIELD_ALL,
+	.freed = DCNT_IA_PZ_FREE,
+	.rank = DAPL_RANK_PZ,
+	.end = end,
+};
+
 struct dapl_pz *dapl_pz_arg(DAT_PZ_HANDLE handle, const struct dapl_ia *ia)
 {
 	struct dapl_pz *pz = dapl_object_arg(handle, DAPL_TYPE_PZ);
@@ -34,7 +51,7 @@ DAT_RETURN dapl_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 	rc = dapl_status(err, DAT_RESOURCE_PROTECTION_DOMAIN);
 	if (err)
 		goto release;
-	if (!dapl_ia_add(ia, &pz->obj, DAPL_TYPE_PZ, ia->attr->max_pd)) {
+	if (!dapl_ia_add(ia, &pz->obj, &dapl_pz_class, ia->attr->max_pd)) {
 		rc = DAPL_NO_RESOURCE(PROTECTION_DOMAIN);
 		goto free_pd;
 	}
@@ -51,42 +68,17 @@ release:
 
 DAT_RETURN dapl_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param)
 {
-	struct dapl_pz *pz = dapl_object_self(pz_handle, DAPL_TYPE_PZ);
+	struct dapl_pz *pz;
+	DAT_RETURN rc;
 
+	pz = dapl_object_query(pz_handle, &dapl_pz_class, mask, param, &rc);
 	if (!pz)
-		return DAPL_BAD_HANDLE(PZ);
-	if ((uint32_t)mask & ~(uint32_t)DAT_PZ_FIELD_ALL)
-		return DAPL_BAD_ARG(2);
-	if (!param)
-		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+		return rc;
 	param->ia_handle = dapl_ia_handle(pz->obj.ia);
 	return DAT_SUCCESS;
 }
 
-static void pz_delete(struct dapl_pz *pz)
-{
-	dapl_ia_remove(&pz->obj, DAPL_TYPE_PZ);
-	pz->obj.ia->dev->transport->pd->free(pz->pd);
-	dapl_object_release(&pz->obj);
-}
-
-void dapl_pz_destroy(struct dapl_pz *pz)
-{
-	if (dapl_object_retire(&pz->obj, DAPL_TYPE_PZ))
-		pz_delete(pz);
-}
-
 DAT_RETURN dapl_pz_free(DAT_PZ_HANDLE pz_handle)
 {
-	struct dapl_pz *pz = dapl_object_self(pz_handle, DAPL_TYPE_PZ);
-
-	if (!pz)
-		return DAPL_BAD_HANDLE(PZ);
-	if (dapl_object_users(&pz->obj))
-		return DAPL_BAD_STATE(PZ_IN_USE);
-	if (!dapl_object_retire(&pz->obj, DAPL_TYPE_PZ))
-		return DAPL_BAD_HANDLE(PZ);
-	dapl_count(pz->obj.ia, DCNT_IA_PZ_FREE);
-	pz_delete(pz);
-	return DAT_SUCCESS;
+	return dapl_ia_free(pz_handle, &dapl_pz_class);
 }

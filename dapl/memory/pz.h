@@ -12,10 +12,10 @@ struct dapl_pz {
 	struct tp_pd *pd;
 };
 
+extern const struct dapl_class dapl_pz_class;
+
 /* A PZ of ia, or NULL. */
 struct dapl_pz *dapl_pz_arg(DAT_PZ_HANDLE handle, const struct dapl_ia *ia);
-/* Abrupt close: nothing refers to it any more. */
-void dapl_pz_destroy(struct dapl_pz *pz);
 
 DAT_RETURN dapl_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz);
 DAT_RETURN dapl_pz_query(DAT_PZ_HANDLE pz, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param);

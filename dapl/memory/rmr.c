@@ -31,7 +31,7 @@ static void let_go(struct dapl_binding *binding)
 /* What the region is bound to, or will be once everything posted has completed. */
 static const struct dapl_binding *newest(const struct dapl_rmr *rmr)
 {
-	return rmr->first ? &dapl_container(rmr->last, struct dapl_bind, next)->to : &rmr->now;
+	return rmr->first ? &container_of(rmr->last, struct dapl_bind, next)->to : &rmr->now;
 }
 
 static void unlist(struct dapl_rmr *rmr)
@@ -118,7 +118,7 @@ void dapl_rmr_settle_all(struct dapl_ia *ia)
 	dapl_lock(&ia->bind_lock);
 	for (obj = ia->objects; obj; obj = obj->next)
 		if (dapl_object_is(obj, DAPL_TYPE_RMR))
-			settle(dapl_container(obj, struct dapl_rmr, obj));
+			settle(container_of(obj, struct dapl_rmr, obj));
 	dapl_unlock(&ia->bind_lock);
 	pthread_mutex_unlock(&ia->lock);
 }
@@ -232,6 +232,42 @@ void dapl_rmr_ep_gone(struct dapl_ep *ep)
 
 /* ---- Creation and end ---- */
 
+/* Binds still queued complete without a region (RMR-33); bind_lock held. */
+static void let_all_go(struct dapl_rmr *rmr)
+{
+	struct dapl_bind *bind;
+
+	unlist(rmr);
+	for (bind = rmr->first; bind; bind = bind->next) {
+		let_go(&bind->to);
+		bind->rmr = NULL;
+	}
+	let_go(&rmr->now);
+}
+
+/* The window first: until it is gone its LMRs are in use. */
+static void end(struct dapl_object *obj)
+{
+	struct dapl_rmr *rmr = container_of(obj, struct dapl_rmr, obj);
+
+	mw_of(rmr)->free(rmr->mw);
+	dapl_lock(&obj->ia->bind_lock);
+	let_all_go(rmr);
+	dapl_unlock(&obj->ia->bind_lock);
+	dapl_object_unuse(&rmr->pz->obj);
+}
+
+const struct dapl_class dapl_rmr_class = {
+	.name = "RMR",
+	.type = DAPL_TYPE_RMR,
+	.handle_type = DAT_HANDLE_TYPE_RMR,
+	.bad_handle = DAT_INVALID_HANDLE_RMR,
+	.fields = DAT_RMR_FIELD_ALL,
+	.freed = DCNT_IA_RMR_FREE,
+	.rank = DAPL_RANK_RMR,
+	.end = end,
+};
+
 static DAT_RETURN create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope, DAT_RMR_HANDLE *out)
 {
 	struct dapl_pz *pz = dapl_object_self(pz_handle, DAPL_TYPE_PZ);
@@ -258,7 +294,7 @@ static DAT_RETURN create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope, DAT_RMR_H
 	if (err)
 		goto release;
 	dapl_object_use(&pz->obj);
-	if (dapl_ia_add(pz->obj.ia, &rmr->obj, DAPL_TYPE_RMR, dev->max_mw)) {
+	if (dapl_ia_add(pz->obj.ia, &rmr->obj, &dapl_rmr_class, dev->max_mw)) {
 		dapl_count(pz->obj.ia, DCNT_IA_RMR_CREATE);
 		*out = rmr;
 		return DAT_SUCCESS;
@@ -281,74 +317,21 @@ DAT_RETURN dapl_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
 	return create(pz, DAT_RMR_SCOPE_EP, rmr);
 }
 
-/* Binds still queued complete without a region (RMR-33); bind_lock held. */
-static void let_all_go(struct dapl_rmr *rmr)
-{
-	struct dapl_bind *bind;
-
-	unlist(rmr);
-	for (bind = rmr->first; bind; bind = bind->next) {
-		let_go(&bind->to);
-		bind->rmr = NULL;
-	}
-	let_go(&rmr->now);
-}
-
-/* The window first: until it is gone its LMRs are in use. */
-static void rmr_delete(struct dapl_rmr *rmr)
-{
-	struct dapl_ia *ia = rmr->obj.ia;
-
-	mw_of(rmr)->free(rmr->mw);
-	dapl_ia_remove(&rmr->obj, DAPL_TYPE_RMR);
-	dapl_lock(&ia->bind_lock);
-	let_all_go(rmr);
-	dapl_unlock(&ia->bind_lock);
-	dapl_object_unuse(&rmr->pz->obj);
-	dapl_object_release(&rmr->obj);
-}
-
-/* From here on nobody binds it. */
-static bool retire(struct dapl_rmr *rmr)
-{
-	struct dapl_ia *ia = rmr->obj.ia;
-	bool first;
-
-	dapl_lock(&ia->bind_lock);
-	first = dapl_object_retire(&rmr->obj, DAPL_TYPE_RMR);
-	dapl_unlock(&ia->bind_lock);
-	return first;
-}
-
-void dapl_rmr_destroy(struct dapl_rmr *rmr)
-{
-	if (retire(rmr))
-		rmr_delete(rmr);
-}
-
 DAT_RETURN dapl_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
-	struct dapl_rmr *rmr = dapl_object_self(rmr_handle, DAPL_TYPE_RMR);
-
-	if (!rmr || !retire(rmr))
-		return DAPL_BAD_HANDLE(RMR);
-	dapl_count(rmr->obj.ia, DCNT_IA_RMR_FREE);
-	rmr_delete(rmr);
-	return DAT_SUCCESS;
+	return dapl_ia_free(rmr_handle, &dapl_rmr_class);
 }
 
 DAT_RETURN dapl_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param)
 {
-	struct dapl_rmr *rmr = dapl_object_self(rmr_handle, DAPL_TYPE_RMR);
+	struct dapl_rmr *rmr;
 	const struct dapl_binding *binding;
 	struct dapl_ia *ia;
+	DAT_RETURN rc;
 
+	rmr = dapl_object_query(rmr_handle, &dapl_rmr_class, mask, param, &rc);
 	if (!rmr)
-		return DAPL_BAD_HANDLE(RMR);
-	if ((uint32_t)mask & ~(uint32_t)DAT_RMR_FIELD_ALL)
-		return DAPL_BAD_ARG(2);
-	if (!param)
-		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+		return rc;
 	ia = rmr->obj.ia;
 	param->ia_handle = dapl_ia_handle(ia);
 	param->pz_handle = rmr->pz;

@@ -68,8 +68,7 @@ void dapl_rmr_invalidated(struct dapl_ep *ep, DAT_RMR_CONTEXT context);
 void dapl_rmr_ep_gone(struct dapl_ep *ep);
 /* Settles what can be, so that the use counts of LMRs are exact. No lock but below ia->lock. */
 void dapl_rmr_settle_all(struct dapl_ia *ia);
-/* Abrupt close. */
-void dapl_rmr_destroy(struct dapl_rmr *rmr);
+extern const struct dapl_class dapl_rmr_class;
 
 DAT_RETURN dapl_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr);
 DAT_RETURN dapl_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr);

@@ -3,8 +3,6 @@
 
 #include <dat/dat_ib_extensions.h>
 
-#include "dapl/object/object.h"
-
 #define NAME(code)   \
 	case (code): \
 		return #code
@@ -120,13 +118,4 @@ const char *dapl_async_event_name(enum tp_async_event event)
 	};
 
 	return names[event];
-}
-
-const char *dapl_type_name(uint32_t type)
-{
-	static const char *const names[DAPL_NUM_TYPES] = {
-		"IA", "PZ", "LMR", "EVD", "CNO", "EP", "PSP", "RSP", "CSP", "CR", "RMR", "SRQ",
-	};
-
-	return type - DAPL_TYPE_IA < DAPL_NUM_TYPES ? names[type - DAPL_TYPE_IA] : "unknown";
 }

@@ -17,7 +17,5 @@ const char *dapl_event_status(const DAT_EVENT *event);
 const char *dapl_opcode_name(uint32_t opcode); /* enum tp_opcode */
 const char *dapl_conn_event_name(enum tp_conn_event event);
 const char *dapl_async_event_name(enum tp_async_event event);
-/* "EP", "EVD" and so on; type is enum dapl_type of dapl/object/object.h. */
-const char *dapl_type_name(uint32_t type);
 
 #endif

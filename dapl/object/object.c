@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "dapl/object/ia.h"
 #include "dapl/base/lock.h"
 #include "dapl/base/loop.h"
+#include "dapl/base/status.h"
 #include "trace/log.h"
 #include "dat/dats.h"
 
@@ -94,7 +94,7 @@ static void put_slot(struct free_slot *slot)
 }
 
 /*
- * Chunks never go back: the module stays mapped (provider.c), and a thread that comes late, after
+ * Chunks never go back: the module stays mapped (dapl/module.c), and a thread that comes late, after
  * the last IA was closed, must still find the lock of its object.
  */
 static void grow(void)
@@ -171,20 +171,52 @@ void *dapl_object_alloc(size_t size)
 	return slot;
 }
 
-void dapl_object_init(struct dapl_object *obj, enum dapl_type type, struct dapl_ia *ia)
+void dapl_object_init(struct dapl_object *obj, const struct dapl_class *class, struct dapl_ia *ia,
+		      const DAT_PROVIDER *table)
 {
+	obj->class = class;
 	obj->ia = ia;
 	obj->context.as_64 = 0;
 	atomic_store_explicit(&obj->users, 0, memory_order_relaxed);
-	__atomic_store_n(&obj->provider, dapl_ia_table(ia), __ATOMIC_RELAXED);
-	atomic_store_explicit(&obj->type, type, memory_order_release);
+	__atomic_store_n(&obj->provider, table, __ATOMIC_RELAXED);
+	atomic_store_explicit(&obj->type, class->type, memory_order_release);
 }
 
-bool dapl_object_retire(struct dapl_object *obj, enum dapl_type type)
+bool dapl_object_retire(struct dapl_object *obj)
 {
-	uint32_t expected = type;
+	uint32_t expected = obj->class->type;
 
 	return atomic_compare_exchange_strong(&obj->type, &expected, DAPL_TYPE_POISON);
+}
+
+void dapl_object_restore(struct dapl_object *obj)
+{
+	atomic_store_explicit(&obj->type, obj->class->type, memory_order_release);
+}
+
+DAT_RETURN dapl_object_retire_unused(struct dapl_object *obj)
+{
+	const struct dapl_class *class = obj->class;
+
+	if (dapl_object_users(obj))
+		return dapl_fail(DAT_INVALID_STATE, class->in_use);
+	return dapl_object_retire(obj) ? DAT_SUCCESS
+				       : dapl_fail(DAT_INVALID_HANDLE, class->bad_handle);
+}
+
+void *dapl_object_query(DAT_HANDLE handle, const struct dapl_class *class, uint64_t mask,
+			const void *param, DAT_RETURN *rc)
+{
+	struct dapl_object *obj = dapl_object_self(handle, class->type);
+
+	*rc = DAT_SUCCESS;
+	if (!obj)
+		*rc = dapl_fail(DAT_INVALID_HANDLE, class->bad_handle);
+	else if (mask & ~class->fields)
+		*rc = DAPL_BAD_ARG(2);
+	else if (!param && mask)
+		*rc = DAPL_BAD_ARG(3);
+	return *rc || !param ? NULL : obj;
 }
 
 /* In visitors: somebody waits until there are none. */

@@ -5,7 +5,7 @@
  *
  * Locks of the core, in the order in which they nest; whoever holds one may take those below it:
  *
- *   provider list (provider.c)
+ *   entries         the entries and open IAs (dapl/object/entries.c)
  *   ep->cm_lock     serialises a consumer's connection calls on one EP; never taken on the loop
  *   ia->lock        the IA's list of objects, counts and close state
  *   ep->lock        state, queues of slots, the transport's posting calls
@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
@@ -54,6 +55,7 @@ enum dapl_type {
 
 #define DAPL_NUM_TYPES (DAPL_TYPE_SRQ - DAPL_TYPE_IA + 1)
 
+struct dapl_class;
 struct dapl_ia;
 
 /* The first word is what libdat2 dispatches on (GEN-16). */
@@ -63,23 +65,72 @@ struct dapl_object {
 	_Atomic uint32_t visitors; /* threads inside; outlives the object, as type does */
 	struct dapl_lock lock;	   /* of EVDs and SRQs; ditto: who has it looks at type */
 	_Atomic uint32_t users;	   /* other objects that refer to this one */
+	const struct dapl_class *class;
 	struct dapl_ia *ia;
 	DAT_CONTEXT context;
 	struct dapl_object *next, **link; /* the IA's list, under ia->lock */
+};
+
+/* The order in which an abrupt close takes the objects: who refers to others goes before them. */
+enum dapl_rank {
+	DAPL_RANK_SP,
+	DAPL_RANK_CR,
+	DAPL_RANK_RMR,
+	DAPL_RANK_EP,
+	DAPL_RANK_SRQ,
+	DAPL_RANK_LMR,
+	DAPL_RANK_PZ,
+	DAPL_RANK_EVD,
+	DAPL_RANK_CNO,
+	DAPL_NUM_RANKS,
+};
+
+/* What is known of all objects of a type; a function may be NULL where its comment says so. */
+struct dapl_class {
+	const char *name;
+	enum dapl_type type;
+	DAT_HANDLE_TYPE handle_type;
+	DAT_RETURN_SUBTYPE bad_handle, in_use; /* what its calls answer */
+	uint64_t fields;		       /* the mask of dat_*_query with all bits */
+	int freed;			       /* DAT_IA_COUNTERS of dat_*_free, or 0 */
+	enum dapl_rank rank;
+	/* Undoes its creation but for list and memory. It is retired, no lock is held. */
+	void (*end)(struct dapl_object *obj);
+	/* Abrupt close of the IA; NULL: retire and end. */
+	void (*close)(struct dapl_object *obj);
+	/* Whether a graceful close of the IA fails for it; NULL: it does. ia->lock held. */
+	bool (*in_way)(const struct dapl_object *obj);
+	/* gone, which it may refer to although that is another IA's, is about to end; NULL: it
+	 * never does. Locks of both lists held. */
+	void (*forget)(struct dapl_object *obj, struct dapl_object *gone);
+	/* Its line of the control command "objects"; NULL: none. ia->lock held. */
+	void (*describe)(struct dapl_object *obj, FILE *out);
 };
 
 #define dapl_container container_of
 
 /* A zeroed object of size bytes in the arena, without a tag yet. NULL: no memory. */
 void *dapl_object_alloc(size_t size);
-/* Fills the header and makes the handle valid. */
-void dapl_object_init(struct dapl_object *obj, enum dapl_type type, struct dapl_ia *ia);
+/* Fills the header and makes the handle valid; libdat2 dispatches by table. */
+void dapl_object_init(struct dapl_object *obj, const struct dapl_class *class, struct dapl_ia *ia,
+		      const DAT_PROVIDER *table);
 /* From here on the handle is refused; the memory stays. False if another thread was first. */
-bool dapl_object_retire(struct dapl_object *obj, enum dapl_type type);
+bool dapl_object_retire(struct dapl_object *obj);
+/* Retired by the caller, who failed to end it: the handle is valid again. */
+void dapl_object_restore(struct dapl_object *obj);
+/* Retires it unless others refer to it. */
+DAT_RETURN dapl_object_retire_unused(struct dapl_object *obj);
 /* After retire: waits until all who entered have left. No lock held. */
 void dapl_object_wait_left(struct dapl_object *obj);
 /* Gives the memory back; its slot is used again as late as possible. */
 void dapl_object_release(struct dapl_object *obj);
+
+/*
+ * What dat_*_query checks: the object, or NULL with the answer in *rc, which is success if nothing
+ * is asked for.
+ */
+void *dapl_object_query(DAT_HANDLE handle, const struct dapl_class *class, uint64_t mask,
+			const void *param, DAT_RETURN *rc);
 
 /* Whether handle may be read as an object at all. */
 bool dapl_object_readable(DAT_HANDLE handle);
@@ -153,7 +204,7 @@ static inline void dapl_object_unuse(struct dapl_object *obj)
 	atomic_fetch_sub_explicit(&obj->users, 1, memory_order_release);
 }
 
-static inline uint32_t dapl_object_users(struct dapl_object *obj)
+static inline uint32_t dapl_object_users(const struct dapl_object *obj)
 {
 	return atomic_load_explicit(&obj->users, memory_order_acquire);
 }

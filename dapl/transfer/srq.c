@@ -156,13 +156,36 @@ static struct dapl_srq *srq_new(struct dapl_pz *pz, const DAT_SRQ_ATTR *attr)
 }
 
 /* Its own part; what is kept on EVDs lives on. */
-static void srq_release(struct dapl_srq *srq)
+static void free_own(struct dapl_srq *srq)
 {
 	if (atomic_fetch_sub_explicit(&srq->count->holders, 1, memory_order_acq_rel) == 1)
 		free(srq->count);
 	free_slots(srq);
-	dapl_object_release(&srq->obj);
 }
+
+/* Retired already: whoever came in before is waited for. */
+static void end(struct dapl_object *obj)
+{
+	struct dapl_srq *srq = dapl_container(obj, struct dapl_srq, obj);
+
+	dapl_lock(&obj->lock);
+	dapl_unlock(&obj->lock);
+	ops_of(srq)->destroy(srq->srq);
+	dapl_object_unuse(&srq->pz->obj);
+	free_own(srq);
+}
+
+const struct dapl_class dapl_srq_class = {
+	.name = "SRQ",
+	.type = DAPL_TYPE_SRQ,
+	.handle_type = DAT_HANDLE_TYPE_SRQ,
+	.bad_handle = DAT_INVALID_HANDLE_SRQ,
+	.in_use = DAT_INVALID_STATE_SRQ_IN_USE,
+	.fields = DAT_SRQ_FIELD_ALL,
+	.freed = DCNT_IA_SRQ_FREE,
+	.rank = DAPL_RANK_SRQ,
+	.end = end,
+};
 
 /* Makes the transport's part and publishes the queue. */
 static DAT_RETURN set_up(struct dapl_srq *srq, struct dapl_ia *ia)
@@ -177,7 +200,7 @@ static DAT_RETURN set_up(struct dapl_srq *srq, struct dapl_ia *ia)
 	if (err)
 		return rc;
 	dapl_object_use(&srq->pz->obj);
-	if (dapl_ia_add(ia, &srq->obj, DAPL_TYPE_SRQ, ia->attr->max_srq))
+	if (dapl_ia_add(ia, &srq->obj, &dapl_srq_class, ia->attr->max_srq))
 		return DAT_SUCCESS;
 	dapl_object_unuse(&srq->pz->obj);
 	ops->destroy(srq->srq);
@@ -220,7 +243,8 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT
 		return DAPL_NO_RESOURCE(MEMORY);
 	rc = set_up(srq, ia);
 	if (rc) {
-		srq_release(srq);
+		free_own(srq);
+		dapl_object_release(&srq->obj);
 		return rc;
 	}
 	dapl_lock(&srq->obj.lock);
@@ -228,7 +252,8 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT
 		rc = arm(srq, attr->low_watermark);
 	dapl_unlock(&srq->obj.lock);
 	if (rc) {
-		dapl_srq_destroy(srq);
+		dapl_object_retire(&srq->obj);
+		dapl_ia_end(&srq->obj);
 		return rc;
 	}
 	dapl_count(ia, DCNT_IA_SRQ_CREATE);
@@ -236,36 +261,9 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT
 	return DAT_SUCCESS;
 }
 
-/* Retired already: whoever came in before is waited for. */
-static void srq_delete(struct dapl_srq *srq)
-{
-	dapl_lock(&srq->obj.lock);
-	dapl_unlock(&srq->obj.lock);
-	ops_of(srq)->destroy(srq->srq);
-	dapl_ia_remove(&srq->obj, DAPL_TYPE_SRQ);
-	dapl_object_unuse(&srq->pz->obj);
-	srq_release(srq);
-}
-
-void dapl_srq_destroy(struct dapl_srq *srq)
-{
-	if (dapl_object_retire(&srq->obj, DAPL_TYPE_SRQ))
-		srq_delete(srq);
-}
-
 DAT_RETURN dapl_srq_free(DAT_SRQ_HANDLE srq_handle)
 {
-	struct dapl_srq *srq = dapl_object_self(srq_handle, DAPL_TYPE_SRQ);
-
-	if (!srq)
-		return DAPL_BAD_HANDLE(SRQ);
-	if (dapl_object_users(&srq->obj))
-		return DAPL_BAD_STATE(SRQ_IN_USE);
-	if (!dapl_object_retire(&srq->obj, DAPL_TYPE_SRQ))
-		return DAPL_BAD_HANDLE(SRQ);
-	dapl_count(srq->obj.ia, DCNT_IA_SRQ_FREE);
-	srq_delete(srq);
-	return DAT_SUCCESS;
+	return dapl_ia_free(srq_handle, &dapl_srq_class);
 }
 
 void dapl_srq_failed(struct dapl_srq *srq)
@@ -317,14 +315,11 @@ DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 DAT_RETURN dapl_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
 {
 	struct dapl_srq *srq;
+	DAT_RETURN rc;
 	bool failed;
 
-	if (!dapl_object_self(srq_handle, DAPL_TYPE_SRQ))
-		return DAPL_BAD_HANDLE(SRQ);
-	if ((uint32_t)mask & ~(uint32_t)DAT_SRQ_FIELD_ALL)
-		return DAPL_BAD_ARG(2);
-	if (!param)
-		return mask ? DAPL_BAD_ARG(3) : DAT_SUCCESS;
+	if (!dapl_object_query(srq_handle, &dapl_srq_class, mask, param, &rc))
+		return rc;
 	srq = hold(srq_handle);
 	if (!srq)
 		return DAPL_BAD_HANDLE(SRQ);

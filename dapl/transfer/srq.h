@@ -44,6 +44,8 @@ struct dapl_srq {
 	_Atomic(struct dapl_srq_slot *) returned; /* free slots, as completions bring them back */
 };
 
+extern const struct dapl_class dapl_srq_class;
+
 /* Of a completed receive: the slot goes back to its queue. Any EVD's lock held. */
 void dapl_srq_return(struct dapl_slot *slot);
 /* A completed receive that becomes an event which is kept: it counts until let go. */
@@ -52,8 +54,6 @@ void dapl_srq_let_go(struct dapl_srq_count *count);
 
 /* The transport reports an error of the queue. */
 void dapl_srq_failed(struct dapl_srq *srq);
-/* Abrupt close. */
-void dapl_srq_destroy(struct dapl_srq *srq);
 
 DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
 			   DAT_SRQ_HANDLE *srq);

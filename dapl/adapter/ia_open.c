@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/adapter/ia_open.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/adapter/named_attr.h"
+#include "dapl/adapter/upcalls.h"
+#include "dapl/base/config.h"
+#include "dapl/base/fd.h"
+#include "dapl/base/loop.h"
+#include "dapl/base/status.h"
+#include "dapl/event/async.h"
+#include "dapl/object/counters.h"
+#include "trace/log.h"
+
+const struct dapl_class dapl_ia_class = {
+	.name = "IA",
+	.type = DAPL_TYPE_IA,
+	.handle_type = DAT_HANDLE_TYPE_IA,
+};
+
+/* ---- Open ---- */
+
+/* What *async_evd_handle asks for (IA-3, IA-5, IA-10). */
+static DAT_RETURN choose_async(const struct dapl_entry *entry, DAT_EVD_HANDLE handle,
+			       DAT_COUNT qlen, struct dapl_evd **given)
+{
+	struct dapl_evd *evd;
+
+	*given = NULL;
+	if (handle == DAT_EVD_ASYNC_EXISTS)
+		return DAT_SUCCESS;
+	if (!handle)
+		return qlen > 0 ? DAT_SUCCESS : DAPL_BAD_ARG(2);
+	evd = dapl_object_arg(handle, DAPL_TYPE_EVD);
+	if (!evd || !(evd->flags & DAT_EVD_ASYNC_FLAG) ||
+	    strcmp(evd->obj.ia->entry->info.ia_name, entry->info.ia_name))
+		return DAPL_BAD_HANDLE(EVD_ASYNC);
+	*given = evd;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN open_device(struct dapl_ia *ia)
+{
+	struct tp_device_init init = {
+		.ia_name = ia->entry->info.ia_name,
+		.params = ia->entry->params,
+		.up = &dapl_upcalls,
+		.loop = ia->loop,
+		.owner = ia,
+		.config = ia->config,
+	};
+	int err = dapl_module_transport.device->open(&init, &ia->dev);
+
+	if (err) {
+		dapl_trace(ia_not_opened, DAPL_TRC_ERROR, NULL, "name=%s why=%s", init.ia_name,
+			   dapl_strerror(err));
+		return dapl_status(err == -EINVAL ? -EADDRNOTAVAIL : err, DAT_RESOURCE_DEVICE);
+	}
+	dapl_module_transport.device->query(ia->dev, ia->attr);
+	dapl_named_init(ia->named, &dapl_module_transport, ia->attr);
+	return DAT_SUCCESS;
+}
+
+/* False: no memory for one. */
+static bool make_parts(struct dapl_ia *ia)
+{
+	ia->attr = calloc(1, sizeof(*ia->attr));
+	ia->named = calloc(1, sizeof(*ia->named));
+	ia->counters = calloc(1, sizeof(*ia->counters));
+	ia->config = dapl_config_for_ia(ia->entry->info.ia_name);
+	if (ia->attr && ia->named && ia->counters && ia->config)
+		return true;
+	dapl_err("%s not opened: %s", ia->entry->info.ia_name, dapl_strerror(ENOMEM));
+	return false;
+}
+
+static void free_parts(struct dapl_ia *ia)
+{
+	free(ia->config);
+	free(ia->counters);
+	free(ia->named);
+	free(ia->attr);
+}
+
+DAT_RETURN dapl_ia_new(struct dapl_entry *entry, const struct dapl_class *class,
+		       struct dapl_ia **out)
+{
+	struct dapl_ia *ia = dapl_object_alloc(sizeof(*ia));
+	DAT_RETURN rc;
+	int err;
+
+	if (!ia)
+		return DAPL_NO_RESOURCE(MEMORY);
+	pthread_mutex_init(&ia->lock, NULL);
+	dapl_lock_init(&ia->bind_lock);
+	ia->entry = entry;
+	rc = DAPL_NO_RESOURCE(MEMORY);
+	if (!make_parts(ia))
+		goto free_parts;
+	err = dapl_loop_create(&ia->loop);
+	rc = dapl_status(err, DAT_RESOURCE_DEVICE);
+	if (err)
+		goto free_parts;
+	rc = open_device(ia);
+	if (rc)
+		goto destroy_loop;
+	dapl_object_init(&ia->obj, class, ia, &entry->table);
+	*out = ia;
+	return DAT_SUCCESS;
+
+destroy_loop:
+	dapl_loop_destroy(ia->loop);
+free_parts:
+	free_parts(ia);
+	dapl_lock_fini(&ia->bind_lock);
+	pthread_mutex_destroy(&ia->lock);
+	dapl_object_release(&ia->obj);
+	return rc;
+}
+
+static void close_wakefds(struct dapl_ia *ia)
+{
+	for (size_t i = 0; i < DAPL_SPARE_WAKEFDS; i++)
+		if (ia->spare_wakefds[i])
+			dapl_fd_close(ia->spare_wakefds[i] - 1);
+}
+
+void dapl_ia_delete(struct dapl_ia *ia)
+{
+	if (ia->agents)
+		dapl_loop_destroy(ia->agents);
+	dapl_module_transport.device->close(ia->dev);
+	dapl_loop_destroy(ia->loop);
+	close_wakefds(ia);
+	free_parts(ia);
+	dapl_lock_fini(&ia->bind_lock);
+	pthread_mutex_destroy(&ia->lock);
+	dapl_object_release(&ia->obj);
+}
+
+static DAT_RETURN make_async(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_evd **evd)
+{
+	if ((uint32_t)qlen > ia->attr->max_cqe)
+		return DAPL_NO_RESOURCE(TEVD);
+	return dapl_evd_new(ia, qlen, NULL, DAT_EVD_ASYNC_FLAG, evd);
+}
+
+DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+			DAT_IA_HANDLE *ia_handle)
+{
+	struct dapl_entry *entry;
+	struct dapl_evd *evd;
+	struct dapl_ia *ia = NULL;
+	bool own = false;
+	DAT_RETURN rc;
+
+	if (!name || !(entry = dapl_entry_find(name)))
+		return dapl_fail(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+	if (!async_evd)
+		return DAPL_BAD_ARG(3);
+	if (!ia_handle)
+		return DAPL_BAD_ARG(4);
+	*ia_handle = DAT_HANDLE_NULL;
+	rc = choose_async(entry, *async_evd, qlen, &evd);
+	if (rc)
+		return rc;
+	rc = dapl_ia_new(entry, &dapl_ia_class, &ia);
+	if (rc)
+		return rc;
+	if (!*async_evd) {
+		own = true;
+		rc = make_async(ia, qlen, &evd);
+	}
+	if (rc) {
+		dapl_object_retire(&ia->obj);
+		dapl_ia_delete(ia);
+		return rc;
+	}
+	if (evd)
+		dapl_async_set(ia, evd, own); /* the device may have events already */
+	dapl_open_add(ia);
+	*async_evd = evd ? (DAT_EVD_HANDLE)evd : DAT_EVD_OUT_OF_SCOPE;
+	*ia_handle = ia;
+	return DAT_SUCCESS;
+}
+
+/* ---- Close ---- */
+
+DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
+{
+	struct dapl_ia *ia = dapl_ia_get(ia_handle);
+
+	if (!ia)
+		return DAPL_BAD_HANDLE(IA);
+	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
+		return DAPL_BAD_ARG(2);
+	/* A proxy agent's thread cannot wait for its own end (CNO-19). */
+	if (ia->agents && dapl_loop_is_self(ia->agents))
+		return DAPL_BAD_STATE(IA_IN_USE);
+	if (!dapl_ia_start_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG))
+		return DAPL_BAD_STATE(IA_IN_USE);
+	dapl_async_give_up(ia);
+	dapl_ia_close_objects(ia);
+	dapl_open_remove(ia);
+	dapl_object_retire(&ia->obj);
+	dapl_ia_delete(ia);
+	return DAT_SUCCESS;
+}

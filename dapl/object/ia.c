@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/object/ia.h"
+
+#include <assert.h>
+
+#include "dapl/base/loop.h"
+#include "dapl/base/status.h"
+#include "dapl/object/counters.h"
+#include "dat/dats.h"
+#include "trace/log.h"
+
+static_assert(sizeof(struct dapl_ia) <= DAPL_SLOT_SIZE, "an IA is an object");
+
+DAT_IA_HANDLE dapl_ia_handle(struct dapl_ia *ia)
+{
+	DAT_IA_HANDLE handle;
+
+	return dats_get_ia_handle(ia, &handle) == DAT_SUCCESS ? handle : DAT_HANDLE_NULL;
+}
+
+/* ---- Objects ---- */
+
+bool dapl_ia_add(struct dapl_ia *ia, struct dapl_object *obj, const struct dapl_class *class,
+		 uint32_t limit)
+{
+	uint32_t *num = &ia->num_objects[class->type - DAPL_TYPE_IA];
+	bool room;
+
+	pthread_mutex_lock(&ia->lock);
+	room = !ia->closing && *num < limit;
+	if (room) {
+		++*num;
+		obj->next = ia->objects;
+		if (obj->next)
+			obj->next->link = &obj->next;
+		obj->link = &ia->objects;
+		ia->objects = obj;
+		dapl_object_init(obj, class, ia, ia->obj.provider);
+	}
+	pthread_mutex_unlock(&ia->lock);
+	if (!room)
+		return false;
+	dapl_trace(object_new, DAPL_TRC_NORMAL, obj, "type=%s ia=%p", class->name, (void *)ia);
+	dapl_count(ia, DCNT_IA_MEM_ALLOC);
+	dapl_count_by(ia, DCNT_IA_MEM_ALLOC_DATA, DAPL_SLOT_SIZE);
+	return true;
+}
+
+void dapl_ia_remove(struct dapl_object *obj)
+{
+	struct dapl_ia *ia = obj->ia;
+
+	dapl_trace(object_gone, DAPL_TRC_NORMAL, obj, "type=%s ia=%p", obj->class->name,
+		   (void *)ia);
+	dapl_count(ia, DCNT_IA_MEM_FREE);
+	pthread_mutex_lock(&ia->lock);
+	ia->num_objects[obj->class->type - DAPL_TYPE_IA]--;
+	*obj->link = obj->next;
+	if (obj->next)
+		obj->next->link = obj->link;
+	pthread_mutex_unlock(&ia->lock);
+}
+
+void dapl_ia_end(struct dapl_object *obj)
+{
+	obj->class->end(obj);
+	dapl_ia_remove(obj);
+	dapl_object_release(obj);
+}
+
+DAT_RETURN dapl_ia_free(DAT_HANDLE handle, const struct dapl_class *class)
+{
+	struct dapl_object *obj = dapl_object_self(handle, class->type);
+	DAT_RETURN rc;
+
+	if (!obj)
+		return dapl_fail(DAT_INVALID_HANDLE, class->bad_handle);
+	rc = dapl_object_retire_unused(obj);
+	if (rc)
+		return rc;
+	if (class->freed)
+		dapl_count(obj->ia, (DAT_IA_COUNTERS) class->freed);
+	dapl_ia_end(obj);
+	return DAT_SUCCESS;
+}
+
+int dapl_ia_need_agents(struct dapl_ia *ia)
+{
+	struct dapl_loop *agents;
+	int err = 0;
+
+	pthread_mutex_lock(&ia->lock);
+	if (!ia->agents) {
+		err = dapl_loop_create(&agents);
+		if (!err)
+			ia->agents = agents;
+	}
+	pthread_mutex_unlock(&ia->lock);
+	return err;
+}
+
+/* ---- Close ---- */
+
+bool dapl_ia_start_close(struct dapl_ia *ia, bool graceful)
+{
+	struct dapl_object *obj;
+	bool go = true;
+
+	pthread_mutex_lock(&ia->lock);
+	for (obj = graceful ? ia->objects : NULL; obj && go; obj = obj->next)
+		go = obj->class->in_way && !obj->class->in_way(obj);
+	if (go)
+		ia->closing = true;
+	pthread_mutex_unlock(&ia->lock);
+	return go;
+}
+
+/* An object of that rank that nobody else is freeing. */
+static struct dapl_object *first_of(struct dapl_ia *ia, enum dapl_rank rank)
+{
+	struct dapl_object *obj;
+
+	pthread_mutex_lock(&ia->lock);
+	for (obj = ia->objects; obj; obj = obj->next)
+		if (obj->class->rank == rank && dapl_object_is(obj, obj->class->type))
+			break;
+	pthread_mutex_unlock(&ia->lock);
+	return obj;
+}
+
+static void close_one(struct dapl_object *obj)
+{
+	if (obj->class->close)
+		obj->class->close(obj);
+	else if (dapl_object_retire(obj))
+		dapl_ia_end(obj);
+}
+
+void dapl_ia_close_objects(struct dapl_ia *ia)
+{
+	struct dapl_object *obj;
+	int rank;
+
+	for (rank = 0; rank < DAPL_NUM_RANKS; rank++)
+		while ((obj = first_of(ia, (enum dapl_rank)rank)))
+			close_one(obj);
+}
