@@ -13,6 +13,7 @@
 #include "providers/soft/cm/linger.h"
 #include "providers/soft/config.h"
 #include "providers/soft/device.h"
+#include "providers/soft/engine/bind.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/wire/crc32c.h"
 #include "providers/soft/wire/wire.h"
@@ -70,7 +71,7 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 	}
 	rc = soft_addr_resolve(init->ia_name, init->params, &dev->addr);
 	if (!rc)
-		rc = soft_stags_init(&dev->stags);
+		rc = soft_stags_init(&dev->stags, soft_bind_quiesce);
 	if (rc) {
 		free(dev);
 		return rc;

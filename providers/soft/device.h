@@ -82,9 +82,6 @@ static inline void soft_count(struct soft_dev *dev, enum soft_count what)
 	atomic_fetch_add_explicit(&dev->count[what], 1, memory_order_relaxed);
 }
 
-/* Waits until nobody who may have seen a key that is gone is at work. No lock held. */
-void soft_dev_quiesce(struct soft_dev *dev);
-
 /* Runs fn on the loop and returns what it returns. The loop is running. */
 int soft_dev_call(struct soft_dev *dev, int (*fn)(void *arg), void *arg);
 

@@ -5,6 +5,7 @@
 #include "providers/soft/cm/cm.h"
 #include "providers/soft/config.h"
 #include "providers/soft/device.h"
+#include "providers/soft/engine/bind.h"
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/engine/srq.h"

@@ -3,23 +3,11 @@
 #include <stdlib.h>
 
 #include "providers/soft/device.h"
+#include "providers/soft/engine/bind.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/link/link.h"
-#include "providers/soft/memory/window.h"
-
-/* A window of PD scope is to be bound anew: first nobody may use it any more. */
-static void clear_window(struct soft_conn *conn)
-{
-	struct soft_qp *qp = conn->qp;
-
-	soft_window_clear(qp);
-	pthread_mutex_lock(&qp->tx_lock);
-	conn->tx.bind_wait = false;
-	soft_qp_tx_unlock(qp);
-	soft_qp_tx_kick(qp);
-}
 
 static void conn_task(struct tp_task *task)
 {
@@ -35,7 +23,7 @@ static void conn_task(struct tp_task *task)
 	else if (serve && conn->attached)
 		soft_progress_serve(conn);
 	if (conn->qp && atomic_exchange(&conn->clear_wanted, false))
-		clear_window(conn);
+		soft_bind_clear(conn);
 	soft_conn_drop(conn);
 }
 
@@ -91,7 +79,7 @@ void soft_conn_bind(struct soft_conn *conn)
 	pthread_mutex_lock(&qp->tx_lock);
 	conn->rx.crc = conn->crc;
 	qp->conn = conn;
-	atomic_store(&qp->stream, atomic_fetch_add(&conn->dev->streams, 1) + 1);
+	atomic_store(&qp->prot.stream, atomic_fetch_add(&conn->dev->streams, 1) + 1);
 	atomic_store(&qp->tx_stalled, false);
 	atomic_store(&qp->rx_starved, false);
 	atomic_store(&qp->state, SOFT_QP_LIVE);

@@ -110,6 +110,8 @@ static int untagged_fault(struct soft_conn *conn, uint8_t code)
 static int sge_iov(struct soft_conn *conn, const struct tp_sge *sge, uint32_t num, uint32_t from,
 		   uint32_t len, struct iovec *iov, int max)
 {
+	const struct soft_qp *qp = conn->qp;
+	const struct tp_pd *pd = qp->srq ? qp->srq->pd : qp->prot.pd;
 	uint32_t n;
 	uint8_t *mem;
 	int used = 0;
@@ -120,7 +122,7 @@ static int sge_iov(struct soft_conn *conn, const struct tp_sge *sge, uint32_t nu
 			continue;
 		}
 		n = sge->length - from < len ? sge->length - from : len;
-		if (!soft_stag_check_recv(conn->qp, sge->lkey, sge->addr + from, n, &mem))
+		if (!soft_stag_check_recv(&qp->prot, pd, sge->lkey, sge->addr + from, n, &mem))
 			return -1;
 		iov[used++] = (struct iovec){ .iov_base = mem, .iov_len = n };
 		len -= n;
@@ -145,7 +147,7 @@ static int sink_iov(struct soft_conn *conn, const struct soft_sqe *sqe, uint32_t
 		}
 		mem = (uint8_t *)(uintptr_t)sge->addr + from;
 		n = sge->length - from < len ? sge->length - from : len;
-		if (!soft_stag_holds(conn->qp, sge->lkey, mem, n, soft_sqe_access(sqe)))
+		if (!soft_stag_holds(&conn->qp->prot, sge->lkey, mem, n, soft_sqe_access(sqe)))
 			return -1;
 		iov[used++] = (struct iovec){ .iov_base = mem, .iov_len = n };
 		len -= n;
@@ -160,8 +162,8 @@ static int write_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct 
 	enum soft_stag_result result;
 	uint8_t *mem;
 
-	result = soft_stag_check(conn->qp, ddp->stag, ddp->to + pos, len, TP_ACCESS_REMOTE_WRITE,
-				 &mem);
+	result = soft_stag_check(&conn->qp->prot, ddp->stag, ddp->to + pos, len,
+				 TP_ACCESS_REMOTE_WRITE, &mem);
 	if (result) {
 		access_fault(conn, result, ddp, NULL);
 		return -1;
@@ -496,8 +498,13 @@ static bool done_atomic_response(struct soft_conn *conn)
 static bool invalidate(struct soft_conn *conn, const struct soft_ddp *ddp, struct tp_wc *wc)
 {
 	struct soft_fault fault;
+	bool done;
 
-	if (!soft_window_invalidate(conn->qp, ddp->stag)) {
+	/* Responses read from windows under tx_lock. */
+	pthread_mutex_lock(&conn->qp->tx_lock);
+	done = soft_window_invalidate(&conn->qp->prot, ddp->stag);
+	soft_qp_tx_unlock(conn->qp);
+	if (!done) {
 		fault = peer_fault(ddp, WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION,
 				   WIRE_PROT_INVALIDATE);
 		fault.recv_status = TP_WC_LOCAL_PROTECTION;
@@ -591,7 +598,7 @@ static bool read_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, con
 
 	soft_rdmap_get_read(data, &read);
 	if (read.size)
-		result = soft_stag_check(qp, read.source_stag, read.source_to, read.size,
+		result = soft_stag_check(&qp->prot, read.source_stag, read.source_to, read.size,
 					 TP_ACCESS_REMOTE_READ, &mem);
 	if (result) {
 		access_fault(conn, result, ddp, &read);
@@ -616,7 +623,7 @@ static bool atomic_valid(struct soft_conn *conn, const struct soft_ddp *ddp,
 	struct soft_fault fault;
 	uint8_t code = WIRE_OPER_OPCODE;
 
-	result = soft_stag_check(conn->qp, atomic->stag, atomic->to, sizeof(uint64_t),
+	result = soft_stag_check(&conn->qp->prot, atomic->stag, atomic->to, sizeof(uint64_t),
 				 TP_ACCESS_REMOTE_ATOMIC, mem);
 	if (soft_atomic_known(atomic)) {
 		if (result) {

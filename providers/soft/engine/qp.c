@@ -141,7 +141,7 @@ static void flush_requests(struct soft_qp *qp)
 	while (ring_used(&qp->sq)) {
 		sqe = soft_sqe(qp, atomic_load_explicit(&qp->sq.head, memory_order_relaxed));
 		if (sqe->opcode == SOFT_OP_BIND)
-			soft_window_dropped(qp, sqe);
+			soft_window_drop(soft_sqe_bind(sqe));
 		complete_request(qp, sqe->status);
 	}
 	qp->sq_next = atomic_load_explicit(&qp->sq.head, memory_order_relaxed);
@@ -150,7 +150,7 @@ static void flush_requests(struct soft_qp *qp)
 void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status)
 {
 	atomic_store(&qp->state, SOFT_QP_ERROR);
-	atomic_store(&qp->stream, 0);
+	atomic_store(&qp->prot.stream, 0);
 	atomic_store(&qp->bind_due, false);
 	if (qp->srq)
 		soft_srq_leave(qp);
@@ -375,7 +375,8 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 		.dev = base, .ops = &soft_qp_ops, .owner = owner, .post = dapl_plain_post
 	};
 	qp->dev = dev;
-	qp->pd = attr->pd;
+	qp->prot.stags = &dev->stags;
+	qp->prot.pd = attr->pd;
 	qp->send_cq = cq_or_null(attr->send_cq);
 	qp->recv_cq = cq_or_null(attr->recv_cq);
 	qp->max_read_in = attr->max_read_in;
@@ -432,7 +433,7 @@ static void replace_requests(struct soft_qp *qp, struct soft_ring *to)
 static void modify_locked(struct soft_qp *qp, const struct tp_qp_attr *attr, uint32_t mask)
 {
 	if (mask & TP_QP_PD)
-		qp->pd = attr->pd;
+		qp->prot.pd = attr->pd;
 	if (mask & TP_QP_SEND_CQ)
 		qp->send_cq = cq_or_null(attr->send_cq);
 	if (mask & TP_QP_RECV_CQ)
@@ -482,7 +483,7 @@ static void drop_requests(struct soft_qp *qp)
 
 	for (; head != tail; head++)
 		if (soft_sqe(qp, head)->opcode == SOFT_OP_BIND)
-			soft_window_dropped(qp, soft_sqe(qp, head));
+			soft_window_drop(soft_sqe_bind(soft_sqe(qp, head)));
 	atomic_store(&qp->sq.head, tail);
 	qp->sq_next = tail;
 }

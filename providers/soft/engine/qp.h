@@ -111,14 +111,13 @@ struct soft_qp {
 	struct tp_qp base;
 	struct soft_dev *dev;
 	struct soft_list node; /* in soft_dev.qps */
-	struct tp_pd *pd;
+	struct soft_protection prot;
 	struct soft_cq *send_cq, *recv_cq;
 	uint32_t max_read_in, max_read_out;
 	bool delayed_ack;
 	atomic_int state; /* enum soft_qp_state */
 	struct soft_conn *conn;
-	_Atomic uint64_t stream; /* of the device's connections so far; 0 while there is none */
-	atomic_bool bind_due;	 /* a binding waits for rx_lock */
+	atomic_bool bind_due; /* a binding waits for rx_lock */
 
 	pthread_mutex_t rx_lock;
 	atomic_bool rx_again;

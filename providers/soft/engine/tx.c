@@ -91,7 +91,7 @@ static __attribute__((noinline)) void request_translate(struct soft_conn *conn,
 
 	for (uint32_t i = 0; left; i++, left -= n) {
 		n = sqe->sge[i].length < left ? sqe->sge[i].length : left;
-		soft_stag_check(conn->qp, sqe->sge[i].lkey, sqe->sge[i].addr, n, 0, &mem);
+		soft_stag_check(&conn->qp->prot, sqe->sge[i].lkey, sqe->sge[i].addr, n, 0, &mem);
 		sqe->sge[i].addr = (uintptr_t)mem;
 	}
 }
@@ -106,7 +106,7 @@ static inline bool request_valid(struct soft_conn *conn, struct soft_sqe *sqe)
 
 	for (; left && sge < end; sge++, left -= n) {
 		n = sge->length < left ? sge->length : left;
-		if (soft_stag_check(conn->qp, sge->lkey, sge->addr, n, access, &mem))
+		if (soft_stag_check(&conn->qp->prot, sge->lkey, sge->addr, n, access, &mem))
 			return false;
 		moved |= (uintptr_t)mem - sge->addr;
 	}
@@ -123,7 +123,7 @@ static __attribute__((noinline)) bool request_holds(struct soft_conn *conn,
 
 	for (uint32_t i = 0; left; i++, left -= n) {
 		n = sqe->sge[i].length < left ? sqe->sge[i].length : left;
-		if (!soft_stag_holds(conn->qp, sqe->sge[i].lkey,
+		if (!soft_stag_holds(&conn->qp->prot, sqe->sge[i].lkey,
 				     (const uint8_t *)(uintptr_t)sqe->sge[i].addr, n, access))
 			return false;
 	}
@@ -342,7 +342,7 @@ static void do_bind(struct soft_conn *conn, struct soft_sqe *sqe)
 {
 	struct soft_tx *tx = &conn->tx;
 
-	switch (soft_window_bind(conn->qp, sqe)) {
+	switch (soft_window_bind(&conn->qp->prot, soft_sqe_bind(sqe), sqe->rkey)) {
 	case SOFT_BIND_DONE:
 		sqe->done = true;
 		conn->qp->sq_next++;
@@ -502,7 +502,7 @@ static bool add_response(struct soft_conn *conn)
 	n = last ? left : tx->mulpdu - WIRE_DDP_TAGGED_SIZE;
 	/* A read of nothing names nothing (RFC 5040 section 5.2.1). */
 	if (n)
-		result = soft_stag_check(conn->qp, read->source_stag,
+		result = soft_stag_check(&conn->qp->prot, read->source_stag,
 					 read->source_to + response->offset, n,
 					 TP_ACCESS_REMOTE_READ, &from);
 	if (result)
@@ -782,7 +782,7 @@ bool soft_tx_valid(struct soft_conn *conn)
 
 	for (uint32_t i = tx->seg_first; i < tx->seg_num; i++) {
 		seg = &tx->seg[i];
-		if (seg->key && !soft_stag_holds(conn->qp, seg->key, seg->base, seg->len, 0))
+		if (seg->key && !soft_stag_holds(&conn->qp->prot, seg->key, seg->base, seg->len, 0))
 			return false;
 	}
 	return true;

@@ -12,8 +12,6 @@
 #include <unistd.h>
 
 #include "providers/soft/device.h"
-#include "providers/soft/engine/qp.h"
-#include "providers/soft/engine/srq.h"
 #include "providers/soft/memory/copy.h"
 #include "providers/soft/memory/stag.h"
 #include "providers/soft/memory/window.h"
@@ -182,7 +180,7 @@ void soft_stag_unpublish(struct soft_stags *stags, struct soft_region *region)
 	stags->live--;
 }
 
-int soft_stags_init(struct soft_stags *stags)
+int soft_stags_init(struct soft_stags *stags, void (*quiesce)(struct soft_stags *stags))
 {
 	struct soft_stag_table *table;
 	uint16_t secret[4];
@@ -199,6 +197,7 @@ int soft_stags_init(struct soft_stags *stags)
 	atomic_init(&stags->table, table);
 	stags->retired = NULL;
 	stags->live = 0;
+	stags->quiesce = quiesce;
 	pthread_mutex_init(&stags->lock, NULL);
 	return 0;
 }
@@ -213,6 +212,18 @@ static void free_tables(struct soft_stag_table *table)
 	}
 }
 
+void soft_stags_settle(struct soft_stags *stags)
+{
+	struct soft_stag_table *retired;
+
+	pthread_mutex_lock(&stags->lock);
+	retired = stags->retired;
+	stags->retired = NULL;
+	pthread_mutex_unlock(&stags->lock);
+	stags->quiesce(stags);
+	free_tables(retired);
+}
+
 void soft_stags_fini(struct soft_stags *stags)
 {
 	free_tables(stags->retired);
@@ -222,17 +233,17 @@ void soft_stags_fini(struct soft_stags *stags)
 
 /* ---- Access ---- */
 
-static inline enum soft_stag_result check(const struct soft_qp *qp, const struct tp_pd *pd,
-					  uint32_t key, uint64_t addr, uint64_t len,
-					  uint32_t access, uint8_t **mem)
+static inline enum soft_stag_result check(const struct soft_protection *prot,
+					  const struct tp_pd *pd, uint32_t key, uint64_t addr,
+					  uint64_t len, uint32_t access, uint8_t **mem)
 {
-	struct soft_region *region = find(&qp->dev->stags, key);
+	struct soft_region *region = find(prot->stags, key);
 
 	if (!key || !region)
 		return SOFT_STAG_INVALID;
 	if (region->pd != pd)
 		return region->pd == &soft_window_pd
-			       ? soft_window_check(region, key, qp, addr, len, access, false, mem)
+			       ? soft_window_check(region, key, prot, addr, len, access, false, mem)
 			       : SOFT_STAG_PD;
 	if (addr + len < addr)
 		return SOFT_STAG_WRAP;
@@ -245,31 +256,30 @@ static inline enum soft_stag_result check(const struct soft_qp *qp, const struct
 	return SOFT_STAG_OK;
 }
 
-enum soft_stag_result soft_stag_check(const struct soft_qp *qp, uint32_t key, uint64_t addr,
-				      uint64_t len, uint32_t access, uint8_t **mem)
+enum soft_stag_result soft_stag_check(const struct soft_protection *prot, uint32_t key,
+				      uint64_t addr, uint64_t len, uint32_t access, uint8_t **mem)
 {
-	return check(qp, qp->pd, key, addr, len, access, mem);
+	return check(prot, prot->pd, key, addr, len, access, mem);
 }
 
-bool soft_stag_check_recv(const struct soft_qp *qp, uint32_t key, uint64_t addr, uint64_t len,
-			  uint8_t **mem)
+bool soft_stag_check_recv(const struct soft_protection *prot, const struct tp_pd *pd, uint32_t key,
+			  uint64_t addr, uint64_t len, uint8_t **mem)
 {
-	return !check(qp, qp->srq ? qp->srq->pd : qp->pd, key, addr, len, TP_ACCESS_LOCAL_WRITE,
-		      mem);
+	return !check(prot, pd, key, addr, len, TP_ACCESS_LOCAL_WRITE, mem);
 }
 
-bool soft_stag_holds(const struct soft_qp *qp, uint32_t key, const uint8_t *mem, uint64_t len,
-		     uint32_t access)
+bool soft_stag_holds(const struct soft_protection *prot, uint32_t key, const uint8_t *mem,
+		     uint64_t len, uint32_t access)
 {
-	struct soft_region *region = find(&qp->dev->stags, key);
+	struct soft_region *region = find(prot->stags, key);
 	uint8_t *same;
 
 	if (!key || !region)
 		return false;
 	if (region->pd == &soft_window_pd)
-		return !soft_window_check(region, key, qp, (uintptr_t)mem, len, access, true,
+		return !soft_window_check(region, key, prot, (uintptr_t)mem, len, access, true,
 					  &same);
-	return region->pd == qp->pd && mem >= region->mem &&
+	return region->pd == prot->pd && mem >= region->mem &&
 	       (uint64_t)(mem - region->mem) <= region->length &&
 	       len <= region->length - (uint64_t)(mem - region->mem) &&
 	       (region->access & access) == access;
@@ -362,28 +372,6 @@ no_memory:
 	return -ENOMEM;
 }
 
-void soft_dev_quiesce(struct soft_dev *dev)
-{
-	struct soft_stag_table *retired;
-	struct soft_list *node;
-	struct soft_qp *qp;
-
-	pthread_mutex_lock(&dev->stags.lock);
-	retired = dev->stags.retired;
-	dev->stags.retired = NULL;
-	pthread_mutex_unlock(&dev->stags.lock);
-	pthread_mutex_lock(&dev->lock);
-	for (node = dev->qps.next; node != &dev->qps; node = node->next) {
-		qp = soft_container(node, struct soft_qp, node);
-		pthread_mutex_lock(&qp->rx_lock);
-		soft_qp_rx_unlock(qp);
-		pthread_mutex_lock(&qp->tx_lock);
-		soft_qp_tx_unlock(qp);
-	}
-	pthread_mutex_unlock(&dev->lock);
-	free_tables(retired);
-}
-
 static void mr_dereg(struct tp_mr *base)
 {
 	struct soft_mr *mr = soft_container(base, struct soft_mr, base);
@@ -392,7 +380,7 @@ static void mr_dereg(struct tp_mr *base)
 	pthread_mutex_lock(&dev->stags.lock);
 	soft_stag_unpublish(&dev->stags, &mr->region);
 	pthread_mutex_unlock(&dev->stags.lock);
-	soft_dev_quiesce(dev);
+	soft_stags_settle(&dev->stags);
 	free(mr);
 }
 

@@ -10,8 +10,6 @@
 
 #include "dapl/transport.h"
 
-struct soft_qp;
-
 enum {
 	SOFT_STAG_ROUNDS = 22, /* of the cipher that makes the keys */
 };
@@ -44,6 +42,15 @@ struct soft_stags {
 	uint32_t live;
 	uint32_t drawn; /* keys so far */
 	uint16_t secret[SOFT_STAG_ROUNDS];
+	/* Waits until nobody who may have seen a key that is gone is at work. No lock held. */
+	void (*quiesce)(struct soft_stags *stags);
+};
+
+/* What decides which keys a QP may use. */
+struct soft_protection {
+	struct soft_stags *stags;
+	const struct tp_pd *pd;
+	_Atomic uint64_t stream; /* of the device's connections so far; 0 while there is none */
 };
 
 enum soft_stag_result {
@@ -55,20 +62,22 @@ enum soft_stag_result {
 	SOFT_STAG_WRAP,
 };
 
-int soft_stags_init(struct soft_stags *stags);
+int soft_stags_init(struct soft_stags *stags, void (*quiesce)(struct soft_stags *stags));
 void soft_stags_fini(struct soft_stags *stags);
+/* Keys and bindings that were taken out are forgotten by all: their memory may go. No lock held. */
+void soft_stags_settle(struct soft_stags *stags);
 /*
- * May qp do access to [addr, addr + len) by this key, and which memory is that? Call and use of the
- * memory under one of the QP's locks.
+ * Is access to [addr, addr + len) by this key allowed, and which memory is that? Call and use of
+ * the memory under one of the QP's locks.
  */
-enum soft_stag_result soft_stag_check(const struct soft_qp *qp, uint32_t key, uint64_t addr,
-				      uint64_t len, uint32_t access, uint8_t **mem);
-/* Ditto for a receive, which may be of another PD (SRQ-34). */
-bool soft_stag_check_recv(const struct soft_qp *qp, uint32_t key, uint64_t addr, uint64_t len,
-			  uint8_t **mem);
+enum soft_stag_result soft_stag_check(const struct soft_protection *prot, uint32_t key,
+				      uint64_t addr, uint64_t len, uint32_t access, uint8_t **mem);
+/* Ditto for a receive, whose PD may be another one, a shared receive queue's (SRQ-34). */
+bool soft_stag_check_recv(const struct soft_protection *prot, const struct tp_pd *pd, uint32_t key,
+			  uint64_t addr, uint64_t len, uint8_t **mem);
 /* Ditto for memory that an earlier check has named: is it still the key's? */
-bool soft_stag_holds(const struct soft_qp *qp, uint32_t key, const uint8_t *mem, uint64_t len,
-		     uint32_t access);
+bool soft_stag_holds(const struct soft_protection *prot, uint32_t key, const uint8_t *mem,
+		     uint64_t len, uint32_t access);
 /* A key nobody has or had for long; nobody can tell the next one. stags->lock held. */
 uint32_t soft_stag_draw(struct soft_stags *stags);
 /* The region of a key, or NULL. */

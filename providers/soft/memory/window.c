@@ -6,22 +6,11 @@
  * used a window of QP scope is out of it by then. One of PD scope may be in use by any QP, and is
  * first unbound by the loop, which passes through the locks of all.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "providers/soft/device.h"
-#include "providers/soft/engine/qp.h"
 #include "providers/soft/memory/stag.h"
 #include "providers/soft/memory/window.h"
-#include "trace/log.h"
 
 const struct tp_pd soft_window_pd;
-
-static struct soft_mw *soft_mw(struct tp_mw *mw)
-{
-	return soft_container(mw, struct soft_mw, base);
-}
 
 static struct soft_stags *stags_of(struct soft_mw *mw)
 {
@@ -108,8 +97,8 @@ static bool look(struct soft_mw *mw, struct view *view)
 }
 
 enum soft_stag_result soft_window_check(struct soft_region *region, uint32_t key,
-					const struct soft_qp *qp, uint64_t addr, uint64_t len,
-					uint32_t access, bool by_mem, uint8_t **mem)
+					const struct soft_protection *prot, uint64_t addr,
+					uint64_t len, uint32_t access, bool by_mem, uint8_t **mem)
 {
 	struct soft_mw *mw = soft_container(region, struct soft_mw, region);
 	struct view view;
@@ -117,9 +106,9 @@ enum soft_stag_result soft_window_check(struct soft_region *region, uint32_t key
 
 	if (!look(mw, &view) || view.key != key || !soft_stag_find(stags_of(mw), view.mr_key))
 		return SOFT_STAG_INVALID;
-	if (mw->base.pd != qp->pd ||
+	if (mw->base.pd != prot->pd ||
 	    (mw->base.qp_scope &&
-	     view.stream != atomic_load_explicit(&qp->stream, memory_order_relaxed)))
+	     view.stream != atomic_load_explicit(&prot->stream, memory_order_relaxed)))
 		return SOFT_STAG_PD;
 	if (addr + len < addr)
 		return SOFT_STAG_WRAP;
@@ -132,206 +121,92 @@ enum soft_stag_result soft_window_check(struct soft_region *region, uint32_t key
 	return SOFT_STAG_OK;
 }
 
-bool soft_window_invalidate(struct soft_qp *qp, uint32_t key)
+bool soft_window_invalidate(const struct soft_protection *prot, uint32_t key)
 {
-	struct soft_stags *stags = &qp->dev->stags;
+	struct soft_stags *stags = prot->stags;
 	struct soft_region *region;
 	struct soft_mw *mw;
 	bool done = false;
 
-	/* Responses read from windows under tx_lock. */
-	pthread_mutex_lock(&qp->tx_lock);
 	pthread_mutex_lock(&stags->lock);
 	region = key ? soft_stag_find(stags, key) : NULL;
 	if (region && region->pd == &soft_window_pd) {
 		mw = soft_container(region, struct soft_mw, region);
-		done = mw->base.qp_scope && atomic_load(&mw->stream) == atomic_load(&qp->stream);
+		done = mw->base.qp_scope && atomic_load(&mw->stream) == atomic_load(&prot->stream);
 		if (done)
 			unbind(mw);
 	}
 	pthread_mutex_unlock(&stags->lock);
-	soft_qp_tx_unlock(qp);
 	return done;
 }
 
-/* ---- Bindings whose turn has come, or never comes ---- */
+/* ---- Bindings as requests ---- */
 
-enum soft_bind_result soft_window_bind(struct soft_qp *qp, struct soft_sqe *sqe)
+uint32_t soft_window_post(struct soft_protection *prot, const struct soft_bind *bind)
 {
-	struct soft_stags *stags = &qp->dev->stags;
-	struct soft_bind *bind = soft_sqe_bind(sqe);
+	uint32_t key = 0;
+
+	pthread_mutex_lock(&prot->stags->lock);
+	if (bind->mr_key)
+		key = soft_stag_draw(prot->stags);
+	bind->mw->queued++;
+	bind->mw->queued_stream = atomic_load(&prot->stream);
+	pthread_mutex_unlock(&prot->stags->lock);
+	return key;
+}
+
+uint64_t soft_window_stream(struct soft_mw *mw)
+{
+	struct soft_stags *stags = stags_of(mw);
+	uint64_t stream;
+
+	pthread_mutex_lock(&stags->lock);
+	stream = mw->queued ? mw->queued_stream : atomic_load(&mw->stream);
+	pthread_mutex_unlock(&stags->lock);
+	return stream;
+}
+
+enum soft_bind_result soft_window_bind(const struct soft_protection *prot, struct soft_bind *bind,
+				       uint32_t key)
+{
 	enum soft_bind_result result = SOFT_BIND_DONE;
 	struct soft_mw *mw = bind->mw;
 
 	if (!mw)
 		return SOFT_BIND_DONE;
-	pthread_mutex_lock(&stags->lock);
+	pthread_mutex_lock(&prot->stags->lock);
 	if (is_bound(mw) && !mw->base.qp_scope) {
 		result = SOFT_BIND_LATER;
 	} else {
 		if (!bind->mr_key)
 			unbind(mw);
-		else if (!rebind(mw, bind, sqe->rkey, atomic_load(&qp->stream)))
+		else if (!rebind(mw, bind, key, atomic_load(&prot->stream)))
 			result = SOFT_BIND_FAILED;
 		mw->queued--;
 		bind->mw = NULL;
 	}
-	pthread_mutex_unlock(&stags->lock);
+	pthread_mutex_unlock(&prot->stags->lock);
 	return result;
 }
 
-void soft_window_clear(struct soft_qp *qp)
+void soft_window_unbind(struct soft_mw *mw)
 {
-	struct soft_stags *stags = &qp->dev->stags;
-	struct soft_bind *bind;
-	struct soft_sqe *sqe;
+	struct soft_stags *stags = stags_of(mw);
 
-	pthread_mutex_lock(&qp->tx_lock);
-	sqe = soft_sqe(qp, qp->sq_next);
-	bind = soft_sqe_bind(sqe);
-	if (qp->sq_next != atomic_load(&qp->sq.tail) && sqe->opcode == SOFT_OP_BIND && bind->mw) {
-		pthread_mutex_lock(&stags->lock);
-		unbind(bind->mw);
-		pthread_mutex_unlock(&stags->lock);
-		/* If the connection ends now it cannot be as if nothing had been done (RMR-24). */
-		sqe->status = TP_WC_BIND_FAILED;
-	}
-	soft_qp_tx_unlock(qp);
-	soft_dev_quiesce(qp->dev);
+	pthread_mutex_lock(&stags->lock);
+	unbind(mw);
+	pthread_mutex_unlock(&stags->lock);
 }
 
-void soft_window_dropped(struct soft_qp *qp, struct soft_sqe *sqe)
+void soft_window_drop(struct soft_bind *bind)
 {
-	struct soft_bind *bind = soft_sqe_bind(sqe);
+	struct soft_stags *stags;
 
 	if (!bind->mw)
 		return;
-	pthread_mutex_lock(&qp->dev->stags.lock);
+	stags = stags_of(bind->mw);
+	pthread_mutex_lock(&stags->lock);
 	bind->mw->queued--;
 	bind->mw = NULL;
-	pthread_mutex_unlock(&qp->dev->stags.lock);
+	pthread_mutex_unlock(&stags->lock);
 }
-
-/* ---- Posting ---- */
-
-/* Whether a connection is still there. */
-static bool alive(struct soft_dev *dev, uint64_t stream)
-{
-	struct soft_list *node;
-	bool found = false;
-
-	pthread_mutex_lock(&dev->lock);
-	for (node = dev->qps.next; node != &dev->qps && !found; node = node->next)
-		found = atomic_load(&soft_container(node, struct soft_qp, node)->stream) == stream;
-	pthread_mutex_unlock(&dev->lock);
-	return found;
-}
-
-/* Whether a window of QP scope is bound, or about to be, on another connection (RMR-21). */
-static bool in_the_way(struct soft_dev *dev, struct soft_mw *mw, uint64_t stream)
-{
-	uint64_t other;
-
-	if (!mw->base.qp_scope || !stream)
-		return false;
-	pthread_mutex_lock(&dev->stags.lock);
-	other = mw->queued ? mw->queued_stream : atomic_load(&mw->stream);
-	pthread_mutex_unlock(&dev->stags.lock);
-	return other && other != stream && alive(dev, other);
-}
-
-static int mw_bind(struct tp_qp *base, uint64_t wr_id, uint32_t flags, const struct tp_bind *bind,
-		   uint32_t *rkey)
-{
-	struct soft_qp *qp = soft_container(base, struct soft_qp, base);
-	uint64_t stream = atomic_load(&qp->stream);
-	struct soft_mw *mw = soft_mw(bind->mw);
-	struct soft_sqe *sqe;
-	int rc;
-
-	if (in_the_way(qp->dev, mw, stream))
-		return -EBUSY;
-	rc = soft_qp_reserve(qp, &sqe);
-	if (rc)
-		return rc;
-	*sqe = (struct soft_sqe){
-		.wr_id = wr_id,
-		.opcode = SOFT_OP_BIND,
-		.flags = (uint8_t)(flags | SOFT_WR_CAREFUL),
-		.status = TP_WC_FLUSHED,
-	};
-	*soft_sqe_bind(sqe) = (struct soft_bind){
-		.mw = mw,
-		.mr_key = bind->mr ? bind->mr->lkey : 0,
-		.addr = bind->addr,
-		.length = bind->length,
-		.access = bind->access,
-		.zero_based = bind->zero_based,
-	};
-	pthread_mutex_lock(&qp->dev->stags.lock);
-	if (bind->mr)
-		sqe->rkey = soft_stag_draw(&qp->dev->stags);
-	mw->queued++;
-	mw->queued_stream = stream;
-	pthread_mutex_unlock(&qp->dev->stags.lock);
-	*rkey = sqe->rkey;
-	soft_qp_submit(qp);
-	return 0;
-}
-
-/* ---- Life ---- */
-
-static int mw_alloc(struct tp_pd *pd, bool qp_scope, struct tp_mw **out)
-{
-	struct soft_mw *mw = calloc(1, sizeof(*mw));
-
-	if (!mw) {
-		dapl_err("%s: memory window not created: %s", soft_dev(pd->dev)->name,
-			 dapl_strerror(ENOMEM));
-		return -ENOMEM;
-	}
-	mw->base = (struct tp_mw){ .pd = pd, .qp_scope = qp_scope };
-	mw->region.pd = &soft_window_pd;
-	*out = &mw->base;
-	return 0;
-}
-
-/* Takes a window that goes away out of the bindings posted on a QP; tx_lock held. */
-static void take_out(struct soft_qp *qp, const struct soft_mw *mw)
-{
-	struct soft_sqe *sqe;
-
-	for (uint32_t i = atomic_load(&qp->sq.head); i != atomic_load(&qp->sq.tail); i++) {
-		sqe = soft_sqe(qp, i);
-		if (sqe->opcode == SOFT_OP_BIND && soft_sqe_bind(sqe)->mw == mw)
-			soft_window_dropped(qp, sqe);
-	}
-}
-
-static void mw_free(struct tp_mw *base)
-{
-	struct soft_dev *dev = soft_dev(base->pd->dev);
-	struct soft_mw *mw = soft_mw(base);
-	struct soft_list *node;
-	struct soft_qp *qp;
-
-	pthread_mutex_lock(&dev->lock);
-	for (node = dev->qps.next; node != &dev->qps; node = node->next) {
-		qp = soft_container(node, struct soft_qp, node);
-		pthread_mutex_lock(&qp->tx_lock);
-		take_out(qp, mw);
-		soft_qp_tx_unlock(qp);
-	}
-	pthread_mutex_unlock(&dev->lock);
-	pthread_mutex_lock(&dev->stags.lock);
-	unbind(mw);
-	pthread_mutex_unlock(&dev->stags.lock);
-	soft_dev_quiesce(dev);
-	free(mw);
-}
-
-const struct dapl_mw_ops soft_mw_ops = {
-	.alloc = mw_alloc,
-	.free = mw_free,
-	.bind = mw_bind,
-};

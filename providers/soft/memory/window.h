@@ -10,9 +10,6 @@
 #include "dapl/transport.h"
 #include "providers/soft/memory/stag.h"
 
-struct soft_qp;
-struct soft_sqe;
-
 /* The PD of every window's region: it is no QP's. */
 extern const struct tp_pd soft_window_pd;
 
@@ -48,16 +45,19 @@ enum soft_bind_result {
 
 /* soft_stag_check and soft_stag_holds (by_mem) of a window's key. */
 enum soft_stag_result soft_window_check(struct soft_region *region, uint32_t key,
-					const struct soft_qp *qp, uint64_t addr, uint64_t len,
-					uint32_t access, bool by_mem, uint8_t **mem);
-/* Does what a posted binding asks; both locks held, nothing of the QP uses the window. */
-enum soft_bind_result soft_window_bind(struct soft_qp *qp, struct soft_sqe *sqe);
-/* Unbinds the window a posted binding is about and waits until nobody uses it. On the loop. */
-void soft_window_clear(struct soft_qp *qp);
-/* The requests that a QP drops: bindings among them are forgotten. tx_lock held. */
-void soft_window_dropped(struct soft_qp *qp, struct soft_sqe *sqe);
-/* The peer invalidates a key: false if it may not. rx_lock held. */
-bool soft_window_invalidate(struct soft_qp *qp, uint32_t key);
-extern const struct dapl_mw_ops soft_mw_ops;
+					const struct soft_protection *prot, uint64_t addr,
+					uint64_t len, uint32_t access, bool by_mem, uint8_t **mem);
+/* A binding is posted: the key that it is to have, 0 if it unbinds. */
+uint32_t soft_window_post(struct soft_protection *prot, const struct soft_bind *bind);
+/* The connection on which a window is bound, or is to be; 0: none. */
+uint64_t soft_window_stream(struct soft_mw *mw);
+/* Does what a posted binding asks; both locks of the QP held, nothing of it uses the window. */
+enum soft_bind_result soft_window_bind(const struct soft_protection *prot, struct soft_bind *bind,
+				       uint32_t key);
+void soft_window_unbind(struct soft_mw *mw);
+/* A posted binding is not to be done. The QP's tx_lock held. */
+void soft_window_drop(struct soft_bind *bind);
+/* The peer invalidates a key: false if it may not. Both locks of the QP held. */
+bool soft_window_invalidate(const struct soft_protection *prot, uint32_t key);
 
 #endif

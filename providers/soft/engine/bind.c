@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Bindings of memory windows as requests of a QP, and what memory that goes away asks of the QPs.
+ * What a binding does is memory/window.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "providers/soft/device.h"
+#include "providers/soft/engine/bind.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/memory/window.h"
+#include "trace/log.h"
+
+static struct soft_mw *soft_mw(struct tp_mw *mw)
+{
+	return soft_container(mw, struct soft_mw, base);
+}
+
+void soft_bind_quiesce(struct soft_stags *stags)
+{
+	struct soft_dev *dev = soft_container(stags, struct soft_dev, stags);
+	struct soft_list *node;
+	struct soft_qp *qp;
+
+	pthread_mutex_lock(&dev->lock);
+	for (node = dev->qps.next; node != &dev->qps; node = node->next) {
+		qp = soft_container(node, struct soft_qp, node);
+		pthread_mutex_lock(&qp->rx_lock);
+		soft_qp_rx_unlock(qp);
+		pthread_mutex_lock(&qp->tx_lock);
+		soft_qp_tx_unlock(qp);
+	}
+	pthread_mutex_unlock(&dev->lock);
+}
+
+void soft_bind_clear(struct soft_conn *conn)
+{
+	struct soft_qp *qp = conn->qp;
+	struct soft_bind *bind;
+	struct soft_sqe *sqe;
+
+	pthread_mutex_lock(&qp->tx_lock);
+	sqe = soft_sqe(qp, qp->sq_next);
+	bind = soft_sqe_bind(sqe);
+	if (qp->sq_next != atomic_load(&qp->sq.tail) && sqe->opcode == SOFT_OP_BIND && bind->mw) {
+		soft_window_unbind(bind->mw);
+		/* If the connection ends now it cannot be as if nothing had been done (RMR-24). */
+		sqe->status = TP_WC_BIND_FAILED;
+	}
+	soft_qp_tx_unlock(qp);
+	soft_stags_settle(&conn->dev->stags);
+	pthread_mutex_lock(&qp->tx_lock);
+	conn->tx.bind_wait = false;
+	soft_qp_tx_unlock(qp);
+	soft_qp_tx_kick(qp);
+}
+
+/* ---- Posting ---- */
+
+/* Whether a connection is still there. */
+static bool alive(struct soft_dev *dev, uint64_t stream)
+{
+	struct soft_list *node;
+	bool found = false;
+
+	pthread_mutex_lock(&dev->lock);
+	for (node = dev->qps.next; node != &dev->qps && !found; node = node->next)
+		found = atomic_load(&soft_container(node, struct soft_qp, node)->prot.stream) ==
+			stream;
+	pthread_mutex_unlock(&dev->lock);
+	return found;
+}
+
+/* Whether a window of QP scope is bound, or about to be, on another connection (RMR-21). */
+static bool bound_elsewhere(struct soft_dev *dev, struct soft_mw *mw, uint64_t stream)
+{
+	uint64_t other;
+
+	if (!mw->base.qp_scope || !stream)
+		return false;
+	other = soft_window_stream(mw);
+	return other && other != stream && alive(dev, other);
+}
+
+static int mw_bind(struct tp_qp *base, uint64_t wr_id, uint32_t flags, const struct tp_bind *bind,
+		   uint32_t *rkey)
+{
+	struct soft_qp *qp = soft_container(base, struct soft_qp, base);
+	struct soft_mw *mw = soft_mw(bind->mw);
+	struct soft_sqe *sqe;
+	int rc;
+
+	if (bound_elsewhere(qp->dev, mw, atomic_load(&qp->prot.stream)))
+		return -EBUSY;
+	rc = soft_qp_reserve(qp, &sqe);
+	if (rc)
+		return rc;
+	*sqe = (struct soft_sqe){
+		.wr_id = wr_id,
+		.opcode = SOFT_OP_BIND,
+		.flags = (uint8_t)(flags | SOFT_WR_CAREFUL),
+		.status = TP_WC_FLUSHED,
+	};
+	*soft_sqe_bind(sqe) = (struct soft_bind){
+		.mw = mw,
+		.mr_key = bind->mr ? bind->mr->lkey : 0,
+		.addr = bind->addr,
+		.length = bind->length,
+		.access = bind->access,
+		.zero_based = bind->zero_based,
+	};
+	sqe->rkey = soft_window_post(&qp->prot, soft_sqe_bind(sqe));
+	*rkey = sqe->rkey;
+	soft_qp_submit(qp);
+	return 0;
+}
+
+/* ---- Life ---- */
+
+static int mw_alloc(struct tp_pd *pd, bool qp_scope, struct tp_mw **out)
+{
+	struct soft_mw *mw = calloc(1, sizeof(*mw));
+
+	if (!mw) {
+		dapl_err("%s: memory window not created: %s", soft_dev(pd->dev)->name,
+			 dapl_strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	mw->base = (struct tp_mw){ .pd = pd, .qp_scope = qp_scope };
+	mw->region.pd = &soft_window_pd;
+	*out = &mw->base;
+	return 0;
+}
+
+/* Takes a window that goes away out of the bindings posted on a QP; tx_lock held. */
+static void take_out(struct soft_qp *qp, const struct soft_mw *mw)
+{
+	struct soft_sqe *sqe;
+
+	for (uint32_t i = atomic_load(&qp->sq.head); i != atomic_load(&qp->sq.tail); i++) {
+		sqe = soft_sqe(qp, i);
+		if (sqe->opcode == SOFT_OP_BIND && soft_sqe_bind(sqe)->mw == mw)
+			soft_window_drop(soft_sqe_bind(sqe));
+	}
+}
+
+static void mw_free(struct tp_mw *base)
+{
+	struct soft_dev *dev = soft_dev(base->pd->dev);
+	struct soft_mw *mw = soft_mw(base);
+	struct soft_list *node;
+	struct soft_qp *qp;
+
+	pthread_mutex_lock(&dev->lock);
+	for (node = dev->qps.next; node != &dev->qps; node = node->next) {
+		qp = soft_container(node, struct soft_qp, node);
+		pthread_mutex_lock(&qp->tx_lock);
+		take_out(qp, mw);
+		soft_qp_tx_unlock(qp);
+	}
+	pthread_mutex_unlock(&dev->lock);
+	soft_window_unbind(mw);
+	soft_stags_settle(&dev->stags);
+	free(mw);
+}
+
+const struct dapl_mw_ops soft_mw_ops = {
+	.alloc = mw_alloc,
+	.free = mw_free,
+	.bind = mw_bind,
+};
