@@ -14,6 +14,7 @@
 #include "dapl/adapter/inspect.h"
 #include "dapl/memory/lmr.h"
 #include "dapl/memory/rmr.h"
+#include "dapl/transfer/bind.h"
 #include "dapl/transfer/srq.h"
 #include "dapl/adapter/tunables.h"
 #include "trace/log.h"

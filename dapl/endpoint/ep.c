@@ -13,7 +13,6 @@
 #include "dapl/transfer/dto.h"
 #include "dapl/object/ia.h"
 #include "dapl/base/loop.h"
-#include "dapl/memory/rmr.h"
 #include "dapl/transfer/srq.h"
 #include "dapl/base/status.h"
 #include "trace/log.h"
@@ -188,7 +187,7 @@ void dapl_ep_delete(struct dapl_ep *ep)
 	dapl_ep_drop_conn(ep);
 	ep->qp->ops->destroy(ep->qp);
 	dapl_ep_keep_completions(ep);
-	dapl_rmr_ep_gone(ep);
+	dapl_binder_end(&ep->cold->binder, ep->obj.ia);
 	unuse_parts(ep);
 	dapl_ia_remove(&ep->obj);
 	free(ep->request.slot);

@@ -11,6 +11,7 @@
 #include "dapl/event/evd.h"
 #include "dapl/base/lock.h"
 #include "dapl/object/object.h"
+#include "dapl/memory/binding.h"
 #include "dapl/memory/pz.h"
 #include "dapl/transport.h"
 
@@ -98,10 +99,9 @@ struct dapl_ep_cold {
 	struct dapl_ep *ep;
 	DAT_COUNT soft_mark, hard_mark; /* without SRQ; the transport counts with one */
 	bool soft_armed;
-	struct tp_task breaker;		   /* the hard mark was passed while posting */
-	struct dapl_bind_table *binds;	   /* NULL until the first bind */
-	struct dapl_rmr *rmrs, **last_rmr; /* of scope EP, bound through this one */
-	void *private_data;		   /* of the last connection event; malloc'ed, EVT-22 */
+	struct tp_task breaker; /* the hard mark was passed while posting */
+	struct dapl_binder binder;
+	void *private_data; /* of the last connection event; malloc'ed, EVT-22 */
 	/* What else counts (dapl/object/counters.h); of receives under the EVD's lock. */
 	uint64_t connects, disconnects;
 	uint64_t recv_other;  /* own receives that were no plain success */

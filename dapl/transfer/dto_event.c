@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Completions as events, but for the plain ones that dto.h makes inline. */
 #include "dapl/transfer/dto.h"
-#include "dapl/memory/rmr.h"
+#include "dapl/transfer/bind.h"
 #include "dapl/transfer/srq.h"
 
 /* ---- Receives ---- */
@@ -9,10 +9,12 @@
 /* What a successful receive was, and what came with it (IBX-25, DTO-58). */
 static DAT_EVENT_NUMBER odd_receive(const struct tp_wc *wc, DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
+	struct dapl_ep *ep = dto->ep_handle;
+
 	dto->rmr_context = wc->data;
 	if (wc->flags & TP_WC_INVALIDATED) {
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
-		dapl_rmr_invalidated(dto->ep_handle, wc->data);
+		dapl_binder_invalidated(&ep->cold->binder, ep->obj.ia, wc->data);
 		return DAT_DTO_COMPLETION_EVENT;
 	}
 	dto->operation = (DAT_DTOS)(wc->flags & TP_WC_WRITTEN ? DAT_IB_DTO_RECV_IMMED
@@ -69,7 +71,7 @@ DAT_EVENT_NUMBER dapl_dto_fill_other(struct tp_wc wc, DAT_EVENT_DATA *data)
 	if (wc.status)
 		count_failure(&wc, dapl_dto_ep(&wc));
 	if (slot->done.operation == DAPL_OP_BIND)
-		return dapl_rmr_bound(&wc, slot, &data->rmr_completion_event_data);
+		return dapl_bind_event(&wc, slot, &data->rmr_completion_event_data);
 	*dto = (DAT_DTO_COMPLETION_EVENT_DATA){ .user_cookie.as_64 = slot->done.user_cookie.as_64,
 						.status = (DAT_DTO_COMPLETION_STATUS)wc.status };
 	if (slot->done.operation == (DAT_DTOS)DAPL_OP_SRQ_RECEIVE) {

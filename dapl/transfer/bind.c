@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/transfer/bind.h"
+
+#include <errno.h>
+
+#include "dapl/base/config.h"
+#include "dapl/base/status.h"
+#include "dapl/memory/rmr.h"
+#include "dapl/object/ia.h"
+#include "trace/log.h"
+
+/* ---- Completion ---- */
+
+DAT_EVENT_NUMBER dapl_bind_event(const struct tp_wc *wc, struct dapl_slot *slot,
+				 DAT_RMR_BIND_COMPLETION_EVENT_DATA *data)
+{
+	struct dapl_ep *ep = slot->done.ep_handle;
+	struct dapl_ia *ia = ep->obj.ia;
+	struct dapl_bind *bind = slot->bind;
+
+	data->user_cookie.as_64 = slot->done.user_cookie.as_64;
+	data->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
+	if (wc->status && wc->status != TP_WC_FLUSHED)
+		data->status = DAT_RMR_OPERATION_FAILED; /* EVT-17 */
+	dapl_lock(&ia->bind_lock);
+	data->rmr_handle = bind->handle;
+	dapl_slot_free(slot);
+	dapl_bind_completed(bind, wc->status);
+	dapl_unlock(&ia->bind_lock);
+	return DAT_RMR_BIND_COMPLETION_EVENT;
+}
+
+/* ---- Posting ---- */
+
+/* RMR-21; bind_lock held. */
+static bool bound_elsewhere(const struct dapl_rmr *rmr, const struct dapl_ep *ep)
+{
+	const struct dapl_binding *binding = dapl_bindings_newest(&rmr->bindings);
+
+	return binding->lmr && binding->binder && binding->binder != &ep->cold->binder &&
+	       dapl_ep_state_connected(dapl_ep_state(
+		       container_of(binding->binder, struct dapl_ep_cold, binder)->ep));
+}
+
+/* A bind whose arguments are right. */
+struct bind_call {
+	struct dapl_rmr *rmr;
+	struct dapl_ep *ep;
+	struct dapl_binding to;
+	DAT_UINT64 cookie;
+	DAT_COMPLETION_FLAGS flags;
+};
+
+static int post_to_transport(const struct bind_call *call, const struct dapl_slot *slot,
+			     uint32_t *rkey)
+{
+	const uint32_t rights =
+		TP_ACCESS_REMOTE_READ | TP_ACCESS_REMOTE_WRITE | TP_ACCESS_REMOTE_ATOMIC;
+	const struct tp_bind bind = {
+		.mw = call->rmr->mw,
+		.mr = call->to.lmr ? call->to.lmr->mr : NULL,
+		.addr = call->to.triplet.virtual_address,
+		.length = call->to.triplet.segment_length,
+		.access = (uint32_t)call->to.privileges & rights,
+		.zero_based = call->to.va_type == DAT_VA_TYPE_ZB,
+	};
+
+	return call->ep->obj.ia->dev->transport->mw->bind(
+		call->ep->qp, (uintptr_t)slot, dapl_request_flags(call->flags), &bind, rkey);
+}
+
+/* EP lock and bind_lock held; the handles may have died meanwhile. */
+static DAT_RETURN check_alive(const struct bind_call *call)
+{
+	if (!dapl_object_is(&call->rmr->obj, DAPL_TYPE_RMR))
+		return DAPL_BAD_HANDLE(RMR);
+	if (call->to.lmr && !dapl_object_is(&call->to.lmr->obj, DAPL_TYPE_LMR))
+		return DAPL_BAD_HANDLE(LMR);
+	dapl_bindings_settle(&call->rmr->bindings);
+	if (bound_elsewhere(call->rmr, call->ep))
+		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
+}
+
+/*
+ * The record is among those of the region before the transport learns of the bind: it may complete
+ * at any time from then on. EP lock and bind_lock held.
+ */
+static DAT_RETURN begin(const struct bind_call *call, struct dapl_bind *record,
+			struct dapl_slot **slot)
+{
+	struct dapl_bind bind = { .region = &call->rmr->bindings,
+				  .handle = call->rmr,
+				  .to = call->to,
+				  .ring_size = call->ep->request.size };
+	DAT_RETURN rc = check_alive(call);
+
+	if (!rc)
+		rc = dapl_request_take(call->ep, slot);
+	if (rc)
+		return rc;
+	bind.head = (*slot)->head;
+	bind.seq = (*slot)->seq;
+	if (call->rmr->scope == DAT_RMR_SCOPE_EP)
+		bind.to.binder = &call->ep->cold->binder;
+	dapl_bind_add(record, &bind);
+	(*slot)->bind = record;
+	(*slot)->done.user_cookie.as_64 = call->cookie;
+	(*slot)->done.operation = (DAT_DTOS)DAPL_OP_BIND;
+	(*slot)->silent = (uint8_t)call->flags & call->ep->request_unsignalled;
+	return DAT_SUCCESS;
+}
+
+/* EP lock held; the transport is called without bind_lock, which comes behind the EVD's. */
+static DAT_RETURN post(const struct bind_call *call, struct dapl_bind *record,
+		       DAT_RMR_CONTEXT *context)
+{
+	struct dapl_ia *ia = call->ep->obj.ia;
+	struct dapl_slot *slot;
+	uint32_t rkey = 0;
+	DAT_RETURN rc;
+	int err;
+
+	dapl_lock(&ia->bind_lock);
+	rc = begin(call, record, &slot);
+	dapl_unlock(&ia->bind_lock);
+	if (rc)
+		return rc;
+	err = post_to_transport(call, slot, &rkey);
+	dapl_lock(&ia->bind_lock);
+	if (err)
+		dapl_bind_remove(record);
+	else
+		dapl_bind_named(&call->rmr->bindings, record, rkey);
+	dapl_unlock(&ia->bind_lock);
+	if (err)
+		return dapl_request_refused(call->ep, slot, err);
+	if (context)
+		*context = rkey;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN bind_rmr(const struct bind_call *call, DAT_RMR_CONTEXT *context)
+{
+	struct dapl_ep *ep = call->ep;
+	struct dapl_bind *record;
+	DAT_RETURN rc = DAPL_NO_RESOURCE(MEMORY);
+
+	dapl_lock(&ep->lock);
+	record = dapl_bind_record(&ep->cold->binder, ep->request.size,
+				  (uint32_t)(ep->request.next - ep->request.slot));
+	if (record)
+		rc = post(call, record, context);
+	else
+		dapl_err("EP %p: no memory for the records of %u binds: %s", (void *)ep,
+			 ep->request.size, dapl_strerror(ENOMEM));
+	dapl_unlock(&ep->lock);
+	return rc;
+}
+
+/* RMR-13: [addr, addr + length) as the LMR is addressed. */
+static bool inside(const struct dapl_lmr *lmr, const DAT_LMR_TRIPLET *triplet)
+{
+	uint64_t start = lmr->va_type == DAT_VA_TYPE_ZB ? 0 : (uintptr_t)lmr->addr;
+	uint64_t offset = triplet->virtual_address - start;
+
+	return offset <= lmr->length && triplet->segment_length <= lmr->length - offset;
+}
+
+/* What the window may be bound to (RMR-13 to RMR-17). */
+static DAT_RETURN check_binding(const struct dapl_ia *ia, const struct dapl_binding *to)
+{
+	uint32_t known = DAT_MEM_PRIV_ALL_FLAG, rights = (uint32_t)to->privileges;
+
+	if (ia->attr->ib_extension)
+		known |= TP_ACCESS_REMOTE_ATOMIC;
+	if (!inside(to->lmr, &to->triplet))
+		return DAPL_BAD_ARG(3);
+	if (rights & ~known)
+		return DAPL_BAD_ARG(4);
+	if ((int)to->va_type != DAT_VA_TYPE_VA && (int)to->va_type != DAT_VA_TYPE_ZB)
+		return DAPL_BAD_ARG(5);
+	if (to->va_type == DAT_VA_TYPE_ZB && !ia->attr->zero_based)
+		return DAPL_NO_MODEL;
+	if ((rights & (TP_ACCESS_REMOTE_WRITE | TP_ACCESS_REMOTE_ATOMIC)) &&
+	    !((uint32_t)to->lmr->privileges & TP_ACCESS_LOCAL_WRITE))
+		return dapl_fail(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
+	return DAT_SUCCESS;
+}
+
+/* PZs of all three, flags, and the binding if it is one. */
+static DAT_RETURN check_call(const struct bind_call *call)
+{
+	const struct dapl_lmr *lmr = call->to.lmr;
+	const struct dapl_ep *ep = call->ep;
+
+	if (!ep->pz || !ep->request.limit)
+		return DAPL_BAD_STATE(EP_NOTREADY);
+	if (dapl_config.strict && !dapl_request_flags_legal(ep, call->flags))
+		return DAPL_BAD_ARG(8);
+	if (ep->pz != call->rmr->pz || (lmr && lmr->pz != call->rmr->pz))
+		return dapl_fail(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+	return lmr ? check_binding(ep->obj.ia, &call->to) : DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
+			 const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS privileges,
+			 DAT_VA_TYPE va_type, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE user_cookie,
+			 DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	struct bind_call call = { .rmr = dapl_object_self(rmr_handle, DAPL_TYPE_RMR),
+				  .ep = dapl_object_arg(ep_handle, DAPL_TYPE_EP),
+				  .cookie = user_cookie.as_64,
+				  .flags = flags };
+	DAT_RETURN rc;
+
+	if (!call.rmr)
+		return DAPL_BAD_HANDLE(RMR);
+	if (!call.ep || call.ep->obj.ia != call.rmr->obj.ia)
+		return DAPL_BAD_HANDLE(EP);
+	if (!triplet)
+		return DAPL_BAD_ARG(3);
+	if (triplet->segment_length) {
+		call.to.lmr = dapl_object_arg(lmr_handle, DAPL_TYPE_LMR);
+		if (!call.to.lmr || call.to.lmr->obj.ia != call.rmr->obj.ia)
+			return DAPL_BAD_HANDLE(LMR);
+		call.to.triplet = *triplet;
+		call.to.triplet.lmr_context = call.to.lmr->mr->lkey;
+		call.to.privileges = privileges;
+		call.to.va_type = va_type;
+	}
+	rc = check_call(&call);
+	return rc ? rc : bind_rmr(&call, context);
+}
