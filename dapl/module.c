@@ -16,7 +16,7 @@
 #include "dapl/memory/rmr.h"
 #include "dapl/transfer/bind.h"
 #include "dapl/transfer/srq.h"
-#include "dapl/adapter/tunables.h"
+#include "dapl/adapter/settings_command.h"
 #include "trace/log.h"
 #include "dapl/transport.h"
 #include "dat/dats.h"

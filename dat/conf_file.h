@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Which file is dat.conf, and its text. Writes no messages. */
+/* Which file is dat.conf. Writes no messages. */
 #ifndef DAT_CONF_FILE_H
 #define DAT_CONF_FILE_H
 
@@ -15,11 +15,5 @@ int dat_conf_open(const char **path, int *passed_over);
 /* Where it is looked for: first as the installation is configured, then here. */
 const char *dat_conf_default_path(void);
 #define DAT_CONF_FALLBACK "/etc/dat.conf"
-
-/*
- * The whole file, malloc'ed, with its length; NULL with errno: EFBIG beyond 1 MiB, ETIMEDOUT for a
- * pipe that stays silent.
- */
-char *dat_conf_read(int fd, size_t *length);
 
 #endif

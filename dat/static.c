@@ -4,6 +4,7 @@
 #include "dat/conf_file.h"
 #include "dat/fork.h"
 #include "trace/dat_log.h"
+#include "util/read_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -78,7 +79,7 @@ static void read_conf(void)
 	}
 	if (fd < 0)
 		err = fd;
-	else if (!(text = dat_conf_read(fd, &length)))
+	else if (!(text = dats_read_file(fd, &length)))
 		err = -errno;
 	else
 		err = parse_and_adopt(text, length);

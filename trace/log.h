@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Diagnostics and traces of a module: the core and its transports. Where libdat2 has sinks, those. */
+/* Diagnostics and traces of a module: the core and its transports. libdat2 has the sinks. */
 #ifndef TRACE_LOG_H
 #define TRACE_LOG_H
 

@@ -22,7 +22,8 @@ static inline void dats_signals_block(struct dats_signals *signals)
 }
 
 /*
- * failed: what was done in between; then the signal is ours unless it was there before. Keeps errno.
+ * failed: what was done in between; then the signal is ours unless it was there before. Keeps
+ * errno.
  */
 static inline void dats_signals_restore(struct dats_signals *signals, int failed)
 {

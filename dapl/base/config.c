@@ -2,118 +2,27 @@
 #include "dapl/base/config.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#include "dapl/base/config_file.h"
+#include "dapl/base/dapl_conf.h"
 #include "trace/log.h"
 
-#define NEAR_NAME     3 /* edits that make one name of another at most */
-#define NEAR_VARIABLE 2
+#define CONFIG	       dapl_config
+#define CONFIG_OPTIONS dapl_core_options
+#define TUNABLES       "dapl/base/tunables.def"
+#include "dapl/base/config_define.h"
 
-struct dapl_config dapl_config;
-
-const struct dapl_option dapl_core_options[] = {
-	{ .name = "strict",
-	  .env = "DAPL_STRICT",
-	  .type = DAPL_OPTION_BOOL,
-	  .unit = "",
-	  .help = "Make the checks that release 2.1.10 does not make (clauses marked strict).",
-	  .value_default = 0,
-	  .value_min = 0,
-	  .value_max = 1,
-	  .of_process = true,
-	  .offset = offsetof(struct dapl_config, strict) },
-	{ .name = "related",
-	  .env = "DAPL_RELATED",
-	  .type = DAPL_OPTION_TEXT,
-	  .unit = "",
-	  .help = "Adapters that can back each other up, as dat_registry_providers_related tells: "
-		  "groups separated by semicolons, each of names separated by blanks or commas.",
-	  .of_process = true,
-	  .offset = offsetof(struct dapl_config, related) },
-	{ .name = "drain",
-	  .env = "DAPL_DRAIN",
-	  .type = DAPL_OPTION_INT,
-	  .unit = "ms",
-	  .help = "How long a graceful disconnect waits for the next of its requests to complete, "
-		  "such as a Send for which the peer posts no Receive. Then the rest is flushed. "
-		  "Longer "
-		  "than the longest transfer takes.",
-	  .value_default = 30000,
-	  .value_min = 1,
-	  .value_max = 86400000,
-	  .of_process = true,
-	  .offset = offsetof(struct dapl_config, drain_ms) },
-	{ .name = "trace_level",
-	  .env = "DAPL_TRACE_LEVEL",
-	  .type = DAPL_OPTION_INT,
-	  .unit = "",
-	  .help = "What the provider libraries trace: 1 errors, 3 calls and changes of state, 7 "
-		  "detail, 10 every request and completion.",
-	  .value_default = 0,
-	  .value_min = 0,
-	  .value_max = 10,
-	  .of_process = true,
-	  .offset = offsetof(struct dapl_config, trace_level) },
-	{ .name = "dat_trace_level",
-	  .env = "DAT_TRACE_LEVEL",
-	  .type = DAPL_OPTION_INT,
-	  .unit = "",
-	  .help = "What the registry library traces.",
-	  .value_default = 0,
-	  .value_min = 0,
-	  .value_max = 10,
-	  .of_process = true,
-	  .env_judged = true,
-	  .offset = offsetof(struct dapl_config, dat_trace_level) },
-	{ .name = "trace_dest",
-	  .env = "DAT_TRACE_DEST",
-	  .type = DAPL_OPTION_TEXT,
-	  .unit = "",
-	  .help = "Where records go: stderr, syslog, file or none, or several with commas between.",
-	  .text_default = "stderr",
-	  .of_process = true,
-	  .env_judged = true,
-	  .offset = offsetof(struct dapl_config, trace_dest) },
-	{ .name = "trace_file",
-	  .env = "DAT_TRACE_FILE",
-	  .type = DAPL_OPTION_TEXT,
-	  .unit = "",
-	  .help = "The file of trace_dest = file. %p stands for the process id. The variable "
-		  "alone chooses file as well.",
-	  .of_process = true,
-	  .env_judged = true,
-	  .offset = offsetof(struct dapl_config, trace_file) },
-	{ .name = "trace_size",
-	  .env = "DAT_TRACE_SIZE",
-	  .type = DAPL_OPTION_INT,
-	  .unit = "bytes",
-	  .help = "A trace file that is so large is moved aside, to its name with .1 at the end. "
-		  "0: never.",
-	  .value_default = 16 << 20,
-	  .value_min = 0,
-	  .value_max = INT64_MAX,
-	  .of_process = true,
-	  .env_judged = true,
-	  .offset = offsetof(struct dapl_config, trace_size) },
-	{ .name = "trace_keep",
-	  .env = "DAT_TRACE_KEEP",
-	  .type = DAPL_OPTION_INT,
-	  .unit = "files",
-	  .help = "How many files moved aside are kept.",
-	  .value_default = 2,
-	  .value_min = 0,
-	  .value_max = 99,
-	  .of_process = true,
-	  .env_judged = true,
-	  .offset = offsetof(struct dapl_config, trace_keep) },
-};
 const uint32_t dapl_num_core_options = sizeof(dapl_core_options) / sizeof(dapl_core_options[0]);
+
+enum {
+	NEAR_NAME = 3, /* edits that make one name of another at most */
+	NEAR_VARIABLE = 2,
+};
 
 /* Where a value comes from: ORIGIN_DEFAULT, ORIGIN_ENV, or the number of a line of the file. */
 enum {
@@ -131,7 +40,7 @@ struct table {
 };
 
 static struct table core, transport;
-static struct dapl_config_file conf; /* kept: texts lie in it, and IAs' own sections */
+static struct dapl_conf conf; /* kept: texts lie in it, and IAs' own sections */
 static char *conf_path;
 static char **env_texts;
 static uint32_t num_env_texts;
@@ -176,17 +85,19 @@ static size_t distance(const char *a, const char *b)
 	return row[len];
 }
 
-static const char *nearest(const struct table *table, const char *name)
+/* The name, or the variable, that is nearer than *best, which follows; NULL: none. */
+static const char *nearest(const struct table *table, const char *name, bool variable, size_t *best)
 {
-	size_t best = NEAR_NAME + 1, d;
-	const char *found = NULL;
+	const char *known, *found = NULL;
 	uint32_t i;
+	size_t d;
 
 	for (i = 0; i < table->num; i++) {
-		d = distance(name, table->options[i].name);
-		if (d < best) {
-			best = d;
-			found = table->options[i].name;
+		known = variable ? table->options[i].env : table->options[i].name;
+		d = known ? distance(name, known) : *best;
+		if (d < *best) {
+			*best = d;
+			found = known;
 		}
 	}
 	return found;
@@ -212,15 +123,17 @@ static void print_number(const struct dapl_option *option, int64_t value, char *
 		snprintf(out, size, "%lld", (long long)value);
 }
 
-static void print_value(const struct table *table, const struct dapl_option *option, char *out,
-			size_t size)
+/* As dapl.conf would say it. */
+static void print_value(const struct dapl_option *option, const void *value, char *out, size_t size)
 {
+	const char *const *text = value;
+
 	if (option->type == DAPL_OPTION_TEXT)
-		snprintf(out, size, "%s", *text_of(table, option));
+		snprintf(out, size, "%s", *text ? *text : "");
 	else if (option->type == DAPL_OPTION_BOOL)
-		snprintf(out, size, "%s", *number_of(table, option) ? "yes" : "no");
+		snprintf(out, size, "%s", *(const int64_t *)value ? "yes" : "no");
 	else
-		print_number(option, *number_of(table, option), out, size);
+		print_number(option, *(const int64_t *)value, out, size);
 }
 
 static bool one_of(const char *text, const char *const *words, int64_t *value)
@@ -255,12 +168,10 @@ static bool parse(const struct dapl_option *option, const char *text, int64_t *v
 	return !errno && end != text && !*end;
 }
 
-static bool fits(const struct dapl_option *option, const char *text)
+static bool in_range(const struct dapl_option *option, int64_t value)
 {
-	int64_t value;
-
-	return parse(option, text, &value) && value >= option->value_min &&
-	       value <= option->value_max;
+	return option->type != DAPL_OPTION_INT ||
+	       (value >= option->value_min && value <= option->value_max);
 }
 
 /* What a value must be, for those who wrote another. */
@@ -279,45 +190,44 @@ static const char *kind_of(const struct dapl_option *option, char *out, size_t s
 	return out;
 }
 
-static void say_range(const struct table *table, const struct dapl_option *option, int64_t value,
-		      const char *where)
-{
-	dapl_err("%s: %s is %lld, but %lld to %lld%s%s are possible; %lld stays", where,
-		 option->name, (long long)value, (long long)option->value_min,
-		 (long long)option->value_max, *option->unit ? " " : "", option->unit,
-		 (long long)*number_of(table, option));
-}
-
-/* Takes a value; false, with a report, if it is none. */
+/* Takes a value; false: it is none. */
 static bool assign(const struct table *table, const struct dapl_option *option, const char *text,
-		   const char *where, int origin)
+		   int origin)
 {
-	char kind[256], now[256];
 	int64_t value;
 
-	if (option->type == DAPL_OPTION_TEXT) {
+	if (option->type == DAPL_OPTION_TEXT)
 		*text_of(table, option) = text;
-	} else if (origin == ORIGIN_ENV && option->env_judged && !fits(option, text)) {
-		return false;
-	} else if (!parse(option, text, &value)) {
-		print_number(option, *number_of(table, option), now, sizeof(now));
-		if (origin == ORIGIN_ENV)
-			dapl_err("%s: \"%s\" is not %s; %s stays", where, text,
-				 kind_of(option, kind, sizeof(kind)), now);
-		else
-			dapl_err("%s: %s is \"%s\", which is not %s; %s stays", where, option->name,
-				 text, kind_of(option, kind, sizeof(kind)), now);
-		return false;
-	} else if (option->type == DAPL_OPTION_INT &&
-		   (value < option->value_min || value > option->value_max)) {
-		say_range(table, option, value, where);
-		return false;
-	} else {
+	else if (parse(option, text, &value) && in_range(option, value))
 		*number_of(table, option) = value;
-	}
+	else
+		return false;
 	if (table->origins)
 		table->origins[option - table->options] = origin;
 	return true;
+}
+
+/* What is wrong with a value that was not taken. file: not a variable's, which its name tells. */
+static void say_wrong(const struct table *table, const struct dapl_option *option, const char *text,
+		      const char *where, bool file)
+{
+	int64_t stays = *number_of(table, option), value;
+	char kind[256], now[256];
+
+	if (parse(option, text, &value)) {
+		dapl_err("%s: %s is %lld, but %lld to %lld%s%s are possible; %lld stays", where,
+			 option->name, (long long)value, (long long)option->value_min,
+			 (long long)option->value_max, *option->unit ? " " : "", option->unit,
+			 (long long)stays);
+		return;
+	}
+	print_number(option, stays, now, sizeof(now));
+	if (file)
+		dapl_err("%s: %s is \"%s\", which is not %s; %s stays", where, option->name, text,
+			 kind_of(option, kind, sizeof(kind)), now);
+	else
+		dapl_err("%s: \"%s\" is not %s; %s stays", where, text,
+			 kind_of(option, kind, sizeof(kind)), now);
 }
 
 static void defaults(const struct table *table)
@@ -361,44 +271,24 @@ static void from_environment(const struct table *table)
 		text = option->env ? secure_getenv(option->env) : NULL;
 		if (text && option->type == DAPL_OPTION_TEXT)
 			text = keep_text(text);
-		if (text)
-			assign(table, option, text, option->env, ORIGIN_ENV);
+		if (text && !assign(table, option, text, ORIGIN_ENV) && !option->env_judged)
+			say_wrong(table, option, text, option->env, false);
 	}
-}
-
-static bool knows_variable(const struct table *table, const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; i < table->num; i++)
-		if (table->options[i].env && !strcmp(table->options[i].env, name))
-			return true;
-	return false;
-}
-
-static const char *near_variable(const struct table *table, const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; i < table->num; i++)
-		if (table->options[i].env && distance(name, table->options[i].env) <= NEAR_VARIABLE)
-			return table->options[i].env;
-	return NULL;
 }
 
 static void judge_variable(const char *name)
 {
-	const char *why = dapl_config_unused(name), *near;
+	const char *why = dapl_old_variable(name), *near, *of_core;
+	size_t best = NEAR_VARIABLE + 1;
 
-	if (knows_variable(&core, name) || knows_variable(&transport, name))
+	near = nearest(&transport, name, true, &best);
+	of_core = nearest(&core, name, true, &best);
+	if (!best)
 		return;
-	near = near_variable(&transport, name);
-	if (!near)
-		near = near_variable(&core, name);
 	if (why)
 		dapl_err("%s has no effect on provider %s: %s", name, transport.section, why);
-	else if (near)
-		dapl_err("%s: unknown variable, near: %s", name, near);
+	else if (near || of_core)
+		dapl_err("%s: unknown variable, near: %s", name, of_core ? of_core : near);
 }
 
 /* Variables under our prefix that do not do what their setter believes. */
@@ -421,35 +311,36 @@ static void judge_environment(void)
 
 /* ---- The file ---- */
 
-static void line_where(const struct dapl_config_line *line, char *out, size_t size)
+static void line_where(const struct dapl_conf_line *line, char *out, size_t size)
 {
 	snprintf(out, size, "%s:%d, section %s%s%s", conf_path, line->line, line->section,
 		 *line->title ? " " : "", line->title);
 }
 
-static void say_unknown(const struct table *table, const struct dapl_config_line *line,
+static void say_unknown(const struct table *table, const struct dapl_conf_line *line,
 			const char *where)
 {
-	const char *near = nearest(table, line->name);
+	size_t best = NEAR_NAME + 1;
+	const char *near = nearest(table, line->name, false, &best);
 
 	dapl_err("%s: unknown name %s%s%s", where, line->name, near ? ", near: " : "",
 		 near ? near : "");
 }
 
-static void take_line(const struct table *table, const struct dapl_config_line *line)
+static void take_line(const struct table *table, const struct dapl_conf_line *line)
 {
 	const struct dapl_option *option = find_option(table, line->name);
 	char where[512];
 
 	line_where(line, where, sizeof(where));
-	if (option)
-		assign(table, option, line->value, where, line->line);
-	else
+	if (!option)
 		say_unknown(table, line, where);
+	else if (!assign(table, option, line->value, line->line))
+		say_wrong(table, option, line->value, where, true);
 }
 
 /* Other sections are other modules', unless they look as if one of ours was meant. */
-static void judge_section(const struct dapl_config_line *line)
+static void judge_section(const struct dapl_conf_line *line)
 {
 	const struct table *const tables[] = { &core, &transport };
 	const char *section = line->section;
@@ -463,7 +354,7 @@ static void judge_section(const struct dapl_config_line *line)
 
 static void take_file(void)
 {
-	const struct dapl_config_line *line;
+	const struct dapl_conf_line *line;
 	uint32_t i;
 
 	for (i = 0; i < conf.num_lines; i++) {
@@ -483,14 +374,14 @@ static void read_file(void)
 	bool asked = path;
 	int err;
 
-	dapl_config_file_free(&conf);
+	dapl_conf_free(&conf);
 	free(conf_path);
 	conf_path = strdup(path ? path : UDAPL_SYSCONFDIR "/dapl.conf");
 	if (!conf_path) {
 		dapl_err("dapl.conf not read: %s", dapl_strerror(ENOMEM));
 		return;
 	}
-	err = dapl_config_file_read(conf_path, &conf);
+	err = dapl_conf_read(conf_path, &conf);
 	if (err && (asked || err != -ENOENT))
 		dapl_err("%s: %s", conf_path, dapl_strerror(err));
 }
@@ -525,7 +416,7 @@ void dapl_config_load(const char *section, const struct dapl_option *options, ui
 
 /* ---- One IA ---- */
 
-static void judge_ia_line(const struct dapl_config_line *line, const char *where)
+static void say_not_of_ia(const struct dapl_conf_line *line, const char *where)
 {
 	const struct table *table = find_option(&core, line->name) ? &core : &transport;
 
@@ -536,22 +427,23 @@ static void judge_ia_line(const struct dapl_config_line *line, const char *where
 		say_unknown(&transport, line, where);
 }
 
-static void take_ia_line(const struct table *table, struct dapl_config_line *line)
+static void take_ia_line(const struct table *table, struct dapl_conf_line *line)
 {
 	const struct dapl_option *option = find_option(table, line->name);
 	char where[512];
-	int origin;
 
-	line_where(line, where, sizeof(where));
-	if (!option || option->of_process) {
-		if (!line->told)
-			judge_ia_line(line, where);
-		line->told = true;
+	if (option && option->of_process)
+		option = NULL;
+	if (option && transport.origins && transport.origins[option - table->options] == ORIGIN_ENV)
 		return;
-	}
-	origin = transport.origins ? transport.origins[option - table->options] : ORIGIN_DEFAULT;
-	if (origin != ORIGIN_ENV && !line->told)
-		line->told = !assign(table, option, line->value, where, line->line);
+	if ((option && assign(table, option, line->value, line->line)) ||
+	    atomic_exchange(&line->told, true))
+		return;
+	line_where(line, where, sizeof(where));
+	if (option)
+		say_wrong(table, option, line->value, where, true);
+	else
+		say_not_of_ia(line, where);
 }
 
 static size_t table_size(const struct table *table)
@@ -563,18 +455,6 @@ static size_t table_size(const struct table *table)
 		if (table->options[i].offset + sizeof(int64_t) > size)
 			size = table->options[i].offset + sizeof(int64_t);
 	return size;
-}
-
-static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER; /* of what has been told */
-
-static void in_child(void)
-{
-	pthread_mutex_init(&told_lock, NULL);
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-	pthread_atfork(NULL, NULL, in_child);
 }
 
 static bool make_ia_table(const char *ia_name, struct table *table)
@@ -591,11 +471,9 @@ static bool make_ia_table(const char *ia_name, struct table *table)
 	}
 	if (table->num)
 		memcpy(table->base, transport.base, table_size(&transport));
-	pthread_mutex_lock(&told_lock);
 	for (i = 0; i < conf.num_lines; i++)
 		if (*conf.lines[i].title && !strcmp(conf.lines[i].title, ia_name))
 			take_ia_line(table, &conf.lines[i]);
-	pthread_mutex_unlock(&told_lock);
 	return true;
 }
 
@@ -611,28 +489,35 @@ void *dapl_config_for_ia(const char *ia_name)
 
 /* ---- Telling ---- */
 
+static void tell(const struct table *table, const struct dapl_option *option, int origin,
+		 void (*each)(void *arg, const struct dapl_setting *), void *arg)
+{
+	struct dapl_setting setting = { .section = table->section, .option = option };
+	const void *standard = &option->value_default;
+
+	if (option->type == DAPL_OPTION_TEXT)
+		standard = &option->text_default;
+	print_value(option, table->base + option->offset, setting.value, sizeof(setting.value));
+	print_value(option, standard, setting.standard, sizeof(setting.standard));
+	if (origin == ORIGIN_DEFAULT)
+		snprintf(setting.origin, sizeof(setting.origin), "default");
+	else if (origin == ORIGIN_ENV)
+		snprintf(setting.origin, sizeof(setting.origin), "environment");
+	else
+		snprintf(setting.origin, sizeof(setting.origin), "%s:%d", conf_path, origin);
+	each(arg, &setting);
+}
+
 static void each_of(const struct table *table, bool changed_only,
 		    void (*each)(void *arg, const struct dapl_setting *), void *arg)
 {
-	struct dapl_setting setting;
 	uint32_t i;
 	int origin;
 
 	for (i = 0; i < table->num; i++) {
 		origin = table->origins ? table->origins[i] : ORIGIN_DEFAULT;
-		if (changed_only && origin == ORIGIN_DEFAULT)
-			continue;
-		setting.section = table->section;
-		setting.option = &table->options[i];
-		print_value(table, setting.option, setting.value, sizeof(setting.value));
-		if (origin == ORIGIN_DEFAULT)
-			snprintf(setting.origin, sizeof(setting.origin), "default");
-		else if (origin == ORIGIN_ENV)
-			snprintf(setting.origin, sizeof(setting.origin), "environment");
-		else
-			snprintf(setting.origin, sizeof(setting.origin), "%s:%d", conf_path,
-				 origin);
-		each(arg, &setting);
+		if (!changed_only || origin != ORIGIN_DEFAULT)
+			tell(table, &table->options[i], origin, each, arg);
 	}
 }
 

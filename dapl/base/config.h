@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Tunables: declared once in a table, read from dapl.conf, overridden by the environment. */
+/* Tunables: their values, from the table of defaults, dapl.conf and the environment. */
 #ifndef DAPL_CONFIG_H
 #define DAPL_CONFIG_H
 
@@ -15,8 +15,8 @@ enum dapl_option_type {
 };
 
 /*
- * The value, as its type says, lies at offset of the structure the table belongs to. That structure
- * has no other members.
+ * One tunable, as config_define.h makes it. The value lies at offset of the structure the table
+ * belongs to, which has no other members.
  */
 struct dapl_option {
 	const char *name; /* in its section of dapl.conf */
@@ -32,23 +32,13 @@ struct dapl_option {
 	size_t offset;
 };
 
-/* The core's own tunables, section "dapl". */
-struct dapl_config {
-	int64_t strict;	     /* GEN-31 */
-	const char *related; /* HA-1: groups of adapters, see dapl/adapter/ha.h */
-	int64_t drain_ms;    /* EP-95 */
-	/* The trace is libdat2's (dats_trace_default). */
-	int64_t trace_level, dat_trace_level;
-	const char *trace_dest, *trace_file;
-	int64_t trace_size, trace_keep;
-};
+/* The core's own tunables, section "dapl"; the defaults until dapl_config_load, constant after. */
+#define CONFIG	 dapl_config
+#define TUNABLES "dapl/base/tunables.def"
+#include "dapl/base/config_declare.h"
 
 extern const struct dapl_option dapl_core_options[];
 extern const uint32_t dapl_num_core_options;
-
-/* The core's values; those of the module once dapl_config_load has run, else 0. Not written to
- * later. */
-extern struct dapl_config dapl_config;
 
 /*
  * Reads dapl.conf ($DAPL_CONF, else $sysconfdir/dapl.conf) and the environment into the core's
@@ -78,8 +68,9 @@ void *dapl_config_for_ia(const char *ia_name);
 struct dapl_setting {
 	const char *section;
 	const struct dapl_option *option;
-	char value[256];  /* as dapl.conf would say it */
-	char origin[300]; /* "default", "FILE:LINE" or "environment" */
+	char value[256];    /* as dapl.conf would say it */
+	char standard[256]; /* the default, likewise */
+	char origin[300];   /* "default", "FILE:LINE" or "environment" */
 };
 
 /*
@@ -89,8 +80,10 @@ struct dapl_setting {
 void dapl_config_each(const char *ia_name, void (*each)(void *arg, const struct dapl_setting *),
 		      void *arg);
 
-/* The variables of release 2.1.10 that mean nothing here, and why; NULL if name is none of them. A
- * module that declares one as its own does not ask. */
-const char *dapl_config_unused(const char *name);
+/*
+ * Why a variable of release 2.1.10 means nothing here (old_variables.c); NULL: name is not one.
+ * A module that declares one as its own does not ask.
+ */
+const char *dapl_old_variable(const char *name);
 
 #endif

@@ -22,11 +22,11 @@ shm_under = providers/soft/link/shm.c providers/soft/link/shm_start.c
 shm_needs = test/fuzz/watch.c test/fuzz/soft_attacked.c $(soft) $(loop)
 shm_max_len = 1500
 
-dapl_conf_under = dapl/base/config.c dapl/base/config_file.c
-dapl_conf_needs = dapl/base/config_unused.c $(soft) dapl/base/fd.c dapl/base/unsupported.c trace/limit.c dapl/base/loop.c dapl/base/thread.c dapl/base/timers.c
+dapl_conf_under = dapl/base/config.c dapl/base/dapl_conf.c
+dapl_conf_needs = dapl/base/old_variables.c $(soft) dapl/base/fd.c dapl/base/unsupported.c trace/limit.c dapl/base/loop.c dapl/base/thread.c dapl/base/timers.c
 dapl_conf_max_len = 1024
 
-control_under = trace/control.c dapl/adapter/inspect.c dapl/adapter/tunables.c
+control_under = trace/control.c dapl/adapter/inspect.c dapl/adapter/settings_command.c
 control_needs = test/fuzz/watch.c $(dat) $(core) $(soft)
 control_max_len = 512
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dat/conf_file.h"
+#include "util/read_file.h"
 #include "tools/info/out.h"
 
 static int open_file(struct info_registry *registry)
@@ -90,7 +91,7 @@ bool info_registry_read(struct info_registry *registry, const char *path)
 	if (fd < 0) {
 		err = -fd;
 	} else {
-		registry->text = dat_conf_read(fd, &size);
+		registry->text = dats_read_file(fd, &size);
 		err = registry->text ? 0 : errno;
 		close(fd);
 	}

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/base/config_file.h"
+#include "dapl/base/dapl_conf.h"
 #include "trace/log.h"
 
 const char *info_tunables_path(void)
@@ -172,7 +172,7 @@ static bool is_told(const struct info_findings *findings, unsigned int line)
 }
 
 static void judge_line(struct info_tunables *tunables, const struct info_registry *registry,
-		       const struct dapl_config_line *line)
+		       const struct dapl_conf_line *line)
 {
 	char text[300];
 
@@ -206,17 +206,17 @@ void dapl_diag(const char *fmt, ...)
 
 void info_tunables_judge(struct info_tunables *tunables, const struct info_registry *registry)
 {
-	struct dapl_config_file conf = { .lines = NULL };
+	struct dapl_conf conf = { .lines = NULL };
 	int err;
 	uint32_t i;
 
 	judged = tunables;
-	err = dapl_config_file_read(info_tunables_path(), &conf);
+	err = dapl_conf_read(info_tunables_path(), &conf);
 	if (err && err != -ENOENT) /* else the modules have said so if it matters */
 		find_once(&tunables->findings, true, info_tunables_path(), 0, strerror(-err));
 	for (i = 0; i < conf.num_lines; i++)
 		judge_line(tunables, registry, &conf.lines[i]);
-	dapl_config_file_free(&conf);
+	dapl_conf_free(&conf);
 }
 
 void info_tunables_free(struct info_tunables *tunables)

@@ -6,7 +6,7 @@
 #include "tools/info/findings.h"
 #include "tools/info/probe.h"
 
-/* As the control command "settings" tells them (dapl/adapter/tunables.h). */
+/* As the control command "settings" tells them (dapl/adapter/settings_command.h). */
 enum info_tunable_field {
 	INFO_TUNABLE_IA, /* "-": of no single one */
 	INFO_TUNABLE_SECTION,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The control command "settings" (dat/dats.h): the module's tunables and where they come from. */
-#ifndef DAPL_SETTINGS_H
-#define DAPL_SETTINGS_H
+#ifndef DAPL_SETTINGS_COMMAND_H
+#define DAPL_SETTINGS_COMMAND_H
 
 /* Hands what dapl.conf says about the trace to libdat2. */
 void dapl_settings_trace(void);

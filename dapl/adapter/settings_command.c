@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "dapl/adapter/tunables.h"
+#include "dapl/adapter/settings_command.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,18 +33,6 @@ static void tell_range(const struct dapl_option *option, FILE *out)
 		fprintf(out, "%s%s", i ? "|" : "", option->choices[i]);
 }
 
-static void tell_default(const struct dapl_option *option, FILE *out)
-{
-	if (option->type == DAPL_OPTION_INT)
-		fprintf(out, "%lld", (long long)option->value_default);
-	else if (option->type == DAPL_OPTION_BOOL)
-		fprintf(out, "%s", option->value_default ? "yes" : "no");
-	else if (option->type == DAPL_OPTION_CHOICE)
-		fprintf(out, "%s", option->choices[option->value_default]);
-	else
-		fprintf(out, "%s", option->text_default ? option->text_default : "");
-}
-
 static void tell(void *arg, const struct dapl_setting *setting)
 {
 	const struct dapl_option *option = setting->option;
@@ -55,9 +43,8 @@ static void tell(void *arg, const struct dapl_setting *setting)
 		setting->section, option->name, setting->value, setting->origin,
 		type_names[option->type], option->unit);
 	tell_range(option, out);
-	fprintf(out, "\t");
-	tell_default(option, out);
-	fprintf(out, "\t%s\t%s\n", option->env ? option->env : "", option->help);
+	fprintf(out, "\t%s\t%s\t%s\n", setting->standard, option->env ? option->env : "",
+		option->help);
 }
 
 static void tell_ia(void *arg, const char *ia_name)

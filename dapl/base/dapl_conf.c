@@ -4,7 +4,7 @@
  * file is read until no such name turns up any more, each time with the one found added. Then it is
  * read for good. Which names mean anything is judged by others, after that.
  */
-#include "dapl/base/config_file.h"
+#include "dapl/base/dapl_conf.h"
 
 #include <confuse.h>
 #include <ctype.h>
@@ -18,6 +18,7 @@
 
 #include "trace/log.h"
 #include "util/fd.h"
+#include "util/read_file.h"
 
 enum {
 	MAX_NAMES = 128, /* that occur in sections of one name */
@@ -38,7 +39,7 @@ struct section {
 /* One reading of a file; libconfuse's callbacks take no argument of ours. */
 struct reading {
 	const char *path;
-	struct dapl_config_file *out;
+	struct dapl_conf *out;
 	bool for_good; /* values are taken, and what is wrong is reported */
 	bool again;    /* a name was added */
 	bool stopped;  /* at something else */
@@ -122,7 +123,7 @@ __attribute__((format(printf, 2, 0))) static void complaint(cfg_t *cfg, const ch
 	dapl_err("%s:%d: %s; the rest is ignored", reading->path, cfg->line, text);
 }
 
-static void line_free(struct dapl_config_line *line)
+static void line_free(struct dapl_conf_line *line)
 {
 	free(line->section);
 	free(line->title);
@@ -130,9 +131,9 @@ static void line_free(struct dapl_config_line *line)
 	free(line->value);
 }
 
-static bool keep(struct dapl_config_file *out, const struct dapl_config_line *from)
+static bool keep(struct dapl_conf *out, const struct dapl_conf_line *from)
 {
-	struct dapl_config_line *more, *line;
+	struct dapl_conf_line *more, *line;
 
 	more = realloc(out->lines, (out->num_lines + 1) * sizeof(*more));
 	if (!more)
@@ -157,7 +158,7 @@ static bool keep(struct dapl_config_file *out, const struct dapl_config_line *fr
 static int value_read(cfg_t *cfg, cfg_opt_t *opt)
 {
 	const char *title = cfg_title(cfg), *text = cfg_opt_getstr(opt);
-	struct dapl_config_line line = {
+	struct dapl_conf_line line = {
 		.section = (char *)cfg_name(cfg),
 		.title = (char *)(title ? title : ""),
 		.name = (char *)cfg_opt_name(opt),
@@ -181,29 +182,15 @@ static void make_opts(void)
 		section = &reading->section[i];
 		flags = strcmp(section->name, titled_section) ? CFGF_NODEFAULT
 							      : CFGF_MULTI | CFGF_TITLE;
-		for (j = 0; j < section->num_names; j++)
+		for (j = 0; j < section->num_names; j++) {
 			section->opts[j] =
 				(cfg_opt_t)CFG_STR(section->names[j], NULL, CFGF_NODEFAULT);
+			section->opts[j].validcb = value_read;
+		}
 		section->opts[j] = (cfg_opt_t)CFG_END();
 		reading->top[i] = (cfg_opt_t)CFG_SEC(section->name, section->opts, flags);
 	}
 	reading->top[i] = (cfg_opt_t)CFG_END();
-}
-
-static void set_callbacks(cfg_t *cfg)
-{
-	char path[2 * NAME_LEN + 1];
-	struct section *section;
-	uint32_t i, j;
-
-	cfg_set_error_function(cfg, complaint);
-	for (i = 0; i < reading->num_sections; i++) {
-		section = &reading->section[i];
-		for (j = 0; j < section->num_names; j++) {
-			snprintf(path, sizeof(path), "%s|%s", section->name, section->names[j]);
-			cfg_set_validate_func(cfg, path, value_read);
-		}
-	}
 }
 
 static void read_once(const char *text)
@@ -217,38 +204,9 @@ static void read_once(const char *text)
 		reading->no_memory = true;
 		return;
 	}
-	set_callbacks(cfg);
+	cfg_set_error_function(cfg, complaint);
 	cfg_parse_buf(cfg, text);
 	cfg_free(cfg);
-}
-
-/* The whole file, ended by a null byte; NULL with errno. libconfuse ends the program if a read
- * fails. */
-static char *read_text(const char *path)
-{
-	int fd = dats_fd(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), err;
-	char *text = fd < 0 ? NULL : malloc(DAPL_CONFIG_FILE_MAX + 1);
-	size_t length = 0;
-	ssize_t n = 1;
-
-	if (fd < 0)
-		return NULL;
-	while (text && n > 0 && length <= DAPL_CONFIG_FILE_MAX) {
-		n = read(fd, text + length, DAPL_CONFIG_FILE_MAX + 1 - length);
-		if (n < 0 && errno == EINTR)
-			n = 1;
-		else if (n > 0)
-			length += (size_t)n;
-	}
-	err = !text ? ENOMEM : n < 0 ? errno : length > DAPL_CONFIG_FILE_MAX ? EFBIG : 0;
-	close(fd);
-	if (err) {
-		free(text);
-		errno = err;
-		return NULL;
-	}
-	text[length] = '\0';
-	return text;
 }
 
 /* Of text at a quotation mark or "${": its end. */
@@ -304,7 +262,7 @@ static void blank_comments(char *text)
 	}
 }
 
-static int parse(const char *path, const char *text, struct dapl_config_file *out)
+static int parse(const char *path, const char *text, struct dapl_conf *out)
 {
 	int err;
 
@@ -324,23 +282,29 @@ static int parse(const char *path, const char *text, struct dapl_config_file *ou
 	return err;
 }
 
-int dapl_config_file_read(const char *path, struct dapl_config_file *out)
+int dapl_conf_read(const char *path, struct dapl_conf *out)
 {
-	char *text = read_text(path);
-	int err;
+	int fd = dats_fd(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), err;
+	size_t length;
+	char *text;
 
 	memset(out, 0, sizeof(*out));
-	if (!text)
+	if (fd < 0)
 		return -errno;
+	text = dats_read_file(fd, &length); /* libconfuse ends the program if a read fails */
+	err = errno;
+	close(fd);
+	if (!text)
+		return -err;
 	blank_comments(text);
 	err = parse(path, text, out);
 	free(text);
 	if (err)
-		dapl_config_file_free(out);
+		dapl_conf_free(out);
 	return err;
 }
 
-void dapl_config_file_free(struct dapl_config_file *file)
+void dapl_conf_free(struct dapl_conf *file)
 {
 	uint32_t i;
 

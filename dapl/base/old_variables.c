@@ -41,7 +41,7 @@ static const struct {
 	{ "DAPL_UCM_WAIT_TIME", OF_OTHERS },
 };
 
-const char *dapl_config_unused(const char *name)
+const char *dapl_old_variable(const char *name)
 {
 	size_t i;
 
