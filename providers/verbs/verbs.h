@@ -31,19 +31,10 @@
 #define VRB_NAME_LEN	  64
 #define VRB_NUMBER_CHAINS 64
 
-struct vrb_config {
-	int64_t max_inline, max_wr;
-	int64_t ack_retry, ack_timer;
-	int64_t rnr_retry, rnr_timer;
-	int64_t arp_timeout_ms, arp_retry;
-	int64_t route_timeout_ms, route_retry;
-	int64_t tos;
-	int64_t mtu, sl, tclass, hop_limit; /* instead of the route's, which 0 and -1 leave */
-	int64_t flush_ms, pulse_ms;
-	int64_t fork_safe;
-};
-
-extern struct vrb_config vrb_config;
+/* struct vrb_config: the process's values of the tunables; a device's are vrb_dev.config. */
+#define CONFIG	 vrb_config
+#define TUNABLES "providers/verbs/tunables.def"
+#include "dapl/base/config_declare.h"
 
 struct vrb_conn;
 struct vrb_cq;
