@@ -144,14 +144,17 @@ class Headers:
         return typedefs
 
     def to_include(self, header):
-        """What a program includes for what stands in a header."""
-        reached, left = set(), ["udat.h"]
-        while left:
-            name = left.pop()
-            if name not in reached:
-                reached.add(name)
-                left += self.includes.get(name, [])
-        return "dat/udat.h" if header in reached else "dat/" + header
+        """What a program includes for what stands in a header, which may be a part of another."""
+        for whole in "udat.h", "dat_ib_extensions.h":
+            reached, left = set(), [whole]
+            while left:
+                name = left.pop()
+                if name not in reached:
+                    reached.add(name)
+                    left += self.includes.get(name, [])
+            if header in reached:
+                return "dat/" + whole
+        return "dat/" + header
 
     @staticmethod
     def note(member):

@@ -15,8 +15,8 @@ TOP = os.environ.get("top_srcdir") or os.path.dirname(os.path.dirname(HERE))
 INCLUDE = os.path.join(TOP, "include", "dat")
 WARN = ["-Wall", "-Wextra", "-Wstrict-prototypes", "-Wundef", "-Werror"]
 WARN_CXX = ["-Wall", "-Wextra", "-Wundef", "-Werror"]
-# A header that has no table of its own and lives beside one that does.
-EXTENSION = ("dat_ib_extensions.h", "dat_ib_collective.h")
+# The extension, which is not written by the letter of C99, and its parts.
+EXTENSION = tuple(sorted(f for f in os.listdir(INCLUDE) if f.startswith("dat_ib_")))
 
 
 class Tap:

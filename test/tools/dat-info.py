@@ -191,7 +191,7 @@ def _():
 
 def fields_of_headers():
     """The members of both attribute structures, as the header declares them."""
-    path = os.path.join(os.environ["top_srcdir"], "include/dat/dat_ia.h")
+    path = os.path.join(os.environ["top_srcdir"], "include/dat/dat_ia_attr.h")
     text = open(path, encoding="utf-8").read()
     fields = {}
     for group, struct in (("ia", "dat_ia_attr"), ("provider", "dat_provider_attr")):
