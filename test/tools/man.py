@@ -119,7 +119,7 @@ def _():
 def _():
     names = set()
     for folder in ("dat", "trace", "dapl", "providers"):
-        for path in glob.glob(os.path.join(TOP, folder, "**/*.c"), recursive=True):
+        for path in glob.glob(os.path.join(TOP, folder, "**/*.[cd]*"), recursive=True):
             names |= set(re.findall(r'"((?:DAT|DAPL)_[A-Z0-9_]+)"', read(path)))
     # Names of attributes, which programs see, look alike.
     names = {n for n in names if not n.startswith(("DAT_IB_", "DAT_EXTENSION_"))}
@@ -138,8 +138,8 @@ def _():
         name = "udapl-" + os.path.basename(os.path.dirname(path))
         check((name, "7") in PAGES, "%s(7)", name)
     text = plain("dapl.conf", "5")
-    for path in glob.glob(os.path.join(TOP, "providers/*/module.c")):
-        for name in re.findall(r'\.name = "(\w+)",\s*\.env', read(path)):
+    for path in glob.glob(os.path.join(TOP, "**/tunables.def"), recursive=True):
+        for name in re.findall(r'^(?:SWITCH|NUMBER|CHOICE|TEXT)\(\w+, "(\w+)"', read(path), re.M):
             check(re.search(r"^\.B %s$" % name, text, re.M), "tunable %s", name)
 
 
