@@ -5,6 +5,7 @@
 
 #include "dapl/event/cno.h"
 #include "dapl/base/config.h"
+#include "dapl/connect/connect.h"
 #include "dapl/connect/cr.h"
 #include "dapl/transfer/dto.h"
 #include "dapl/endpoint/ep.h"

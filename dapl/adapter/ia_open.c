@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/adapter/counters.h"
 #include "dapl/adapter/named_attr.h"
 #include "dapl/adapter/upcalls.h"
 #include "dapl/base/config.h"
@@ -19,6 +20,9 @@ const struct dapl_class dapl_ia_class = {
 	.name = "IA",
 	.type = DAPL_TYPE_IA,
 	.handle_type = DAT_HANDLE_TYPE_IA,
+	.read_counters = dapl_ia_read_counters,
+	.counter_names = dapl_ia_counter_names,
+	.num_counters = DCNT_IA_ALL_COUNTERS,
 };
 
 /* ---- Open ---- */

@@ -192,22 +192,10 @@ DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE ia_handle, const DAT_NAME_PTR name, 
 
 /* ---- Any object ---- */
 
-/* An object of any type that a program knows. */
-static struct dapl_object *any(DAT_HANDLE handle, const struct dapl_class **class)
-{
-	struct dapl_object *obj = handle;
-
-	if (!dapl_object_readable(handle) ||
-	    atomic_load_explicit(&obj->type, memory_order_acquire) - DAPL_TYPE_IA >= DAPL_NUM_TYPES)
-		return NULL;
-	*class = obj->class;
-	return *class ? obj : NULL;
-}
-
 DAT_RETURN dapl_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
 {
 	const struct dapl_class *class;
-	struct dapl_object *obj = any(handle, &class);
+	struct dapl_object *obj = dapl_object_any(handle, &class);
 
 	if (!obj)
 		return dapl_fail(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
@@ -218,7 +206,7 @@ DAT_RETURN dapl_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
 DAT_RETURN dapl_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
 {
 	const struct dapl_class *class;
-	struct dapl_object *obj = any(handle, &class);
+	struct dapl_object *obj = dapl_object_any(handle, &class);
 
 	if (!obj)
 		return dapl_fail(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
@@ -232,7 +220,7 @@ DAT_RETURN dapl_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *handle_type)
 {
 	const struct dapl_class *class;
 
-	if (!any(handle, &class))
+	if (!dapl_object_any(handle, &class))
 		return dapl_fail(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	if (!handle_type)
 		return DAPL_BAD_ARG(2);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/adapter/upcalls.h"
 
+#include "dapl/connect/connect.h"
 #include "dapl/connect/sp.h"
 #include "dapl/endpoint/ep.h"
 #include "dapl/event/async.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The calls that start a connection. */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
-#include <stdio.h>
+/* Connecting and disconnecting an endpoint, and what becomes of the connection. */
+#include "dapl/connect/connect.h"
 
-#include "dapl/connect/conn.h"
-#include "dapl/object/counters.h"
-#include "dapl/endpoint/ep.h"
-#include "dapl/object/ia.h"
+#include <errno.h>
+
+#include "dapl/base/config.h"
 #include "dapl/base/loop.h"
-#include "dapl/connect/sp.h"
 #include "dapl/base/status.h"
+#include "dapl/connect/addr.h"
+#include "dapl/endpoint/ep.h"
+#include "dapl/object/counters.h"
+#include "dapl/object/ia.h"
+#include "dapl/object/names.h"
 #include "trace/log.h"
 
 static const struct dapl_cm_ops *cm_of(const struct dapl_ep *ep)
@@ -19,96 +19,105 @@ static const struct dapl_cm_ops *cm_of(const struct dapl_ep *ep)
 	return ep->obj.ia->dev->transport->cm;
 }
 
-/* ---- Checks ---- */
+/* ---- Outcome ---- */
+
+static enum dapl_ep_cause cause_of(enum tp_conn_event event)
+{
+	switch (event) {
+	case TP_CONN_ESTABLISHED:
+		return DAPL_EP_ESTABLISHED;
+	case TP_CONN_REJECTED:
+		return DAPL_EP_PEER_REJECTED;
+	case TP_CONN_REFUSED:
+		return DAPL_EP_REFUSED;
+	case TP_CONN_UNREACHABLE:
+		return DAPL_EP_UNREACHABLE;
+	case TP_CONN_DISCONNECTED:
+		return DAPL_EP_ENDED;
+	case TP_CONN_BROKEN:
+		break;
+	}
+	return DAPL_EP_BROKEN;
+}
+
+/* Once, for whoever looks for the reason of a connection that failed. */
+static void explain(struct dapl_ep *ep, DAT_EVENT_NUMBER number, int err)
+{
+	char peer[DAPL_ADDR_LEN];
+
+	if (!err)
+		return;
+	dapl_lock(&ep->lock);
+	dapl_addr_text(&ep->cold->addr.remote, ep->cold->addr.remote_qual, peer);
+	dapl_unlock(&ep->lock);
+	dapl_trace_limited(ep_conn_failed, DAPL_TRC_ERROR, ep, "peer=%s event=%s why=%s", peer,
+			   dapl_event_name(number), dapl_strerror(err));
+}
+
+/* The messages that the outcome says came or went, in the words of InfiniBand (26 to 66 of IBX's
+ * table). */
+static void count_outcome(struct dapl_ia *ia, uint8_t before, enum tp_conn_event event)
+{
+	bool active = before == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
+
+	switch (event) {
+	case TP_CONN_ESTABLISHED:
+		dapl_count(ia, active ? DCNT_IA_CM_REP_RX : DCNT_IA_CM_RTU_RX);
+		dapl_count(ia, active ? DCNT_IA_CM_ACTIVE_EST : DCNT_IA_CM_PASSIVE_EST);
+		if (active)
+			dapl_count(ia, DCNT_IA_CM_RTU_TX);
+		break;
+	case TP_CONN_REJECTED:
+		dapl_count(ia, DCNT_IA_CM_USER_REJ_RX);
+		break;
+	case TP_CONN_REFUSED:
+		dapl_count(ia, DCNT_IA_CM_ERR_REJ_RX);
+		dapl_count_cm_error(ia, DCNT_IA_CM_ERR_REFUSED);
+		break;
+	case TP_CONN_UNREACHABLE:
+		dapl_count_cm_error(ia, DCNT_IA_CM_ERR_TIMEOUT);
+		break;
+	case TP_CONN_DISCONNECTED:
+		dapl_count(ia, before == DAT_EP_STATE_DISCONNECT_PENDING ? DCNT_IA_CM_DREP_RX
+									 : DCNT_IA_CM_DREQ_RX);
+		break;
+	case TP_CONN_BROKEN:
+		dapl_count_cm_error(ia, DCNT_IA_CM_ERR_RESET);
+		break;
+	}
+}
+
+void dapl_ep_conn_event(void *conn_owner, enum tp_conn_event event, int err, const void *data,
+			uint32_t len)
+{
+	struct dapl_ep *ep = conn_owner;
+	struct dapl_ep_step step;
+	uint8_t before;
+	DAT_RETURN rc;
+
+	dapl_trace(conn_event, DAPL_TRC_DETAIL, ep, "event=%s err=%d bytes=%u",
+		   dapl_conn_event_name(event), err, len);
+	dapl_ep_learn_addr(ep);
+	/* Not later: who sees the new state may begin to drain. */
+	dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);
+	dapl_lock(&ep->lock);
+	before = dapl_ep_state(ep);
+	rc = dapl_ep_fire(ep, cause_of(event), &step);
+	dapl_unlock(&ep->lock);
+	if (rc)
+		return;
+	count_outcome(ep->obj.ia, before, event);
+	explain(ep, step.event, err);
+	dapl_ep_event(ep, step.event, data, len);
+	if (event == TP_CONN_ESTABLISHED)
+		dapl_ep_check_marks(ep);
+}
+
+/* ---- dat_ep_connect and its like ---- */
 
 static DAT_RETURN bad_arg(unsigned int number)
 {
 	return dapl_fail(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + number - 1);
-}
-
-DAT_RETURN dapl_check_private_data(const struct dapl_ia *ia, DAT_COUNT size, const void *data,
-				   DAT_RETURN bad_size, DAT_RETURN bad_data)
-{
-	if (size < 0 || (uint32_t)size > ia->attr->max_private_data)
-		return bad_size;
-	return size && !data ? bad_data : DAT_SUCCESS;
-}
-
-void dapl_addr_text(const struct sockaddr_storage *addr, uint64_t qual, char text[DAPL_ADDR_LEN])
-{
-	char host[INET6_ADDRSTRLEN] = "?";
-
-	if (addr->ss_family == AF_INET)
-		inet_ntop(AF_INET, &((const struct sockaddr_in *)addr)->sin_addr, host,
-			  sizeof(host));
-	else if (addr->ss_family == AF_INET6)
-		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)addr)->sin6_addr, host,
-			  sizeof(host));
-	snprintf(text, DAPL_ADDR_LEN, "%s qualifier %llu", host, (unsigned long long)qual);
-}
-
-/* EP-70: what is wrong with an address at first sight. */
-static DAT_RETURN check_inet(const struct sockaddr_in *sin)
-{
-	uint32_t addr = ntohl(sin->sin_addr.s_addr);
-
-	if (addr == INADDR_ANY || (addr >= 0xf0000000 && addr != INADDR_BROADCAST))
-		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
-	if (addr == INADDR_BROADCAST || IN_MULTICAST(addr))
-		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
-	return DAT_SUCCESS;
-}
-
-static DAT_RETURN check_inet6(const struct sockaddr_in6 *sin6)
-{
-	if (IN6_IS_ADDR_UNSPECIFIED(&sin6->sin6_addr))
-		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
-	if (IN6_IS_ADDR_MULTICAST(&sin6->sin6_addr))
-		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
-	return DAT_SUCCESS;
-}
-
-static DAT_RETURN check_address(const struct dapl_ia *ia, const struct sockaddr *remote)
-{
-	DAT_RETURN rc;
-
-	switch (remote->sa_family) {
-	case AF_INET:
-		rc = check_inet((const struct sockaddr_in *)remote);
-		break;
-	case AF_INET6:
-		rc = check_inet6((const struct sockaddr_in6 *)remote);
-		break;
-	default:
-		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
-	}
-	if (!rc && remote->sa_family != ia->attr->addr.ss_family)
-		rc = dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
-	return rc;
-}
-
-DAT_RETURN dapl_check_qos(DAT_QOS qos, DAT_RETURN bad_arg)
-{
-	const uint32_t known =
-		DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | DAT_QOS_PREMIUM;
-
-	if ((uint32_t)qos & ~known)
-		return bad_arg;
-	return qos == DAT_QOS_BEST_EFFORT ? DAT_SUCCESS : DAPL_NO_MODEL; /* EP-74 */
-}
-
-DAT_RETURN dapl_check_comm(const struct dapl_ia *ia, const DAT_COMM *comm)
-{
-	if (comm->domain == ia->attr->addr.ss_family && comm->type == SOCK_STREAM &&
-	    (!comm->protocol || comm->protocol == IPPROTO_TCP))
-		return DAT_SUCCESS;
-	return dapl_fail(DAT_COMM_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-}
-
-uint16_t dapl_addr_port(const struct sockaddr *addr)
-{
-	return ntohs(addr->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_port
-						 : ((const struct sockaddr_in *)addr)->sin_port);
 }
 
 static DAT_RETURN check_flags(DAT_CONNECT_FLAGS flags)
@@ -120,8 +129,6 @@ static DAT_RETURN check_flags(DAT_CONNECT_FLAGS flags)
 	return flags & DAT_CONNECT_MULTIPATH_REQUIRED_FLAG ? DAPL_NO_MODEL
 							   : DAT_SUCCESS; /* HA-13 */
 }
-
-/* ---- Calls ---- */
 
 /* Starts the attempt; cm_lock held, state A. The consumer's time runs from since (TMO-2). */
 static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, DAT_TIMEOUT timeout,
@@ -198,11 +205,11 @@ DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote, D
 	if (!rc)
 		rc = check_flags(flags);
 	if (!rc)
-		rc = check_address(ep->obj.ia, (const struct sockaddr *)remote);
+		rc = dapl_check_remote(ep->obj.ia, (const struct sockaddr *)remote);
 	if (rc)
 		return rc;
 	param = (struct tp_connect){ .remote = (const struct sockaddr *)remote,
-				     .conn_qual = dapl_sp_wire_qual(ep->obj.ia, qual),
+				     .conn_qual = dapl_addr_wire_qual(ep->obj.ia, qual),
 				     .private_data = private_data,
 				     .private_data_len = (uint32_t)private_data_size };
 	return connect_ep(ep, &param, timeout);
@@ -268,7 +275,7 @@ DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR re
 	if (!rc)
 		rc = dapl_check_comm(ep->obj.ia, &ep->cold->comm);
 	if (!rc)
-		rc = check_address(ep->obj.ia, addr);
+		rc = dapl_check_remote(ep->obj.ia, addr);
 	if (!rc && !dapl_addr_port(addr))
 		rc = dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
 	if (rc)
@@ -278,4 +285,45 @@ DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR re
 				     .private_data = private_data,
 				     .private_data_len = (uint32_t)private_data_size };
 	return connect_ep(ep, &param, timeout);
+}
+
+/* ---- dat_ep_disconnect ---- */
+
+/* cm_lock held */
+static DAT_RETURN disconnect(struct dapl_ep *ep, bool graceful)
+{
+	struct dapl_ep_step step;
+	DAT_RETURN rc;
+	bool drain;
+
+	dapl_lock(&ep->lock);
+	rc = dapl_ep_fire(ep, graceful ? DAPL_EP_DISCONNECT_GRACEFUL : DAPL_EP_DISCONNECT, &step);
+	dapl_unlock(&ep->lock);
+	if (rc || step.verdict == DAPL_EP_STAY)
+		return rc;
+	drain = step.next == DAT_EP_STATE_DISCONNECT_PENDING;
+	if (drain)
+		dapl_ep_await_drain(ep);
+	else
+		dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);
+	ep->cold->disconnects++;
+	dapl_count(ep->obj.ia, DCNT_IA_CM_DREQ_TX);
+	cm_of(ep)->disconnect(ep->conn, drain);
+	dapl_ep_event(ep, step.event, NULL, 0);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS flags)
+{
+	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+	DAT_RETURN rc;
+
+	if (!ep)
+		return DAPL_BAD_HANDLE(EP);
+	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
+		return DAPL_BAD_ARG(2);
+	pthread_mutex_lock(&ep->cold->cm_lock);
+	rc = disconnect(ep, flags == DAT_CLOSE_GRACEFUL_FLAG);
+	pthread_mutex_unlock(&ep->cold->cm_lock);
+	return rc;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/connect/conn.h"
+#include "dapl/connect/addr.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
 #include "dapl/base/status.h"
@@ -26,6 +26,33 @@ static struct dapl_cr *cr_get(DAT_CR_HANDLE handle)
 
 /* ---- Life ---- */
 
+struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia)
+{
+	const struct dapl_ep_parts none = { .pz = NULL };
+	struct dapl_ep *ep;
+	DAT_EP_ATTR attr;
+
+	dapl_ep_default_attr(ia, &none, &attr);
+	if (dapl_ep_new(ia, &none, &attr, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, &ep))
+		return NULL;
+	return ep;
+}
+
+/* The EP of a request that comes to nothing: an RSP's is the consumer's again, a made one goes
+ * (CR-18). */
+static void unmake_ep(struct dapl_ep *ep)
+{
+	struct dapl_ep_step step;
+	DAT_RETURN rc;
+
+	dapl_lock(&ep->lock);
+	rc = dapl_ep_fire(ep, DAPL_EP_REJECT, &step);
+	ep->cold->addr_known = false;
+	dapl_unlock(&ep->lock);
+	if (!rc && step.next == DAPL_EP_GONE)
+		dapl_ep_delete(ep);
+}
+
 static void end(struct dapl_object *obj)
 {
 	struct dapl_cr *cr = container_of(obj, struct dapl_cr, obj);
@@ -38,7 +65,7 @@ static void end_with_ep(struct dapl_cr *cr)
 {
 	dapl_object_wait_left(&cr->obj);
 	if (cr->ep)
-		dapl_sp_unmake_ep(cr->ep); /* CR-18 */
+		unmake_ep(cr->ep); /* CR-18 */
 	dapl_ia_end(&cr->obj);
 }
 
@@ -123,6 +150,26 @@ bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp)
 		return true;
 	dapl_count_by(ia, DCNT_IA_SP_CR, -UINT64_C(1));
 	return false;
+}
+
+int dapl_cr_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req,
+		   struct dapl_ep *ep)
+{
+	struct dapl_cr *cr = dapl_cr_new(sp->obj.ia, conn, req);
+
+	if (!cr)
+		goto free_ep;
+	if (ep)
+		dapl_cr_bring_ep(cr, ep);
+	if (dapl_cr_announce(cr, sp))
+		return 0;
+	/* PSP-4: refused, and nothing of it is left here. */
+	dapl_object_retire(&cr->obj);
+	dapl_ia_end(&cr->obj);
+free_ep:
+	if (ep)
+		unmake_ep(ep);
+	return -ENOBUFS;
 }
 
 /* ---- Calls ---- */
@@ -297,7 +344,7 @@ static DAT_RETURN hand_off(struct dapl_cr *cr, DAT_CONN_QUAL qual)
 		return DAPL_BAD_ARG(2);
 	if (!dapl_object_retire(&cr->obj))
 		return DAPL_BAD_HANDLE(CR);
-	err = cm_of(cr)->handoff(cr->conn, dapl_sp_wire_qual(cr->obj.ia, qual));
+	err = cm_of(cr)->handoff(cr->conn, dapl_addr_wire_qual(cr->obj.ia, qual));
 	if (err == -EOPNOTSUPP)
 		err = hand_off_here(cr, qual);
 	if (!err)

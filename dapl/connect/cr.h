@@ -25,6 +25,15 @@ struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
 void dapl_cr_bring_ep(struct dapl_cr *cr, struct dapl_ep *ep);
 /* Announces it on the service point's EVD. False: no room, the CR is the caller's. */
 bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp);
+/*
+ * A request becomes a CR that is announced at once, with an EP made for it or NULL. As
+ * tp_upcalls.conn_request.
+ */
+int dapl_cr_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req,
+		   struct dapl_ep *ep);
+/* An EP in T for a request whose service point leaves that to the provider (PSP-7); NULL: no
+ * memory. */
+struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia);
 /* Refuses as if nobody had listened, and frees with what was made for it (EVD-92, IA-88). */
 void dapl_cr_discard(DAT_CR_HANDLE cr);
 

@@ -4,13 +4,18 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "dapl/connect/conn.h"
+#include "dapl/connect/addr.h"
 #include "dapl/connect/cr.h"
 #include "dapl/object/ia.h"
 #include "dapl/connect/sp.h"
 #include "dapl/base/status.h"
 
 static_assert(sizeof(struct dapl_csp) <= DAPL_SLOT_SIZE, "a CSP is an object");
+
+static void describe(struct dapl_object *obj, FILE *out)
+{
+	dapl_sp_describe(obj, "csp", out);
+}
 
 const struct dapl_class dapl_csp_class = {
 	.name = "CSP",
@@ -19,12 +24,13 @@ const struct dapl_class dapl_csp_class = {
 	.bad_handle = DAT_INVALID_HANDLE_CSP,
 	.fields = DAT_CSP_FIELD_ALL,
 	.rank = DAPL_RANK_SP,
+	.describe = describe,
 	.end = dapl_sp_end,
 };
 
-static int csp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
+static int arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
 {
-	return dapl_sp_hand_over(sp, conn, req, NULL);
+	return dapl_cr_arrive(sp, conn, req, NULL);
 }
 
 /* CSP-3: the IA's own address, or the wildcard. */
@@ -73,47 +79,18 @@ static DAT_RETURN as_port(DAT_RETURN rc)
 	}
 }
 
-static DAT_RETURN csp_new(struct dapl_ia *ia, const DAT_COMM *comm, const struct sockaddr *addr,
-			  struct dapl_evd *evd, struct dapl_csp **out)
-{
-	struct dapl_csp *csp = dapl_object_alloc(sizeof(*csp));
-	DAT_RETURN rc;
-
-	if (!csp)
-		return DAPL_NO_RESOURCE(MEMORY);
-	csp->sp.arrive = csp_arrive;
-	csp->sp.evd = evd;
-	csp->sp.conn_qual = dapl_addr_port(addr);
-	csp->comm = *comm;
-	csp->addr = copy_address(addr);
-	/* Listed first: a request may arrive before listen has returned. */
-	if (!dapl_ia_add(ia, &csp->sp.obj, &dapl_csp_class, UINT32_MAX)) {
-		dapl_object_release(&csp->sp.obj);
-		return DAPL_BAD_HANDLE(IA);
-	}
-	rc = as_port(dapl_sp_listen(&csp->sp, ia, evd, csp->sp.conn_qual));
-	if (rc) {
-		dapl_ia_remove(&csp->sp.obj);
-		dapl_object_release(&csp->sp.obj);
-		return rc;
-	}
-	*out = csp;
-	return DAT_SUCCESS;
-}
-
 DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
 			   DAT_EVD_HANDLE evd_handle, DAT_CSP_HANDLE *csp_handle)
 {
-	struct dapl_ia *ia = dapl_ia_get(ia_handle);
-	struct dapl_evd *evd;
+	const struct sockaddr *addr = (const struct sockaddr *)address;
 	struct dapl_csp *csp;
+	struct dapl_evd *evd;
+	struct dapl_ia *ia;
 	DAT_RETURN rc;
 
-	if (!ia)
-		return DAPL_BAD_HANDLE(IA);
-	evd = dapl_evd_arg(evd_handle, ia, DAT_EVD_CR_FLAG);
-	if (!evd)
-		return DAPL_BAD_HANDLE(EVD_CR);
+	rc = dapl_sp_parts(ia_handle, evd_handle, &ia, &evd);
+	if (rc)
+		return rc;
 	if (!comm)
 		return DAPL_BAD_ARG(2);
 	if (!address)
@@ -122,9 +99,18 @@ DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDRE
 		return DAPL_BAD_ARG(5);
 	rc = dapl_check_comm(ia, comm);
 	if (!rc)
-		rc = check_address(ia, (const struct sockaddr *)address);
-	if (!rc)
-		rc = csp_new(ia, comm, (const struct sockaddr *)address, evd, &csp);
+		rc = check_address(ia, addr);
+	if (rc)
+		return rc;
+	csp = dapl_object_alloc(sizeof(*csp));
+	if (!csp)
+		return DAPL_NO_RESOURCE(MEMORY);
+	csp->sp.arrive = arrive;
+	csp->sp.evd = evd;
+	csp->sp.conn_qual = dapl_addr_port(addr);
+	csp->comm = *comm;
+	csp->addr = copy_address(addr);
+	rc = as_port(dapl_sp_listen(&csp->sp, &dapl_csp_class, ia));
 	if (!rc)
 		*csp_handle = csp;
 	return rc;

@@ -29,7 +29,7 @@ static DAT_RETURN fire(struct dapl_ep *ep, enum dapl_ep_cause cause)
  * The one request of an RSP arrived. The rest is done once the transport has left this upcall,
  * since the qualifier is free again before the consumer hears of it (RSP-5).
  */
-static int rsp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
+static int arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
 {
 	struct dapl_rsp *rsp = container_of(sp, struct dapl_rsp, sp);
 	struct dapl_ia *ia = sp->obj.ia;
@@ -80,7 +80,7 @@ static void announce(struct tp_task *task)
 	dapl_object_enter(&evd->obj, DAPL_TYPE_EVD);
 	dapl_sp_unlisten(&rsp->sp);
 	if (!fire(rsp->ep, DAPL_EP_REQUEST))
-		ep = rsp->ep ? rsp->ep : dapl_sp_make_ep(rsp->sp.obj.ia);
+		ep = rsp->ep ? rsp->ep : dapl_cr_make_ep(rsp->sp.obj.ia);
 	if (ep)
 		dapl_cr_bring_ep(cr, ep);
 	if (!ep || !dapl_cr_announce(cr, &rsp->sp))
@@ -114,6 +114,11 @@ static bool in_way(const struct dapl_object *obj)
 	return !container_of(obj, const struct dapl_rsp, sp.obj)->spent;
 }
 
+static void describe(struct dapl_object *obj, FILE *out)
+{
+	dapl_sp_describe(obj, "rsp", out);
+}
+
 const struct dapl_class dapl_rsp_class = {
 	.name = "RSP",
 	.type = DAPL_TYPE_RSP,
@@ -122,6 +127,7 @@ const struct dapl_class dapl_rsp_class = {
 	.fields = DAT_RSP_FIELD_ALL,
 	.freed = DCNT_IA_RSP_FREE,
 	.rank = DAPL_RANK_SP,
+	.describe = describe,
 	.end = end,
 	.in_way = in_way,
 };
@@ -134,29 +140,20 @@ static DAT_RETURN rsp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct da
 
 	if (!rsp)
 		return DAPL_NO_RESOURCE(MEMORY);
-	rsp->sp.arrive = rsp_arrive;
+	rsp->sp.arrive = arrive;
 	rsp->sp.evd = evd;
 	rsp->sp.conn_qual = conn_qual;
 	rsp->ep = ep;
 	rsp->task.run = announce;
 	rc = fire(ep, DAPL_EP_RSP_CREATE);
+	if (rc) {
+		dapl_object_release(&rsp->sp.obj);
+		return rc;
+	}
+	rc = dapl_sp_listen(&rsp->sp, &dapl_rsp_class, ia);
 	if (rc)
-		goto release;
-	rc = DAPL_BAD_HANDLE(IA);
-	if (!dapl_ia_add(ia, &rsp->sp.obj, &dapl_rsp_class, UINT32_MAX))
-		goto unreserve;
-	rc = dapl_sp_listen(&rsp->sp, ia, evd, conn_qual);
-	if (rc)
-		goto remove;
+		fire(ep, DAPL_EP_RSP_FREE);
 	*out = rsp;
-	return DAT_SUCCESS;
-
-remove:
-	dapl_ia_remove(&rsp->sp.obj);
-unreserve:
-	fire(ep, DAPL_EP_RSP_FREE);
-release:
-	dapl_object_release(&rsp->sp.obj);
 	return rc;
 }
 
@@ -165,19 +162,16 @@ DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			   DAT_RSP_HANDLE *rsp_handle)
 {
 	struct dapl_ia *ia = dapl_ia_get(ia_handle);
+	struct dapl_ep *ep = ep_handle ? dapl_object_arg(ep_handle, DAPL_TYPE_EP) : NULL;
 	struct dapl_rsp *rsp;
 	struct dapl_evd *evd;
-	struct dapl_ep *ep;
 	DAT_RETURN rc;
 
-	if (!ia)
-		return DAPL_BAD_HANDLE(IA);
-	ep = ep_handle ? dapl_object_arg(ep_handle, DAPL_TYPE_EP) : NULL;
-	if (ep_handle && (!ep || ep->obj.ia != ia))
+	if (ia && ep_handle && (!ep || ep->obj.ia != ia))
 		return DAPL_BAD_HANDLE(EP);
-	evd = dapl_evd_arg(evd_handle, ia, DAT_EVD_CR_FLAG);
-	if (!evd)
-		return DAPL_BAD_HANDLE(EVD_CR);
+	rc = dapl_sp_parts(ia_handle, evd_handle, &ia, &evd);
+	if (rc)
+		return rc;
 	if (!dapl_sp_qual_ok(ia, conn_qual))
 		return DAPL_BAD_ARG(2);
 	if (!rsp_handle)

@@ -42,38 +42,25 @@ struct dapl_rsp {
 /* The tp_upcalls.conn_request of the core. */
 int dapl_sp_request(void *listener_owner, struct tp_conn *conn, const struct tp_conn_request *req);
 
-/* Starts listening; conn_qual 0 asks for any qualifier. */
-DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, struct dapl_ia *ia, struct dapl_evd *evd,
-			  DAT_CONN_QUAL conn_qual);
+/* IA and EVD of the handles that every creation has first. */
+DAT_RETURN dapl_sp_parts(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE evd_handle, struct dapl_ia **ia,
+			 struct dapl_evd **evd);
+/*
+ * Puts a new service point, with everything but listener and obj filled in, into the IA's list and
+ * starts listening; conn_qual 0 asks for any qualifier. Frees it where that fails.
+ */
+DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, const struct dapl_class *class, struct dapl_ia *ia);
 void dapl_sp_unlisten(struct dapl_sp *sp);
 /* The dapl_class.end of a service point without more than that. */
 void dapl_sp_end(struct dapl_object *obj);
+/* The dapl_class.describe, of that kind. */
+void dapl_sp_describe(struct dapl_object *obj, const char *kind, FILE *out);
 /* What it listens on, or did. */
 DAT_CONN_QUAL dapl_sp_qual(struct dapl_sp *sp);
 /* The service point of an IA that listens on conn_qual, entered (dapl_object_enter); NULL: none. */
 struct dapl_sp *dapl_sp_find(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
-/*
- * Under which qualifier the transport knows it. Those beyond a 16-bit port number are mapped onto
- * one as release 2.1.10 does it, so that programs that use them run and meet their old peers; in
- * strict mode they stay what they are: not expressible (PSP-9, EP-71).
- */
-DAT_CONN_QUAL dapl_sp_wire_qual(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
 /* PSP-9: can the transport listen on it? */
 bool dapl_sp_qual_ok(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
-
-/*
- * A request becomes a CR that is announced at once, with an EP made for it or NULL. As
- * tp_upcalls.conn_request.
- */
-int dapl_sp_hand_over(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req,
-		      struct dapl_ep *ep);
-
-/* An EP in T for a request whose service point leaves that to the provider (PSP-7); NULL: no
- * memory. */
-struct dapl_ep *dapl_sp_make_ep(struct dapl_ia *ia);
-/* The EP of a request that comes to nothing: an RSP's is the consumer's again, a made one goes
- * (CR-18). */
-void dapl_sp_unmake_ep(struct dapl_ep *ep);
 
 extern const struct dapl_class dapl_psp_class, dapl_rsp_class, dapl_csp_class;
 

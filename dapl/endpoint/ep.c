@@ -219,6 +219,10 @@ const struct dapl_class dapl_ep_class = {
 	.rank = DAPL_RANK_EP,
 	.close = close_ep,
 	.forget = dapl_ep_forget,
+	.describe = dapl_ep_describe,
+	.read_counters = dapl_ep_read_counters,
+	.counter_names = dapl_ep_counter_names,
+	.num_counters = DCNT_EP_ALL_COUNTERS,
 };
 
 DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,

@@ -92,8 +92,8 @@ struct dapl_ep_cold {
 	DAT_COMM comm;
 	struct tp_conn_addr addr; /* both ends, once known */
 	bool addr_known;
-	struct tp_timer timer; /* the consumer's timeout of a connect; the patience of a drain */
-	uint32_t left;	       /* requests outstanding when the drain was looked at last */
+	struct tp_timer timer; /* for the connection: connecting, draining */
+	uint32_t undrained;    /* requests outstanding when a drain was looked at last */
 	struct dapl_retired *retired;
 	const struct tp_device_attr *dev_attr;
 	struct dapl_ep *ep;
@@ -186,7 +186,11 @@ void dapl_ep_check_marks(struct dapl_ep *ep);
 /* On the loop: the hard mark was passed. */
 void dapl_ep_break(struct tp_task *task);
 
-/* ep_conn.c */
+/* ep_counters.c: of its class */
+void dapl_ep_describe(struct dapl_object *obj, FILE *out);
+void dapl_ep_read_counters(struct dapl_object *obj, struct dapl_counters_view *view);
+
+/* ep_event.c */
 /*
  * Takes the step that cause calls for: DAT_SUCCESS with *step, or the DAT_INVALID_STATE of the
  * state. The event of the step is the caller's to post. EP lock held.
@@ -196,11 +200,11 @@ DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dap
 void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data, uint32_t len);
 /* Its connect EVD, if it is this one, is about to go with the IA that owns it. */
 void dapl_ep_forget(struct dapl_object *ep, struct dapl_object *evd);
-/* The tp_upcalls.conn_event of the core. */
-void dapl_ep_conn_event(void *ep, enum tp_conn_event event, int err, const void *data,
-			uint32_t len);
-/* The consumer's timeout of a connect ran out; on the loop. */
+/* The connect or the drain took too long; on the loop. */
 void dapl_ep_timed_out(struct tp_timer *timer);
+/* A graceful disconnect waits for the outstanding requests, and so long for the next of them
+ * (TMO-8). */
+void dapl_ep_await_drain(struct dapl_ep *ep);
 /* Gives up the connection, if any, and with it all callbacks of it. No lock held. */
 void dapl_ep_drop_conn(struct dapl_ep *ep);
 /* Completions the transport has finished move to the EVDs' rings: slots may be reused. */
@@ -218,15 +222,6 @@ DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_H
 DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard);
 DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param);
 DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param);
-DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_CONN_QUAL qual,
-			   DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
-			   const DAT_PVOID private_data, DAT_QOS qos, DAT_CONNECT_FLAGS flags);
-DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE ep, DAT_EP_HANDLE dup, DAT_TIMEOUT timeout,
-			       DAT_COUNT private_data_size, const DAT_PVOID private_data,
-			       DAT_QOS qos);
-DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_TIMEOUT timeout,
-				  DAT_COUNT private_data_size, const DAT_PVOID private_data);
-DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags);
 DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
 			      DAT_BOOLEAN *request_idle);
 DAT_RETURN dapl_ep_recv_query(DAT_EP_HANDLE ep, DAT_COUNT *nbufs_allocated,

@@ -370,6 +370,10 @@ const struct dapl_class dapl_evd_class = {
 	.end = end,
 	.close = forget_and_end,
 	.in_way = in_way,
+	.describe = dapl_evd_describe,
+	.read_counters = dapl_evd_read_counters,
+	.counter_names = dapl_evd_counter_names,
+	.num_counters = DCNT_EVD_ALL_COUNTERS,
 };
 
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno, uint32_t flags,

@@ -150,6 +150,10 @@ void dapl_evd_wake(struct dapl_evd *evd);
 /* Gives up what waits could do without, when a descriptor that is needed would be the last. */
 void dapl_evd_make_room(struct dapl_ia *ia);
 
+/* evd_counters.c: of its class */
+void dapl_evd_describe(struct dapl_object *obj, FILE *out);
+void dapl_evd_read_counters(struct dapl_object *obj, struct dapl_counters_view *view);
+
 DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
 			   DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd);
 DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param);

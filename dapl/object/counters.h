@@ -43,20 +43,16 @@ static inline void dapl_count_cm_error(struct dapl_ia *ia, DAT_IA_COUNTERS kind)
 	dapl_count(ia, kind);
 }
 
-struct dapl_ep;
+/* Counters of one object as somebody asks for them: those from first on before end. */
+struct dapl_counters_view {
+	int first, end;
+	bool reset;
+	uint64_t value[DCNT_IA_ALL_COUNTERS];
+};
 
-/*
- * What an EP has counted since it was made, for who must not make others wait: DCNT_EP_ALL_COUNTERS
- * values. EP lock held. False: those of completed receives are missing.
- */
-bool dapl_counters_glance(struct dapl_ep *ep, uint64_t *value);
-/* The same of an IA: DCNT_IA_ALL_COUNTERS values. */
+/* Values become what they are since base, and base moves if they are reset (IBX-99). */
+void dapl_counters_since(struct dapl_counters_view *view, uint64_t *base);
+/* What an IA has counted since it was opened: DCNT_IA_ALL_COUNTERS values. */
 void dapl_counters_of_ia(struct dapl_ia *ia, uint64_t *value);
-
-/* The macros of dat_ib_extensions.h of the same names, once their arguments are read. */
-DAT_RETURN dapl_ext_query_counters(DAT_HANDLE handle, int counter, DAT_UINT64 *out, int reset);
-DAT_RETURN dapl_ext_print_counters(DAT_HANDLE handle, int counter, int reset);
-DAT_RETURN dapl_ext_start_counter(DAT_HANDLE handle, int type);
-DAT_RETURN dapl_ext_stop_counter(DAT_HANDLE handle, int type);
 
 #endif

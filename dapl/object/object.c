@@ -262,3 +262,14 @@ bool dapl_object_readable(DAT_HANDLE handle)
 {
 	return dats_arena_holds ? dats_arena_holds(handle) : own_holds(handle);
 }
+
+struct dapl_object *dapl_object_any(DAT_HANDLE handle, const struct dapl_class **class)
+{
+	struct dapl_object *obj = handle;
+
+	if (!dapl_object_readable(handle) ||
+	    atomic_load_explicit(&obj->type, memory_order_acquire) - DAPL_TYPE_IA >= DAPL_NUM_TYPES)
+		return NULL;
+	*class = obj->class;
+	return *class ? obj : NULL;
+}

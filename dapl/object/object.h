@@ -56,6 +56,7 @@ enum dapl_type {
 #define DAPL_NUM_TYPES (DAPL_TYPE_SRQ - DAPL_TYPE_IA + 1)
 
 struct dapl_class;
+struct dapl_counters_view;
 struct dapl_ia;
 
 /* The first word is what libdat2 dispatches on (GEN-16). */
@@ -105,6 +106,10 @@ struct dapl_class {
 	void (*forget)(struct dapl_object *obj, struct dapl_object *gone);
 	/* Its line of the control command "objects"; NULL: none. ia->lock held. */
 	void (*describe)(struct dapl_object *obj, FILE *out);
+	/* Counters of the InfiniBand extension, as dapl/object/counters.h; NULL: none. */
+	void (*read_counters)(struct dapl_object *obj, struct dapl_counters_view *view);
+	const char *const *counter_names;
+	int num_counters;
 };
 
 #define dapl_container container_of
@@ -134,6 +139,8 @@ void *dapl_object_query(DAT_HANDLE handle, const struct dapl_class *class, uint6
 
 /* Whether handle may be read as an object at all. */
 bool dapl_object_readable(DAT_HANDLE handle);
+/* An object of any type that a program knows, and its class; or NULL. */
+struct dapl_object *dapl_object_any(DAT_HANDLE handle, const struct dapl_class **class);
 
 /* Arguments that name objects are checked in full: any value a program passes may be looked up. */
 static inline void *dapl_object_arg(DAT_HANDLE handle, enum dapl_type type)

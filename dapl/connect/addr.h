@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the connection calls of endpoints, service points and requests check alike. */
-#ifndef DAPL_CONN_H
-#define DAPL_CONN_H
+/* Checks of the arguments that connection calls share, and addresses. */
+#ifndef DAPL_ADDR_H
+#define DAPL_ADDR_H
 
 #include <sys/socket.h>
 
@@ -16,9 +16,19 @@ DAT_RETURN dapl_check_private_data(const struct dapl_ia *ia, DAT_COUNT size, con
 DAT_RETURN dapl_check_qos(DAT_QOS qos, DAT_RETURN bad_arg);
 /* CSP-2, EP-89: whether a communicator means this IA's kind of connections. */
 DAT_RETURN dapl_check_comm(const struct dapl_ia *ia, const DAT_COMM *comm);
+/* EP-70: what is wrong with a remote address at first sight. */
+DAT_RETURN dapl_check_remote(const struct dapl_ia *ia, const struct sockaddr *remote);
+
 /* The port of an AF_INET or AF_INET6 address, in host byte order. */
 uint16_t dapl_addr_port(const struct sockaddr *addr);
 /* An address and qualifier as text for messages. */
 void dapl_addr_text(const struct sockaddr_storage *addr, uint64_t qual, char text[DAPL_ADDR_LEN]);
+
+/*
+ * Under which qualifier the transport knows it. Those beyond a 16-bit port number are mapped onto
+ * one as release 2.1.10 does it, so that programs that use them run and meet their old peers; in
+ * strict mode they stay what they are: not expressible (PSP-9, EP-71).
+ */
+DAT_CONN_QUAL dapl_addr_wire_qual(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
 
 #endif

@@ -1,6 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the counters of an adapter, an endpoint and a dispatcher are called. */
+/* Reading counters, and what those of an adapter, an endpoint and a dispatcher are called. */
 #include "dapl/object/counters.h"
+
+void dapl_counters_of_ia(struct dapl_ia *ia, uint64_t *value)
+{
+	int i;
+
+	for (i = 0; i < DCNT_IA_ALL_COUNTERS; i++)
+		value[i] = atomic_load_explicit(&ia->counters->count[i], memory_order_relaxed);
+}
+
+void dapl_counters_since(struct dapl_counters_view *view, uint64_t *base)
+{
+	uint64_t now;
+	int i;
+
+	for (i = view->first; i < view->end; i++) {
+		now = view->value[i];
+		view->value[i] = now - base[i];
+		if (view->reset)
+			base[i] = now;
+	}
+}
 
 #define N(counter) [counter] = #counter
 

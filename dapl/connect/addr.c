@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/connect/addr.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+
+#include "dapl/base/config.h"
+#include "dapl/base/status.h"
+
+/* ---- Checks ---- */
+
+DAT_RETURN dapl_check_private_data(const struct dapl_ia *ia, DAT_COUNT size, const void *data,
+				   DAT_RETURN bad_size, DAT_RETURN bad_data)
+{
+	if (size < 0 || (uint32_t)size > ia->attr->max_private_data)
+		return bad_size;
+	return size && !data ? bad_data : DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_check_qos(DAT_QOS qos, DAT_RETURN bad_arg)
+{
+	const uint32_t known =
+		DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | DAT_QOS_PREMIUM;
+
+	if ((uint32_t)qos & ~known)
+		return bad_arg;
+	return qos == DAT_QOS_BEST_EFFORT ? DAT_SUCCESS : DAPL_NO_MODEL; /* EP-74 */
+}
+
+DAT_RETURN dapl_check_comm(const struct dapl_ia *ia, const DAT_COMM *comm)
+{
+	if (comm->domain == ia->attr->addr.ss_family && comm->type == SOCK_STREAM &&
+	    (!comm->protocol || comm->protocol == IPPROTO_TCP))
+		return DAT_SUCCESS;
+	return dapl_fail(DAT_COMM_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+}
+
+static DAT_RETURN check_inet(const struct sockaddr_in *sin)
+{
+	uint32_t addr = ntohl(sin->sin_addr.s_addr);
+
+	if (addr == INADDR_ANY || (addr >= 0xf0000000 && addr != INADDR_BROADCAST))
+		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+	if (addr == INADDR_BROADCAST || IN_MULTICAST(addr))
+		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN check_inet6(const struct sockaddr_in6 *sin6)
+{
+	if (IN6_IS_ADDR_UNSPECIFIED(&sin6->sin6_addr))
+		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+	if (IN6_IS_ADDR_MULTICAST(&sin6->sin6_addr))
+		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_check_remote(const struct dapl_ia *ia, const struct sockaddr *remote)
+{
+	DAT_RETURN rc;
+
+	switch (remote->sa_family) {
+	case AF_INET:
+		rc = check_inet((const struct sockaddr_in *)remote);
+		break;
+	case AF_INET6:
+		rc = check_inet6((const struct sockaddr_in6 *)remote);
+		break;
+	default:
+		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+	}
+	if (!rc && remote->sa_family != ia->attr->addr.ss_family)
+		rc = dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
+	return rc;
+}
+
+/* ---- Addresses ---- */
+
+uint16_t dapl_addr_port(const struct sockaddr *addr)
+{
+	return ntohs(addr->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_port
+						 : ((const struct sockaddr_in *)addr)->sin_port);
+}
+
+void dapl_addr_text(const struct sockaddr_storage *addr, uint64_t qual, char text[DAPL_ADDR_LEN])
+{
+	char host[INET6_ADDRSTRLEN] = "?";
+
+	if (addr->ss_family == AF_INET)
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)addr)->sin_addr, host,
+			  sizeof(host));
+	else if (addr->ss_family == AF_INET6)
+		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)addr)->sin6_addr, host,
+			  sizeof(host));
+	snprintf(text, DAPL_ADDR_LEN, "%s qualifier %llu", host, (unsigned long long)qual);
+}
+
+DAT_CONN_QUAL dapl_addr_wire_qual(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual)
+{
+	const DAT_CONN_QUAL max_port = 0xffff, first = 33534, num = 32001;
+
+	if (conn_qual <= max_port || ia->attr->max_conn_qual != max_port || dapl_config.strict)
+		return conn_qual;
+	return conn_qual % num + first;
+}
