@@ -33,13 +33,13 @@
 
 #include "dapl/transport.h"
 #include "providers/soft/counters.h"
-#include "providers/soft/link/link.h"
 #include "providers/soft/memory/stag.h"
 #include "util/list.h"
 
+struct soft_cm;
 struct soft_config;
 struct soft_conn_hooks;
-struct soft_door;
+struct soft_handoff;
 
 struct soft_dev {
 	struct tp_device base;
@@ -59,17 +59,14 @@ struct soft_dev {
 	struct soft_list left; /* connections left to their CQs' pollers */
 	struct tp_timer tick;
 	uint32_t tick_ms;
-	struct tp_task kick;	   /* posted by disarm and arm, see progress.c */
-	atomic_bool ticks_asleep;  /* no tick is due although connections are left */
-	struct soft_list conns;	   /* established ones, for the pulse */
-	struct soft_list awaiting; /* accepted ones, whose peer is to confirm */
-	bool confirming;	   /* these are being looked at */
+	struct tp_task kick;	  /* posted by disarm and arm, see progress.c */
+	atomic_bool ticks_asleep; /* no tick is due although connections are left */
+	struct soft_list conns;	  /* established ones, for the pulse */
 	struct tp_timer pulse;
 	bool pulsing;
-	struct soft_list lingers;
-	struct soft_budget budget[SOFT_BUDGETS];
-	struct soft_door *door; /* where other processes hand requests on to us; NULL: none */
-	bool door_tried;	/* under lock */
+	struct soft_cm *cm;
+	struct soft_handoff *handoff; /* NULL: other processes cannot hand requests on to us */
+	bool handoff_tried;	      /* under lock */
 };
 
 static inline struct soft_dev *soft_dev(struct tp_device *dev)

@@ -2,7 +2,11 @@
 /* The transport's tables and tunables. */
 #include "dapl/base/config.h"
 #include "dapl/transport.h"
+#include "providers/soft/cm/accept.h"
 #include "providers/soft/cm/cm.h"
+#include "providers/soft/cm/connect.h"
+#include "providers/soft/cm/handoff/handoff.h"
+#include "providers/soft/cm/listener.h"
 #include "providers/soft/config.h"
 #include "providers/soft/device.h"
 #include "providers/soft/engine/bind.h"
@@ -241,6 +245,18 @@ static const struct dapl_option options[] = {
 	},
 };
 
+static const struct dapl_cm_ops cm_ops = {
+	.listen = soft_handoff_listen,
+	.unlisten = soft_unlisten,
+	.connect = soft_connect,
+	.accept = soft_accept,
+	.reject = soft_reject,
+	.handoff = soft_handoff,
+	.disconnect = soft_disconnect,
+	.release = soft_release,
+	.addr = soft_conn_addr,
+};
+
 const struct dapl_transport dapl_module_transport = {
 	.version = DAPL_TRANSPORT_VERSION,
 	.size = sizeof(struct dapl_transport),
@@ -258,5 +274,5 @@ const struct dapl_transport dapl_module_transport = {
 	.srq = &soft_srq_ops,
 	.cq = &soft_cq_ops,
 	.qp = &soft_qp_ops,
-	.cm = &soft_cm_ops,
+	.cm = &cm_ops,
 };

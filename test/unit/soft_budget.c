@@ -220,7 +220,7 @@ static void listener_shut(void **state)
 	open_node(0, 0);
 	listener = soft_container(node.listener, struct soft_listener, base);
 	wakeups = soft_loop_wakeups(node.loop);
-	assert_int_equal(shutdown(listener->ear[0].watch.fd, SHUT_RDWR), 0);
+	assert_int_equal(shutdown(listener->socket[0].watch.fd, SHUT_RDWR), 0);
 	pause_ms(500);
 	assert_true(soft_loop_wakeups(node.loop) - wakeups < 40);
 	assert_int_equal(soft_diags(text, sizeof(text)), said + 1);

@@ -73,7 +73,7 @@ static void set_handoff(int64_t ms)
 		soft_loop_wakeups(nodes[i]->loop);
 }
 
-/* Links that linger, and visitors of our own, are closed in the background. */
+/* Links that linger, and sessions of our own, are closed in the background. */
 static void await_fds(unsigned num)
 {
 	uint64_t limit = now_ms() + DEADLINE_MS;
@@ -393,23 +393,23 @@ static void cr_20_another_process(void **state)
 	end_destroy(&a);
 }
 
-/* Role: another user, who takes all names of this one's doors. */
+/* Role: another user, who takes all names of this one's servers. */
 static void squatter(int fd)
 {
 	struct soft_dev dev = { .addr.ss_family = AF_INET };
 	struct sockaddr_un name;
 	socklen_t len;
 	uint64_t go;
-	int door;
+	int server;
 
 	/* Of an address that no other test uses. */
 	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = inet_addr(SQUATTED);
-	for (uint32_t place = 0; place < SOFT_DOORS; place++) {
-		len = soft_door_name(&dev, place, &name);
-		door = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	for (uint32_t place = 0; place < SOFT_HANDOFF_NAMES; place++) {
+		len = soft_handoff_name(&dev, place, &name);
+		server = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 		/* The name is root's, the process is not. */
 		if (seteuid(NOBODY) ||
-		    (bind(door, (struct sockaddr *)&name, len) == 0 && listen(door, 4)) ||
+		    (bind(server, (struct sockaddr *)&name, len) == 0 && listen(server, 4)) ||
 		    seteuid(0))
 			_exit(4);
 	}
@@ -482,7 +482,7 @@ static void cr_20_others_stand_still(void **state)
 		finish(still[i], still_fd[i], true);
 }
 
-/* ---- Doors and visitors that do not keep to the rules ---- */
+/* ---- Servers and sessions that do not keep to the rules ---- */
 
 enum {
 	SILENT,	 /* says yes, and nothing more */
@@ -521,8 +521,8 @@ static void cr_20_a_process_without_descriptors(void **state)
 	finish(pid, fd, false);
 }
 
-/* Role: a door that behaves badly. */
-static void bad_door(int out_fd, int how)
+/* Role: a server that behaves badly. */
+static void bad_server(int out_fd, int how)
 {
 	static const int32_t yes = 0, no = -EINVAL;
 	struct soft_dev dev = { .addr.ss_family = AF_INET };
@@ -531,8 +531,8 @@ static void bad_door(int out_fd, int how)
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), peer;
 
 	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	for (uint32_t place = 0; place < SOFT_DOORS; place++) {
-		socklen_t len = soft_door_name(&dev, place, &name);
+	for (uint32_t place = 0; place < SOFT_HANDOFF_NAMES; place++) {
+		socklen_t len = soft_handoff_name(&dev, place, &name);
 
 		if (!bind(fd, (struct sockaddr *)&name, len))
 			break;
@@ -567,7 +567,7 @@ static void bad_door(int out_fd, int how)
 	pause();
 }
 
-static void doors_that_cheat(void **state)
+static void servers_that_cheat(void **state)
 {
 	static const char *const roles[] = { "silent", "no", "closes", "rubbish" };
 	struct end a;
@@ -601,22 +601,22 @@ static void doors_that_cheat(void **state)
 	end_destroy(&a);
 }
 
-/* Role: a visitor that sends what it likes to every door, with descriptors that are no requests. */
-static void bad_visitor(int out_fd)
+/* Role: a session that sends what it likes to every server, with descriptors that are no requests. */
+static void bad_session(int out_fd)
 {
 	struct soft_dev dev = { .addr.ss_family = AF_INET };
 	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, 0 };
 	struct soft_handoff_give give = { .kind = SOFT_HANDOFF_GIVE };
-	int fd[3 * SOFT_VISITORS];
+	int fd[3 * SOFT_HANDOFF_SESSIONS];
 	struct sockaddr_un name;
 
 	if (read(out_fd, &ask.qual, sizeof(ask.qual)) != sizeof(ask.qual))
 		_exit(3);
 	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	for (uint32_t place = 0; place < 4; place++) {
-		socklen_t len = soft_door_name(&dev, place, &name);
+		socklen_t len = soft_handoff_name(&dev, place, &name);
 
-		for (unsigned i = 0; i < 3 * SOFT_VISITORS; i++) {
+		for (unsigned i = 0; i < 3 * SOFT_HANDOFF_SESSIONS; i++) {
 			char control[CMSG_SPACE(3 * sizeof(int))] = { 0 };
 			struct iovec iov = { &give, i % 3 ? sizeof(give) : 10 };
 			struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
@@ -640,13 +640,13 @@ static void bad_visitor(int out_fd)
 			sendmsg(fd[i], &msg, MSG_NOSIGNAL);
 		}
 		poll(NULL, 0, 20);
-		for (unsigned i = 0; i < 3 * SOFT_VISITORS; i++)
+		for (unsigned i = 0; i < 3 * SOFT_HANDOFF_SESSIONS; i++)
 			close(fd[i]);
 	}
 	say(out_fd, 1);
 }
 
-static void visitors_that_cheat(void **state)
+static void sessions_that_cheat(void **state)
 {
 	unsigned fds;
 	struct end a;
@@ -655,11 +655,11 @@ static void visitors_that_cheat(void **state)
 
 	(void)state;
 	await_fds(fds_idle);
-	pid = start("visitor", &fd);
+	pid = start("session", &fd);
 	fds = count_fds();
 	say(fd, right.listener->conn_qual);
 	for (int i = 0; i < 20; i++) {
-		assert_true(count_fds() <= fds + 4 * (2 * SOFT_VISITORS + 1));
+		assert_true(count_fds() <= fds + 4 * (2 * SOFT_HANDOFF_SESSIONS + 1));
 		pause_ms(2);
 	}
 	word(fd);
@@ -674,18 +674,18 @@ static void visitors_that_cheat(void **state)
 
 static void role(const char *name, int fd)
 {
-	static const char *const doors[] = { "silent", "no", "closes", "rubbish" };
+	static const char *const servers[] = { "silent", "no", "closes", "rubbish" };
 
 	alarm(60);
 	if (!strcmp(name, "server"))
 		server(fd);
-	else if (!strcmp(name, "visitor"))
-		bad_visitor(fd);
+	else if (!strcmp(name, "session"))
+		bad_session(fd);
 	else if (!strcmp(name, "squatter"))
 		squatter(fd);
 	for (int i = 0; i < 4; i++)
-		if (!strcmp(name, doors[i]))
-			bad_door(fd, i);
+		if (!strcmp(name, servers[i]))
+			bad_server(fd, i);
 }
 
 int main(int argc, char **argv)
@@ -698,8 +698,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(cr_20_another_process),
 		cmocka_unit_test(cr_20_others_stand_still),
 		cmocka_unit_test(cr_20_a_process_without_descriptors),
-		cmocka_unit_test(doors_that_cheat),
-		cmocka_unit_test(visitors_that_cheat),
+		cmocka_unit_test(servers_that_cheat),
+		cmocka_unit_test(sessions_that_cheat),
 	};
 
 	if (argc == 3) {

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * How many descriptors connections may have that no endpoint has: whose request is awaited, and
- * which are over. What peers do or do not do is never to take the program its own. A budget is the
- * process's; what has to go when it is spent is the device's own, of the peer's address that has
- * most of them the oldest.
- */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +8,7 @@
 #include "providers/soft/cm/budget.h"
 #include "providers/soft/config.h"
 #include "providers/soft/device.h"
+#include "providers/soft/link/link.h"
 
 enum {
 	MOST = 1024, /* unless an option says more */
@@ -21,10 +16,18 @@ enum {
 };
 
 /* The links of one peer's address. */
-struct soft_holder {
-	struct soft_list node, links; /* oldest first */
+struct peer {
+	struct soft_list node, entries; /* oldest first */
 	struct sockaddr_storage addr;
 	uint32_t num;
+};
+
+struct soft_budget_entry {
+	struct soft_list node;
+	struct soft_link *link;
+	struct peer *peer;
+	enum soft_budget_kind kind;
+	uint64_t since;
 };
 
 static atomic_uint used[SOFT_BUDGETS];
@@ -36,7 +39,7 @@ static void in_child(void)
 		atomic_store(&used[i], 0);
 }
 
-__attribute__((constructor)) static void watch_forks(void)
+__attribute__((constructor)) static void at_fork(void)
 {
 	pthread_atfork(NULL, NULL, in_child);
 }
@@ -44,7 +47,7 @@ __attribute__((constructor)) static void watch_forks(void)
 void soft_budget_init(struct soft_budget *budget, enum soft_budget_kind kind)
 {
 	budget->kind = kind;
-	soft_list_init(&budget->holders);
+	soft_list_init(&budget->peers);
 }
 
 static uint32_t limit_of(const struct soft_dev *dev, enum soft_budget_kind kind)
@@ -60,75 +63,88 @@ static uint32_t limit_of(const struct soft_dev *dev, enum soft_budget_kind kind)
 	return files.rlim_cur < SHARE ? 1 : (uint32_t)(files.rlim_cur / SHARE);
 }
 
-static struct soft_holder *find(struct soft_budget *budget, const struct sockaddr_storage *addr)
+static struct peer *find(struct soft_budget *budget, const struct sockaddr_storage *addr)
 {
-	struct soft_holder *holder;
 	struct soft_list *node;
+	struct peer *peer;
 
-	for (node = budget->holders.next; node != &budget->holders; node = node->next) {
-		holder = soft_container(node, struct soft_holder, node);
-		if (!memcmp(&holder->addr, addr, sizeof(*addr)))
-			return holder;
+	for (node = budget->peers.next; node != &budget->peers; node = node->next) {
+		peer = soft_container(node, struct peer, node);
+		if (!memcmp(&peer->addr, addr, sizeof(*addr)))
+			return peer;
 	}
-	holder = calloc(1, sizeof(*holder));
-	if (!holder)
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
 		return NULL;
-	holder->addr = *addr;
-	soft_list_init(&holder->links);
-	soft_list_add(&budget->holders, &holder->node);
-	return holder;
+	peer->addr = *addr;
+	soft_list_init(&peer->entries);
+	soft_list_add(&budget->peers, &peer->node);
+	return peer;
 }
 
 int soft_budget_enter(struct soft_link *link, struct soft_budget *budget)
 {
 	struct sockaddr_storage local = { 0 }, remote = { 0 }, addr = { 0 };
+	struct soft_budget_entry *entry = calloc(1, sizeof(*entry));
 	uint64_t local_qual, remote_qual;
-	struct soft_holder *holder;
 
+	if (!entry)
+		return -ENOMEM;
 	link->class->names(link, &local, &local_qual, &remote, &remote_qual);
 	if (remote.ss_family == AF_INET || remote.ss_family == AF_INET6)
 		soft_addr_copy(&addr, (struct sockaddr *)&remote);
-	holder = find(budget, &addr);
-	if (!holder)
+	entry->peer = find(budget, &addr);
+	if (!entry->peer) {
+		free(entry);
 		return -ENOMEM;
-	link->holder = holder;
-	link->budget = budget->kind;
-	link->since = dapl_now();
-	soft_list_add(&holder->links, &link->budget_node);
-	holder->num++;
+	}
+	entry->link = link;
+	entry->kind = budget->kind;
+	entry->since = dapl_now();
+	soft_list_add(&entry->peer->entries, &entry->node);
+	entry->peer->num++;
 	atomic_fetch_add(&used[budget->kind], 1);
+	link->budget_entry = entry;
+	link->destroyed = soft_budget_leave;
 	return 0;
 }
 
 void soft_budget_leave(struct soft_link *link)
 {
-	struct soft_holder *holder = link->holder;
+	struct soft_budget_entry *entry = link->budget_entry;
+	struct peer *peer;
 
-	if (!holder)
+	if (!entry)
 		return;
-	link->holder = NULL;
-	soft_list_del(&link->budget_node);
-	atomic_fetch_sub(&used[link->budget], 1);
-	if (--holder->num)
+	link->budget_entry = NULL;
+	peer = entry->peer;
+	soft_list_del(&entry->node);
+	atomic_fetch_sub(&used[entry->kind], 1);
+	free(entry);
+	if (--peer->num)
 		return;
-	soft_list_del(&holder->node);
-	free(holder);
+	soft_list_del(&peer->node);
+	free(peer);
 }
 
-bool soft_budget_spent(const struct soft_dev *dev, enum soft_budget_kind kind)
+uint64_t soft_budget_since(const struct soft_link *link)
+{
+	return link->budget_entry->since;
+}
+
+bool soft_budget_exceeded(const struct soft_dev *dev, enum soft_budget_kind kind)
 {
 	return atomic_load(&used[kind]) > limit_of(dev, kind);
 }
 
-/* The holder's oldest that may go. */
-static struct soft_link *oldest(const struct soft_holder *holder,
-				bool (*may_go)(struct soft_link *))
+/* The peer's oldest that may go. */
+static struct soft_link *oldest(const struct peer *peer, bool (*may_go)(struct soft_link *))
 {
 	struct soft_link *link;
 	struct soft_list *node;
 
-	for (node = holder->links.next; node != &holder->links; node = node->next) {
-		link = soft_container(node, struct soft_link, budget_node);
+	for (node = peer->entries.next; node != &peer->entries; node = node->next) {
+		link = soft_container(node, struct soft_budget_entry, node)->link;
 		if (!may_go || may_go(link))
 			return link;
 	}
@@ -139,19 +155,19 @@ struct soft_link *soft_budget_victim(const struct soft_budget *budget,
 				     bool (*may_go)(struct soft_link *))
 {
 	struct soft_link *link, *victim = NULL;
-	const struct soft_holder *holder;
+	const struct peer *peer;
 	struct soft_list *node;
 	uint32_t most = 0;
 
-	for (node = budget->holders.next; node != &budget->holders; node = node->next) {
-		holder = soft_container(node, struct soft_holder, node);
-		if (holder->num <= most)
+	for (node = budget->peers.next; node != &budget->peers; node = node->next) {
+		peer = soft_container(node, struct peer, node);
+		if (peer->num <= most)
 			continue;
-		link = oldest(holder, may_go);
+		link = oldest(peer, may_go);
 		if (!link)
 			continue;
 		victim = link;
-		most = holder->num;
+		most = peer->num;
 	}
 	return victim;
 }

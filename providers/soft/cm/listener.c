@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Service points: a listening descriptor, and the connections on it whose request has not come. */
+#include "providers/soft/cm/listener.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 
-#include "providers/soft/cm/cm.h"
-#include "providers/soft/cm/conn.h"
-#include "providers/soft/cm/handoff/handoff.h"
-#include "providers/soft/cm/listener.h"
+#include "providers/soft/addr.h"
+#include "providers/soft/cm/accept.h"
 #include "providers/soft/config.h"
 #include "providers/soft/device.h"
 #include "providers/soft/link/link.h"
@@ -19,10 +19,65 @@ enum {
 	PAUSE_MS = 100,
 };
 
-static void watch_ears(struct soft_listener *listener, uint32_t events)
+/* ---- All of this process ---- */
+
+pthread_mutex_t soft_listeners_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct soft_list listeners = { &listeners, &listeners };
+
+/* The parent's listeners are not the child's. */
+static void in_child(void)
 {
-	for (uint32_t i = 0; i < listener->ears; i++)
-		dapl_loop_mod(listener->dev->base.loop, &listener->ear[i].watch, events);
+	pthread_mutex_init(&soft_listeners_lock, NULL);
+	soft_list_init(&listeners);
+}
+
+__attribute__((constructor)) static void at_fork(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+static void enter(struct soft_listener *listener)
+{
+	pthread_mutex_lock(&soft_listeners_lock);
+	soft_list_add(&listeners, &listener->node);
+	pthread_mutex_unlock(&soft_listeners_lock);
+}
+
+static void leave(struct soft_listener *listener)
+{
+	pthread_mutex_lock(&soft_listeners_lock);
+	soft_list_del(&listener->node);
+	pthread_mutex_unlock(&soft_listeners_lock);
+}
+
+static bool same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	char text[2][SOFT_ADDR_TEXT];
+
+	return !strcmp(soft_addr_text(a, 0, text[0]), soft_addr_text(b, 0, text[1]));
+}
+
+struct soft_listener *soft_listener_find(const struct sockaddr_storage *addr,
+					 const struct soft_dev *dev, uint64_t qual)
+{
+	struct soft_listener *listener;
+	struct soft_list *node;
+
+	for (node = listeners.next; node != &listeners; node = node->next) {
+		listener = container_of(node, struct soft_listener, node);
+		if (listener->base.conn_qual == qual && (!dev || listener->dev == dev) &&
+		    same_address(&listener->dev->addr, addr))
+			return listener;
+	}
+	return NULL;
+}
+
+/* ---- Accepting connections ---- */
+
+static void watch_sockets(struct soft_listener *listener, uint32_t events)
+{
+	for (uint32_t i = 0; i < listener->num_sockets; i++)
+		dapl_loop_mod(listener->dev->base.loop, &listener->socket[i].watch, events);
 }
 
 /*
@@ -32,47 +87,48 @@ static void watch_ears(struct soft_listener *listener, uint32_t events)
 static void listener_pause(struct soft_listener *listener)
 {
 	listener->paused = true;
-	watch_ears(listener, EPOLLONESHOT);
+	watch_sockets(listener, EPOLLONESHOT);
 	dapl_loop_timer(listener->dev->base.loop, &listener->pause,
 			dapl_now() + PAUSE_MS * 1000000ull);
 }
 
 static void listener_failed(struct soft_listener *listener, int err)
 {
-	if (!listener->starved)
+	if (!listener->failed)
 		dapl_err_limited("%s: cannot accept connections on qualifier %llu: %s",
 				 listener->dev->name, (unsigned long long)listener->base.conn_qual,
 				 dapl_strerror(-err));
-	listener->starved = true;
+	listener->failed = true;
 	listener_pause(listener);
 }
 
 static void listener_resume(struct tp_timer *timer)
 {
-	struct soft_listener *listener = soft_container(timer, struct soft_listener, pause);
+	struct soft_listener *listener = container_of(timer, struct soft_listener, pause);
 
 	listener->paused = false;
-	watch_ears(listener, EPOLLIN);
+	watch_sockets(listener, EPOLLIN);
 }
 
 static void listener_ready(struct tp_watch *watch, uint32_t events)
 {
-	struct soft_ear *ear = soft_container(watch, struct soft_ear, watch);
-	struct soft_listener *listener = ear->listener;
+	struct soft_listener_socket *socket =
+		container_of(watch, struct soft_listener_socket, watch);
+	struct soft_listener *listener = socket->listener;
 	struct soft_link *link;
 	int rc;
 
 	(void)events;
 	for (int i = 0; i < ACCEPTS_PER_EVENT && !listener->paused; i++) {
-		if (!soft_cm_room(listener->dev)) {
+		if (!soft_accept_room(listener->dev)) {
 			listener_pause(listener);
 			return;
 		}
-		rc = ear->class->accept(listener->dev, watch->fd, &link);
+		rc = socket->class->accept(listener->dev, watch->fd, &link);
 		switch (-rc) {
 		case 0:
-			listener->starved = false;
-			soft_cm_half_open(listener, link);
+			listener->failed = false;
+			soft_accept_link(listener, link);
 			break;
 		case EINTR:
 		case ECONNABORTED:
@@ -85,19 +141,6 @@ static void listener_ready(struct tp_watch *watch, uint32_t events)
 			return;
 		}
 	}
-}
-
-/* Who listens can be handed requests by other processes. */
-static void open_door(struct soft_dev *dev)
-{
-	bool tried;
-
-	pthread_mutex_lock(&dev->lock);
-	tried = dev->door_tried;
-	dev->door_tried = true;
-	pthread_mutex_unlock(&dev->lock);
-	if (!tried)
-		soft_door_open(dev);
 }
 
 /* On a qualifier of the program's choice, of the administrator's, or of the system's. */
@@ -118,26 +161,26 @@ static int listen_on(const struct soft_dev *dev, uint64_t *qual)
 	return fd;
 }
 
-/* Adds an ear of a descriptor, which it takes. */
-static int add_ear(struct soft_listener *listener, const struct soft_link_class *class, int fd)
+/* Adds an socket of a descriptor, which it takes. */
+static int add_socket(struct soft_listener *listener, const struct soft_link_class *class, int fd)
 {
-	struct soft_ear *ear = &listener->ear[listener->ears];
+	struct soft_listener_socket *socket = &listener->socket[listener->num_sockets];
 	int rc;
 
-	ear->listener = listener;
-	ear->class = class;
-	ear->watch.ready = listener_ready;
-	ear->watch.fd = fd;
+	socket->listener = listener;
+	socket->class = class;
+	socket->watch.ready = listener_ready;
+	socket->watch.fd = fd;
 	atomic_store(&listener->dev->looped, true);
-	rc = dapl_loop_add(listener->dev->base.loop, &ear->watch, EPOLLIN);
+	rc = dapl_loop_add(listener->dev->base.loop, &socket->watch, EPOLLIN);
 	if (rc)
 		class->unlisten(fd);
 	else
-		listener->ears++;
+		listener->num_sockets++;
 	return rc;
 }
 
-/* The qualifier is ours by TCP's ear; who finds no ear for shared memory takes that one. */
+/* The qualifier is ours by TCP's socket; who finds no socket for shared memory takes that one. */
 static int add_second_ear(struct soft_listener *listener)
 {
 	struct soft_dev *dev = listener->dev;
@@ -147,7 +190,7 @@ static int add_second_ear(struct soft_listener *listener)
 		return 0;
 	rc = soft_link_shm.listen(&dev->addr, &listener->base.conn_qual);
 	if (rc >= 0)
-		rc = add_ear(listener, &soft_link_shm, rc);
+		rc = add_socket(listener, &soft_link_shm, rc);
 	if (!rc || dev->config->link == SOFT_LINK_SHM)
 		return rc;
 	/* TCP's port is ours, and so ought to be this name. */
@@ -160,15 +203,15 @@ static int add_second_ear(struct soft_listener *listener)
 	return 0;
 }
 
-static void remove_ears(struct soft_listener *listener)
+static void remove_sockets(struct soft_listener *listener)
 {
-	struct soft_ear *ear;
+	struct soft_listener_socket *socket;
 
 	/* TCP's, which holds the qualifier, last. */
-	while (listener->ears) {
-		ear = &listener->ear[--listener->ears];
-		dapl_loop_del(listener->dev->base.loop, &ear->watch);
-		ear->class->unlisten(ear->watch.fd);
+	while (listener->num_sockets) {
+		socket = &listener->socket[--listener->num_sockets];
+		dapl_loop_del(listener->dev->base.loop, &socket->watch);
+		socket->class->unlisten(socket->watch.fd);
 	}
 }
 
@@ -207,15 +250,14 @@ int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct 
 	if (rc < 0)
 		goto free_listener;
 	*out = &listener->base;
-	rc = add_ear(listener, &soft_link_tcp, rc);
+	rc = add_socket(listener, &soft_link_tcp, rc);
 	if (!rc)
 		rc = add_second_ear(listener);
 	if (!rc) {
-		soft_handoff_enter(listener);
-		open_door(dev);
+		enter(listener);
 		return 0;
 	}
-	remove_ears(listener);
+	remove_sockets(listener);
 free_listener:
 	free(listener);
 explain:
@@ -226,24 +268,18 @@ explain:
 static int unlisten(void *arg)
 {
 	struct soft_listener *listener = arg;
-	struct dapl_loop *loop = listener->dev->base.loop;
-	struct soft_conn *conn;
 
-	soft_handoff_leave(listener);
-	remove_ears(listener);
-	dapl_loop_timer_cancel(loop, &listener->pause);
-	while (!soft_list_empty(&listener->half_open)) {
-		conn = soft_container(listener->half_open.next, struct soft_conn, node);
-		soft_conn_end(conn);
-		soft_conn_release(conn);
-	}
+	leave(listener);
+	remove_sockets(listener);
+	dapl_loop_timer_cancel(listener->dev->base.loop, &listener->pause);
+	soft_accept_stop(listener);
 	free(listener);
 	return 0;
 }
 
 void soft_unlisten(struct tp_listener *base)
 {
-	struct soft_listener *listener = soft_container(base, struct soft_listener, base);
+	struct soft_listener *listener = container_of(base, struct soft_listener, base);
 
 	soft_dev_call(listener->dev, unlisten, listener);
 }

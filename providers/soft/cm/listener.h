@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Service points. */
+/* Listeners: their sockets, one for each class of links, and connections whose request is awaited. */
 #ifndef SOFT_LISTENER_H
 #define SOFT_LISTENER_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "dapl/transport.h"
 #include "util/list.h"
@@ -13,30 +15,33 @@ struct soft_dev;
 struct soft_link_class;
 struct soft_listener;
 
-/* A service point (listener.c): one ear for each class of links. */
-struct soft_ear {
+struct soft_listener_socket {
 	struct soft_listener *listener;
 	const struct soft_link_class *class;
 	struct tp_watch watch;
 };
 
-enum {
-	SOFT_EARS = 2,
-};
-
 struct soft_listener {
 	struct tp_listener base;
 	struct soft_dev *dev;
-	struct soft_ear ear[SOFT_EARS];
-	uint32_t ears;
+	struct soft_listener_socket socket[2];
+	uint32_t num_sockets;
 	struct tp_timer pause;
 	struct soft_list half_open; /* connections whose request has not come */
-	bool starved;		    /* could not accept, and said so */
+	bool failed;		    /* could not accept, and said so */
 	bool paused;		    /* nobody is accepted until the timer is over */
-	struct soft_list handoff_node;
+	struct soft_list node;	    /* among all of the process */
 };
 
 int soft_listen(struct tp_device *dev, uint64_t conn_qual, void *owner, struct tp_listener **out);
 void soft_unlisten(struct tp_listener *listener);
+
+extern pthread_mutex_t soft_listeners_lock;
+/*
+ * The listener on a qualifier of an address, or of one device of that address; soft_listeners_lock
+ * held. It goes away on its device's loop only.
+ */
+struct soft_listener *soft_listener_find(const struct sockaddr_storage *addr,
+					 const struct soft_dev *dev, uint64_t qual);
 
 #endif

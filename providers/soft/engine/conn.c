@@ -49,7 +49,7 @@ static void conn_free(struct soft_conn *conn)
 	soft_rx_fini(conn);
 	soft_tx_fini(conn);
 	pthread_mutex_destroy(&conn->lock);
-	free(conn->hs);
+	free(conn->setup);
 	free(conn);
 }
 
@@ -120,6 +120,61 @@ void soft_conn_open(struct soft_conn *conn)
 	if (!dev->pulsing)
 		soft_progress_pulse(&dev->pulse);
 	soft_progress_serve(conn);
+}
+
+bool soft_conn_repeat_rtr(struct soft_conn *conn)
+{
+	struct soft_qp *qp = conn->qp;
+	bool silent;
+
+	pthread_mutex_lock(&qp->rx_lock);
+	silent = conn->rx.waiting_first;
+	soft_qp_rx_unlock(qp);
+	if (!silent || soft_conn_dead(conn))
+		return false;
+	pthread_mutex_lock(&qp->tx_lock);
+	if (!conn->tx.rtr)
+		conn->tx.rtr = 1 + WIRE_OP_WRITE;
+	soft_qp_tx_unlock(qp);
+	soft_qp_tx_kick(qp);
+	return true;
+}
+
+static void set_pause_first(struct soft_conn *conn, bool pause)
+{
+	pthread_mutex_lock(&conn->qp->rx_lock);
+	conn->rx.pause_first = pause;
+	conn->rx.open = true;
+	soft_qp_rx_unlock(conn->qp);
+}
+
+void soft_conn_await_first(struct soft_conn *conn)
+{
+	set_pause_first(conn, true);
+}
+
+bool soft_conn_first_here(struct soft_conn *conn)
+{
+	soft_qp_progress(conn->qp, true);
+	if (soft_conn_dead(conn))
+		return false;
+	if (atomic_exchange(&conn->first_seen, false))
+		return true;
+	if (!atomic_load(&conn->rx_stalled))
+		return false;
+	/* It is there, but waits for a Receive. */
+	set_pause_first(conn, false);
+	return true;
+}
+
+void soft_conn_drain(struct soft_conn *conn)
+{
+	struct soft_qp *qp = conn->qp;
+
+	pthread_mutex_lock(&qp->tx_lock);
+	conn->draining = true;
+	soft_qp_send_done(qp);
+	soft_qp_tx_unlock(qp);
 }
 
 /*

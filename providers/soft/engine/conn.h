@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A connection as the engine sees it, and what ended it. Its life is cm/conn.h. */
+/* A connection as the engine sees it, and what ended it. Its life is cm/end.h. */
 #ifndef SOFT_ENGINE_CONN_H
 #define SOFT_ENGINE_CONN_H
 
@@ -19,21 +19,9 @@
 #include "util/list.h"
 
 struct soft_dev;
-struct soft_handshake;
 struct soft_link;
-struct soft_listener;
 struct soft_qp;
-
-enum soft_conn_state {
-	SOFT_CONN_CONNECTING, /* active: link under way */
-	SOFT_CONN_REQUESTING, /* active: request sent, reply awaited */
-	SOFT_CONN_HALF_OPEN,  /* passive: request awaited */
-	SOFT_CONN_REQUESTED,  /* passive: the program's to answer */
-	SOFT_CONN_ACCEPTING,  /* passive: reply being sent */
-	SOFT_CONN_AWAITING,   /* passive: first FPDU awaited */
-	SOFT_CONN_LIVE,
-	SOFT_CONN_ENDED,
-};
+struct soft_setup;
 
 /* The first thing that ended a connection. */
 struct soft_fault {
@@ -53,23 +41,14 @@ struct soft_conn {
 	struct soft_dev *dev;
 	struct soft_qp *qp;
 	struct soft_link *link;
-	enum soft_conn_state state; /* the loop's */
-	bool active;
-	bool released, reported; /* the loop's: freed by the core; no event may follow */
-	uint32_t refs;		 /* the loop's */
+	uint8_t state; /* the manager's, as setup: enum soft_conn_state, on the loop */
+	bool released; /* the loop's: freed by the core */
+	uint32_t refs; /* the loop's */
 	struct tp_task task;
-
-	/* Set-up. */
-	struct soft_handshake *hs;
-	struct soft_listener *listener; /* half open: whose */
-	struct soft_list node; /* in the listener's half-open list, soft_dev.awaiting, or conns */
-	uint8_t revision;
-	bool markers, crc, p2p, enhanced;
-	bool tcp_only; /* shared memory was tried in vain */
-	uint8_t rtr_offer, nudges;
-	uint16_t peer_ird, peer_ord;
-	uint64_t remote_qual_wanted;
-	struct sockaddr_storage remote_wanted;
+	struct soft_setup *setup; /* freed when the data phase begins */
+	struct soft_list node;	  /* in a list of the manager's, or soft_dev.conns */
+	bool markers, crc;
+	uint8_t rtr_repeats;
 
 	/* Progress. */
 	pthread_mutex_t lock;
@@ -116,11 +95,21 @@ void soft_conn_release(struct soft_conn *conn);
 
 /* Binds QP and connection for the data phase; the QP is idle. On the loop. */
 void soft_conn_bind(struct soft_conn *conn);
+/*
+ * An accepted connection takes in the first FPDU and no more; whether that is here, or waits for a
+ * Receive. On the loop.
+ */
+void soft_conn_await_first(struct soft_conn *conn);
+bool soft_conn_first_here(struct soft_conn *conn);
+/* Says once more that this side is ready. false: nothing is to be said, the peer has answered. */
+bool soft_conn_repeat_rtr(struct soft_conn *conn);
 /* The data phase begins: CQs, watch, list. On the loop. */
 void soft_conn_open(struct soft_conn *conn);
+/* Once all requests are done hooks.ended is called. On the loop. */
+void soft_conn_drain(struct soft_conn *conn);
 /*
  * Takes it out of all lists, parts it from its QP and flushes that. What is still to be sent is put
- * in *out (malloced) and *len; tail: see soft_linger. The link is left. On the loop.
+ * in *out (malloced) and *len; tail: see soft_orphan. The link is left. On the loop.
  */
 void soft_conn_close(struct soft_conn *conn, uint8_t **out, size_t *len, uint64_t *tail);
 

@@ -2,11 +2,12 @@
 /* What the links of all classes share: watch and timer. */
 #include "providers/soft/link/link.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "providers/soft/addr.h"
-#include "providers/soft/cm/budget.h"
 #include "providers/soft/device.h"
 #include "util/list.h"
 
@@ -63,12 +64,28 @@ void soft_link_timeout(struct soft_link *link, uint32_t ms)
 		dapl_loop_timer_cancel(link->dev->base.loop, &link->timer);
 }
 
+int soft_link_send_all(struct soft_link *link, uint8_t *buf, size_t len, size_t *sent)
+{
+	struct iovec iov;
+	ssize_t n;
+
+	while (*sent < len) {
+		iov = (struct iovec){ .iov_base = buf + *sent, .iov_len = len - *sent };
+		n = link->class->send(link, &iov, 1);
+		if (n < 0)
+			return n == -EAGAIN ? 0 : (int)n;
+		*sent += (size_t)n;
+	}
+	return 1;
+}
+
 void soft_link_destroy(struct soft_link *link, bool abort)
 {
 	dapl_loop_timer_cancel(link->dev->base.loop, &link->timer);
 	if (link->watched)
 		dapl_loop_del(link->dev->base.loop, &link->watch);
-	soft_budget_leave(link);
+	if (link->destroyed)
+		link->destroyed(link);
 	link->class->close(link, abort);
 }
 

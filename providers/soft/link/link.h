@@ -4,7 +4,7 @@
  * interface only; what is below it (TCP, or shared memory inside a host) is one file each.
  *
  * A link is started by connect or accept of its class and then belongs to one owner: first the
- * connection, at the end the linger list. ready and expired run on the loop; the owner changes them
+ * connection, at the end an orphan. ready and expired run on the loop; the owner changes them
  * there, so that no callback of the former owner can be on its way. send and recv are called under
  * the owner's locks.
  */
@@ -18,12 +18,10 @@
 #include <sys/types.h>
 
 #include "dapl/transport.h"
-#include "util/list.h"
 
 struct iovec;
+struct soft_budget_entry;
 struct soft_dev;
-struct soft_holder;
-struct soft_linger;
 struct soft_link;
 
 enum {
@@ -112,19 +110,6 @@ struct soft_link_class {
 		      struct sockaddr_storage *remote, uint64_t *remote_qual);
 };
 
-/* Budgets of descriptors that no endpoint has (budget.c). */
-enum soft_budget_kind {
-	SOFT_BUDGET_HALF_OPEN, /* the request is awaited */
-	SOFT_BUDGET_LINGER,    /* the connection is over */
-	SOFT_BUDGETS,
-};
-
-/* A device's part of one. */
-struct soft_budget {
-	enum soft_budget_kind kind;
-	struct soft_list holders;
-};
-
 struct soft_link {
 	const struct soft_link_class *class;
 	struct soft_dev *dev;
@@ -138,13 +123,9 @@ struct soft_link {
 	void (*ready)(struct soft_link *link, uint32_t events);
 	void (*expired)(struct soft_link *link);
 	void *owner;
-	/* The linger list's. */
-	struct soft_linger *linger;
-	/* The budget's; holder NULL: in none. */
-	struct soft_holder *holder;
-	enum soft_budget_kind budget;
-	struct soft_list budget_node;
-	uint64_t since;
+	/* Who counts the link (cm/budget.h): destroyed is called before it is closed, or NULL. */
+	void (*destroyed)(struct soft_link *link);
+	struct soft_budget_entry *budget_entry;
 };
 
 /* Prepares what all classes share. */
@@ -156,6 +137,11 @@ int soft_link_watch(struct soft_link *link, uint32_t events);
 int soft_link_register(struct soft_link *link, uint32_t events);
 /* Sets the timer, in milliseconds from now; 0: none. On the loop, or before the first watch. */
 void soft_link_timeout(struct soft_link *link, uint32_t ms);
+/*
+ * Sends what there is no room for later: buf from *sent on, up to len. 1 once all is out, 0 if not, or
+ * a negative errno.
+ */
+int soft_link_send_all(struct soft_link *link, uint8_t *buf, size_t len, size_t *sent);
 /* Ends watch and timer and closes. On the loop, or before the first watch. */
 void soft_link_destroy(struct soft_link *link, bool abort);
 

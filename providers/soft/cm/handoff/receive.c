@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Takes in connection requests that other processes hand on; see handoff.h. All but open on the
- * loop. */
+/* Takes in connection requests that other processes hand on. All but open on the loop. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "dapl/base/fd.h"
 #include "providers/soft/addr.h"
+#include "providers/soft/cm/accept.h"
 #include "providers/soft/cm/handoff/handoff.h"
 #include "providers/soft/cm/listener.h"
 #include "providers/soft/config.h"
@@ -19,7 +19,7 @@
 #include "trace/log.h"
 
 /* One who hands on. */
-struct visitor {
+struct session {
 	struct soft_list node;
 	struct soft_dev *dev;
 	struct tp_watch watch;
@@ -27,20 +27,48 @@ struct visitor {
 	uint64_t qual; /* asked for; 0: has not asked yet */
 };
 
-struct soft_door {
+struct soft_handoff {
 	struct soft_dev *dev;
 	struct tp_watch watch;
-	struct soft_list visitors;
+	struct soft_list sessions;
 	uint32_t num;
 	struct tp_timer pause;
-	bool starved, paused;
+	bool failed, paused;
 };
 
 enum {
 	PAUSE_MS = 100,
 };
 
-socklen_t soft_door_name(const struct soft_dev *dev, uint32_t place, struct sockaddr_un *name)
+/* ---- What is handed to a listener here ---- */
+
+void soft_handoff_close_fds(const int *fds, int num)
+{
+	while (num)
+		dapl_fd_close(fds[--num]);
+}
+
+static struct soft_listener *find(struct soft_dev *dev, uint64_t qual)
+{
+	struct soft_listener *listener;
+
+	pthread_mutex_lock(&soft_listeners_lock);
+	listener = soft_listener_find(&dev->addr, dev, qual);
+	pthread_mutex_unlock(&soft_listeners_lock);
+	return listener;
+}
+
+int soft_handoff_take(struct soft_dev *dev, uint64_t qual, const int *fds, int num,
+		      const uint8_t *frame, size_t len)
+{
+	struct soft_listener *listener = find(dev, qual);
+
+	return listener ? soft_accept_adopt(listener, fds, num, frame, len) : -ECONNREFUSED;
+}
+
+/* ---- Names ---- */
+
+socklen_t soft_handoff_name(const struct soft_dev *dev, uint32_t place, struct sockaddr_un *name)
 {
 	char text[SOFT_ADDR_TEXT];
 	int len;
@@ -52,7 +80,7 @@ socklen_t soft_door_name(const struct soft_dev *dev, uint32_t place, struct sock
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
-bool soft_door_ours(int fd, struct soft_door_others *others)
+bool soft_handoff_own_user(int fd, struct soft_handoff_others *others)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -67,42 +95,42 @@ bool soft_door_ours(int fd, struct soft_door_others *others)
 	return peer.pid != getpid();
 }
 
-void soft_door_taken(const struct soft_dev *dev, const char *what,
-		     const struct soft_door_others *others)
+void soft_handoff_explain(const struct soft_dev *dev, const char *what,
+			  const struct soft_handoff_others *others)
 {
 	struct sockaddr_un name;
 
 	if (!others->num)
 		return;
-	soft_door_name(dev, 0, &name);
+	soft_handoff_name(dev, 0, &name);
 	dapl_err_limited("%s: %s: processes of other users, among them user %u, have %u of the %d "
 			 "names for that (@%s and on)",
-			 dev->name, what, (unsigned)others->user, others->num, SOFT_DOORS,
+			 dev->name, what, (unsigned)others->user, others->num, SOFT_HANDOFF_NAMES,
 			 name.sun_path + 1);
 }
 
-/* ---- Conversations ---- */
+/* ---- Sessions ---- */
 
-static void visitor_free(struct visitor *visitor)
+static void session_free(struct session *session)
 {
-	struct soft_dev *dev = visitor->dev;
+	struct soft_dev *dev = session->dev;
 
-	dapl_loop_del(dev->base.loop, &visitor->watch);
-	dapl_loop_timer_cancel(dev->base.loop, &visitor->timer);
-	dapl_fd_close(visitor->watch.fd);
-	soft_list_del(&visitor->node);
-	dev->door->num--;
-	free(visitor);
+	dapl_loop_del(dev->base.loop, &session->watch);
+	dapl_loop_timer_cancel(dev->base.loop, &session->timer);
+	dapl_fd_close(session->watch.fd);
+	soft_list_del(&session->node);
+	dev->handoff->num--;
+	free(session);
 }
 
-static void visitor_expired(struct tp_timer *timer)
+static void session_expired(struct tp_timer *timer)
 {
-	visitor_free(soft_container(timer, struct visitor, timer));
+	session_free(container_of(timer, struct session, timer));
 }
 
-static bool answer(struct visitor *visitor, int32_t rc)
+static bool answer(struct session *session, int32_t rc)
 {
-	return send(visitor->watch.fd, &rc, sizeof(rc), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(rc);
+	return send(session->watch.fd, &rc, sizeof(rc), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(rc);
 }
 
 /* One packet with at most a link's descriptors; -1 if it is nothing that can be used. */
@@ -150,8 +178,8 @@ static bool fit(const struct soft_dev *dev, int fd)
 	return !strcmp(soft_addr_text(&local, 0, text[0]), soft_addr_text(&dev->addr, 0, text[1]));
 }
 
-/* true: the conversation goes on. */
-static bool asked(struct visitor *visitor, const struct soft_handoff_give *packet, ssize_t len)
+/* true: the session goes on. */
+static bool asked(struct session *session, const struct soft_handoff_give *packet, ssize_t len)
 {
 	struct soft_handoff_ask ask;
 	bool here;
@@ -161,83 +189,83 @@ static bool asked(struct visitor *visitor, const struct soft_handoff_give *packe
 	memcpy(&ask, packet, sizeof(ask));
 	if (ask.kind != SOFT_HANDOFF_ASK)
 		return false;
-	here = soft_handoff_listens(visitor->dev, ask.qual);
-	visitor->qual = ask.qual;
-	return answer(visitor, here ? 0 : -ECONNREFUSED) && here;
+	here = find(session->dev, ask.qual);
+	session->qual = ask.qual;
+	return answer(session, here ? 0 : -ECONNREFUSED) && here;
 }
 
-static void given(struct visitor *visitor, const struct soft_handoff_give *packet, ssize_t len,
+static void given(struct session *session, const struct soft_handoff_give *packet, ssize_t len,
 		  const int *fds, int num)
 {
 	size_t head = offsetof(struct soft_handoff_give, frame);
-	struct soft_dev *dev = visitor->dev;
-	uint64_t qual = visitor->qual;
+	struct soft_dev *dev = session->dev;
+	uint64_t qual = session->qual;
 
 	if ((size_t)len < head || packet->kind != SOFT_HANDOFF_GIVE || !num ||
 	    (num == 1 && !fit(dev, fds[0]))) {
-		answer(visitor, -EINVAL);
-	} else if (!soft_handoff_listens(dev, qual)) {
-		answer(visitor, -ECONNREFUSED);
-	} else if (answer(visitor, 0)) {
-		visitor_free(visitor);
+		answer(session, -EINVAL);
+	} else if (!find(dev, qual)) {
+		answer(session, -ECONNREFUSED);
+	} else if (answer(session, 0)) {
+		session_free(session);
 		/* If that fails it is as when a listener has no room. */
 		if (soft_handoff_take(dev, qual, fds, num, packet->frame, (size_t)len - head))
-			soft_handoff_close(fds, num);
+			soft_handoff_close_fds(fds, num);
 		return;
 	}
-	soft_handoff_close(fds, num);
-	visitor_free(visitor);
+	soft_handoff_close_fds(fds, num);
+	session_free(session);
 }
 
-static void visitor_ready(struct tp_watch *watch, uint32_t events)
+static void session_ready(struct tp_watch *watch, uint32_t events)
 {
-	struct visitor *visitor = soft_container(watch, struct visitor, watch);
+	struct session *session = container_of(watch, struct session, watch);
 	struct soft_handoff_give packet;
 	int fds[SOFT_LINK_FDS], num;
 	ssize_t len;
 
 	(void)events;
 	len = receive(watch->fd, &packet, fds, &num);
-	if (len > 0 && visitor->qual) {
-		given(visitor, &packet, len, fds, num);
+	if (len > 0 && session->qual) {
+		given(session, &packet, len, fds, num);
 		return;
 	}
-	soft_handoff_close(fds, num);
-	if (len <= 0 || !asked(visitor, &packet, len))
-		visitor_free(visitor);
+	soft_handoff_close_fds(fds, num);
+	if (len <= 0 || !asked(session, &packet, len))
+		session_free(session);
 }
 
-/* ---- The door ---- */
+/* ---- The server ---- */
 
-static void let_in(struct soft_door *door, int fd)
+static void start_session(struct soft_handoff *server, int fd)
 {
-	struct soft_door_others others = { 0 };
-	struct soft_dev *dev = door->dev;
-	struct visitor *visitor;
+	struct soft_handoff_others others = { 0 };
+	struct soft_dev *dev = server->dev;
+	struct session *session;
 
-	if (!soft_door_ours(fd, &others)) {
+	if (!soft_handoff_own_user(fd, &others)) {
 		if (others.num)
 			dapl_err_limited("%s: a request from user %u refused: only processes of "
 					 "one user hand on to each other",
 					 dev->name, (unsigned)others.user);
 		goto close_fd;
 	}
-	if (door->num >= SOFT_VISITORS)
+	if (server->num >= SOFT_HANDOFF_SESSIONS)
 		goto close_fd;
-	visitor = calloc(1, sizeof(*visitor));
-	if (!visitor)
+	session = calloc(1, sizeof(*session));
+	if (!session)
 		goto close_fd;
-	visitor->dev = dev;
-	visitor->watch.fd = fd;
-	visitor->watch.ready = visitor_ready;
-	visitor->timer.expired = visitor_expired;
-	if (dapl_loop_add(dev->base.loop, &visitor->watch, EPOLLIN)) {
-		free(visitor);
+	session->dev = dev;
+	session->watch.fd = fd;
+	session->watch.ready = session_ready;
+	session->timer.expired = session_expired;
+	if (dapl_loop_add(dev->base.loop, &session->watch, EPOLLIN)) {
+		free(session);
 		goto close_fd;
 	}
-	soft_list_add(&door->visitors, &visitor->node);
-	door->num++;
-	dapl_loop_timer(dev->base.loop, &visitor->timer,
+	soft_list_add(&server->sessions, &session->node);
+	server->num++;
+	dapl_loop_timer(dev->base.loop, &session->timer,
 			dapl_now() + (uint64_t)dev->config->handoff_ms * 1000000);
 	return;
 
@@ -245,77 +273,77 @@ close_fd:
 	dapl_fd_close(fd);
 }
 
-/* Out of descriptors or memory, or broken: visitors wait, and so does the door, instead of being
+/* Out of descriptors or memory, or broken: sessions wait, and so does the server, instead of being
  * told of it for ever. Who hands on gives up in time. */
-static void door_pause(struct soft_door *door, int err)
+static void server_pause(struct soft_handoff *server, int err)
 {
-	struct dapl_loop *loop = door->dev->base.loop;
+	struct dapl_loop *loop = server->dev->base.loop;
 
-	if (!door->starved)
+	if (!server->failed)
 		dapl_err_limited("%s: other processes cannot hand requests on to it now: %s",
-				 door->dev->name, dapl_strerror(err));
-	door->starved = door->paused = true;
-	dapl_loop_mod(loop, &door->watch, EPOLLONESHOT);
-	dapl_loop_timer(loop, &door->pause, dapl_now() + PAUSE_MS * 1000000ull);
+				 server->dev->name, dapl_strerror(err));
+	server->failed = server->paused = true;
+	dapl_loop_mod(loop, &server->watch, EPOLLONESHOT);
+	dapl_loop_timer(loop, &server->pause, dapl_now() + PAUSE_MS * 1000000ull);
 }
 
-static void door_resume(struct tp_timer *timer)
+static void server_resume(struct tp_timer *timer)
 {
-	struct soft_door *door = soft_container(timer, struct soft_door, pause);
+	struct soft_handoff *server = container_of(timer, struct soft_handoff, pause);
 
-	door->paused = false;
-	dapl_loop_mod(door->dev->base.loop, &door->watch, EPOLLIN);
+	server->paused = false;
+	dapl_loop_mod(server->dev->base.loop, &server->watch, EPOLLIN);
 }
 
-static void door_ready(struct tp_watch *watch, uint32_t events)
+static void server_ready(struct tp_watch *watch, uint32_t events)
 {
-	struct soft_door *door = soft_container(watch, struct soft_door, watch);
+	struct soft_handoff *server = container_of(watch, struct soft_handoff, watch);
 	int fd;
 
 	(void)events;
-	if (door->paused)
+	if (server->paused)
 		return;
 	fd = dapl_fd_own(accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 	if (fd >= 0) {
-		door->starved = false;
-		let_in(door, fd);
+		server->failed = false;
+		start_session(server, fd);
 	} else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-		door_pause(door, errno);
+		server_pause(server, errno);
 	}
 }
 
 /* All names are taken: by whom. */
 static int none_left(const struct soft_dev *dev)
 {
-	struct soft_door_others others = { 0 };
+	struct soft_handoff_others others = { 0 };
 	struct sockaddr_un name;
 	socklen_t len;
 	int fd;
 
-	for (uint32_t place = 0; place < SOFT_DOORS; place++) {
-		len = soft_door_name(dev, place, &name);
+	for (uint32_t place = 0; place < SOFT_HANDOFF_NAMES; place++) {
+		len = soft_handoff_name(dev, place, &name);
 		fd = dapl_fd_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 		if (fd < 0)
 			return -errno;
 		if (!connect(fd, (struct sockaddr *)&name, len))
-			soft_door_ours(fd, &others);
+			soft_handoff_own_user(fd, &others);
 		dapl_fd_close(fd);
 	}
-	soft_door_taken(dev, "other processes cannot hand requests on to it", &others);
+	soft_handoff_explain(dev, "other processes cannot hand requests on to it", &others);
 	return -EADDRINUSE;
 }
 
-static int door_socket(const struct soft_dev *dev)
+static int server_socket(const struct soft_dev *dev)
 {
 	struct sockaddr_un name;
 	int fd = dapl_fd_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), rc;
 
 	if (fd < 0)
 		return -errno;
-	for (uint32_t place = 0; place < SOFT_DOORS; place++) {
-		socklen_t len = soft_door_name(dev, place, &name);
+	for (uint32_t place = 0; place < SOFT_HANDOFF_NAMES; place++) {
+		socklen_t len = soft_handoff_name(dev, place, &name);
 
-		if (!bind(fd, (struct sockaddr *)&name, len) && !listen(fd, SOFT_VISITORS))
+		if (!bind(fd, (struct sockaddr *)&name, len) && !listen(fd, SOFT_HANDOFF_SESSIONS))
 			return fd;
 		rc = -errno;
 		if (rc != -EADDRINUSE)
@@ -325,42 +353,60 @@ static int door_socket(const struct soft_dev *dev)
 	return rc == -EADDRINUSE ? none_left(dev) : rc;
 }
 
-void soft_door_open(struct soft_dev *dev)
+static void server_open(struct soft_dev *dev)
 {
-	struct soft_door *door = calloc(1, sizeof(*door));
-	int fd = door ? door_socket(dev) : -ENOMEM;
+	struct soft_handoff *server = calloc(1, sizeof(*server));
+	int fd = server ? server_socket(dev) : -ENOMEM;
 
 	if (fd >= 0) {
-		door->dev = dev;
-		door->watch.fd = fd;
-		door->watch.ready = door_ready;
-		door->pause.expired = door_resume;
-		soft_list_init(&door->visitors);
-		dev->door = door;
-		if (!dapl_loop_add(dev->base.loop, &door->watch, EPOLLIN))
+		server->dev = dev;
+		server->watch.fd = fd;
+		server->watch.ready = server_ready;
+		server->pause.expired = server_resume;
+		soft_list_init(&server->sessions);
+		dev->handoff = server;
+		if (!dapl_loop_add(dev->base.loop, &server->watch, EPOLLIN))
 			return;
-		dev->door = NULL;
+		dev->handoff = NULL;
 		dapl_fd_close(fd);
 		fd = -ENOSPC;
 	}
-	dapl_trace(soft_no_door, DAPL_TRC_NORMAL, dev,
+	dapl_trace(soft_no_handoff, DAPL_TRC_NORMAL, dev,
 		   "ia=%s other processes cannot hand requests on to it: why=%s", dev->name,
 		   dapl_strerror(-fd));
-	free(door);
+	free(server);
 }
 
-void soft_door_close(struct soft_dev *dev)
+int soft_handoff_listen(struct tp_device *base, uint64_t conn_qual, void *owner,
+			struct tp_listener **out)
 {
-	struct soft_door *door = dev->door;
+	struct soft_dev *dev = soft_dev(base);
+	int rc = soft_listen(base, conn_qual, owner, out);
+	bool tried;
 
-	if (!door)
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&dev->lock);
+	tried = dev->handoff_tried;
+	dev->handoff_tried = true;
+	pthread_mutex_unlock(&dev->lock);
+	if (!tried)
+		server_open(dev);
+	return 0;
+}
+
+void soft_handoff_close(struct soft_dev *dev)
+{
+	struct soft_handoff *server = dev->handoff;
+
+	if (!server)
 		return;
-	while (!soft_list_empty(&door->visitors))
-		visitor_free(soft_container(door->visitors.next, struct visitor, node));
-	dapl_loop_timer_cancel(dev->base.loop, &door->pause);
-	dapl_loop_del(dev->base.loop, &door->watch);
-	(void)shutdown(door->watch.fd, SHUT_RDWR); /* a child may have it, too */
-	dapl_fd_close(door->watch.fd);
-	dev->door = NULL;
-	free(door);
+	while (!soft_list_empty(&server->sessions))
+		session_free(container_of(server->sessions.next, struct session, node));
+	dapl_loop_timer_cancel(dev->base.loop, &server->pause);
+	dapl_loop_del(dev->base.loop, &server->watch);
+	(void)shutdown(server->watch.fd, SHUT_RDWR); /* a child may have it, too */
+	dapl_fd_close(server->watch.fd);
+	dev->handoff = NULL;
+	free(server);
 }

@@ -1,109 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Hands connection requests on to other service points; see handoff.h. */
-#include "dapl/base/fd.h"
-#include "providers/soft/addr.h"
-#include "providers/soft/cm/cm.h"
-#include "providers/soft/cm/conn.h"
-#include "providers/soft/cm/handoff/handoff.h"
-#include "providers/soft/cm/listener.h"
-#include "providers/soft/config.h"
-#include "providers/soft/device.h"
-#include "providers/soft/link/link.h"
-#include "trace/log.h"
-
+/* Hands connection requests on to other listeners. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- Who listens in this process ---- */
+#include "dapl/base/fd.h"
+#include "providers/soft/addr.h"
+#include "providers/soft/cm/end.h"
+#include "providers/soft/cm/handoff/handoff.h"
+#include "providers/soft/cm/listener.h"
+#include "providers/soft/cm/setup.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/link/link.h"
+#include "trace/log.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER; /* to a listener of this process */
-static struct soft_list listeners = { &listeners, &listeners };
+/* ---- Inside the process ---- */
 
-/* The parent's listeners are no neighbours of the child's. */
+/* With soft_listeners_lock: a listener has taken a request in, or refused it. */
+static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
+
 static void in_child(void)
 {
-	pthread_mutex_init(&lock, NULL);
 	pthread_cond_init(&delivered, NULL);
-	soft_list_init(&listeners);
 }
 
-__attribute__((constructor)) static void watch_forks(void)
+__attribute__((constructor)) static void at_fork(void)
 {
 	pthread_atfork(NULL, NULL, in_child);
 }
-
-void soft_handoff_enter(struct soft_listener *listener)
-{
-	pthread_mutex_lock(&lock);
-	soft_list_add(&listeners, &listener->handoff_node);
-	pthread_mutex_unlock(&lock);
-}
-
-void soft_handoff_leave(struct soft_listener *listener)
-{
-	pthread_mutex_lock(&lock);
-	soft_list_del(&listener->handoff_node);
-	pthread_mutex_unlock(&lock);
-}
-
-static bool same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	char text[2][SOFT_ADDR_TEXT];
-
-	return !strcmp(soft_addr_text(a, 0, text[0]), soft_addr_text(b, 0, text[1]));
-}
-
-/* The listener on a qualifier of an address, or of one device of that address; lock held. */
-static struct soft_listener *find(const struct sockaddr_storage *addr, const struct soft_dev *dev,
-				  uint64_t qual)
-{
-	struct soft_listener *listener;
-	struct soft_list *node;
-
-	for (node = listeners.next; node != &listeners; node = node->next) {
-		listener = soft_container(node, struct soft_listener, handoff_node);
-		if (listener->base.conn_qual == qual && (!dev || listener->dev == dev) &&
-		    same_address(&listener->dev->addr, addr))
-			return listener;
-	}
-	return NULL;
-}
-
-bool soft_handoff_listens(struct soft_dev *dev, uint64_t qual)
-{
-	bool found;
-
-	pthread_mutex_lock(&lock);
-	found = find(&dev->addr, dev, qual);
-	pthread_mutex_unlock(&lock);
-	return found;
-}
-
-void soft_handoff_close(const int *fds, int num)
-{
-	while (num)
-		dapl_fd_close(fds[--num]);
-}
-
-int soft_handoff_take(struct soft_dev *dev, uint64_t qual, const int *fds, int num,
-		      const uint8_t *frame, size_t len)
-{
-	struct soft_listener *listener;
-
-	/* It goes away on this thread only. */
-	pthread_mutex_lock(&lock);
-	listener = find(&dev->addr, dev, qual);
-	pthread_mutex_unlock(&lock);
-	return listener ? soft_cm_adopt(listener, fds, num, frame, len) : -ECONNREFUSED;
-}
-
-/* ---- Inside the process ---- */
 
 struct delivery {
 	struct tp_task task;
@@ -116,16 +45,16 @@ struct delivery {
 
 static void deliver(struct tp_task *task)
 {
-	struct delivery *delivery = soft_container(task, struct delivery, task);
-	const struct soft_handshake *hs = delivery->conn->hs;
+	struct delivery *delivery = container_of(task, struct delivery, task);
+	const struct soft_setup *setup = delivery->conn->setup;
 
 	delivery->rc = soft_handoff_take(delivery->dev, delivery->qual, delivery->fds,
-					 delivery->num, hs->in, hs->in_have);
+					 delivery->num, setup->in, setup->in_have);
 	/* It is gone as soon as the lock is. */
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&soft_listeners_lock);
 	delivery->done = true;
 	pthread_cond_broadcast(&delivered);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&soft_listeners_lock);
 }
 
 /* Second ones of a link's descriptors; their number or -errno. */
@@ -139,7 +68,7 @@ static int duplicate(struct soft_link *link, int fds[SOFT_LINK_FDS])
 			continue;
 		rc = -errno;
 		dapl_err("connection request not handed on: %s", dapl_strerror(-rc));
-		soft_handoff_close(fds, i);
+		soft_handoff_close_fds(fds, i);
 		return rc;
 	}
 	return num;
@@ -155,8 +84,8 @@ static int hand_inside(struct soft_conn *conn, uint64_t qual)
 	if (delivery.num < 0)
 		return delivery.num;
 	/* The device stays until the task has run: its listener leaves on the same loop. */
-	pthread_mutex_lock(&lock);
-	listener = find(&conn->dev->addr, NULL, qual);
+	pthread_mutex_lock(&soft_listeners_lock);
+	listener = soft_listener_find(&conn->dev->addr, NULL, qual);
 	if (listener) {
 		delivery.dev = listener->dev;
 		self = dapl_loop_is_self(delivery.dev->base.loop);
@@ -165,14 +94,14 @@ static int hand_inside(struct soft_conn *conn, uint64_t qual)
 	}
 	/* After this the other device may be gone, with its loop. */
 	while (listener && !self && !delivery.done)
-		pthread_cond_wait(&delivered, &lock);
-	pthread_mutex_unlock(&lock);
+		pthread_cond_wait(&delivered, &soft_listeners_lock);
+	pthread_mutex_unlock(&soft_listeners_lock);
 	if (!listener)
 		delivery.rc = -ECONNREFUSED;
 	else if (self)
 		deliver(&delivery.task);
 	if (delivery.rc)
-		soft_handoff_close(delivery.fds, delivery.num);
+		soft_handoff_close_fds(delivery.fds, delivery.num);
 	return delivery.rc;
 }
 
@@ -229,10 +158,10 @@ static int give(int fd, const struct soft_conn *conn, uint64_t deadline)
 {
 	struct soft_handoff_give packet = { .kind = SOFT_HANDOFF_GIVE };
 	struct pollfd watch = { .fd = fd, .events = POLLIN };
-	size_t len = conn->hs->in_have;
+	size_t len = conn->setup->in_have;
 	int fds[SOFT_LINK_FDS], num = conn->link->class->give(conn->link, fds);
 
-	memcpy(packet.frame, conn->hs->in, len);
+	memcpy(packet.frame, conn->setup->in, len);
 	if (send_packet(fd, &packet, offsetof(struct soft_handoff_give, frame) + len, fds, num) < 0)
 		return errno == EMFILE || errno == ETOOMANYREFS ? -EMFILE : -ECONNREFUSED;
 	if (!await(&watch, 1, deadline))
@@ -240,70 +169,72 @@ static int give(int fd, const struct soft_conn *conn, uint64_t deadline)
 	return answer(fd);
 }
 
-/* The conversations with all doors. */
-struct round {
+/* Who listens, asked of all other processes. */
+struct search {
 	const struct soft_conn *conn;
 	uint64_t qual, all, end; /* the time for it, and when it is over */
-	struct pollfd talks[SOFT_DOORS];
+	struct pollfd sessions[SOFT_HANDOFF_NAMES];
 	nfds_t num;
-	uint32_t place; /* of the next door */
-	struct soft_door_others others;
+	uint32_t place; /* of the next name */
+	struct soft_handoff_others others;
 };
 
-/* Asks at one door: the conversation, or -errno. */
-static int knock(struct round *round)
+/* Asks at the next name: the session, or -errno. */
+static int ask_one(struct search *search)
 {
-	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, round->qual };
+	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, search->qual };
 	struct sockaddr_un name;
-	socklen_t len = soft_door_name(round->conn->dev, round->place, &name);
+	socklen_t len = soft_handoff_name(search->conn->dev, search->place, &name);
 	int fd = dapl_fd_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 
 	if (fd < 0)
 		return -errno;
-	if (!connect(fd, (struct sockaddr *)&name, len) && soft_door_ours(fd, &round->others) &&
+	if (!connect(fd, (struct sockaddr *)&name, len) &&
+	    soft_handoff_own_user(fd, &search->others) &&
 	    send_packet(fd, &ask, sizeof(ask), NULL, 0) >= 0)
 		return fd;
 	dapl_fd_close(fd);
 	return -ECONNREFUSED;
 }
 
-/* Asks at all doors for which there are descriptors, at the others once those have answered. */
-static int knock_on(struct round *round)
+/* Asks at all names for which there are descriptors, at the others once those have answered. */
+static int ask_all(struct search *search)
 {
 	int fd;
 
-	for (; round->place < SOFT_DOORS; round->place++) {
-		fd = knock(round);
+	for (; search->place < SOFT_HANDOFF_NAMES; search->place++) {
+		fd = ask_one(search);
 		if (fd >= 0)
-			round->talks[round->num++] = (struct pollfd){ .fd = fd, .events = POLLIN };
-		else if (fd != -ECONNREFUSED && round->num)
+			search->sessions[search->num++] =
+				(struct pollfd){ .fd = fd, .events = POLLIN };
+		else if (fd != -ECONNREFUSED && search->num)
 			break;
 		else if (fd != -ECONNREFUSED)
 			return fd;
 	}
-	return round->num ? 0 : -ECONNREFUSED;
+	return search->num ? 0 : -ECONNREFUSED;
 }
 
 /*
  * Gives to the first one who says yes; -EAGAIN: nobody has yet. One that says nothing after that
  * does not have all the time either.
  */
-static int hear(struct round *round)
+static int take_answer(struct search *search)
 {
-	nfds_t i = round->num;
-	uint64_t turn;
+	nfds_t i = search->num;
+	uint64_t until;
 	int rc, fd;
 
 	while (i--) {
-		fd = round->talks[i].fd;
-		if (!round->talks[i].revents)
+		fd = search->sessions[i].fd;
+		if (!search->sessions[i].revents)
 			continue;
 		rc = answer(fd);
-		turn = dapl_now() + round->all / 2;
+		until = dapl_now() + search->all / 2;
 		if (!rc)
-			rc = give(fd, round->conn, turn < round->end ? turn : round->end);
+			rc = give(fd, search->conn, until < search->end ? until : search->end);
 		dapl_fd_close(fd);
-		round->talks[i] = round->talks[--round->num];
+		search->sessions[i] = search->sessions[--search->num];
 		if (rc != -ECONNREFUSED)
 			return rc;
 	}
@@ -314,19 +245,19 @@ static int hear(struct round *round)
 static int hand_outside(const struct soft_conn *conn, uint64_t qual)
 {
 	uint64_t all = (uint64_t)conn->dev->config->handoff_ms * 1000000;
-	struct round round = { .conn = conn, .qual = qual, .all = all, .end = dapl_now() + all };
+	struct search search = { .conn = conn, .qual = qual, .all = all, .end = dapl_now() + all };
 	int rc;
 
 	do {
-		rc = knock_on(&round);
+		rc = ask_all(&search);
 		if (!rc)
-			rc = await(round.talks, round.num, round.end) ? hear(&round)
-								      : -ECONNREFUSED;
+			rc = await(search.sessions, search.num, search.end) ? take_answer(&search)
+									    : -ECONNREFUSED;
 	} while (rc == -EAGAIN);
-	while (round.num)
-		dapl_fd_close(round.talks[--round.num].fd);
+	while (search.num)
+		dapl_fd_close(search.sessions[--search.num].fd);
 	if (rc == -ECONNREFUSED)
-		soft_door_taken(conn->dev, "request not handed on", &round.others);
+		soft_handoff_explain(conn->dev, "request not handed on", &search.others);
 	return rc;
 }
 
@@ -337,10 +268,7 @@ static int handed_over(void *arg)
 	struct soft_conn *conn = arg;
 
 	conn->link->moved = true;
-	soft_link_destroy(conn->link, false);
-	conn->link = NULL;
-	soft_conn_end(conn);
-	soft_conn_release(conn);
+	soft_conn_discard(conn, SOFT_CAUSE_HANDOFF);
 	return 0;
 }
 

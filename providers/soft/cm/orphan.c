@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+
+#include "providers/soft/addr.h"
+#include "providers/soft/cm/budget.h"
+#include "providers/soft/cm/cm.h"
+#include "providers/soft/cm/orphan.h"
+#include "providers/soft/config.h"
+#include "providers/soft/device.h"
+#include "providers/soft/link/link.h"
+#include "trace/log.h"
+
+enum {
+	DISCARD_BYTES = 16384,
+	DISCARDS_PER_EVENT = 64,
+};
+
+struct orphan {
+	struct soft_list node;
+	struct soft_link *link;
+	uint8_t *out;
+	size_t len, sent;
+	uint64_t tail;
+	bool finished; /* our end is out */
+	bool ended;    /* the peer's has come */
+};
+
+/* Throws away what came. false: the peer is gone. */
+static bool discard(struct orphan *orphan)
+{
+	uint8_t nowhere[DISCARD_BYTES];
+	struct iovec iov = { .iov_base = nowhere, .iov_len = sizeof(nowhere) };
+	ssize_t n;
+
+	for (int i = 0; i < DISCARDS_PER_EVENT && !orphan->ended; i++) {
+		n = orphan->link->class->recv(orphan->link, &iov, 1);
+		if (n == -EAGAIN)
+			return true;
+		if (n < 0)
+			return false;
+		orphan->ended = !n;
+	}
+	return true;
+}
+
+static void orphan_free(struct orphan *orphan, bool abort)
+{
+	/* Whatever is unread when it is closed is answered with a reset. */
+	if (!abort)
+		discard(orphan);
+	soft_list_del(&orphan->node);
+	soft_link_destroy(orphan->link, abort);
+	free(orphan->out);
+	free(orphan);
+}
+
+static void orphan_ready(struct soft_link *link, uint32_t events)
+{
+	struct orphan *orphan = link->owner;
+	int rc = 0;
+
+	(void)events;
+	if (!orphan->finished) {
+		rc = soft_link_send_all(link, orphan->out, orphan->len, &orphan->sent);
+		if (rc > 0) {
+			link->class->finish(link);
+			orphan->finished = true;
+		}
+	}
+	/* Once both have ended nothing can come that would be answered with a reset. */
+	if (rc < 0 || !discard(orphan) || (orphan->ended && orphan->finished)) {
+		orphan_free(orphan, false);
+		return;
+	}
+	/* The end of what comes, EPOLLRDHUP or input without a byte, would be told again and again
+	 * while there is no room for what is still to be sent. */
+	events = (orphan->ended ? 0 : EPOLLIN) | (orphan->finished ? 0 : EPOLLOUT);
+	if (soft_link_watch(link, events))
+		orphan_free(orphan, false);
+}
+
+/* Bytes of completed requests that the peer's host does not have yet. */
+static uint64_t undelivered(const struct orphan *orphan)
+{
+	uint64_t unsent = orphan->link->class->unsent(orphan->link);
+	uint64_t others = orphan->tail + orphan->sent + orphan->finished; /* the end is one more */
+
+	return unsent > others ? unsent - others : 0;
+}
+
+static void set_timer(struct soft_link *link)
+{
+	soft_link_timeout(link, (uint32_t)link->dev->config->linger_ms);
+}
+
+static void orphan_expired(struct soft_link *link)
+{
+	uint32_t timeout = (uint32_t)link->dev->config->peer_timeout_ms;
+	struct orphan *orphan = link->owner;
+	char text[2 * SOFT_ADDR_TEXT + 8];
+
+	if (!undelivered(orphan)) {
+		orphan_free(orphan, !orphan->finished || link->class->unsent(link));
+	} else if (timeout && link->class->lost(link, timeout)) {
+		dapl_err_limited(
+			"%s: connection %s: %llu bytes of completed requests are lost, since the "
+			"peer's host has not answered for %u ms (option peer_timeout)",
+			link->dev->name, soft_link_text(link, text),
+			(unsigned long long)undelivered(orphan), timeout);
+		orphan_free(orphan, true);
+	} else {
+		set_timer(link);
+	}
+}
+
+static bool delivered(struct soft_link *link)
+{
+	return !undelivered(link->owner);
+}
+
+/* Those that hold what the peer's host does not have go last. */
+static void make_room(struct soft_dev *dev)
+{
+	const struct soft_budget *budget = &dev->cm->budget[SOFT_BUDGET_ORPHAN];
+	char text[2 * SOFT_ADDR_TEXT + 8];
+	struct soft_link *link;
+
+	while (soft_budget_exceeded(dev, SOFT_BUDGET_ORPHAN)) {
+		link = soft_budget_victim(budget, delivered);
+		if (!link)
+			link = soft_budget_victim(budget, NULL);
+		if (!link)
+			return;
+		if (!delivered(link))
+			dapl_err_limited("%s: connection %s: %llu bytes of completed requests, "
+					 "which the peer's host has not taken, may be lost, since "
+					 "option lingering is reached",
+					 dev->name, soft_link_text(link, text),
+					 (unsigned long long)undelivered(link->owner));
+		orphan_free(link->owner, false);
+	}
+}
+
+void soft_orphan(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail)
+{
+	struct orphan *orphan = calloc(1, sizeof(*orphan));
+	struct soft_dev *dev = link->dev;
+
+	if (!orphan || soft_budget_enter(link, &dev->cm->budget[SOFT_BUDGET_ORPHAN])) {
+		free(orphan);
+		free(out);
+		link->class->finish(link);
+		soft_link_destroy(link, false);
+		return;
+	}
+	orphan->link = link;
+	orphan->out = out;
+	orphan->len = len;
+	orphan->tail = tail;
+	link->owner = orphan;
+	link->ready = orphan_ready;
+	link->expired = orphan_expired;
+	soft_list_add(&dev->cm->orphans, &orphan->node);
+	set_timer(link);
+	orphan_ready(link, 0);
+	make_room(dev);
+}
+
+void soft_orphans_close(struct soft_dev *dev)
+{
+	while (!soft_list_empty(&dev->cm->orphans))
+		orphan_free(container_of(dev->cm->orphans.next, struct orphan, node), false);
+}
+
+bool soft_orphans_undelivered(const struct soft_dev *dev)
+{
+	const struct soft_list *node;
+
+	for (node = dev->cm->orphans.next; node != &dev->cm->orphans; node = node->next)
+		if (undelivered(container_of(node, struct orphan, node)))
+			return true;
+	return false;
+}
