@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Field 7 of dat.conf: "interface-or-address-or-host 0" or "verbs-device port". */
+#include "providers/verbs/addr.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <infiniband/verbs.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "dapl/base/fd.h"
-#include "trace/log.h"
-#include "util/fd.h"
-#include "providers/verbs/verbs.h"
-
-#define MAX_CANDIDATES 64
-
-/* Addresses that may be meant; the first that lies on a suitable device is it. */
-struct candidates {
-	struct sockaddr_storage addr[MAX_CANDIDATES];
-	uint32_t num;
-};
-
-struct wanted {
-	char what[256];
-	unsigned int port; /* of a verbs device; 0: any */
-	bool by_device;
-};
 
 /* ---- Text ---- */
 
@@ -44,6 +27,15 @@ void vrb_addr_set_port(struct sockaddr_storage *addr, uint16_t port)
 		((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
 	else
 		((struct sockaddr_in *)addr)->sin_port = htons(port);
+}
+
+void vrb_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from)
+{
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from,
+	       from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					   : sizeof(struct sockaddr_in));
+	vrb_addr_set_port(to, 0);
 }
 
 const char *vrb_addr_text(const struct sockaddr_storage *addr, char text[VRB_ADDR_TEXT])
@@ -64,20 +56,12 @@ const char *vrb_addr_text(const struct sockaddr_storage *addr, char text[VRB_ADD
 	return text;
 }
 
-/* ---- Candidates ---- */
+/* ---- What an entry means ---- */
 
-static void add(struct candidates *list, const struct sockaddr *addr)
+static void add(struct vrb_wanted *list, const struct sockaddr *addr)
 {
-	struct sockaddr_storage *to;
-
-	if (list->num == MAX_CANDIDATES)
-		return;
-	to = &list->addr[list->num++];
-	memset(to, 0, sizeof(*to));
-	memcpy(to, addr,
-	       addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					   : sizeof(struct sockaddr_in));
-	vrb_addr_set_port(to, 0);
+	if (list->num < VRB_MAX_CANDIDATES)
+		vrb_addr_copy(&list->addr[list->num++], addr);
 }
 
 static bool link_local(const struct sockaddr *addr)
@@ -87,7 +71,7 @@ static bool link_local(const struct sockaddr *addr)
 }
 
 /* The addresses of one interface, or of all, IPv4 first and those of the link alone last. */
-static int add_interfaces(struct candidates *list, const char *name)
+static int add_interfaces(struct vrb_wanted *list, const char *name)
 {
 	struct ifaddrs *all, *i;
 	int round;
@@ -107,7 +91,7 @@ static int add_interfaces(struct candidates *list, const char *name)
 	return 0;
 }
 
-static int add_host(struct candidates *list, const char *name)
+static int add_host(struct vrb_wanted *list, const char *name)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *all, *i;
@@ -135,86 +119,26 @@ static bool is_verbs_device(const char *name)
 	return found;
 }
 
-static int list_candidates(struct wanted *wanted, struct candidates *list)
+int vrb_addr_list(struct vrb_wanted *wanted)
 {
 	errno = 0;
 	if (if_nametoindex(wanted->what))
-		return add_interfaces(list, wanted->what);
+		return add_interfaces(wanted, wanted->what);
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
 		return -errno;
 	wanted->by_device = is_verbs_device(wanted->what);
 	if (wanted->by_device)
-		return add_interfaces(list, NULL);
-	return add_host(list, wanted->what);
+		return add_interfaces(wanted, NULL);
+	return add_host(wanted, wanted->what);
 }
 
-static int parse(const char *params, struct wanted *wanted)
+int vrb_addr_parse(const char *params, struct vrb_wanted *wanted)
 {
 	int n;
 
 	memset(wanted, 0, sizeof(*wanted));
 	n = sscanf(params, " %255s %u", wanted->what, &wanted->port);
 	return n >= 1 && wanted->port <= UINT8_MAX ? 0 : -EINVAL;
-}
-
-/* ---- Devices ---- */
-
-static bool suits(const struct wanted *wanted, const struct rdma_cm_id *id)
-{
-	if (!id->verbs)
-		return false;
-	if (!wanted->by_device)
-		return true;
-	return !strcmp(ibv_get_device_name(id->verbs->device), wanted->what) &&
-	       (!wanted->port || wanted->port == id->port_num);
-}
-
-static int open_device(struct vrb_dev *dev, const struct rdma_cm_id *id,
-		       const struct sockaddr_storage *addr)
-{
-	int rc;
-
-	dev->ctx = ibv_open_device(id->verbs->device);
-	if (!dev->ctx)
-		return errno ? -errno : -ENODEV;
-	rc = vrb_own_fd(&dev->ctx->cmd_fd);
-	if (!rc)
-		rc = vrb_own_fd(&dev->ctx->async_fd);
-	if (rc) {
-		vrb_close_ctx(dev->ctx);
-		return rc;
-	}
-	dev->port = id->port_num;
-	dev->addr = *addr;
-	snprintf(dev->ibdev, sizeof(dev->ibdev), "%s", ibv_get_device_name(id->verbs->device));
-	dev->iwarp = id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
-	return 0;
-}
-
-/* librdmacm opens the device for itself, once, and closes it when it likes. */
-static void raise_numbers(struct ibv_context *ctx)
-{
-	if (!ctx)
-		return;
-	ctx->cmd_fd = dats_fd(ctx->cmd_fd);
-	ctx->async_fd = dats_fd(ctx->async_fd);
-}
-
-/* 0: it is this one and open. -ENODEV: an address without a suitable device. */
-static int try(struct vrb_dev *dev, const struct wanted *wanted, struct sockaddr_storage *addr)
-{
-	struct rdma_cm_id *id;
-	int rc;
-
-	if (rdma_create_id(dev->channel, &id, NULL, RDMA_PS_TCP))
-		return -errno;
-	rc = rdma_bind_addr(id, (struct sockaddr *)addr) ? -errno : 0;
-	if (!rc) {
-		raise_numbers(id->verbs);
-		rc = suits(wanted, id) ? open_device(dev, id, addr) : -ENODEV;
-	}
-	rdma_destroy_id(id);
-	return rc;
 }
 
 /*
@@ -233,42 +157,5 @@ int vrb_addr_errno(int rc)
 		rc = -errno;
 	while (num > 0)
 		dapl_fd_close(fd[--num]);
-	return rc;
-}
-
-int vrb_addr_open(struct vrb_dev *dev, const char *params)
-{
-	struct candidates list = { .num = 0 };
-	struct wanted wanted;
-	uint32_t i;
-	int rc = parse(params, &wanted), best;
-
-	if (rc) {
-		dapl_err("%s: \"%s\" is not an interface, address, host or verbs device and a "
-			 "number",
-			 dev->name, params);
-		return rc;
-	}
-	rc = list_candidates(&wanted, &list);
-	best = rc ? rc : -ENODEV;
-	for (i = 0; !rc && i < list.num; i++) {
-		rc = try(dev, &wanted, &list.addr[i]);
-		if (!rc)
-			return 0;
-		if (rc != -ENODEV && rc != -EADDRNOTAVAIL)
-			break;
-		best = rc;
-		rc = 0;
-	}
-	rc = rc ? rc : best;
-	if (rc == -ENODEV)
-		rc = vrb_addr_errno(rc);
-	if (rc == -ENODEV && list.num)
-		dapl_err("%s: no RDMA device with an address of \"%s\" (%u tried)", dev->name,
-			 params, list.num);
-	else if (rc == -ENODEV)
-		dapl_err("%s: no interface, verbs device or host \"%s\"", dev->name, wanted.what);
-	else
-		dapl_err("%s: \"%s\": %s", dev->name, params, dapl_strerror(rc));
 	return rc;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "providers/verbs/map.h"
-#include "providers/verbs/verbs.h"
+#include "providers/verbs/device.h"
 
 /* One number of a port's folder; false: the device has none of that name. */
 static bool read_one(const struct vrb_dev *dev, const char *folder, const char *name,

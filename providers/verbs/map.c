@@ -127,23 +127,11 @@ const struct vrb_counters *vrb_map_counters(enum tp_counters group)
 
 /* ---- Connections ---- */
 
-/* Reasons of InfiniBand's REJ message (IBTA volume 1, section 12.6.7.2). */
-#define IB_REJ_CONSUMER 28
-
-/* The kernel hands on InfiniBand's reason, positive, or an iWARP driver's errno, negative. */
-static enum tp_conn_event rejected(int status, bool iwarp)
-{
-	if (!iwarp)
-		return status == IB_REJ_CONSUMER ? TP_CONN_REJECTED : TP_CONN_REFUSED;
-	/* An MPA reply that says no ends as a reset, no listener as a refused TCP connection. */
-	return status == -ECONNRESET ? TP_CONN_REJECTED : TP_CONN_REFUSED;
-}
-
-static enum tp_conn_event active(enum rdma_cm_event_type type, int status, bool iwarp)
+static enum tp_conn_event active(enum rdma_cm_event_type type, int status, int rejected)
 {
 	switch (type) {
 	case RDMA_CM_EVENT_REJECTED:
-		return rejected(status, iwarp);
+		return status == rejected ? TP_CONN_REJECTED : TP_CONN_REFUSED;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
@@ -164,16 +152,16 @@ static enum tp_conn_event active(enum rdma_cm_event_type type, int status, bool 
 }
 
 enum tp_conn_event vrb_map_end(enum vrb_phase phase, enum rdma_cm_event_type type, int status,
-			       bool iwarp)
+			       int rejected)
 {
 	switch (phase) {
 	case VRB_ACTIVE:
-		return active(type, status, iwarp);
+		return active(type, status, rejected);
 	case VRB_OPEN:
 		if (type == RDMA_CM_EVENT_DISCONNECTED)
 			return TP_CONN_DISCONNECTED;
 		/* The peer's program ended what it had accepted before it heard of our consent. */
-		if (type == RDMA_CM_EVENT_REJECTED && !iwarp && status == IB_REJ_CONSUMER)
+		if (type == RDMA_CM_EVENT_REJECTED && status == rejected)
 			return TP_CONN_DISCONNECTED;
 		break;
 	case VRB_ACCEPTED:
@@ -200,118 +188,6 @@ int vrb_map_end_errno(enum rdma_cm_event_type type, int status)
 	default:
 		return 0;
 	}
-}
-
-/* ---- Private data ---- */
-
-#define TRAILER 4    /* two bytes of mark, the length's complement, the length */
-#define SHORT	0xd0 /* in the last byte of a request that leaves one to three free: 0xd1 to 0xd3 */
-
-static void put_trailer(uint8_t *at, uint32_t len)
-{
-	at[0] = 'u';
-	at[1] = 'D';
-	at[2] = (uint8_t)~len;
-	at[3] = (uint8_t)len;
-}
-
-static bool get_trailer(const uint8_t *at, uint32_t max, uint32_t *len)
-{
-	if (at[0] != 'u' || at[1] != 'D' || (at[2] ^ at[3]) != 0xff || at[3] > max)
-		return false;
-	*len = at[3];
-	return true;
-}
-
-static void fill(struct vrb_pd_frame *frame, const void *data, uint32_t len, uint8_t size)
-{
-	memset(frame, 0, sizeof(*frame));
-	if (len)
-		memcpy(frame->bytes, data, len);
-	frame->len = size;
-	frame->flow_control = true;
-}
-
-void vrb_pd_request(struct vrb_pd_frame *frame, const void *data, uint32_t len)
-{
-	fill(frame, data, len, VRB_PD_MAX);
-	if (len == VRB_PD_MAX)
-		return;
-	frame->flow_control = false;
-	if (len <= VRB_PD_MAX - TRAILER)
-		put_trailer(frame->bytes + VRB_PD_MAX - TRAILER, len);
-	else
-		frame->bytes[VRB_PD_MAX - 1] = (uint8_t)(SHORT + VRB_PD_MAX - len);
-}
-
-void vrb_pd_reply(struct vrb_pd_frame *frame, const void *data, uint32_t len)
-{
-	fill(frame, data, len, VRB_PD_FRAME);
-	put_trailer(frame->bytes + VRB_PD_MAX, len);
-}
-
-uint32_t vrb_pd_request_len(const void *data, uint32_t len, bool flow_control)
-{
-	const uint8_t *bytes = data;
-	uint32_t out, last;
-
-	if (len < VRB_PD_MAX || flow_control)
-		return len;
-	if (get_trailer(bytes + VRB_PD_MAX - TRAILER, VRB_PD_MAX - TRAILER, &out))
-		return out;
-	last = bytes[VRB_PD_MAX - 1];
-	if (last > SHORT && last < SHORT + TRAILER)
-		return VRB_PD_MAX - (last - SHORT);
-	return len;
-}
-
-uint32_t vrb_pd_reply_len(const void *data, uint32_t len)
-{
-	uint32_t out;
-
-	if (len >= VRB_PD_FRAME &&
-	    get_trailer((const uint8_t *)data + VRB_PD_MAX, VRB_PD_MAX, &out))
-		return out;
-	return len;
-}
-
-/*
- * Release 2.1.10 has four bytes before the private data of a rejection by its consumer: the kernel
- * answers for a process that is gone, and for a listener that is freed, with the same reason but
- * without them. iWARP sends lengths, and its peers may be others than ours: there they come where
- * there is no data that would tell.
- */
-static const uint8_t by_consumer[4] = { 2, 0, 2, 0 };
-
-uint32_t vrb_pd_reject(uint8_t *at, const void *data, uint32_t len, bool iwarp)
-{
-	struct vrb_pd_frame frame;
-
-	if (iwarp && len) {
-		memcpy(at, data, len);
-		return len;
-	}
-	memcpy(at, by_consumer, sizeof(by_consumer));
-	if (iwarp)
-		return sizeof(by_consumer);
-	vrb_pd_reply(&frame, data, len);
-	memcpy(at + sizeof(by_consumer), frame.bytes, frame.len);
-	return (uint32_t)sizeof(by_consumer) + frame.len;
-}
-
-bool vrb_pd_rejected(const void *data, uint32_t len, bool iwarp, uint32_t *mark)
-{
-	const uint8_t *bytes = data;
-
-	*mark = 0;
-	if (len >= sizeof(by_consumer) && !memcmp(bytes, by_consumer, sizeof(by_consumer))) {
-		*mark = sizeof(by_consumer);
-		return true;
-	}
-	/* InfiniBand's has one length, filled with zeros. */
-	while (!iwarp && len && !bytes[len - 1])
-		len--;
-	return len;
 }
 
 enum ibv_mtu vrb_map_mtu(int64_t bytes, enum ibv_mtu route)

@@ -1,605 +1,272 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Queue pairs: posting, and what becomes of work that the device does not have. */
-#include <assert.h>
+/* Making, changing and destroying queue pairs. */
+#include "providers/verbs/qp.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace/log.h"
-#include "providers/verbs/verbs.h"
 
-static_assert(sizeof(struct tp_sge) == sizeof(struct ibv_sge) &&
-		      offsetof(struct tp_sge, addr) == offsetof(struct ibv_sge, addr) &&
-		      offsetof(struct tp_sge, length) == offsetof(struct ibv_sge, length) &&
-		      offsetof(struct tp_sge, lkey) == offsetof(struct ibv_sge, lkey),
-	      "a segment passes through as it is");
-
-#define same_place(member)                                                                        \
-	static_assert(offsetof(struct tp_wr, member) == offsetof(struct ibv_send_wr, member), "w" \
-											      "r")
-#define same_as(member, ib) \
-	static_assert(offsetof(struct tp_wr, member) == offsetof(struct ibv_send_wr, ib), "wr")
-/* Nor is a request copied. */
-same_place(wr_id);
-same_place(next);
-same_as(sge, sg_list);
-same_place(num_sge);
-same_place(opcode);
-same_as(flags, send_flags);
-same_as(immediate, imm_data);
-same_as(invalidate, invalidate_rkey);
-same_as(remote_addr, wr.rdma.remote_addr);
-same_as(rkey, wr.rdma.rkey);
-same_as(remote_addr, wr.atomic.remote_addr);
-same_as(atomic.compare_add, wr.atomic.compare_add);
-same_as(atomic.swap, wr.atomic.swap);
-same_as(atomic.rkey, wr.atomic.rkey);
-static_assert((int)TP_SEND == IBV_WR_SEND && (int)TP_RDMA_WRITE == IBV_WR_RDMA_WRITE &&
-		      (int)TP_RDMA_READ == IBV_WR_RDMA_READ &&
-		      (int)TP_RDMA_WRITE_IMM == IBV_WR_RDMA_WRITE_WITH_IMM &&
-		      (int)TP_CMP_AND_SWAP == IBV_WR_ATOMIC_CMP_AND_SWP &&
-		      (int)TP_FETCH_AND_ADD == IBV_WR_ATOMIC_FETCH_AND_ADD &&
-		      (int)TP_SEND_INVALIDATE == IBV_WR_SEND_WITH_INV,
-	      "opcodes");
-static_assert((int)TP_WR_FENCE == IBV_SEND_FENCE && (int)TP_WR_SIGNALED == IBV_SEND_SIGNALED &&
-		      (int)TP_WR_SOLICITED == IBV_SEND_SOLICITED,
-	      "flags");
-
-void vrb_qp_notify(struct vrb_qp *qp)
+static void notify_cm(struct tp_task *task)
 {
-	dapl_loop_post(qp->dev->base.loop, &qp->task);
+	struct vrb_qp *qp = container_of(task, struct vrb_qp, task);
+
+	qp->dev->qp_event(qp);
 }
 
-/* ---- The ring; QP lock held ---- */
-
-bool vrb_queue_full(struct vrb_queue *queue)
+static void notify_core(struct tp_task *task)
 {
-	return vrb_queue_used(queue) == queue->mask;
+	struct vrb_qp *qp = container_of(task, struct vrb_qp, notice);
+
+	qp->dev->base.up->async(qp->dev->base.owner, TP_ASYNC_QP_ERROR, qp->base.owner);
 }
 
-static inline struct vrb_wr *reserve(struct vrb_queue *queue, uint64_t id)
+static void enlist(struct vrb_qp *qp)
 {
-	struct vrb_wr *wr = vrb_queue_next(queue);
+	struct vrb_dev *dev = qp->dev;
 
-	atomic_store_explicit(&queue->next, wr->next, memory_order_relaxed);
-	wr->id = id;
-	return wr;
+	pthread_mutex_lock(&dev->lock);
+	qp->next = dev->qps;
+	if (qp->next)
+		qp->next->link = &qp->next;
+	qp->link = &dev->qps;
+	dev->qps = qp;
+	pthread_mutex_unlock(&dev->lock);
 }
 
-struct vrb_wr *vrb_queue_reserve(struct vrb_queue *queue, uint64_t id, uint32_t wr_flags)
+static void delist(struct vrb_qp *qp)
 {
-	struct vrb_wr *wr = reserve(queue, id);
+	struct vrb_dev *dev = qp->dev;
 
-	wr->flags = wr_flags;
-	return wr;
+	pthread_mutex_lock(&dev->lock);
+	*qp->link = qp->next;
+	if (qp->next)
+		qp->next->link = qp->link;
+	pthread_mutex_unlock(&dev->lock);
 }
 
-static struct vrb_wr *before(struct vrb_queue *queue, const struct vrb_wr *wr)
+/* Completions that a queue may have outstanding. */
+static uint32_t room(const struct vrb_queue *queue)
 {
-	return &queue->wr[(uint32_t)(wr - queue->wr - 1) & queue->mask];
+	if (!queue->cq || !queue->max_wr)
+		return 0;
+	return queue->max_wr + (queue->recv ? 0 : vrb_qp_extra(queue->qp->dev, queue->max_wr));
 }
 
-static void unreserve(struct vrb_queue *queue, struct vrb_wr *wr)
+static int attach(struct vrb_qp *qp)
 {
-	wr->flags = 0;
-	atomic_store_explicit(&queue->next, wr, memory_order_relaxed);
-}
+	int rc = vrb_cq_attach(qp->sq.cq, room(&qp->sq));
 
-static void set_mode(struct vrb_queue *queue, enum vrb_mode mode)
-{
-	queue->mode = mode;
-	if (!queue->recv)
-		vrb_qp_choose_post(queue->qp);
-}
-
-static struct tp_sge *kept_sge(const struct vrb_queue *queue, const struct vrb_wr *wr)
-{
-	return queue->sge + (size_t)(wr - queue->wr) * queue->max_sge;
-}
-
-/* Copies segments that name bytes, up to a total of length. */
-static uint32_t copy_sge(struct tp_sge *to, const struct tp_sge *from, uint32_t num,
-			 uint64_t length)
-{
-	uint32_t used = 0, i;
-
-	for (i = 0; i < num && length; i++) {
-		if (!from[i].length)
-			continue;
-		to[used] = from[i];
-		if (to[used].length > length)
-			to[used].length = (uint32_t)length;
-		length -= to[used++].length;
-	}
-	return used;
-}
-
-struct tp_sge *vrb_wr_sge(struct vrb_wr *own)
-{
-	return kept_sge(own->queue, own);
-}
-
-void vrb_wr_copy_sge(struct vrb_wr *own, const struct tp_sge *sge, uint32_t num)
-{
-	own->num_sge = (uint16_t)copy_sge(kept_sge(own->queue, own), sge, num, UINT64_MAX);
-}
-
-/* Whether the segments are the program's to use as they were used. */
-static bool segments_allowed(const struct vrb_wr *wr)
-{
-	const struct vrb_queue *queue = wr->queue;
-	struct vrb_dev *dev = queue->srq ? queue->srq->dev : queue->qp->dev;
-	const struct vrb_pd *pd = queue->srq ? queue->srq->pd : queue->qp->pd;
-
-	if (!queue->recv && !(wr->flags & VRB_WR_SLOW))
-		return vrb_mr_allows(dev, pd, &((const struct tp_wr *)(uintptr_t)wr->id)->one, 1,
-				     false);
-	return vrb_mr_allows(dev, pd, kept_sge(queue, wr), wr->num_sge,
-			     queue->recv || (wr->flags & VRB_WR_FETCH));
-}
-
-enum tp_wc_status vrb_wr_diagnose(const struct vrb_wr *wr, enum tp_wc_status status)
-{
-	const struct vrb_queue *queue = wr->queue;
-	bool iwarp = queue->srq ? queue->srq->dev->iwarp : queue->qp->dev->iwarp;
-
-	if (!(wr->flags & VRB_WR_INTERNAL) && !segments_allowed(wr))
-		return TP_WC_LOCAL_PROTECTION;
-	/* Nothing but its length is left to be wrong with a receive; iWARP names that itself. */
-	if (queue->recv)
-		return iwarp ? TP_WC_PARTIAL_PACKET : TP_WC_LOCAL_LENGTH;
-	/* iWARP: the peer had closed before it was sent. */
-	return iwarp && status == TP_WC_LOCAL_EP ? TP_WC_FLUSHED : status;
-}
-
-/* ---- Giving back ---- */
-
-static void flush_one(struct vrb_queue *queue, uint64_t id)
-{
-	const struct tp_wc wc = { .wr_id = id,
-				  .status = TP_WC_FLUSHED,
-				  .flags = queue->recv ? TP_WC_RECV : 0 };
-
-	vrb_cq_push(queue->cq, queue->qp, &wc);
-}
-
-/* A post to a queue in error. */
-static void post_flushed(struct vrb_queue *queue, uint64_t id)
-{
-	struct vrb_wr *wr = vrb_queue_reserve(queue, id, 0);
-	struct vrb_cq *cq = queue->cq;
-
-	if (queue->mode != VRB_QUEUE_FLUSHED)
-		return;
-	vrb_cq_lock(cq);
-	flush_one(queue, id);
-	atomic_store(&queue->head, wr->next);
-	vrb_cq_unlock(cq);
-	cq->dev->base.up->cq_event(cq->base.owner);
-}
-
-/* Whether the device makes no completion of its success. */
-static bool unsignaled(const struct vrb_queue *queue, const struct vrb_wr *wr)
-{
-	return (wr->flags & VRB_WR_UNSIGNALED) &&
-	       !(queue->out_of_order && (wr->flags & VRB_WR_FETCH));
-}
-
-/* Where the last of the device's completions will be, for want of a marker. */
-static struct vrb_wr *last_signaled(struct vrb_queue *queue)
-{
-	struct vrb_wr *head = vrb_queue_head(queue), *wr = vrb_queue_next(queue);
-
-	while (wr != head && unsignaled(queue, before(queue, wr)))
-		wr = before(queue, wr);
-	return wr;
-}
-
-static int post_drain(struct vrb_qp *qp);
-
-void vrb_queue_stop(struct vrb_queue *queue)
-{
-	vrb_qp_lock(queue->qp);
-	switch (queue->mode) {
-	case VRB_QUEUE_IDLE:
-		queue->hw_end = queue->flush_to = vrb_queue_head(queue);
-		set_mode(queue, VRB_QUEUE_FLUSHING);
-		break;
-	case VRB_QUEUE_ACTIVE:
-		if (!queue->recv && last_signaled(queue) != vrb_queue_next(queue))
-			post_drain(queue->qp);
-		queue->hw_end = vrb_queue_next(queue);
-		queue->flush_to = last_signaled(queue);
-		set_mode(queue, VRB_QUEUE_FLUSHING);
-		break;
-	case VRB_QUEUE_FLUSHING:
-	case VRB_QUEUE_FLUSHED:
-		break;
-	}
-	vrb_qp_unlock(queue->qp);
-}
-
-/* Both locks held. */
-static void flush_all(struct vrb_queue *queue, bool gave_up)
-{
-	struct vrb_wr *wr, *end = vrb_queue_next(queue);
-	bool hw = true;
-
-	for (wr = vrb_queue_head(queue); wr != end; wr = wr->next) {
-		hw &= wr != queue->hw_end;
-		/* The device is through: silent ones it has not told of succeeded. */
-		if (!(wr->flags & VRB_WR_INTERNAL) &&
-		    (!(wr->flags & VRB_WR_UNSIGNALED) || gave_up || !hw))
-			flush_one(queue, wr->id);
-		wr->flags = 0;
-	}
-	queue->fetched = atomic_load(&queue->fetches);
-	queue->done = end;
-	atomic_store(&queue->head, end);
-}
-
-void vrb_queue_flush(struct vrb_queue *queue, bool gave_up)
-{
-	struct vrb_cq *cq = queue->cq;
-	bool done;
-
-	vrb_qp_lock(queue->qp);
-	done = !cq || queue->mode == VRB_QUEUE_FLUSHED;
-	if (!done) {
-		vrb_cq_lock(cq);
-		flush_all(queue, gave_up);
-		vrb_cq_unlock(cq);
-	}
-	set_mode(queue, VRB_QUEUE_FLUSHED);
-	vrb_qp_unlock(queue->qp);
-	if (!done)
-		cq->dev->base.up->cq_event(cq->base.owner);
-}
-
-/*
- * The device refused what it should take. A QP that is in error already may do so; what was posted
- * is flushed behind the rest then.
- */
-static int refused(struct vrb_queue *queue, struct vrb_wr *wr, int result)
-{
-	int err = abs(result); /* not all drivers agree on the sign */
-	struct vrb_qp *qp = queue->qp;
-	bool internal = wr->flags & VRB_WR_INTERNAL;
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-
-	unreserve(queue, wr);
-	if (!atomic_load(&qp->dev->gone) &&
-	    (ibv_query_qp(qp->ibqp, &attr, IBV_QP_STATE, &init) || attr.qp_state == IBV_QPS_RTS ||
-	     attr.qp_state == IBV_QPS_INIT || attr.qp_state == IBV_QPS_RTR)) {
-		dapl_err("%s: QP 0x%x does not take a %s: %s", qp->dev->name, qp->ibqp->qp_num,
-			 queue->recv ? "receive" : "request", dapl_strerror(err));
-		return err == ENOMEM ? -ENOMEM : -EIO;
-	}
-	queue->hw_end = vrb_queue_next(queue);
-	queue->flush_to = last_signaled(queue);
-	set_mode(queue, VRB_QUEUE_FLUSHING);
-	if (!internal)
-		post_flushed(queue, wr->id);
-	return 0;
-}
-
-int vrb_qp_refused(struct vrb_qp *qp, struct vrb_wr *wr, int err)
-{
-	return refused(&qp->sq, wr, err);
-}
-
-/* ---- Requests ---- */
-
-/* Pulses after a connection was established. */
-#define FIRST_WAKE 2
-#define LAST_WAKE  5
-
-/* The second one is the third argument of a call. */
-#ifdef __x86_64__
-#define LOADED_BEFORE(first, third) __asm__ volatile("" : "+r"(first), "+d"(third) : : "memory")
-#else
-#define LOADED_BEFORE(first, third) __asm__ volatile("" : "+r"(first), "+r"(third) : : "memory")
-#endif
-
-static int post_fast(struct tp_qp *base, struct tp_wr *wr)
-{
-	struct vrb_qp *qp = vrb_qp(base);
-	struct vrb_wr *own = vrb_queue_next(&qp->sq), *next = own->next;
-	__typeof__(qp->ib_post) post = qp->ib_post;
-
-	atomic_store_explicit(&qp->sq.next, next, memory_order_relaxed);
-	own->id = (uintptr_t)wr;
-	wr->wr_id = (uintptr_t)own;
-	/* Loaded before the QP, whose register is free for the device's then. */
-	LOADED_BEFORE(post, next);
-	/* What the driver says of a bad request lands in an entry that is not in use. */
-	return post(qp->ibqp, (struct ibv_send_wr *)(void *)wr, (struct ibv_send_wr **)next);
-}
-
-/* Where requests without completions were posted, which leave their marks behind. */
-static int post_clean(struct tp_qp *base, struct tp_wr *wr)
-{
-	vrb_queue_next(&vrb_qp(base)->sq)->flags = 0;
-	return post_fast(base, wr);
-}
-
-static int post_inline(struct tp_qp *base, struct tp_wr *wr)
-{
-	struct vrb_qp *qp = vrb_qp(base);
-	uint32_t flags = wr->flags;
-	int err;
-
-	if (wr->length <= qp->max_inline && vrb_mr_covers(qp->dev, &qp->hint, qp->pd, &wr->one))
-		wr->flags |= IBV_SEND_INLINE;
-	err = post_clean(base, wr);
-	wr->flags = flags;
-	return err;
-}
-
-int vrb_qp_post_inactive(struct vrb_qp *qp, uint64_t id)
-{
-	if (qp->sq.mode == VRB_QUEUE_IDLE)
-		return -ENOTCONN;
-	if (vrb_queue_full(&qp->sq))
-		return -ENOMEM;
-	post_flushed(&qp->sq, id);
-	return 0;
-}
-
-static int post_inactive(struct tp_qp *base, struct tp_wr *wr)
-{
-	return vrb_qp_post_inactive(vrb_qp(base), (uintptr_t)wr);
-}
-
-int vrb_qp_unpost(struct tp_qp *base, struct tp_wr *wr, int result)
-{
-	struct vrb_queue *queue = &vrb_qp(base)->sq;
-
-	(void)wr;
-	if (queue->mode != VRB_QUEUE_ACTIVE)
-		return result;
-	return refused(queue, before(queue, vrb_queue_next(queue)), result);
-}
-
-void vrb_qp_choose_post(struct vrb_qp *qp)
-{
-	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
-		qp->base.post = post_inactive;
-	else if (qp->max_inline)
-		qp->base.post = post_inline;
-	else
-		qp->base.post = qp->silent ? post_clean : post_fast;
-}
-
-int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib)
-{
-	int err;
-
-	ib->wr_id = (uintptr_t)wr;
-	ib->next = NULL;
-	if ((wr->flags & VRB_WR_UNSIGNALED) && !qp->silent) {
-		qp->silent = true;
-		vrb_qp_choose_post(qp);
-	}
-	err = ibv_post_send(qp->ibqp, ib, &qp->bad);
-	return vrb_likely(!err) ? 0 : refused(&qp->sq, wr, err);
-}
-
-static bool may_inline(struct vrb_qp *qp, const struct ibv_send_wr *ib, const struct tp_wr *wr)
-{
-	int i;
-
-	if (wr->length > qp->max_inline || !wr->length ||
-	    (wr->opcode != TP_SEND && wr->opcode != TP_RDMA_WRITE &&
-	     wr->opcode != TP_RDMA_WRITE_IMM))
-		return false;
-	for (i = 0; i < ib->num_sge; i++)
-		if (!vrb_mr_covers(qp->dev, &qp->hint, qp->pd,
-				   (const struct tp_sge *)&ib->sg_list[i]))
-			return false;
-	return true;
-}
-
-static bool is_fetch(const struct tp_wr *wr)
-{
-	return wr->opcode == TP_RDMA_READ || wr->opcode == TP_CMP_AND_SWAP ||
-	       wr->opcode == TP_FETCH_AND_ADD;
-}
-
-/* Librxe takes no atomic that the peer would refuse for its address (IBX-40). */
-static bool is_misplaced(const struct tp_wr *wr)
-{
-	return (wr->opcode == TP_CMP_AND_SWAP || wr->opcode == TP_FETCH_AND_ADD) &&
-	       wr->remote_addr % sizeof(uint64_t);
-}
-
-static uint32_t flags_of(const struct tp_wr *wr)
-{
-	bool plain = wr->opcode == TP_SEND || wr->opcode == TP_RDMA_WRITE ||
-		     wr->opcode == TP_RDMA_READ || wr->opcode == TP_SEND_INVALIDATE;
-
-	return VRB_WR_SLOW | (wr->flags & TP_WR_SIGNALED ? 0 : VRB_WR_UNSIGNALED) |
-	       (is_fetch(wr) ? VRB_WR_FETCH : 0) | (plain ? 0 : VRB_WR_POLLED);
-}
-
-/* What a device makes of flags that the contract explains for all requests. */
-static unsigned int send_flags(const struct tp_wr *wr)
-{
-	unsigned int flags = wr->flags;
-
-	/* A read has nothing to wait for: those before it are executed before it. */
-	if (wr->opcode == TP_RDMA_READ)
-		flags &= ~(unsigned int)IBV_SEND_FENCE;
-	if (wr->opcode != TP_SEND && wr->opcode != TP_SEND_INVALIDATE &&
-	    wr->opcode != TP_RDMA_WRITE_IMM)
-		flags &= ~(unsigned int)IBV_SEND_SOLICITED;
-	return flags;
-}
-
-static int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
-{
-	struct vrb_queue *queue = &qp->sq;
-	struct ibv_send_wr ib;
-	struct vrb_wr *own;
-
-	memcpy(&ib, wr, offsetof(struct tp_wr, one));
-	own = vrb_queue_reserve(queue, wr->wr_id, flags_of(wr));
-	ib.send_flags = send_flags(wr);
-	/* A read of nothing is as good as a write of nothing, and not every iWARP device ends it.
-	 */
-	if (!wr->length && wr->opcode == TP_RDMA_READ && qp->dev->iwarp) {
-		ib.opcode = IBV_WR_RDMA_WRITE;
-		own->flags &= ~(uint32_t)VRB_WR_FETCH;
-	}
-	ib.sg_list = (struct ibv_sge *)kept_sge(queue, own);
-	own->num_sge = (uint16_t)copy_sge(kept_sge(queue, own), wr->sge, wr->num_sge, wr->length);
-	ib.num_sge = own->num_sge;
-	if (qp->dev->vague && is_misplaced(wr)) {
-		ib.opcode = IBV_WR_RDMA_WRITE;
-		ib.send_flags |= IBV_SEND_SIGNALED;
-		ib.num_sge = 0;
-		own->flags |= VRB_WR_FAILS;
-	}
-	if (queue->out_of_order && (own->flags & VRB_WR_FETCH)) {
-		ib.send_flags |= IBV_SEND_SIGNALED;
-		atomic_fetch_add(&queue->fetches, 1);
-		atomic_store(&queue->slow, 1);
-	}
-	if (may_inline(qp, &ib, wr))
-		ib.send_flags |= IBV_SEND_INLINE;
-	return vrb_qp_post_ib(qp, own, &ib);
-}
-
-int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
-{
-	struct vrb_qp *qp = vrb_qp(base);
-
-	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
-		return vrb_qp_post_inactive(qp, wr->wr_id);
-	return vrb_queue_full(&qp->sq) ? -ENOMEM : post_request(qp, wr);
-}
-
-/* QP lock held */
-static int post_drain(struct vrb_qp *qp)
-{
-	struct ibv_send_wr ib = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };
-	struct vrb_queue *queue = &qp->sq;
-	struct vrb_wr *own;
-	int err;
-
-	if (vrb_queue_full(queue))
-		return -ENOMEM;
-	own = vrb_queue_reserve(queue, 0, VRB_WR_SLOW | VRB_WR_INTERNAL);
-	own->num_sge = 0;
-	ib.wr_id = (uintptr_t)own;
-	err = ibv_post_send(qp->ibqp, &ib, &qp->bad);
-	if (err)
-		unreserve(queue, own);
-	return -abs(err);
-}
-
-int vrb_qp_post_drain(struct vrb_qp *qp)
-{
-	struct vrb_queue *queue = &qp->sq;
-	int rc = 0;
-
-	vrb_qp_lock(qp);
-	if (queue->mode == VRB_QUEUE_ACTIVE && last_signaled(queue) != vrb_queue_next(queue))
-		rc = post_drain(qp);
-	vrb_qp_unlock(qp);
+	if (rc)
+		return rc;
+	rc = qp->srq ? vrb_srq_attach(qp->srq, qp->rq.cq) : vrb_cq_attach(qp->rq.cq, room(&qp->rq));
+	if (rc)
+		vrb_cq_detach(qp->sq.cq, room(&qp->sq));
 	return rc;
 }
 
-/*
- * soft-iWARP reads what TCP has when TCP says that there is more, and does not listen to that yet
- * in the moment in which it establishes a connection (siw_qp_socket_assoc): what came in before
- * lies there until more comes. So more comes, where there may have been something: a write of
- * nothing.
- */
-void vrb_qp_wake_peer(struct vrb_qp *qp)
+static void detach(struct vrb_qp *qp)
 {
-	if (qp->pulses >= LAST_WAKE)
-		return;
-	vrb_qp_lock(qp);
-	if (qp->sq.mode == VRB_QUEUE_ACTIVE) {
-		qp->pulses++;
-		if ((qp->pulses == FIRST_WAKE || qp->pulses == LAST_WAKE) &&
-		    vrb_queue_next(&qp->sq) != qp->opened)
-			post_drain(qp);
-	}
-	vrb_qp_unlock(qp);
-}
-
-/* ---- Receives ---- */
-
-static int post_receive(struct vrb_qp *qp, struct vrb_wr *own, const struct tp_sge *sge,
-			uint32_t num)
-{
-	struct ibv_recv_wr ib = { .wr_id = (uintptr_t)own,
-				  .sg_list = (struct ibv_sge *)sge,
-				  .num_sge = (int)num };
-	struct ibv_recv_wr *bad;
-
-	return ibv_post_recv(qp->ibqp, &ib, &bad);
-}
-
-/* The ring's entry has room for a copy where segments are to be left out. */
-static int post_now(struct vrb_queue *queue, uint64_t wr_id, const struct tp_sge *sge, uint32_t num)
-{
-	struct vrb_wr *own = reserve(queue, wr_id);
-	int err;
-
-	if (vrb_unlikely(num != 1 || !sge->length || queue->copies_sge)) {
-		vrb_wr_copy_sge(own, sge, num);
-		num = own->num_sge;
-		sge = kept_sge(queue, own);
-		/* Not every iWARP device takes a receive without a segment. */
-		if (!num && queue->qp->dev->iwarp) {
-			kept_sge(queue, own)[0] = (struct tp_sge){ .length = 0 };
-			num = 1;
-		}
-	}
-	err = post_receive(queue->qp, own, sge, num);
-	return vrb_likely(!err) ? 0 : refused(queue, own, err);
-}
-
-int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge, uint32_t num_sge)
-{
-	struct vrb_queue *queue = &vrb_qp(base)->rq;
-
-	if (vrb_unlikely(vrb_queue_full(queue)))
-		return -ENOMEM;
-	if (vrb_unlikely(num_sge > queue->max_sge))
-		return -EINVAL;
-	if (vrb_likely(queue->mode == VRB_QUEUE_ACTIVE))
-		return post_now(queue, wr_id, sge, num_sge);
-	if (queue->mode == VRB_QUEUE_IDLE)
-		vrb_wr_copy_sge(reserve(queue, wr_id), sge, num_sge);
+	vrb_cq_detach(qp->sq.cq, room(&qp->sq));
+	if (qp->srq)
+		vrb_srq_detach(qp->srq, qp->rq.cq);
 	else
-		post_flushed(queue, wr_id);
+		vrb_cq_detach(qp->rq.cq, room(&qp->rq));
+}
+
+/* Everything that attr says but the queue locks, into a fresh qp. */
+static int alloc_parts(struct vrb_qp *qp, const struct tp_qp_attr *attr, uint32_t recv_sge)
+{
+	int rc;
+
+	qp->pd = vrb_pd(attr->pd);
+	qp->max_read_in = attr->max_read_in;
+	qp->max_read_out = attr->max_read_out;
+	rc = vrb_queue_init(&qp->sq, qp->dev, false, attr->max_send_wr,
+			    vrb_qp_extra(qp->dev, attr->max_send_wr), attr->max_send_sge);
+	if (rc)
+		return rc;
+	rc = vrb_queue_init(&qp->rq, qp->dev, true, attr->max_recv_wr, 0, recv_sge);
+	if (rc)
+		goto fini_sq;
+	qp->sq.qp = qp->rq.qp = qp;
+	qp->sq.cq = vrb_cq(attr->send_cq);
+	qp->rq.cq = vrb_cq(attr->recv_cq);
+	rc = attach(qp);
+	if (rc)
+		goto fini_rq;
+	rc = vrb_qp_make_ib(qp);
+	if (rc)
+		goto detach;
+	return 0;
+
+detach:
+	detach(qp);
+fini_rq:
+	vrb_queue_fini(&qp->rq);
+fini_sq:
+	vrb_queue_fini(&qp->sq);
+	return rc;
+}
+
+static void free_parts(struct vrb_qp *qp)
+{
+	vrb_qp_destroy_ib(qp);
+	detach(qp);
+	vrb_queue_fini(&qp->rq);
+	vrb_queue_fini(&qp->sq);
+}
+
+static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void *owner,
+		     struct tp_qp **out)
+{
+	struct vrb_dev *dev = vrb_dev(base);
+	struct vrb_qp *qp = calloc(1, sizeof(*qp));
+	int rc;
+
+	if (!qp) {
+		dapl_err("%s: queue pair not made: %s", dev->name, dapl_strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	qp->base = (struct tp_qp){
+		.dev = base, .ops = &vrb_qp_ops, .owner = owner, .post = dapl_plain_post
+	};
+	qp->dev = dev;
+	qp->task.run = notify_cm;
+	qp->notice.run = notify_core;
+	qp->srq = vrb_srq(attr->srq);
+	rc = alloc_parts(qp, attr, attr->max_recv_sge);
+	if (rc) {
+		free(qp);
+		return rc;
+	}
+	vrb_qp_adopt_ib(qp);
+	vrb_qp_choose_post(qp);
+	enlist(qp);
+	*out = &qp->base;
 	return 0;
 }
 
-int vrb_qp_post_receives(struct vrb_qp *qp)
+static bool unchanged(const struct vrb_qp *qp, const struct tp_qp_attr *attr)
 {
-	struct vrb_queue *queue = &qp->rq;
-	struct vrb_wr *wr, *last = NULL;
-	int err = 0;
-
-	vrb_qp_lock(qp);
-	for (wr = vrb_queue_head(queue); wr != vrb_queue_next(queue) && !err; wr = wr->next) {
-		err = post_receive(qp, wr, kept_sge(queue, wr), wr->num_sge);
-		last = wr;
-	}
-	/* Also if it failed: what the device has it will give back. */
-	set_mode(queue, VRB_QUEUE_ACTIVE);
-	if (err) {
-		queue->hw_end = queue->flush_to = last;
-		set_mode(queue, VRB_QUEUE_FLUSHING);
-		dapl_err("%s: QP 0x%x does not take its receives: %s", qp->dev->name,
-			 qp->ibqp->qp_num, dapl_strerror(err));
-	}
-	vrb_qp_unlock(qp);
-	return -abs(err);
+	return qp->pd == (vrb_pd(attr->pd)) && qp->sq.cq == vrb_cq(attr->send_cq) &&
+	       qp->rq.cq == vrb_cq(attr->recv_cq) && qp->sq.max_wr == attr->max_send_wr &&
+	       qp->rq.max_wr == attr->max_recv_wr && qp->sq.max_sge == attr->max_send_sge &&
+	       qp->rq.max_sge == attr->max_recv_sge;
 }
+
+/* What mask does not name stays as it is. */
+static void complete_attr(const struct vrb_qp *qp, struct tp_qp_attr *attr, uint32_t mask)
+{
+	if (!(mask & TP_QP_PD))
+		attr->pd = qp->pd ? &qp->pd->base : NULL;
+	if (!(mask & TP_QP_SEND_CQ))
+		attr->send_cq = qp->sq.cq ? &qp->sq.cq->base : NULL;
+	if (!(mask & TP_QP_RECV_CQ))
+		attr->recv_cq = qp->rq.cq ? &qp->rq.cq->base : NULL;
+	if (!(mask & TP_QP_SEND_CAP)) {
+		attr->max_send_wr = qp->sq.max_wr;
+		attr->max_send_sge = qp->sq.max_sge;
+	}
+	if (!(mask & TP_QP_RECV_CAP)) {
+		attr->max_recv_wr = qp->rq.max_wr;
+		attr->max_recv_sge = qp->rq.max_sge;
+	}
+	if (!(mask & TP_QP_READ_DEPTH)) {
+		attr->max_read_in = qp->max_read_in;
+		attr->max_read_out = qp->max_read_out;
+	}
+}
+
+/* An idle QP has nothing that the device knows of: a new one takes its place. */
+static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *given, uint32_t mask)
+{
+	struct vrb_qp *qp = vrb_qp(base), fresh = { .dev = qp->dev };
+	struct tp_qp_attr attr = *given;
+	uint32_t recv_sge;
+	int rc;
+
+	complete_attr(qp, &attr, mask);
+	recv_sge = attr.max_recv_sge;
+	if (!unchanged(qp, &attr)) {
+		/* What is posted stays posted, with all its segments (EP-63). */
+		if (vrb_queue_used(&qp->rq) && recv_sge < qp->rq.max_sge)
+			recv_sge = qp->rq.max_sge;
+		fresh.srq = qp->srq;
+		rc = alloc_parts(&fresh, &attr, recv_sge);
+		if (rc)
+			return rc;
+		vrb_queue_move_receives(&fresh.rq, &qp->rq);
+		free_parts(qp);
+		vrb_queue_move(&qp->sq, &fresh.sq);
+		vrb_queue_move(&qp->rq, &fresh.rq);
+		qp->sq.qp = qp->rq.qp = qp;
+		qp->pd = fresh.pd;
+		qp->ibqp = fresh.ibqp;
+		qp->ib_post = fresh.ib_post;
+		qp->init = fresh.init;
+		qp->max_inline = fresh.max_inline;
+		vrb_qp_adopt_ib(qp);
+		memset(&qp->hint, 0, sizeof(qp->hint));
+	}
+	qp->max_read_in = attr.max_read_in;
+	qp->max_read_out = attr.max_read_out;
+	vrb_qp_choose_post(qp);
+	return 0;
+}
+
+/* The next connection gets a QP of another number: nothing of this one can reach it (SIM-11). */
+static int qp_reset(struct tp_qp *base)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+
+	vrb_qp_to_error(qp);
+	vrb_qp_destroy_ib(qp);
+	atomic_store(&qp->fault, 0);
+	atomic_store(&qp->peer_closed, false);
+	atomic_store(&qp->draining, false);
+	vrb_qp_lock(qp);
+	vrb_queue_reset(&qp->sq);
+	vrb_queue_reset(&qp->rq);
+	qp->has_unsignaled = false;
+	vrb_qp_choose_post(qp);
+	vrb_qp_unlock(qp);
+	return 0;
+}
+
+static void qp_destroy(struct tp_qp *base)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+
+	if (atomic_load(&qp->live))
+		vrb_qp_to_error(qp);
+	delist(qp);
+	free_parts(qp);
+	/* Nobody has anything to say of it any more. */
+	dapl_loop_cancel(qp->dev->base.loop, &qp->task);
+	dapl_loop_cancel(qp->dev->base.loop, &qp->notice);
+	free(qp);
+}
+
+/* What the device has finished counts as generated. Of an SRQ, nobody can tell what was taken. */
+static void qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+
+	vrb_qp_collect(qp);
+	*recv = vrb_queue_used(&qp->rq);
+	*send = vrb_queue_used(&qp->sq);
+}
+
+const struct dapl_qp_ops vrb_qp_ops = {
+	.create = qp_create,
+	.modify = qp_modify,
+	.reset = qp_reset,
+	.destroy = qp_destroy,
+	.post_send = vrb_qp_post_send,
+	.unpost = vrb_qp_unpost,
+	.post_recv = vrb_qp_post_recv,
+	.limit_recv = dapl_lacking_limit_recv,
+	.pending = qp_pending,
+};

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "trace/log.h"
-#include "providers/verbs/verbs.h"
+#include "providers/verbs/device.h"
 
 static void *reap(void *arg)
 {

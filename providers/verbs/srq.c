@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Shared receive queues. Their receives complete in any order, on the CQ of whichever QP took them:
- * an entry goes back to the poster over a list that needs no lock.
- */
+#include "providers/verbs/srq.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "trace/log.h"
-#include "providers/verbs/verbs.h"
+#include "providers/verbs/cq.h"
 
 /* ---- Entries ---- */
 
@@ -22,6 +20,8 @@ static int add_block(struct vrb_srq *srq, uint32_t num)
 	queue = &block->queue;
 	queue->recv = true;
 	queue->slow = true;
+	queue->copies_sge = srq->dev->quirks.unnamed_faults;
+	queue->pads_sge = srq->dev->quirks.receive_needs_segment;
 	queue->srq = srq;
 	queue->max_sge = srq->max_sge;
 	queue->wr = calloc(num, sizeof(*queue->wr));
@@ -65,17 +65,6 @@ static struct vrb_wr *take_entry(struct vrb_srq *srq)
 	if (wr)
 		srq->unused = wr->next;
 	return wr;
-}
-
-void vrb_srq_return(struct vrb_srq *srq, struct vrb_wr *wr)
-{
-	struct vrb_wr *first = atomic_load_explicit(&srq->returned, memory_order_relaxed);
-
-	do
-		wr->next = first;
-	while (!atomic_compare_exchange_weak_explicit(&srq->returned, &first, wr,
-						      memory_order_release, memory_order_relaxed));
-	atomic_fetch_add_explicit(&srq->completed, 1, memory_order_relaxed);
 }
 
 /* ---- Where receives complete ---- */
@@ -164,56 +153,12 @@ static int grow(struct vrb_srq *srq, uint32_t max_wr)
 	return rc;
 }
 
-/* ---- QPs by number ---- */
-
-static struct vrb_qp **chain(struct vrb_dev *dev, uint32_t number)
-{
-	return &dev->by_number[number % VRB_NUMBER_CHAINS];
-}
-
-void vrb_srq_list(struct vrb_qp *qp)
-{
-	struct vrb_dev *dev = qp->dev;
-	struct vrb_qp **link;
-
-	pthread_mutex_lock(&dev->number_lock);
-	qp->number = qp->ibqp->qp_num;
-	link = chain(dev, qp->number);
-	qp->same_number = *link;
-	*link = qp;
-	pthread_mutex_unlock(&dev->number_lock);
-}
-
-void vrb_srq_delist(struct vrb_qp *qp)
-{
-	struct vrb_dev *dev = qp->dev;
-	struct vrb_qp **link;
-
-	pthread_mutex_lock(&dev->number_lock);
-	for (link = chain(dev, qp->number); *link && *link != qp; link = &(*link)->same_number)
-		;
-	if (*link)
-		*link = qp->same_number;
-	pthread_mutex_unlock(&dev->number_lock);
-}
-
-struct vrb_qp *vrb_srq_find(struct vrb_dev *dev, uint32_t number)
-{
-	struct vrb_qp *qp;
-
-	pthread_mutex_lock(&dev->number_lock);
-	for (qp = *chain(dev, number); qp && qp->number != number; qp = qp->same_number)
-		;
-	pthread_mutex_unlock(&dev->number_lock);
-	return qp;
-}
-
 /* ---- Limit ---- */
 
 /* On the loop. The queue may be gone when the core has heard of one of them. */
 static void tell(struct tp_task *task)
 {
-	struct vrb_srq *srq = vrb_container(task, struct vrb_srq, task);
+	struct vrb_srq *srq = container_of(task, struct vrb_srq, task);
 	const struct vrb_dev *dev = srq->dev;
 	enum tp_async_event event = TP_ASYNC_SRQ_LIMIT;
 
@@ -221,9 +166,9 @@ static void tell(struct tp_task *task)
 		return;
 	if (atomic_exchange(&srq->broken, false)) {
 		event = TP_ASYNC_SRQ_ERROR;
-		if (atomic_load(&srq->late))
+		if (atomic_load(&srq->at_limit))
 			dapl_loop_post(dev->base.loop, task);
-	} else if (!atomic_exchange(&srq->late, false)) {
+	} else if (!atomic_exchange(&srq->at_limit, false)) {
 		return;
 	}
 	dev->base.up->async(dev->base.owner, event, srq->base.owner);
@@ -231,7 +176,7 @@ static void tell(struct tp_task *task)
 
 void vrb_srq_event(struct vrb_srq *srq, enum tp_async_event event)
 {
-	atomic_store(event == TP_ASYNC_SRQ_LIMIT ? &srq->late : &srq->broken, true);
+	atomic_store(event == TP_ASYNC_SRQ_LIMIT ? &srq->at_limit : &srq->broken, true);
 	dapl_loop_post(srq->dev->base.loop, &srq->task);
 }
 
@@ -248,7 +193,7 @@ static int srq_arm(struct tp_srq *base, uint32_t limit)
 			 dapl_strerror(err));
 		return -abs(err);
 	}
-	atomic_store(&srq->late, limit > there);
+	atomic_store(&srq->at_limit, limit > there);
 	if (limit > there)
 		dapl_loop_post(srq->dev->base.loop, &srq->task);
 	return 0;
@@ -266,8 +211,7 @@ static uint32_t srq_available(struct tp_srq *base)
 static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sge, uint32_t num_sge)
 {
 	struct vrb_srq *srq = vrb_srq(base);
-	struct ibv_recv_wr ib = { .sg_list = (struct ibv_sge *)sge, .num_sge = (int)num_sge };
-	struct ibv_recv_wr *bad;
+	struct ibv_recv_wr ib, *bad;
 	struct vrb_wr *wr;
 	int err;
 
@@ -275,16 +219,13 @@ static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sg
 	if (!wr)
 		return -ENOMEM;
 	wr->id = wr_id;
-	ib.wr_id = (uintptr_t)wr;
-	if (num_sge != 1 || !sge->length || srq->dev->vague) {
-		vrb_wr_copy_sge(wr, sge, num_sge);
-		ib.sg_list = (struct ibv_sge *)vrb_wr_sge(wr);
-		ib.num_sge = wr->num_sge;
-		/* Not every iWARP device takes a receive without a segment. */
-		if (!wr->num_sge && srq->dev->iwarp) {
-			*ib.sg_list = (struct ibv_sge){ .length = 0 };
-			ib.num_sge = 1;
-		}
+	if (num_sge != 1 || !sge->length || wr->queue->copies_sge) {
+		vrb_wr_copy_sge(wr, sge, num_sge, UINT64_MAX);
+		vrb_wr_recv(wr, &ib);
+	} else {
+		ib = (struct ibv_recv_wr){ .wr_id = (uintptr_t)wr,
+					   .sg_list = (struct ibv_sge *)sge,
+					   .num_sge = 1 };
 	}
 	err = ibv_post_srq_recv(srq->ibsrq, &ib, &bad);
 	if (!err) {
@@ -359,7 +300,7 @@ fail:
 
 static void srq_finish(struct vrb_reap *item)
 {
-	struct vrb_srq *srq = vrb_container(item, struct vrb_srq, reap);
+	struct vrb_srq *srq = container_of(item, struct vrb_srq, reap);
 	int err = ibv_destroy_srq(srq->ibsrq);
 
 	if (err)

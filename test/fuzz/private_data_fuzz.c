@@ -10,7 +10,9 @@
 #include "test/fuzz/insist.h"
 
 #include "trace/log.h"
-#include "providers/verbs/cm/cm.h"
+#include "providers/verbs/addr.h"
+#include "providers/verbs/async.h"
+#include "providers/verbs/cm/rdma.h"
 
 enum bits {
 	IWARP = 1,
@@ -33,6 +35,7 @@ static struct {
 	uint32_t len;
 	struct vrb_dev dev;
 	struct vrb_qp qp;
+	struct vrb_rdma rdma;
 	struct vrb_listener listener;
 	struct vrb_conn conn;
 	struct rdma_cm_id id;
@@ -40,7 +43,7 @@ static struct {
 	unsigned told;
 } t;
 
-struct vrb_config vrb_config;
+static const struct vrb_config config;
 
 /* ---- What the program is given ---- */
 
@@ -61,8 +64,8 @@ void vrb_conn_open(struct vrb_conn *conn, const void *data, uint32_t len)
 	conn->state = VRB_CONN_OPEN;
 }
 
-void vrb_conn_over(struct vrb_conn *conn, enum tp_conn_event event, int err, const void *data,
-		   uint32_t len)
+void vrb_conn_ended(struct vrb_conn *conn, enum tp_conn_event event, int err, const void *data,
+		    uint32_t len)
 {
 	static const uint8_t by_consumer[4] = { 2, 0, 2, 0 };
 	bool marked = t.len >= sizeof(by_consumer) && !memcmp(t.data, by_consumer, 4);
@@ -95,7 +98,7 @@ static const struct tp_upcalls up = { .conn_request = conn_request, .async = asy
 
 struct vrb_conn *vrb_conn_new(struct vrb_dev *dev)
 {
-	t.conn = (struct vrb_conn){ .subject.dev = dev };
+	t.conn = (struct vrb_conn){ .object.dev = dev };
 	return &t.conn;
 }
 
@@ -139,9 +142,9 @@ int rdma_establish(struct rdma_cm_id *id)
 	return 0;
 }
 
-bool vrb_enter(struct vrb_subject *subject)
+bool vrb_cm_lock(struct vrb_cm_object *object)
 {
-	return !subject->dead;
+	return !object->closed;
 }
 
 bool vrb_qp_found_fault(struct vrb_qp *qp)
@@ -162,40 +165,50 @@ bool vrb_qp_found_fault(struct vrb_qp *qp)
 		return 0;      \
 	}
 
-NOTHING(vrb_leave, struct vrb_subject *subject __attribute__((unused)))
-NOTHING(vrb_retire, struct vrb_subject *subject __attribute__((unused)))
-NOTHING(vrb_pin, struct vrb_subject *subject __attribute__((unused)))
-NOTHING(vrb_unpin, struct vrb_subject *subject __attribute__((unused)))
-NOTHING(vrb_ask_end, struct vrb_ask *ask __attribute__((unused)))
+NOTHING(vrb_cm_unlock, struct vrb_cm_object *object __attribute__((unused)))
+NOTHING(vrb_cm_close, struct vrb_cm_object *object __attribute__((unused)))
+NOTHING(vrb_cm_get, struct vrb_cm_object *object __attribute__((unused)))
+NOTHING(vrb_cm_put, struct vrb_cm_object *object __attribute__((unused)))
 NOTHING(vrb_conn_drop_id, struct vrb_conn *conn __attribute__((unused)))
-NOTHING(vrb_refuse, struct vrb_dev *dev __attribute__((unused)),
+NOTHING(vrb_rdma_refuse, struct vrb_dev *dev __attribute__((unused)),
 	struct rdma_cm_id *id __attribute__((unused)))
 NOTHING(vrb_cq_defer, struct vrb_cq *cq __attribute__((unused)),
 	struct vrb_qp *qp __attribute__((unused)))
 NOTHING(vrb_cq_deliver, struct vrb_cq *cq __attribute__((unused)),
 	struct vrb_qp *qp __attribute__((unused)))
-NOTHING(vrb_cq_collect, struct vrb_cq *cq __attribute__((unused)))
 NOTHING(vrb_qp_collect, struct vrb_qp *qp __attribute__((unused)))
-NOTHING(vrb_qp_wake_peer, struct vrb_qp *qp __attribute__((unused)))
-NOTHING(vrb_dev_removed, struct vrb_dev *dev __attribute__((unused)))
-NOTHING(vrb_addr_set_port, struct sockaddr_storage *addr __attribute__((unused)),
-	uint16_t port __attribute__((unused)))
-NOTHING(dapl_loop_del, struct dapl_loop *loop __attribute__((unused)),
-	struct tp_watch *watch __attribute__((unused)))
-NOTHING(dapl_loop_timer, struct dapl_loop *loop __attribute__((unused)),
-	struct tp_timer *timer __attribute__((unused)), uint64_t deadline __attribute__((unused)))
-NOTHING(dapl_loop_timer_cancel, struct dapl_loop *loop __attribute__((unused)),
-	struct tp_timer *timer __attribute__((unused)))
+NOTHING(vrb_reap, struct vrb_dev *dev __attribute__((unused)),
+	struct vrb_reap *item __attribute__((unused)))
+NOTHING(vrb_async_removed, struct vrb_dev *dev __attribute__((unused)))
+NOTHING(vrb_addr_copy, struct sockaddr_storage *to __attribute__((unused)),
+	const struct sockaddr *from __attribute__((unused)))
+NOTHING(dapl_loop_post, struct dapl_loop *loop __attribute__((unused)),
+	struct tp_task *task __attribute__((unused)))
 SUCCESS(vrb_conn_resolve_addr, struct vrb_conn *conn __attribute__((unused)))
 SUCCESS(vrb_conn_resolve_route, struct vrb_conn *conn __attribute__((unused)))
-SUCCESS(vrb_conn_ask, struct vrb_conn *conn __attribute__((unused)))
+SUCCESS(vrb_conn_connect, struct vrb_conn *conn __attribute__((unused)))
 SUCCESS(vrb_conn_other_port, struct vrb_conn *conn __attribute__((unused)),
 	int err __attribute__((unused)))
-SUCCESS(vrb_qp_to_rts, struct vrb_qp *qp __attribute__((unused)),
-	struct rdma_cm_id *id __attribute__((unused)),
-	const struct vrb_depth *depth __attribute__((unused)))
-SUCCESS(dapl_loop_add, struct dapl_loop *loop __attribute__((unused)),
-	struct tp_watch *watch __attribute__((unused)), uint32_t events __attribute__((unused)))
+SUCCESS(vrb_rdma_qp_to_rts, struct vrb_conn *conn __attribute__((unused)))
+SUCCESS(rdma_connect, struct rdma_cm_id *id __attribute__((unused)),
+	struct rdma_conn_param *param __attribute__((unused)))
+SUCCESS(rdma_accept, struct rdma_cm_id *id __attribute__((unused)),
+	struct rdma_conn_param *param __attribute__((unused)))
+SUCCESS(rdma_reject, struct rdma_cm_id *id __attribute__((unused)),
+	const void *data __attribute__((unused)), uint8_t len __attribute__((unused)))
+SUCCESS(rdma_reject_ece, struct rdma_cm_id *id __attribute__((unused)),
+	const void *data __attribute__((unused)), uint8_t len __attribute__((unused)))
+SUCCESS(rdma_destroy_id, struct rdma_cm_id *id __attribute__((unused)))
+SUCCESS(ibv_destroy_qp, struct ibv_qp *qp __attribute__((unused)))
+SUCCESS(dapl_thread_start, pthread_t *thread __attribute__((unused)),
+	const char *name __attribute__((unused)), size_t stack __attribute__((unused)),
+	void *(*run)(void *)__attribute__((unused)), void *arg __attribute__((unused)))
+
+struct ibv_qp *vrb_qp_orphan(struct vrb_qp *qp)
+{
+	(void)qp;
+	return NULL;
+}
 
 uint64_t dapl_now(void)
 {
@@ -209,27 +222,36 @@ void dapl_trace_out(const struct dats_point *point, const void *object, const ch
 	(void)fmt;
 }
 
+void dapl_diag(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
+const char *dapl_strerror(int err)
+{
+	return err ? "error" : "none";
+}
+
 /* ---- Events ---- */
 
 static void make_device(const uint8_t *head)
 {
-	uint32_t max;
-
 	memset(&t, 0, sizeof(t));
 	t.bits = head[0];
-	t.dev.iwarp = t.bits & IWARP;
-	max = t.dev.iwarp ? VRB_PD_MAX_IWARP : VRB_PD_MAX;
-	t.dev.attr.max_private_data = max - head[4] % (max + 1);
+	t.rdma = (struct vrb_rdma){ .dev = &t.dev,
+				    .ops = t.bits & IWARP ? &vrb_rdma_iwarp : &vrb_rdma_ib,
+				    .channel = &t.channel };
+	t.dev.cm = &t.rdma;
+	t.dev.attr.max_private_data =
+		t.rdma.ops->max_private_data - head[4] % (t.rdma.ops->max_private_data + 1);
 	t.dev.base.up = &up;
-	t.dev.config = &vrb_config;
-	t.dev.channel = &t.channel;
-	t.listener.subject = (struct vrb_subject){ .dev = &t.dev, .listener = true };
-	t.conn.subject.dev = &t.dev;
+	t.dev.config = &config;
+	t.listener.object = (struct vrb_cm_object){ .dev = &t.dev, .listener = true };
+	t.conn.object.dev = &t.dev;
 	t.conn.qp = &t.qp;
 	t.conn.id = &t.id;
 	t.conn.state = head[1] % (VRB_CONN_ENDED + 1);
 	t.id.route.addr.dst_addr.sa_family = t.bits & IPV6 ? AF_INET6 : AF_INET;
-	insist(!vrb_cm_start(&t.dev));
 }
 
 static void make_event(const uint8_t *head, const uint8_t *data, size_t size)
@@ -242,7 +264,7 @@ static void make_event(const uint8_t *head, const uint8_t *data, size_t size)
 		memcpy(copy, data, size);
 	t.event.id = &t.id;
 	t.event.listen_id = &t.id;
-	t.id.context = t.bits & LISTENER ? &t.listener.subject : &t.conn.subject;
+	t.id.context = t.bits & LISTENER ? &t.listener.object : &t.conn.object;
 	t.event.event = t.bits & LISTENER ? RDMA_CM_EVENT_CONNECT_REQUEST
 					  : head[2] % (RDMA_CM_EVENT_TIMEWAIT_EXIT + 1);
 	t.event.status = (int8_t)head[3];
@@ -264,12 +286,12 @@ static void round_trip(const uint8_t *data, uint32_t len)
 	uint8_t reject[VRB_PD_REJECT_MAX];
 	uint32_t mark, all;
 
-	if (t.dev.iwarp) {
+	if (t.bits & IWARP) {
 		if (len > VRB_PD_MAX_IWARP)
 			len = VRB_PD_MAX_IWARP;
-		all = vrb_pd_reject(reject, data, len, true);
+		all = vrb_pd_reject_iwarp(reject, data, len);
 		insist(all <= sizeof(reject));
-		insist(vrb_pd_rejected(reject, all, true, &mark));
+		insist(vrb_pd_rejected_iwarp(reject, all, &mark));
 		return;
 	}
 	if (len > VRB_PD_MAX)
@@ -282,9 +304,9 @@ static void round_trip(const uint8_t *data, uint32_t len)
 	insist(frame.len <= sizeof(frame.bytes));
 	insist(vrb_pd_reply_len(frame.bytes, frame.len) == len);
 	insist(!len || !memcmp(frame.bytes, data, len));
-	all = vrb_pd_reject(reject, data, len, false);
+	all = vrb_pd_reject(reject, data, len);
 	insist(all <= sizeof(reject));
-	insist(vrb_pd_rejected(reject, all, false, &mark) && mark == 4);
+	insist(vrb_pd_rejected(reject, all, &mark) && mark == 4);
 	insist(vrb_pd_reply_len(reject + mark, all - mark) == len);
 	insist(!len || !memcmp(reject + mark, data, len));
 }
@@ -296,7 +318,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size = size - HEAD < UINT8_MAX ? size : HEAD + UINT8_MAX;
 	make_device(data);
 	make_event(data, data + HEAD, size - HEAD);
-	t.dev.cm.ready(&t.dev.cm, 1);
+	vrb_rdma_ready(&t.rdma.watch, 1);
 	insist(t.told <= 2);
 	round_trip(data + HEAD, (uint32_t)(size - HEAD));
 	return 0;

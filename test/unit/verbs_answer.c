@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "dapl/base/loop.h"
-#include "providers/verbs/cm/cm.h"
+#include "providers/verbs/cm/rdma.h"
 #include "test/unit/verbs_util.h"
 
 enum {
@@ -30,6 +30,7 @@ static struct {
 	struct vrb_wr ring[2][RING];
 	struct rdma_event_channel channel;
 	struct rdma_cm_id id;
+	struct vrb_rdma rdma;
 	struct vrb_conn *conn;
 	struct rdma_cm_event event;
 	bool pending, answer;
@@ -144,14 +145,14 @@ static int setup(void **state)
 	memset(&t, 0, sizeof(t));
 	t.dev.base.up = &up;
 	t.dev.config = &vrb_config;
-	t.dev.attr.max_private_data = 64;
-	t.dev.channel = &t.channel;
-	t.dev.pulsing = true;
+	t.rdma = (struct vrb_rdma){ .dev = &t.dev, .ops = &vrb_rdma_ib, .channel = &t.channel };
+	t.dev.cm = &t.rdma;
+	t.dev.watching = true;
 	pthread_mutex_init(&t.dev.lock, NULL);
 	pthread_mutex_init(&t.dev.cm_lock, NULL);
-	pthread_cond_init(&t.dev.cm_left, NULL);
+	pthread_cond_init(&t.dev.cm_unlocked, NULL);
 	t.channel.fd = eventfd(0, EFD_CLOEXEC);
-	if (dapl_loop_create(&t.dev.base.loop) || vrb_cm_start(&t.dev))
+	if (dapl_loop_create(&t.dev.base.loop) || vrb_cm.start(&t.dev))
 		return -1;
 	t.ibqp.context = &t.ctx;
 	t.cq.base.dev = t.qp.base.dev = &t.dev.base;
@@ -165,19 +166,19 @@ static int setup(void **state)
 	t.conn->base.owner = &t;
 	t.conn->qp = &t.qp;
 	t.conn->id = &t.id;
-	t.conn->state = VRB_CONN_ASKED;
+	t.conn->state = VRB_CONN_CONNECTING;
 	t.qp.conn = t.conn;
-	t.id.context = &t.conn->subject;
+	t.id.context = &t.conn->object;
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	vrb_cm_stop(&t.dev);
+	vrb_cm.stop(&t.dev);
 	dapl_loop_destroy(t.dev.base.loop);
 	close(t.channel.fd);
-	vrb_unpin(&t.conn->subject);
+	vrb_cm_put(&t.conn->object);
 	return 0;
 }
 
@@ -186,7 +187,7 @@ static void kernel_says(enum rdma_cm_event_type type)
 	t.event.id = &t.id;
 	t.event.event = type;
 	t.pending = true;
-	t.dev.cm.ready(&t.dev.cm, EPOLLIN);
+	t.rdma.watch.ready(&t.rdma.watch, EPOLLIN);
 	assert_false(t.pending);
 }
 
@@ -240,7 +241,7 @@ static void an_end_stands_for_the_confirmation_it_overtook(void **state)
 static void an_iwarp_peer_may_end_what_it_never_had(void **state)
 {
 	(void)state;
-	t.dev.iwarp = true;
+	t.rdma.ops = &vrb_rdma_iwarp;
 	accepted();
 	kernel_says(RDMA_CM_EVENT_DISCONNECTED);
 	assert_string_equal(t.order, "b");

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "dapl/base/loop.h"
+#include "providers/verbs/async.h"
 #include "test/unit/verbs_util.h"
 
 enum {
@@ -173,18 +174,26 @@ static const struct tp_upcalls up = {
 	.async = async,
 };
 
+static void no_connection(struct vrb_qp *qp)
+{
+	assert_null(qp->conn);
+}
+
 static void make_dev(bool iwarp)
 {
+	const struct ibv_device device = { .transport_type =
+						   iwarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB };
+
 	t.dev.base.up = &up;
 	t.dev.config = &vrb_config;
 	t.dev.ctx = &t.ctx;
+	t.dev.qp_event = no_connection;
 	t.dev.null_cq = &t.null_cq;
 	t.dev.attr.max_srq = 1;
-	t.dev.vague = true;
-	t.dev.iwarp = t.dev.siw = iwarp;
+	t.dev.quirks = vrb_quirks_of(&device, iwarp ? 0x626d74 : 0xffffff, IBV_LINK_LAYER_ETHERNET);
 	pthread_mutex_init(&t.dev.lock, NULL);
 	pthread_mutex_init(&t.dev.cm_lock, NULL);
-	pthread_cond_init(&t.dev.cm_left, NULL);
+	pthread_cond_init(&t.dev.cm_unlocked, NULL);
 	pthread_mutex_init(&t.dev.mw_lock, NULL);
 	pthread_mutex_init(&t.dev.number_lock, NULL);
 	pthread_mutex_init(&t.dev.mr_lock, NULL);
@@ -300,14 +309,14 @@ static void a_modified_qp_is_found_by_its_new_number(void **state)
 	qp->sq.mode = VRB_QUEUE_IDLE; /* idle */
 	assert_int_equal(vrb_qp_ops.modify(&qp->base, &attr, TP_QP_SEND_CAP), 0);
 	assert_int_equal(t.made, 2);
-	assert_null(vrb_srq_find(&t.dev, FIRST_NUMBER));
-	assert_ptr_equal(vrb_srq_find(&t.dev, FIRST_NUMBER + 1), qp);
+	assert_null(vrb_qp_by_number(&t.dev, FIRST_NUMBER));
+	assert_ptr_equal(vrb_qp_by_number(&t.dev, FIRST_NUMBER + 1), qp);
 	assert_ptr_equal(t.ibqp[1].qp_context, qp);
 	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 7, NULL, 0), 0);
 	give(FIRST_NUMBER + 1, IBV_WC_SUCCESS);
 	assert_int_equal(completion().wr_id, 7);
 	vrb_qp_ops.destroy(&qp->base);
-	assert_null(vrb_srq_find(&t.dev, FIRST_NUMBER + 1));
+	assert_null(vrb_qp_by_number(&t.dev, FIRST_NUMBER + 1));
 }
 
 static void what_comes_while_a_qp_is_destroyed_is_its_own(void **state)
@@ -402,7 +411,7 @@ static void event(enum ibv_event_type type)
 {
 	t.event = (struct ibv_async_event){ .element.qp = &t.ibqp[0], .event_type = type };
 	t.pending = true;
-	vrb_dev_events(&t.dev);
+	vrb_async_poll(&t.dev);
 	assert_false(t.pending || t.unacked);
 	settle();
 }
@@ -425,15 +434,15 @@ static void a_request_that_meets_a_closed_connection_is_flushed(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
-static void markers_meet_it_too(void **state)
+static void drains_meet_it_too(void **state)
 {
 	struct vrb_qp *qp = qp_new(false);
 
 	(void)state;
-	qp->silent = true;
+	qp->has_unsignaled = true;
 	post(qp, TP_SEND, NULL);
 	qp->sq.wr[0].flags |= VRB_WR_UNSIGNALED;
-	assert_int_equal(vrb_qp_post_drain(qp), 0);
+	assert_int_equal(vrb_qp_drain(qp), 0);
 	assert_true(((struct vrb_wr *)(uintptr_t)t.posted)->flags & VRB_WR_INTERNAL);
 	give(FIRST_NUMBER, IBV_WC_LOC_QP_OP_ERR);
 	event(IBV_EVENT_QP_FATAL);
@@ -495,7 +504,7 @@ int main(void)
 		SIW(a_receive_of_siw_that_is_too_short),
 		RXE(a_receive_of_rxe_that_is_too_short),
 		SIW(a_request_that_meets_a_closed_connection_is_flushed),
-		SIW(markers_meet_it_too),
+		SIW(drains_meet_it_too),
 		SIW(a_fault_without_such_a_request_is_one),
 		SIW(a_bad_segment_is_a_fault),
 		RXE(an_endpoint_is_freed_by_who_hears_of_its_fault),

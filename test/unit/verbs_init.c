@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "providers/verbs/cm/rdma.h"
 #include "test/unit/verbs_util.h"
 
 enum {
@@ -92,12 +93,12 @@ static void in_init(int key)
 static void a_qp_of_roce_is_there_when_it_is_made(void **state)
 {
 	(void)state;
-	t.dev.roce = true;
+	t.dev.quirks.init_without_route = true;
 	assert_int_equal(vrb_qp_prepare(&t.qp), 0);
 	in_init(0);
 	/* Its connection has nothing to ask and nothing to change. */
 	assert_int_equal(vrb_qp_prepare(&t.qp), 0);
-	assert_int_equal(vrb_qp_to_init(&t.qp, &t.id), 0);
+	assert_int_equal(vrb_rdma_qp_to_init(&t.qp, &t.id), 0);
 	in_init(0);
 	assert_int_equal(t.asked, 0);
 }
@@ -107,7 +108,7 @@ static void other_qps_wait_for_what_the_route_says(void **state)
 	(void)state;
 	assert_int_equal(vrb_qp_prepare(&t.qp), 0);
 	assert_int_equal(t.changed, 0);
-	assert_int_equal(vrb_qp_to_init(&t.qp, &t.id), 0);
+	assert_int_equal(vrb_rdma_qp_to_init(&t.qp, &t.id), 0);
 	in_init(KEY);
 	assert_int_equal(t.asked, 1);
 }
@@ -115,15 +116,15 @@ static void other_qps_wait_for_what_the_route_says(void **state)
 static void what_the_device_refuses_at_first_is_asked_again(void **state)
 {
 	(void)state;
-	t.dev.roce = true;
+	t.dev.quirks.init_without_route = true;
 	t.refusals = 1;
 	assert_int_equal(vrb_qp_prepare(&t.qp), 0);
 	assert_int_equal(t.changed, 0);
-	assert_int_equal(vrb_qp_to_init(&t.qp, &t.id), 0);
+	assert_int_equal(vrb_rdma_qp_to_init(&t.qp, &t.id), 0);
 	in_init(KEY);
 	/* And a refusal then is the connection's. */
 	t.refusals = 1;
-	assert_int_equal(vrb_qp_to_init(&t.qp, &t.id), -EINVAL);
+	assert_int_equal(vrb_rdma_qp_to_init(&t.qp, &t.id), -EINVAL);
 }
 
 int main(void)

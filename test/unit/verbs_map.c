@@ -11,6 +11,7 @@
 #include <dat2/udat.h>
 #include <dat2/dat_ib_extensions.h>
 
+#include "providers/verbs/cm/rdma.h"
 #include "providers/verbs/map.h"
 
 static void evt_14_completion_codes(void **state)
@@ -196,9 +197,10 @@ static void ev_5_ends_of_connections(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_int_equal(
-			vrb_map_end(rows[i].phase, rows[i].type, rows[i].status, rows[i].iwarp),
-			rows[i].event);
+		assert_int_equal(vrb_map_end(rows[i].phase, rows[i].type, rows[i].status,
+					     rows[i].iwarp ? vrb_rdma_iwarp.rejected_status
+							   : vrb_rdma_ib.rejected_status),
+				 rows[i].event);
 	assert_int_equal(vrb_map_end_errno(RDMA_CM_EVENT_REJECTED, 28), -ECONNREFUSED);
 	assert_int_equal(vrb_map_end_errno(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT), -ETIMEDOUT);
 	assert_int_equal(vrb_map_end_errno(RDMA_CM_EVENT_DISCONNECTED, 0), 0);
@@ -266,23 +268,23 @@ static void ev_8_9_whose_rejection_it_is(void **state)
 	memset(data, 0x5a, sizeof(data));
 	for (uint32_t len = 0; len <= sizeof(data); len++) {
 		memset(wire, 0, sizeof(wire));
-		assert_int_equal(vrb_pd_reject(wire, data, len, false), 4 + VRB_PD_FRAME);
+		assert_int_equal(vrb_pd_reject(wire, data, len), 4 + VRB_PD_FRAME);
 		assert_memory_equal(wire, marked, 4);
 		assert_memory_equal(wire + 4, data, len);
-		assert_true(vrb_pd_rejected(wire, 148, false, &mark));
+		assert_true(vrb_pd_rejected(wire, 148, &mark));
 		assert_int_equal(mark, 4);
 		assert_int_equal(vrb_pd_reply_len(wire + 4, 144), len);
-		assert_int_equal(vrb_pd_reject(wire, data, len, true), len ? len : 4);
-		assert_true(vrb_pd_rejected(wire, len ? len : 4, true, &mark));
+		assert_int_equal(vrb_pd_reject_iwarp(wire, data, len), len ? len : 4);
+		assert_true(vrb_pd_rejected_iwarp(wire, len ? len : 4, &mark));
 		assert_int_equal(mark, len ? 0 : 4);
 	}
 	/* What the kernel says for others. */
 	memset(wire, 0, sizeof(wire));
-	assert_false(vrb_pd_rejected(wire, 148, false, &mark));
-	assert_false(vrb_pd_rejected(wire, 0, false, &mark));
-	assert_false(vrb_pd_rejected(wire, 0, true, &mark));
+	assert_false(vrb_pd_rejected(wire, 148, &mark));
+	assert_false(vrb_pd_rejected(wire, 0, &mark));
+	assert_false(vrb_pd_rejected_iwarp(wire, 0, &mark));
 	/* On iWARP zeros are data as good as others. */
-	assert_true(vrb_pd_rejected(wire, 20, true, &mark));
+	assert_true(vrb_pd_rejected_iwarp(wire, 20, &mark));
 }
 
 static void packet_sizes(void **state)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "providers/verbs/verbs.h"
+#include "providers/verbs/device.h"
 
 enum {
 	ITEMS = 4
@@ -31,7 +31,7 @@ struct bench {
 
 static void run(struct vrb_reap *item)
 {
-	struct job *job = vrb_container(item, struct job, reap);
+	struct job *job = container_of(item, struct job, reap);
 
 	if (job->wait)
 		while (sem_wait(job->wait))

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "providers/verbs/verbs.h"
+#include "providers/verbs/qp.h"
 
 /* An empty queue of qp over a ring of size entries, a power of two. */
 static inline void vu_queue(struct vrb_queue *queue, struct vrb_qp *qp, struct vrb_wr *ring,

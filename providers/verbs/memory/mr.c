@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "trace/log.h"
-#include "providers/verbs/verbs.h"
+#include "providers/verbs/memory/memory.h"
 
 #define MR_CHAINS 1024 /* a power of two */
 
@@ -35,7 +35,7 @@ static int pd_alloc(struct tp_device *base, struct tp_pd **out)
 
 static void pd_finish(struct vrb_reap *item)
 {
-	struct vrb_pd *pd = vrb_container(item, struct vrb_pd, reap);
+	struct vrb_pd *pd = container_of(item, struct vrb_pd, reap);
 	int err = ibv_dealloc_pd(pd->ibpd);
 
 	if (err)
@@ -116,8 +116,8 @@ static void take_hint(struct vrb_dev *dev, struct vrb_mr_hint *hint, const struc
 bool vrb_mr_covers(struct vrb_dev *dev, struct vrb_mr_hint *hint, const struct vrb_pd *pd,
 		   const struct tp_sge *sge)
 {
-	if (vrb_unlikely(hint->lkey != sge->lkey ||
-			 hint->gen != atomic_load_explicit(&dev->mr_gen, memory_order_relaxed)))
+	if (unlikely(hint->lkey != sge->lkey ||
+		     hint->gen != atomic_load_explicit(&dev->mr_gen, memory_order_relaxed)))
 		take_hint(dev, hint, pd, sge->lkey);
 	return hint_covers(hint, sge);
 }
@@ -245,7 +245,7 @@ free_mr:
 
 static void mr_dereg(struct tp_mr *base)
 {
-	struct vrb_mr *mr = vrb_container(base, struct vrb_mr, base);
+	struct vrb_mr *mr = container_of(base, struct vrb_mr, base);
 	struct vrb_dev *dev = vrb_dev(base->pd->dev);
 	int err;
 

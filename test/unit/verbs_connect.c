@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "providers/verbs/cm/cm.h"
+#include "providers/verbs/cm/rdma.h"
 
 /* What the kernel does; stuck: it refuses once there is room for the caller's write. */
 static enum {
@@ -38,9 +38,9 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	return kernel == AGREES ? 0 : -1;
 }
 
-static void failed(struct vrb_ask *ask)
+static void failed(struct vrb_connect_call *call)
 {
-	assert_int_equal(atomic_load(&ask->err), ECONNREFUSED);
+	assert_int_equal(atomic_load(&call->err), ECONNREFUSED);
 	failures++;
 }
 
@@ -54,10 +54,10 @@ static uint64_t in_ms(uint64_t ms)
 
 static int setup(void **state)
 {
-	static struct vrb_ask ask;
+	static struct vrb_connect_call call;
 	char bytes[4096] = { 0 };
 
-	ask = (struct vrb_ask){ .param.retry_count = 5, .failed = failed };
+	call = (struct vrb_connect_call){ .param.retry_count = 5, .failed = failed };
 	failures = 0;
 	sem_init(&entered, 0, 0);
 	if (pipe2(full, O_NONBLOCK))
@@ -65,7 +65,7 @@ static int setup(void **state)
 	while (write(full[1], bytes, sizeof(bytes)) > 0)
 		;
 	fcntl(full[1], F_SETFL, 0);
-	*state = &ask;
+	*state = &call;
 	return 0;
 }
 
@@ -80,68 +80,68 @@ static int teardown(void **state)
 
 static void consent_is_no_news(void **state)
 {
-	struct vrb_ask *ask = *state;
+	struct vrb_connect_call *call = *state;
 
 	kernel = AGREES;
-	assert_int_equal(vrb_ask_begin(ask), 0);
-	vrb_ask_end(ask);
-	assert_int_equal(atomic_load(&ask->err), 0);
+	assert_int_equal(vrb_connect_begin(call), 0);
+	vrb_connect_end(call);
+	assert_int_equal(atomic_load(&call->err), 0);
 	assert_int_equal(failures, 0);
-	vrb_ask_end(ask); /* there is none any more */
-	vrb_ask_cut(ask, 0);
+	vrb_connect_end(call); /* there is none any more */
+	vrb_connect_cancel(call, 0);
 }
 
 static void a_refusal_is_told_once(void **state)
 {
-	struct vrb_ask *ask = *state;
+	struct vrb_connect_call *call = *state;
 
 	kernel = REFUSES;
-	assert_int_equal(vrb_ask_begin(ask), 0);
-	vrb_ask_end(ask);
+	assert_int_equal(vrb_connect_begin(call), 0);
+	vrb_connect_end(call);
 	assert_int_equal(failures, 1);
 }
 
 static void tmo_2_3_a_silent_peer_keeps_nobody(void **state)
 {
-	struct vrb_ask *ask = *state;
+	struct vrb_connect_call *call = *state;
 
 	kernel = STUCK;
-	assert_int_equal(vrb_ask_begin(ask), 0);
+	assert_int_equal(vrb_connect_begin(call), 0);
 	while (sem_wait(&entered))
 		;
-	vrb_ask_cut(ask, in_ms(20));
+	vrb_connect_cancel(call, in_ms(20));
 	assert_int_equal(failures, 0);
 }
 
 /* One that has an answer in time is not cut short. */
 static void an_answer_is_waited_for(void **state)
 {
-	struct vrb_ask *ask = *state;
+	struct vrb_connect_call *call = *state;
 	char bytes[4096];
 
 	kernel = STUCK;
-	assert_int_equal(vrb_ask_begin(ask), 0);
+	assert_int_equal(vrb_connect_begin(call), 0);
 	while (sem_wait(&entered))
 		;
 	assert_true(read(full[0], bytes, sizeof(bytes)) > 0);
-	vrb_ask_cut(ask, in_ms(20000));
+	vrb_connect_cancel(call, in_ms(20000));
 	assert_int_equal(failures, 1);
 }
 
 /* Told off before, while and after it asks: the thread is gone and tells at most once. */
 static void tmo_3_cut_short_at_any_time(void **state)
 {
-	struct vrb_ask *ask = *state;
+	struct vrb_connect_call *call = *state;
 
 	kernel = REFUSES;
 	for (int i = 0; i < 500; i++) {
 		failures = 0;
-		atomic_store(&ask->err, 0);
-		assert_int_equal(vrb_ask_begin(ask), 0);
+		atomic_store(&call->err, 0);
+		assert_int_equal(vrb_connect_begin(call), 0);
 		for (int j = 0; j < i % 10; j++)
 			usleep(10);
-		vrb_ask_cut(ask, 0);
-		assert_int_equal(failures, !!atomic_load(&ask->err));
+		vrb_connect_cancel(call, 0);
+		assert_int_equal(failures, !!atomic_load(&call->err));
 	}
 }
 

@@ -76,8 +76,8 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The posts of that many pulses. */
-static int pulses(int num)
+/* The posts of that many checks. */
+static int checks(int num)
 {
 	int before = t.posts;
 
@@ -100,35 +100,35 @@ static void all_done(void)
 static void who_said_nothing_says_nothing(void **state)
 {
 	(void)state;
-	assert_int_equal(pulses(20), 0);
+	assert_int_equal(checks(20), 0);
 	/* By now there is nothing that can be overlooked. */
 	post_one();
-	assert_int_equal(pulses(20), 0);
+	assert_int_equal(checks(20), 0);
 }
 
 static void who_spoke_speaks_twice_more(void **state)
 {
 	(void)state;
 	post_one();
-	assert_int_equal(pulses(1), 0);
-	assert_int_equal(pulses(1), 1);
+	assert_int_equal(checks(1), 0);
+	assert_int_equal(checks(1), 1);
 	all_done();
-	assert_int_equal(pulses(2), 0);
-	assert_int_equal(pulses(1), 1);
-	assert_int_equal(pulses(20), 0);
+	assert_int_equal(checks(2), 0);
+	assert_int_equal(checks(1), 1);
+	assert_int_equal(checks(20), 0);
 }
 
 static void the_next_connection_begins_anew(void **state)
 {
 	(void)state;
 	post_one();
-	assert_int_equal(pulses(20), 2);
+	assert_int_equal(checks(20), 2);
 	all_done();
 	vrb_qp_open(&t.qp);
-	assert_int_equal(pulses(20), 0);
+	assert_int_equal(checks(20), 0);
 	vrb_qp_open(&t.qp);
 	post_one();
-	assert_int_equal(pulses(20), 2);
+	assert_int_equal(checks(20), 2);
 }
 
 static void a_connection_that_ended_is_left_alone(void **state)
@@ -136,7 +136,7 @@ static void a_connection_that_ended_is_left_alone(void **state)
 	(void)state;
 	post_one();
 	t.qp.sq.mode = VRB_QUEUE_FLUSHING;
-	assert_int_equal(pulses(20), 0);
+	assert_int_equal(checks(20), 0);
 }
 
 /* Where there is no room there is traffic enough. */
@@ -148,7 +148,7 @@ static void a_full_queue_is_left_alone(void **state)
 	for (int i = 0; i < RING - 1; i++)
 		post_one();
 	next = vrb_queue_next(&t.qp.sq);
-	assert_int_equal(pulses(20), 0);
+	assert_int_equal(checks(20), 0);
 	assert_ptr_equal(vrb_queue_next(&t.qp.sq), next);
 }
 
@@ -160,7 +160,7 @@ static void what_the_device_refuses_leaves_no_trace(void **state)
 	post_one();
 	next = vrb_queue_next(&t.qp.sq);
 	t.result = ENOMEM;
-	assert_int_equal(pulses(20), 2);
+	assert_int_equal(checks(20), 2);
 	assert_ptr_equal(vrb_queue_next(&t.qp.sq), next);
 	assert_int_equal(next->flags, 0);
 	assert_int_equal(t.qp.sq.mode, VRB_QUEUE_ACTIVE);

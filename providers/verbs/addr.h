@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Addresses: of peers, and those that an entry of dat.conf may mean. */
+#ifndef VERBS_ADDR_H
+#define VERBS_ADDR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+socklen_t vrb_addr_len(const struct sockaddr_storage *addr);
+void vrb_addr_set_port(struct sockaddr_storage *addr, uint16_t port);
+/* Without its port. */
+void vrb_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from);
+
+/* "address port" for messages. */
+#define VRB_ADDR_TEXT 64
+const char *vrb_addr_text(const struct sockaddr_storage *addr, char text[VRB_ADDR_TEXT]);
+
+#define VRB_MAX_CANDIDATES 64
+
+/* What an entry means, in field 7: "interface-or-address-or-host 0" or "verbs-device port". The
+ * first of the addresses that lies on a suitable device is it. */
+struct vrb_wanted {
+	char what[256];
+	unsigned int port; /* of a verbs device; 0: any */
+	bool by_device;
+	uint32_t num;
+	struct sockaddr_storage addr[VRB_MAX_CANDIDATES];
+};
+
+/* 0, -EINVAL for a text that is none, or -errno. */
+int vrb_addr_parse(const char *params, struct vrb_wanted *wanted);
+int vrb_addr_list(struct vrb_wanted *wanted);
+/* Why there really is nothing: rc, or the lack of descriptors that is behind it. */
+int vrb_addr_errno(int rc);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "providers/verbs/async.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "trace/log.h"
+#include "providers/verbs/map.h"
+#include "providers/verbs/qp.h"
+
+void vrb_async_removed(struct vrb_dev *dev)
+{
+	struct vrb_qp *qp;
+
+	if (atomic_exchange(&dev->gone, true))
+		return;
+	dapl_err("%s: device %s is gone or failed", dev->name, dev->ibdev);
+	pthread_mutex_lock(&dev->lock);
+	for (qp = dev->qps; qp; qp = qp->next) {
+		atomic_store(&qp->fault, TP_WC_TRANSPORT);
+		vrb_qp_notify(qp);
+	}
+	pthread_mutex_unlock(&dev->lock);
+	dev->base.up->async(dev->base.owner, TP_ASYNC_DEVICE_FATAL, NULL);
+}
+
+/* closed_is_fatal; the request's completion is there before the event. */
+static bool only_closed(struct vrb_qp *qp, const struct ibv_async_event *event)
+{
+	if (!qp->dev->quirks.closed_is_fatal || event->event_type != IBV_EVENT_QP_FATAL)
+		return false;
+	vrb_qp_collect(qp);
+	return atomic_load(&qp->peer_closed) && !atomic_load(&qp->fault);
+}
+
+static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
+{
+	struct vrb_qp *qp = event->element.qp->qp_context;
+
+	if (!qp || only_closed(qp, event)) /* NULL: orphaned */
+		return;
+	if (vrb_qp_set_fault(qp, TP_WC_TRANSPORT))
+		dapl_err_limited("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,
+				 ibv_event_type_str(event->event_type));
+	dapl_loop_post(dev->base.loop, &qp->notice);
+	vrb_qp_notify(qp);
+}
+
+/*
+ * The core hears of an object's event from a task: what it does then may end with the object
+ * destroyed, for which libibverbs waits until the event is acknowledged.
+ */
+static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
+{
+	struct vrb_async what = vrb_map_async(event->event_type);
+	struct vrb_cq *cq;
+
+	dapl_trace(verbs_async, DAPL_TRC_NORMAL, dev, "ia=%s device=%s event=%s", dev->name,
+		   dev->ibdev, ibv_event_type_str(event->event_type));
+	switch (what.object) {
+	case VRB_ASYNC_NOBODY:
+		break;
+	case VRB_ASYNC_CQ:
+		cq = event->element.cq->cq_context;
+		dapl_loop_post(dev->base.loop, &cq->overflow);
+		break;
+	case VRB_ASYNC_QP:
+		qp_event(dev, event);
+		break;
+	case VRB_ASYNC_SRQ:
+		vrb_srq_event(event->element.srq->srq_context, what.event);
+		break;
+	case VRB_ASYNC_DEVICE:
+		if (what.event == TP_ASYNC_DEVICE_FATAL)
+			vrb_async_removed(dev);
+		else
+			dev->base.up->async(dev->base.owner, what.event, NULL);
+		break;
+	}
+}
+
+void vrb_async_poll(struct vrb_dev *dev)
+{
+	struct ibv_async_event event;
+
+	while (!ibv_get_async_event(dev->ctx, &event)) {
+		handle(dev, &event);
+		ibv_ack_async_event(&event);
+	}
+}
+
+static void ready(struct tp_watch *watch, uint32_t events)
+{
+	struct vrb_dev *dev = container_of(watch, struct vrb_dev, async);
+
+	vrb_async_poll(dev);
+	if (errno == EAGAIN && !(events & EPOLLERR))
+		return;
+	/* A device that was torn away answers nothing any more. */
+	dapl_loop_del(dev->base.loop, watch);
+	vrb_async_removed(dev);
+}
+
+int vrb_async_start(struct vrb_dev *dev)
+{
+	dev->async = (struct tp_watch){ .ready = ready, .fd = dev->ctx->async_fd };
+	return dapl_loop_add(dev->base.loop, &dev->async, EPOLLIN);
+}
+
+void vrb_async_stop(struct vrb_dev *dev)
+{
+	dapl_loop_del(dev->base.loop, &dev->async);
+}

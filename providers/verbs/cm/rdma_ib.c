@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Connecting over InfiniBand and RoCE. */
+#include <errno.h>
+
+#include "providers/verbs/cm/rdma.h"
+
+#define REJECTED_BY_CONSUMER 28 /* reason of a REJ message (IBTA volume 1, section 12.6.7.2) */
+
+static void set_private_data(struct rdma_conn_param *param, const struct vrb_pd_frame *frame)
+{
+	param->private_data = frame->bytes;
+	param->private_data_len = frame->len;
+	param->flow_control = frame->flow_control;
+}
+
+static int ib_connect(struct vrb_conn *conn, struct rdma_conn_param *param)
+{
+	struct vrb_pd_frame frame;
+
+	vrb_pd_request(&frame, conn->data, conn->data_len);
+	set_private_data(param, &frame);
+	return rdma_connect(conn->id, param) ? -errno : 0;
+}
+
+/* rdma_connect does not wait. */
+static int ib_connect_error(struct vrb_conn *conn)
+{
+	(void)conn;
+	return 0;
+}
+
+static void ib_connect_done(struct vrb_conn *conn)
+{
+	(void)conn;
+}
+
+static bool ib_connect_abandon(struct vrb_conn *conn)
+{
+	(void)conn;
+	return false;
+}
+
+static int ib_accept(struct vrb_conn *conn, struct rdma_conn_param *param, const void *data,
+		     uint32_t len)
+{
+	struct vrb_pd_frame frame;
+
+	vrb_pd_reply(&frame, data, len);
+	set_private_data(param, &frame);
+	return rdma_accept(conn->id, param) ? -errno : 0;
+}
+
+/* A reject has reasons: the one that is not the program's is ours to give. */
+static void ib_refuse(struct rdma_cm_id *id)
+{
+	if (rdma_reject_ece(id, NULL, 0))
+		rdma_reject(id, NULL, 0);
+}
+
+const struct vrb_rdma_ops vrb_rdma_ib = {
+	.max_private_data = VRB_PD_MAX,
+	.rejected_status = REJECTED_BY_CONSUMER,
+	.ends_unconfirmed = false,
+	.end_may_overtake = true,
+	.connect = ib_connect,
+	.connect_error = ib_connect_error,
+	.connect_done = ib_connect_done,
+	.connect_abandon = ib_connect_abandon,
+	.accept = ib_accept,
+	.qp_ready = vrb_rdma_qp_to_rts,
+	.refuse = ib_refuse,
+	.request_len = vrb_pd_request_len,
+	.reply_len = vrb_pd_reply_len,
+	.put_reject = vrb_pd_reject,
+	.get_reject = vrb_pd_rejected,
+};

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Connecting over iWARP. soft-iWARP's rdma_connect keeps its caller in the kernel until TCP has an
+ * answer, minutes where packets are lost: a thread of its own waits there. The kernel waits
+ * interruptibly, in a write to the event channel; librdmacm holds no lock and no memory around it,
+ * so that the thread may be cancelled there.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "trace/log.h"
+#include "providers/verbs/cm/rdma.h"
+
+#define ABANDONED_NS 500000000 /* for TCP's answer to an attempt that was given up */
+
+/* ---- The call ---- */
+
+static void *run_call(void *arg)
+{
+	struct vrb_connect_call *call = arg;
+	int err;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+	err = rdma_connect(call->id, &call->param) ? errno : 0;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	if (err) {
+		atomic_store(&call->err, err);
+		call->failed(call);
+	}
+	return NULL;
+}
+
+int vrb_connect_begin(struct vrb_connect_call *call)
+{
+	int err =
+		dapl_thread_start(&call->thread, "dapl-connect", DAPL_SMALL_STACK, run_call, call);
+
+	if (err) {
+		dapl_err("connection not started: no thread for it (process limit RLIMIT_NPROC, "
+			 "kernel's threads-max): %s",
+			 dapl_strerror(err));
+		return -err;
+	}
+	call->begun = true;
+	return 0;
+}
+
+void vrb_connect_end(struct vrb_connect_call *call)
+{
+	if (call->begun)
+		pthread_join(call->thread, NULL);
+	call->begun = false;
+}
+
+/* A peer that is there answers soon, and had better not see half an attempt. */
+void vrb_connect_cancel(struct vrb_connect_call *call, uint64_t deadline)
+{
+	struct timespec ts = { .tv_sec = (time_t)(deadline / 1000000000),
+			       .tv_nsec = (long)(deadline % 1000000000) };
+
+	if (!call->begun)
+		return;
+	call->begun = false;
+	if (!pthread_clockjoin_np(call->thread, NULL, CLOCK_MONOTONIC, &ts))
+		return;
+	pthread_cancel(call->thread);
+	pthread_join(call->thread, NULL);
+}
+
+/* ---- Connecting ---- */
+
+/* The connection may have been given up meanwhile, and its QP be gone. */
+static void call_failed(struct vrb_connect_call *call)
+{
+	struct vrb_conn *conn = container_of(call, struct vrb_conn, call);
+	struct vrb_dev *dev = conn->object.dev;
+
+	pthread_mutex_lock(&dev->cm_lock);
+	if (!conn->object.closed)
+		vrb_qp_notify(conn->qp);
+	pthread_mutex_unlock(&dev->cm_lock);
+}
+
+/* iwarp's QPs follow the kernel. */
+static int iwarp_qp_ready(struct vrb_conn *conn)
+{
+	atomic_store(&conn->qp->live, true);
+	return 0;
+}
+
+static int iwarp_connect(struct vrb_conn *conn, struct rdma_conn_param *param)
+{
+	int rc;
+
+	/* The kernel has the QP talk before it tells so. */
+	if (conn->qp->rq.cq)
+		vrb_cq_defer(conn->qp->rq.cq, conn->qp);
+	iwarp_qp_ready(conn);
+	param->private_data = conn->data;
+	param->private_data_len = (uint8_t)conn->data_len;
+	conn->call.id = conn->id;
+	conn->call.param = *param;
+	conn->call.failed = call_failed;
+	atomic_store(&conn->call.err, 0);
+	rc = vrb_connect_begin(&conn->call);
+	conn->calling = !rc;
+	return rc;
+}
+
+static int iwarp_connect_error(struct vrb_conn *conn)
+{
+	return conn->calling ? atomic_load(&conn->call.err) : 0;
+}
+
+static void iwarp_connect_done(struct vrb_conn *conn)
+{
+	if (!conn->calling)
+		return;
+	conn->calling = false;
+	vrb_connect_end(&conn->call);
+}
+
+static void reap_attempt(struct vrb_reap *item)
+{
+	struct vrb_conn *conn = container_of(item, struct vrb_conn, reap);
+	int err;
+
+	vrb_connect_cancel(&conn->call, conn->reap_by);
+	rdma_destroy_id(conn->reap_id);
+	err = conn->reap_qp ? ibv_destroy_qp(conn->reap_qp) : 0;
+	if (err)
+		dapl_err("%s: QP 0x%x not destroyed: %s", conn->object.dev->name,
+			 conn->reap_qp->qp_num, dapl_strerror(err));
+	vrb_cm_put(&conn->object);
+}
+
+/* Of the answer, should it come, nobody hears. */
+static bool iwarp_connect_abandon(struct vrb_conn *conn)
+{
+	if (!conn->calling)
+		return false;
+	conn->calling = false;
+	conn->reap.run = reap_attempt;
+	conn->reap_by = dapl_now() + ABANDONED_NS;
+	conn->reap_qp = vrb_qp_orphan(conn->qp);
+	conn->reap_id = conn->id;
+	conn->id = NULL;
+	vrb_cm_get(&conn->object);
+	vrb_reap(conn->object.dev, &conn->reap);
+	return true;
+}
+
+static int iwarp_accept(struct vrb_conn *conn, struct rdma_conn_param *param, const void *data,
+			uint32_t len)
+{
+	param->private_data = data;
+	param->private_data_len = (uint8_t)len;
+	return rdma_accept(conn->id, param) ? -errno : 0;
+}
+
+/* A peer that is left without a reply sees a connection that ends. */
+static void iwarp_refuse(struct rdma_cm_id *id)
+{
+	(void)id;
+}
+
+static uint32_t whole_request(const void *data, uint32_t len, bool flow_control)
+{
+	(void)data;
+	(void)flow_control;
+	return len;
+}
+
+static uint32_t whole_reply(const void *data, uint32_t len)
+{
+	(void)data;
+	return len;
+}
+
+const struct vrb_rdma_ops vrb_rdma_iwarp = {
+	.max_private_data = VRB_PD_MAX_IWARP,
+	.rejected_status = -ECONNRESET, /* an MPA reply that says no */
+	.ends_unconfirmed = true,
+	.end_may_overtake = false,
+	.connect = iwarp_connect,
+	.connect_error = iwarp_connect_error,
+	.connect_done = iwarp_connect_done,
+	.connect_abandon = iwarp_connect_abandon,
+	.accept = iwarp_accept,
+	.qp_ready = iwarp_qp_ready,
+	.refuse = iwarp_refuse,
+	.request_len = whole_request,
+	.reply_len = whole_reply,
+	.put_reject = vrb_pd_reject_iwarp,
+	.get_reject = vrb_pd_rejected_iwarp,
+};

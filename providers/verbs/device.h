@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The adapter: a verbs device, what it can do and how it differs from others.
+ *
+ * Locks: a queue's posting side is under the core's lock of its QP ("QP lock"), a CQ under that of
+ * its EVD ("CQ lock"), so that posting and polling take none here. Who is not called with it takes
+ * it by vrb_qp_lock or vrb_cq_lock, the QP's first; dev->lock may be held then, and an SRQ's before
+ * the CQ's. The other locks of this transport are leaves.
+ */
+#ifndef VERBS_DEVICE_H
+#define VERBS_DEVICE_H
+
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dapl/transport.h"
+#include "util/compiler.h"
+#include "providers/verbs/reap.h"
+
+#define VRB_NAME_LEN	  64
+#define VRB_NUMBER_CHAINS 64
+
+/* struct vrb_config: the process's values of the tunables; a device's are vrb_dev.config. */
+#define CONFIG	 vrb_config
+#define TUNABLES "providers/verbs/tunables.def"
+#include "dapl/base/config_declare.h"
+
+/* ---- Quirks (quirks.c) ---- */
+
+/* What some devices do and others do not; all zero is an InfiniBand adapter's behaviour. */
+struct vrb_quirks {
+	const char *kind; /* for traces */
+
+	/* iWARP's reads arrive as tagged writes, at a key that the peer must be able to write to
+	 * and learns (RFC 5040). */
+	bool read_needs_remote_write;
+	/* iWARP has no immediate data and no atomics (IBX-2). */
+	bool no_ib_operations;
+	/* iWARP completes a read when its data is there, behind requests posted later. */
+	bool reads_out_of_order;
+	/* Not every iWARP device ends a read of no bytes: a write of none replaces it. */
+	bool empty_read_hangs;
+	/* Nor does every one take a receive without a segment. */
+	bool receive_needs_segment;
+	/* iWARP's QPs are in error after every end of a connection, which so says nothing of a
+	 * fault. */
+	bool error_at_every_end;
+
+	/* RoCE has one partition and needs no route to take receives: a step less is taken while
+	 * the peer waits. */
+	bool init_without_route;
+
+	/* All local faults are one "operation error" or "general error": the segments are kept
+	 * beside the request, and judged here, to tell which fault it was... */
+	bool unnamed_faults;
+	/* ...and, where they are in order, what a receive's fault was. */
+	enum tp_wc_status receive_fault;
+	/* The kernel copies the data anyway: inline data gains nothing. */
+	bool no_inline;
+	/* The kernel's number of the flag for an invalidated key, which in verbs means something
+	 * else. */
+	bool invalidated_as_csum;
+
+	/* soft-RoCE counts to six; seven, which the peer may ask for, is for ever. 0: no limit. */
+	uint8_t max_retry;
+	/* librxe fails a misaligned atomic when it is posted, instead of the peer (IBX-40). */
+	bool checks_atomic_alignment;
+	/* soft-RoCE's driver crashes on invalidating a key that the peer has invalidated. */
+	bool stale_invalidate_crashes;
+
+	/* soft-iWARP tells of solicited receives no more than of others. */
+	bool no_solicited;
+	/* soft-iWARP fails a request that meets a connection closed by the peer with a local error
+	 * and a fatal event, instead of flushing it. */
+	bool closed_is_fatal;
+	/* soft-iWARP flushes while the QP changes to error, or never: it forgets what was posted
+	 * after it had gone there by itself. */
+	bool flushes_at_once;
+	/* soft-iWARP, closed in order first, may keep what it has not begun to send. */
+	bool error_before_disconnect;
+	/* soft-iWARP overlooks what came in while it connected: see vrb_qp_wake_peer. */
+	bool needs_wake;
+	/* libsiw takes the offset 0x90000 of a mapping for a failure, and the kernel gives out
+	 * offsets from the lowest free one on: the context's first CQ, of so many entries, covers
+	 * it. */
+	uint32_t first_cq_len;
+};
+
+/* By what the device and its port say of themselves. */
+struct vrb_quirks vrb_quirks_of(const struct ibv_device *device, uint32_t vendor,
+				uint8_t link_layer);
+
+/* ---- The device ---- */
+
+struct vrb_qp;
+struct vrb_mw;
+struct vrb_mr;
+
+struct vrb_dev {
+	struct tp_device base;
+	char name[256]; /* of the IA */
+	const struct vrb_config *config;
+	char ibdev[VRB_NAME_LEN];
+	struct ibv_context *ctx;
+	uint8_t port;
+	struct vrb_quirks quirks;
+	bool windows;	    /* it has memory windows */
+	uint32_t max_qp_wr; /* what it names itself */
+	bool no_resize;	    /* its CQs keep the length they are made with */
+	atomic_bool gone;   /* the device was removed: nothing will complete any more */
+	struct sockaddr_storage addr;
+	struct tp_device_attr attr;
+	struct tp_watch async;
+	struct ibv_cq *null_cq; /* of queues that the program makes no use of */
+
+	void *cm; /* the connection manager's own */
+	/* The connection manager's: a QP failed, or has nothing outstanding any more. Loop. */
+	void (*qp_event)(struct vrb_qp *qp);
+	pthread_mutex_t cm_lock; /* of struct vrb_cm_object */
+	pthread_cond_t cm_unlocked;
+
+	pthread_mutex_t lock; /* everything below */
+	struct vrb_qp *qps;
+	uint32_t num_open; /* connections */
+	bool watching;
+	struct tp_timer watchdog;
+
+	struct vrb_reaper reaper;
+
+	pthread_mutex_t mw_lock; /* which windows are bound through which QP */
+	struct vrb_mw *mws;
+
+	pthread_mutex_t number_lock; /* the QPs that have an SRQ */
+	struct vrb_qp *by_number[VRB_NUMBER_CHAINS];
+
+	pthread_mutex_t mr_lock;
+	struct vrb_mr **mrs; /* by local key, chained */
+	uint32_t num_mrs;
+	_Atomic uint32_t mr_gen; /* counts deregistrations */
+};
+
+static inline struct vrb_dev *vrb_dev(struct tp_device *base)
+{
+	return container_of(base, struct vrb_dev, base);
+}
+
+/* Takes over a descriptor that rdma-core opened: its number stands where rdma-core looks for it
+ * (dapl/base/fd.h), and reading never blocks where nonblock says so. 0 or -errno. */
+int vrb_own_fd(int *fd, bool nonblock);
+/* The device that ctx belongs to becomes dev's, with both of its descriptors. */
+int vrb_dev_open(struct vrb_dev *dev, struct ibv_device *device);
+void vrb_dev_close(struct vrb_dev *dev);
+/* What an open device can do. */
+int vrb_dev_learn(struct vrb_dev *dev);
+/* counters.c */
+int vrb_dev_counters(struct tp_device *base, enum tp_counters group, uint64_t *value, uint32_t num);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Posting. */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/log.h"
+#include "providers/verbs/qp.h"
+
+static_assert(sizeof(struct tp_sge) == sizeof(struct ibv_sge) &&
+		      offsetof(struct tp_sge, addr) == offsetof(struct ibv_sge, addr) &&
+		      offsetof(struct tp_sge, length) == offsetof(struct ibv_sge, length) &&
+		      offsetof(struct tp_sge, lkey) == offsetof(struct ibv_sge, lkey),
+	      "a segment passes through as it is");
+
+#define same_place(member)                                                                        \
+	static_assert(offsetof(struct tp_wr, member) == offsetof(struct ibv_send_wr, member), "w" \
+											      "r")
+#define same_as(member, ib) \
+	static_assert(offsetof(struct tp_wr, member) == offsetof(struct ibv_send_wr, ib), "wr")
+/* Nor is a request copied. */
+same_place(wr_id);
+same_place(next);
+same_as(sge, sg_list);
+same_place(num_sge);
+same_place(opcode);
+same_as(flags, send_flags);
+same_as(immediate, imm_data);
+same_as(invalidate, invalidate_rkey);
+same_as(remote_addr, wr.rdma.remote_addr);
+same_as(rkey, wr.rdma.rkey);
+same_as(remote_addr, wr.atomic.remote_addr);
+same_as(atomic.compare_add, wr.atomic.compare_add);
+same_as(atomic.swap, wr.atomic.swap);
+same_as(atomic.rkey, wr.atomic.rkey);
+static_assert((int)TP_SEND == IBV_WR_SEND && (int)TP_RDMA_WRITE == IBV_WR_RDMA_WRITE &&
+		      (int)TP_RDMA_READ == IBV_WR_RDMA_READ &&
+		      (int)TP_RDMA_WRITE_IMM == IBV_WR_RDMA_WRITE_WITH_IMM &&
+		      (int)TP_CMP_AND_SWAP == IBV_WR_ATOMIC_CMP_AND_SWP &&
+		      (int)TP_FETCH_AND_ADD == IBV_WR_ATOMIC_FETCH_AND_ADD &&
+		      (int)TP_SEND_INVALIDATE == IBV_WR_SEND_WITH_INV,
+	      "opcodes");
+static_assert((int)TP_WR_FENCE == IBV_SEND_FENCE && (int)TP_WR_SIGNALED == IBV_SEND_SIGNALED &&
+		      (int)TP_WR_SOLICITED == IBV_SEND_SOLICITED,
+	      "flags");
+
+/* ---- The fast way ---- */
+
+/* The second one is the third argument of a call. */
+#ifdef __x86_64__
+#define LOADED_BEFORE(first, third) __asm__ volatile("" : "+r"(first), "+d"(third) : : "memory")
+#else
+#define LOADED_BEFORE(first, third) __asm__ volatile("" : "+r"(first), "+r"(third) : : "memory")
+#endif
+
+static int post_fast(struct tp_qp *base, struct tp_wr *wr)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+	struct vrb_wr *own = vrb_queue_next(&qp->sq), *next = own->next;
+	__typeof__(qp->ib_post) post = qp->ib_post;
+
+	atomic_store_explicit(&qp->sq.next, next, memory_order_relaxed);
+	own->id = (uintptr_t)wr;
+	wr->wr_id = (uintptr_t)own;
+	/* Loaded before the QP, whose register is free for the device's then. */
+	LOADED_BEFORE(post, next);
+	/* What the driver says of a bad request lands in an entry that is not in use. */
+	return post(qp->ibqp, (struct ibv_send_wr *)(void *)wr, (struct ibv_send_wr **)next);
+}
+
+/* Where requests without completions were posted, which leave their marks behind. */
+static int post_clean(struct tp_qp *base, struct tp_wr *wr)
+{
+	vrb_queue_next(&vrb_qp(base)->sq)->flags = 0;
+	return post_fast(base, wr);
+}
+
+static int post_inline(struct tp_qp *base, struct tp_wr *wr)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+	uint32_t flags = wr->flags;
+	int err;
+
+	if (wr->length <= qp->max_inline && vrb_mr_covers(qp->dev, &qp->hint, qp->pd, &wr->one))
+		wr->flags |= IBV_SEND_INLINE;
+	err = post_clean(base, wr);
+	wr->flags = flags;
+	return err;
+}
+
+int vrb_qp_post_inactive(struct vrb_qp *qp, uint64_t id)
+{
+	if (qp->sq.mode == VRB_QUEUE_IDLE)
+		return -ENOTCONN;
+	if (vrb_queue_full(&qp->sq))
+		return -ENOMEM;
+	vrb_queue_post_flushed(&qp->sq, id);
+	return 0;
+}
+
+static int post_inactive(struct tp_qp *base, struct tp_wr *wr)
+{
+	return vrb_qp_post_inactive(vrb_qp(base), (uintptr_t)wr);
+}
+
+int vrb_qp_unpost(struct tp_qp *base, struct tp_wr *wr, int result)
+{
+	struct vrb_queue *queue = &vrb_qp(base)->sq;
+
+	(void)wr;
+	if (queue->mode != VRB_QUEUE_ACTIVE)
+		return result;
+	return vrb_queue_refused(queue, vrb_queue_before(queue, vrb_queue_next(queue)), result);
+}
+
+void vrb_qp_choose_post(struct vrb_qp *qp)
+{
+	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
+		qp->base.post = post_inactive;
+	else if (qp->max_inline)
+		qp->base.post = post_inline;
+	else
+		qp->base.post = qp->has_unsignaled ? post_clean : post_fast;
+}
+
+/* ---- Requests ---- */
+
+int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib)
+{
+	int err;
+
+	ib->wr_id = (uintptr_t)wr;
+	ib->next = NULL;
+	if ((wr->flags & VRB_WR_UNSIGNALED) && !qp->has_unsignaled) {
+		qp->has_unsignaled = true;
+		vrb_qp_choose_post(qp);
+	}
+	err = ibv_post_send(qp->ibqp, ib, &qp->bad);
+	return likely(!err) ? 0 : vrb_queue_refused(&qp->sq, wr, err);
+}
+
+static bool may_inline(struct vrb_qp *qp, const struct ibv_send_wr *ib, const struct tp_wr *wr)
+{
+	int i;
+
+	if (wr->length > qp->max_inline || !wr->length ||
+	    (wr->opcode != TP_SEND && wr->opcode != TP_RDMA_WRITE &&
+	     wr->opcode != TP_RDMA_WRITE_IMM))
+		return false;
+	for (i = 0; i < ib->num_sge; i++)
+		if (!vrb_mr_covers(qp->dev, &qp->hint, qp->pd,
+				   (const struct tp_sge *)&ib->sg_list[i]))
+			return false;
+	return true;
+}
+
+static bool is_fetch(const struct tp_wr *wr)
+{
+	return wr->opcode == TP_RDMA_READ || wr->opcode == TP_CMP_AND_SWAP ||
+	       wr->opcode == TP_FETCH_AND_ADD;
+}
+
+static bool is_misaligned(const struct tp_wr *wr)
+{
+	return (wr->opcode == TP_CMP_AND_SWAP || wr->opcode == TP_FETCH_AND_ADD) &&
+	       wr->remote_addr % sizeof(uint64_t);
+}
+
+static uint32_t flags_of(const struct tp_wr *wr)
+{
+	bool plain = wr->opcode == TP_SEND || wr->opcode == TP_RDMA_WRITE ||
+		     wr->opcode == TP_RDMA_READ || wr->opcode == TP_SEND_INVALIDATE;
+
+	return VRB_WR_SLOW | (wr->flags & TP_WR_SIGNALED ? 0 : VRB_WR_UNSIGNALED) |
+	       (is_fetch(wr) ? VRB_WR_FETCH : 0) | (plain ? 0 : VRB_WR_POLLED);
+}
+
+/* What a device makes of flags that the contract explains for all requests. */
+static unsigned int send_flags(const struct tp_wr *wr)
+{
+	unsigned int flags = wr->flags;
+
+	/* A read has nothing to wait for: those before it are executed before it. */
+	if (wr->opcode == TP_RDMA_READ)
+		flags &= ~(unsigned int)IBV_SEND_FENCE;
+	if (wr->opcode != TP_SEND && wr->opcode != TP_SEND_INVALIDATE &&
+	    wr->opcode != TP_RDMA_WRITE_IMM)
+		flags &= ~(unsigned int)IBV_SEND_SOLICITED;
+	return flags;
+}
+
+static int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
+{
+	struct vrb_queue *queue = &qp->sq;
+	struct ibv_send_wr ib;
+	struct vrb_wr *own;
+
+	memcpy(&ib, wr, offsetof(struct tp_wr, one));
+	own = vrb_queue_reserve(queue, wr->wr_id, flags_of(wr));
+	ib.send_flags = send_flags(wr);
+	if (!wr->length && wr->opcode == TP_RDMA_READ && qp->dev->quirks.empty_read_hangs) {
+		ib.opcode = IBV_WR_RDMA_WRITE;
+		own->flags &= ~(uint32_t)VRB_WR_FETCH;
+	}
+	vrb_wr_copy_sge(own, wr->sge, wr->num_sge, wr->length);
+	ib.sg_list = (struct ibv_sge *)vrb_wr_sge(own);
+	ib.num_sge = own->num_sge;
+	if (qp->dev->quirks.checks_atomic_alignment && is_misaligned(wr)) {
+		ib.opcode = IBV_WR_RDMA_WRITE;
+		ib.send_flags |= IBV_SEND_SIGNALED;
+		ib.num_sge = 0;
+		own->flags |= VRB_WR_FAILS;
+	}
+	if (queue->out_of_order && (own->flags & VRB_WR_FETCH)) {
+		ib.send_flags |= IBV_SEND_SIGNALED;
+		atomic_fetch_add(&queue->fetches, 1);
+		atomic_store(&queue->slow, 1);
+	}
+	if (may_inline(qp, &ib, wr))
+		ib.send_flags |= IBV_SEND_INLINE;
+	return vrb_qp_post_ib(qp, own, &ib);
+}
+
+int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+
+	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
+		return vrb_qp_post_inactive(qp, wr->wr_id);
+	return vrb_queue_full(&qp->sq) ? -ENOMEM : post_request(qp, wr);
+}
+
+/* QP lock held */
+int vrb_qp_post_drain(struct vrb_qp *qp)
+{
+	struct ibv_send_wr ib = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };
+	struct vrb_queue *queue = &qp->sq;
+	struct vrb_wr *own;
+	int err;
+
+	if (vrb_queue_full(queue))
+		return -ENOMEM;
+	own = vrb_queue_reserve(queue, 0, VRB_WR_SLOW | VRB_WR_INTERNAL);
+	own->num_sge = 0;
+	ib.wr_id = (uintptr_t)own;
+	err = ibv_post_send(qp->ibqp, &ib, &qp->bad);
+	if (err)
+		vrb_queue_unreserve(queue, own);
+	return -abs(err);
+}
+
+int vrb_qp_drain(struct vrb_qp *qp)
+{
+	struct vrb_queue *queue = &qp->sq;
+	int rc = 0;
+
+	vrb_qp_lock(qp);
+	if (queue->mode == VRB_QUEUE_ACTIVE &&
+	    vrb_queue_last_signaled(queue) != vrb_queue_next(queue))
+		rc = vrb_qp_post_drain(qp);
+	vrb_qp_unlock(qp);
+	return rc;
+}
+
+/* Checks of the watchdog after a connection was established. */
+#define FIRST_WAKE 2
+#define LAST_WAKE  5
+
+/*
+ * soft-iWARP reads what TCP has when TCP says that there is more, and does not listen to that yet
+ * in the moment in which it establishes a connection (siw_qp_socket_assoc): what came in before
+ * lies there until more comes. So more comes, where there may have been something: a write of
+ * nothing.
+ */
+void vrb_qp_wake_peer(struct vrb_qp *qp)
+{
+	if (qp->checks >= LAST_WAKE)
+		return;
+	vrb_qp_lock(qp);
+	if (qp->sq.mode == VRB_QUEUE_ACTIVE) {
+		qp->checks++;
+		if ((qp->checks == FIRST_WAKE || qp->checks == LAST_WAKE) &&
+		    vrb_queue_next(&qp->sq) != qp->connected)
+			vrb_qp_post_drain(qp);
+	}
+	vrb_qp_unlock(qp);
+}
+
+/* ---- Receives ---- */
+
+static int post_now(struct vrb_queue *queue, uint64_t wr_id, const struct tp_sge *sge, uint32_t num)
+{
+	struct vrb_wr *own = vrb_queue_next_entry(queue, wr_id);
+	struct ibv_recv_wr ib, *bad;
+	int err;
+
+	if (unlikely(num != 1 || !sge->length || queue->copies_sge)) {
+		vrb_wr_copy_sge(own, sge, num, UINT64_MAX);
+		vrb_wr_recv(own, &ib);
+	} else {
+		ib = (struct ibv_recv_wr){ .wr_id = (uintptr_t)own,
+					   .sg_list = (struct ibv_sge *)sge,
+					   .num_sge = 1 };
+	}
+	err = ibv_post_recv(queue->qp->ibqp, &ib, &bad);
+	return likely(!err) ? 0 : vrb_queue_refused(queue, own, err);
+}
+
+int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge, uint32_t num_sge)
+{
+	struct vrb_queue *queue = &vrb_qp(base)->rq;
+
+	if (unlikely(vrb_queue_full(queue)))
+		return -ENOMEM;
+	if (unlikely(num_sge > queue->max_sge))
+		return -EINVAL;
+	if (likely(queue->mode == VRB_QUEUE_ACTIVE))
+		return post_now(queue, wr_id, sge, num_sge);
+	if (queue->mode == VRB_QUEUE_IDLE)
+		vrb_wr_copy_sge(vrb_queue_next_entry(queue, wr_id), sge, num_sge, UINT64_MAX);
+	else
+		vrb_queue_post_flushed(queue, wr_id);
+	return 0;
+}
+
+int vrb_qp_post_receives(struct vrb_qp *qp)
+{
+	struct vrb_queue *queue = &qp->rq;
+	struct vrb_wr *wr, *last = NULL;
+	struct ibv_recv_wr ib, *bad;
+	int err = 0;
+
+	vrb_qp_lock(qp);
+	for (wr = vrb_queue_head(queue); wr != vrb_queue_next(queue) && !err; wr = wr->next) {
+		vrb_wr_recv(wr, &ib);
+		err = ibv_post_recv(qp->ibqp, &ib, &bad);
+		last = wr;
+	}
+	/* Also if it failed: what the device has it will give back. */
+	vrb_queue_set_mode(queue, VRB_QUEUE_ACTIVE);
+	if (err) {
+		queue->hw_end = queue->flush_to = last;
+		vrb_queue_set_mode(queue, VRB_QUEUE_FLUSHING);
+		dapl_err("%s: QP 0x%x does not take its receives: %s", qp->dev->name,
+			 qp->ibqp->qp_num, dapl_strerror(err));
+	}
+	vrb_qp_unlock(qp);
+	return -abs(err);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The device's QP: making it, its states, and destroying it. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "trace/log.h"
+#include "providers/verbs/map.h"
+#include "providers/verbs/qp.h"
+
+/* Drains, wakes, and an invalidation before a window is bound again. */
+uint32_t vrb_qp_extra(const struct vrb_dev *dev, uint32_t max_send_wr)
+{
+	uint32_t num = VRB_DRAIN_WRS + (dev->quirks.needs_wake ? VRB_WAKE_WRS : 0);
+	uint32_t most = dev->max_qp_wr - max_send_wr;
+
+	if (!max_send_wr)
+		return 0;
+	if (!dev->windows)
+		return num;
+	return max_send_wr + num < most ? max_send_wr + num : most;
+}
+
+static uint32_t at_least_one(uint32_t value)
+{
+	return value ? value : 1;
+}
+
+static struct ibv_cq *cq_of(const struct vrb_queue *queue)
+{
+	return queue->cq ? queue->cq->ibcq : queue->qp->dev->null_cq;
+}
+
+static uint32_t inline_wanted(const struct vrb_dev *dev)
+{
+	return dev->quirks.no_inline ? 0 : (uint32_t)dev->config->max_inline;
+}
+
+/* The regions' rights decide, whatever the depths of a connection. */
+static unsigned int access_flags(const struct vrb_dev *dev)
+{
+	unsigned int flags =
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+	if (dev->attr.fetch_and_add)
+		flags |= IBV_ACCESS_REMOTE_ATOMIC;
+	if (dev->windows)
+		flags |= IBV_ACCESS_MW_BIND;
+	return flags;
+}
+
+/* Where that fails the connection says so. */
+static bool early_init(struct vrb_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
+				    .port_num = qp->dev->port,
+				    .qp_access_flags = access_flags(qp->dev) };
+
+	return qp->dev->quirks.init_without_route &&
+	       !ibv_modify_qp(qp->ibqp, &attr,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+/* Whose it is the device learns later: see vrb_qp_adopt_ib. */
+int vrb_qp_make_ib(struct vrb_qp *qp)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq_of(&qp->sq),
+		.recv_cq = cq_of(&qp->rq),
+		.srq = qp->srq ? qp->srq->ibsrq : NULL,
+		.cap = { .max_send_wr =
+				 at_least_one(qp->sq.max_wr + vrb_qp_extra(qp->dev, qp->sq.max_wr)),
+			 .max_recv_wr = at_least_one(qp->rq.max_wr),
+			 .max_send_sge = at_least_one(qp->sq.max_sge),
+			 .max_recv_sge = at_least_one(qp->rq.max_sge),
+			 .max_inline_data = inline_wanted(qp->dev) },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp_init_attr attempt = init;
+	int err;
+
+	if (!qp->pd)
+		return 0;
+	errno = 0;
+	qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
+	if (!qp->ibqp && init.cap.max_inline_data) {
+		attempt = init;
+		attempt.cap.max_inline_data = 0;
+		qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
+	}
+	if (qp->ibqp) {
+		qp->ib_post = qp->ibqp->context->ops.post_send;
+		qp->init = early_init(qp);
+		qp->max_inline = attempt.cap.max_inline_data < inline_wanted(qp->dev)
+					 ? attempt.cap.max_inline_data
+					 : inline_wanted(qp->dev);
+		return 0;
+	}
+	err = errno ? errno : ENOMEM;
+	dapl_err("%s: QP of %u requests of %u segments and %u receives of %u not created: %s "
+		 "(device limit: %u)",
+		 qp->dev->name, qp->sq.max_wr, qp->sq.max_sge, qp->rq.max_wr, qp->rq.max_sge,
+		 dapl_strerror(err), qp->dev->attr.max_qp_wr);
+	return err == EMFILE || err == ENFILE || err == ENOSPC ? -err : -ENOMEM;
+}
+
+/* What the device says of its QP it says of this one, which stays where it is, from here on. */
+void vrb_qp_adopt_ib(struct vrb_qp *qp)
+{
+	if (!qp->ibqp)
+		return;
+	qp->ibqp->qp_context = qp;
+	if (qp->srq)
+		vrb_qp_list_number(qp);
+}
+
+int vrb_qp_prepare(struct vrb_qp *qp)
+{
+	int rc;
+
+	if (qp->ibqp)
+		return 0;
+	rc = vrb_qp_make_ib(qp);
+	if (!rc)
+		vrb_qp_adopt_ib(qp);
+	return rc;
+}
+
+/* The device's QP, which is no longer this one's. */
+static struct ibv_qp *orphan_ib(struct vrb_qp *qp)
+{
+	struct ibv_qp *ibqp = qp->ibqp;
+
+	if (!ibqp)
+		return NULL;
+	vrb_mw_qp_gone(qp->dev, qp);
+	qp->ibqp = NULL;
+	atomic_store(&qp->live, false);
+	ibqp->qp_context = NULL;
+	return ibqp;
+}
+
+/* Completions of the SRQ's receives that bear its number are nobody's from here on. */
+static void leave_srq(struct vrb_qp *qp)
+{
+	if (!qp->srq)
+		return;
+	if (qp->rq.cq)
+		vrb_cq_collect(qp->rq.cq);
+	vrb_qp_unlist_number(qp);
+}
+
+/* With what it has; nothing of it completes any more. */
+void vrb_qp_destroy_ib(struct vrb_qp *qp)
+{
+	struct ibv_qp *ibqp = orphan_ib(qp);
+	int err = ibqp ? ibv_destroy_qp(ibqp) : 0;
+
+	if (err)
+		dapl_err("%s: QP 0x%x not destroyed: %s", qp->dev->name, ibqp->qp_num,
+			 dapl_strerror(err));
+	if (ibqp)
+		leave_srq(qp);
+}
+
+/* ---- Into service ---- */
+
+static int modify(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask, const char *what)
+{
+	int err = mask ? ibv_modify_qp(qp->ibqp, attr, mask) : 0;
+
+	if (err)
+		dapl_err("%s: QP 0x%x not made ready to %s: %s", qp->dev->name, qp->ibqp->qp_num,
+			 what, dapl_strerror(err));
+	return -abs(err);
+}
+
+int vrb_qp_to_init(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	attr->qp_access_flags = access_flags(qp->dev);
+	return modify(qp, attr, mask, "take receives");
+}
+
+/* What the operator wants instead of what the route says. */
+static void apply_options(const struct vrb_config *config, struct ibv_qp_attr *attr, int mask)
+{
+	if ((mask & IBV_QP_PATH_MTU) && config->mtu)
+		attr->path_mtu = vrb_map_mtu(config->mtu, attr->path_mtu);
+	if (!(mask & IBV_QP_AV))
+		return;
+	if (config->sl >= 0)
+		attr->ah_attr.sl = (uint8_t)config->sl;
+	if (!attr->ah_attr.is_global)
+		return;
+	if (config->tclass >= 0)
+		attr->ah_attr.grh.traffic_class = (uint8_t)config->tclass;
+	if (config->hop_limit)
+		attr->ah_attr.grh.hop_limit = (uint8_t)config->hop_limit;
+}
+
+int vrb_qp_to_rtr(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask, uint8_t reads_in)
+{
+	attr->max_dest_rd_atomic = reads_in;
+	attr->min_rnr_timer = (uint8_t)qp->dev->config->rnr_timer;
+	mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	apply_options(qp->dev->config, attr, mask);
+	return modify(qp, attr, mask, "receive");
+}
+
+int vrb_qp_to_rts(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask, uint8_t reads_out)
+{
+	uint8_t max_retry = qp->dev->quirks.max_retry;
+
+	attr->max_rd_atomic = reads_out;
+	mask |= IBV_QP_MAX_QP_RD_ATOMIC;
+	if (max_retry && attr->retry_cnt > max_retry)
+		attr->retry_cnt = max_retry;
+	if (qp->dev->config->ack_timer && (mask & IBV_QP_TIMEOUT))
+		attr->timeout = (uint8_t)qp->dev->config->ack_timer;
+	return modify(qp, attr, mask, "send");
+}
+
+void vrb_qp_open(struct vrb_qp *qp)
+{
+	qp->checks = 0;
+	vrb_qp_lock(qp);
+	if (qp->sq.mode == VRB_QUEUE_IDLE)
+		qp->sq.mode = VRB_QUEUE_ACTIVE;
+	qp->connected = vrb_queue_next(&qp->sq);
+	vrb_qp_choose_post(qp);
+	vrb_qp_unlock(qp);
+}
+
+/* ---- Out of service ---- */
+
+static bool flushed(struct vrb_queue *queue)
+{
+	bool all;
+
+	vrb_qp_lock(queue->qp);
+	all = queue->mode == VRB_QUEUE_FLUSHED || vrb_queue_head(queue) == queue->flush_to;
+	vrb_qp_unlock(queue->qp);
+	return all;
+}
+
+void vrb_qp_collect(struct vrb_qp *qp)
+{
+	if (qp->sq.cq)
+		vrb_cq_collect(qp->sq.cq);
+	if (qp->rq.cq && qp->rq.cq != qp->sq.cq)
+		vrb_cq_collect(qp->rq.cq);
+}
+
+/* Whether the device gave everything back in time. */
+static bool await_flush(struct vrb_qp *qp)
+{
+	uint64_t deadline = dapl_now() + (uint64_t)qp->dev->config->flush_ms * 1000000;
+
+	for (;;) {
+		vrb_qp_collect(qp);
+		if (flushed(&qp->sq) && flushed(&qp->rq))
+			return true;
+		if (atomic_load(&qp->dev->gone) || qp->dev->quirks.flushes_at_once)
+			return false;
+		if (dapl_now() > deadline)
+			break;
+		sched_yield();
+	}
+	dapl_err("%s: QP 0x%x: the device did not give back its work in %llu ms", qp->dev->name,
+		 qp->ibqp->qp_num, (unsigned long long)qp->dev->config->flush_ms);
+	return false;
+}
+
+/* left: where the QP goes, if it has to, instead of being destroyed. */
+static void to_error(struct vrb_qp *qp, struct ibv_qp **left)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	bool gave_up = false;
+
+	vrb_queue_stop(&qp->sq);
+	vrb_queue_stop(&qp->rq);
+	if (qp->rq.cq)
+		vrb_cq_deliver(qp->rq.cq, qp);
+	if (atomic_load(&qp->live)) {
+		/* It may be there already, or its device gone. */
+		ibv_modify_qp(qp->ibqp, &attr, IBV_QP_STATE);
+		gave_up = !await_flush(qp);
+	} else {
+		/* A QP that never met a peer has nothing but receives, and no completions. */
+		gave_up = true;
+	}
+	if (gave_up && left)
+		*left = orphan_ib(qp);
+	else if (gave_up)
+		vrb_qp_destroy_ib(qp);
+	vrb_queue_flush(&qp->sq, gave_up);
+	vrb_queue_flush(&qp->rq, gave_up);
+}
+
+void vrb_qp_to_error(struct vrb_qp *qp)
+{
+	to_error(qp, NULL);
+}
+
+struct ibv_qp *vrb_qp_orphan(struct vrb_qp *qp)
+{
+	struct ibv_qp *left = NULL;
+
+	to_error(qp, &left);
+	if (!left)
+		left = orphan_ib(qp);
+	if (left)
+		leave_srq(qp);
+	return left;
+}
+
+/*
+ * Whether the device put it in error by itself, as it does where it finds a fault of the peer's.
+ */
+bool vrb_qp_found_fault(struct vrb_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return !qp->dev->quirks.error_at_every_end && atomic_load(&qp->live) &&
+	       !atomic_load(&qp->dev->gone) &&
+	       !ibv_query_qp(qp->ibqp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_ERR;
+}
