@@ -129,3 +129,33 @@ DAT_RMR_TRIPLET bu_target(DAT_VADDR address, size_t len, DAT_RMR_CONTEXT context
 
 	return triplet;
 }
+
+void bu_check_unbound(DAT_RMR_HANDLE rmr)
+{
+	DAT_RMR_PARAM param = bu_query(rmr);
+
+	assert_true(param.lmr_triplet.virtual_address == 0);
+	assert_int_equal(param.lmr_triplet.segment_length, 0);
+	assert_int_equal(param.lmr_triplet.lmr_context, 0);
+	assert_int_equal(param.mem_priv, 0);
+	assert_int_equal(param.rmr_context, 0);
+	assert_int_equal(param.va_type, 0);
+}
+
+void bu_check_bound(DAT_RMR_HANDLE rmr, const struct ct_mem *mem, size_t offset, size_t len,
+		    DAT_RMR_CONTEXT context)
+{
+	DAT_RMR_PARAM param = bu_query(rmr);
+
+	assert_true(param.lmr_triplet.virtual_address == (uintptr_t)mem->base + offset);
+	assert_int_equal(param.lmr_triplet.segment_length, len);
+	assert_int_equal(param.lmr_triplet.lmr_context, mem->lmr_context);
+	assert_int_equal(param.mem_priv, BU_REMOTE);
+	assert_int_equal(param.rmr_context, context);
+	assert_int_equal(param.va_type, DAT_VA_TYPE_VA);
+}
+
+void bu_stall(struct ct_end *end)
+{
+	expect_ok(ct_post_send(end, 0, 64, 0x57a11, DAT_COMPLETION_DEFAULT_FLAG));
+}

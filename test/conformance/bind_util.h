@@ -44,6 +44,13 @@ void bu_check_done(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,
 	bu_check_done((evd), (rmr), (cookie), DAT_DTO_ERR_FLUSHED, __FILE__, __LINE__)
 
 DAT_RMR_PARAM bu_query(DAT_RMR_HANDLE rmr);
+/* What a query says of a region that is bound to nothing, and of one bound to part of mem by
+ * bu_bind. */
+void bu_check_unbound(DAT_RMR_HANDLE rmr);
+void bu_check_bound(DAT_RMR_HANDLE rmr, const struct ct_mem *mem, size_t offset, size_t len,
+		    DAT_RMR_CONTEXT context);
+/* A Send that waits for its receive, and whatever is posted behind it. */
+void bu_stall(struct ct_end *end);
 /* Whether a region is bound to mem: whether it cannot be freed. Must not be the last word. */
 void bu_in_use(const struct ct_mem *mem);
 /* Frees the region of mem, which nothing is bound to. */

@@ -74,3 +74,19 @@ CU_PEER_MEMORY void xu_set_word(void *at, uint64_t value)
 {
 	*(volatile uint64_t *)at = value;
 }
+
+DAT_RETURN xu_post_immed(struct ct_end *end, DAT_COUNT num, const DAT_LMR_TRIPLET *from,
+			 const DAT_RMR_TRIPLET *to, uint32_t immed, uint64_t cookie, uint32_t flags)
+{
+	return dat_ib_post_rdma_write_immed(end->ep, num, from, cu_cookie(cookie), to, immed,
+					    flags);
+}
+
+DAT_RETURN xu_write_immed(struct ct_end *end, size_t len, const struct ct_mem *to, size_t to_off,
+			  uint32_t immed, uint64_t cookie)
+{
+	DAT_LMR_TRIPLET from = ct_segment(&end->mem, 0, len);
+	DAT_RMR_TRIPLET target = ct_target(to, to_off, len);
+
+	return xu_post_immed(end, 1, &from, &target, immed, cookie, 0);
+}

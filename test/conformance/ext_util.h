@@ -33,6 +33,21 @@ void xu_check(const DAT_EVENT *event, DAT_EVD_HANDLE evd, struct xu_event want, 
 void xu_check_next(DAT_EVD_HANDLE evd, struct xu_event want, const char *file, int line);
 #define XDONE(evd, ...) xu_check_next((evd), (struct xu_event){ __VA_ARGS__ }, __FILE__, __LINE__)
 
+/* A write with immediate data; the second from offset 0 of the end's memory to the peer's at
+ * to_off. */
+DAT_RETURN xu_post_immed(struct ct_end *end, DAT_COUNT num, const DAT_LMR_TRIPLET *from,
+			 const DAT_RMR_TRIPLET *to, uint32_t immed, uint64_t cookie,
+			 uint32_t flags);
+DAT_RETURN xu_write_immed(struct ct_end *end, size_t len, const struct ct_mem *to, size_t to_off,
+			  uint32_t immed, uint64_t cookie);
+/* Its events at the one end and the other. */
+#define XU_WROTE(end, c, len)                                                               \
+	XDONE((end)->request, (end)->ep, (c), DAT_DTO_SUCCESS, DAT_IB_DTO_RDMA_WRITE_IMMED, \
+	      DAT_IB_RDMA_WRITE_IMMED, (len), 0)
+#define XU_TOLD(end, c, len, immed)                                                \
+	XDONE((end)->recv, (end)->ep, (c), DAT_DTO_SUCCESS, DAT_IB_DTO_RECV_IMMED, \
+	      DAT_IB_RDMA_WRITE_IMMED_DATA, (len), (immed))
+
 /* A 64-bit word of memory that peers change: see CU_PEER_MEMORY. */
 uint64_t xu_word(const void *at);
 void xu_set_word(void *at, uint64_t value);

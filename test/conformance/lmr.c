@@ -543,7 +543,6 @@ static void lmr_30_pz_3_threads_create_at_once(void **state)
 /* ---- Synchronising ---- */
 
 typedef DAT_RETURN (*sync_function)(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN);
-
 /* LMR-40 */
 static void lmr_39_41_synchronising(void **state)
 {

@@ -79,31 +79,6 @@ static void rmr_28_31_masks(void **state)
 	expect_handle(dat_rmr_free(rmr), RMR);
 }
 
-static void check_unbound(DAT_RMR_HANDLE rmr)
-{
-	DAT_RMR_PARAM param = bu_query(rmr);
-
-	assert_true(param.lmr_triplet.virtual_address == 0);
-	assert_int_equal(param.lmr_triplet.segment_length, 0);
-	assert_int_equal(param.lmr_triplet.lmr_context, 0);
-	assert_int_equal(param.mem_priv, 0);
-	assert_int_equal(param.rmr_context, 0);
-	assert_int_equal(param.va_type, 0);
-}
-
-static void check_bound(DAT_RMR_HANDLE rmr, const struct ct_mem *mem, size_t offset, size_t len,
-			DAT_RMR_CONTEXT context)
-{
-	DAT_RMR_PARAM param = bu_query(rmr);
-
-	assert_true(param.lmr_triplet.virtual_address == (uintptr_t)mem->base + offset);
-	assert_int_equal(param.lmr_triplet.segment_length, len);
-	assert_int_equal(param.lmr_triplet.lmr_context, mem->lmr_context);
-	assert_int_equal(param.mem_priv, BU_REMOTE);
-	assert_int_equal(param.rmr_context, context);
-	assert_int_equal(param.va_type, DAT_VA_TYPE_VA);
-}
-
 static void rmr_29_30_what_it_is_bound_to(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -111,15 +86,15 @@ static void rmr_29_30_what_it_is_bound_to(void **state)
 	DAT_RMR_HANDLE rmr = bu_any_rmr(rig, p->pz);
 	DAT_RMR_CONTEXT context;
 
-	check_unbound(rmr);
+	bu_check_unbound(rmr);
 	expect_ok(bu_bind(p, rmr, &p->mem, 128, 256, 1, &context));
-	check_bound(rmr, &p->mem, 128, 256, context);
+	bu_check_bound(rmr, &p->mem, 128, 256, context);
 	BOUND(p->request, rmr, 1);
-	check_bound(rmr, &p->mem, 128, 256, context);
+	bu_check_bound(rmr, &p->mem, 128, 256, context);
 	context = bu_bound(p, rmr, &p->mem, 512, 64);
-	check_bound(rmr, &p->mem, 512, 64, context);
+	bu_check_bound(rmr, &p->mem, 512, 64, context);
 	bu_unbound(p, rmr);
-	check_unbound(rmr);
+	bu_check_unbound(rmr);
 }
 
 /* ---- Binding: arguments ------------------------------------------------ */
@@ -183,7 +158,7 @@ static void rmr_13_the_range_lies_inside(void **state)
 				DAT_COMPLETION_DEFAULT_FLAG, NULL),
 		   3);
 	ct_empty(p->request);
-	check_unbound(rmr);
+	bu_check_unbound(rmr);
 	bu_bound(p, rmr, &p->mem, 0, p->mem.len);
 	bu_bound(p, rmr, &p->mem, p->mem.len - 1, 1);
 }
@@ -308,7 +283,7 @@ static void rmr_18_unbinding_ignores_the_rest(void **state)
 	expect_ok(dat_rmr_bind(rmr, DAT_HANDLE_NULL, &nothing, (DAT_MEM_PRIV_FLAGS)0xff,
 			       (DAT_VA_TYPE)9, p->ep, cookie, DAT_COMPLETION_DEFAULT_FLAG, NULL));
 	BOUND(p->request, rmr, 10);
-	check_unbound(rmr);
+	bu_check_unbound(rmr);
 }
 
 static void rmr_bind_wrong_handles(struct cu_rig *rig, DAT_RMR_HANDLE rmr)
@@ -395,53 +370,6 @@ static void rmr_19_suppressed_binds_let_go(void **state)
 	bu_unbound(p, rmr); /* completes behind all of them (DTO-31) */
 	ct_empty(p->request);
 	bu_free_lmr(one);
-}
-
-/* ---- Several endpoints ------------------------------------------------- */
-
-/* A second pair that shares zone and memory with the first. */
-static void second_pair(struct cu_rig *rig, struct ct_end *a, struct ct_end *p)
-{
-	memset(a, 0, sizeof(*a));
-	memset(p, 0, sizeof(*p));
-	p->pz = rig->p.pz;
-	ct_end_open(a, rig->ia, NULL);
-	ct_end_open(p, rig->ia, NULL);
-	cu_establish(rig, a, p);
-}
-
-static void rmr_20_any_endpoint_of_the_zone_re_binds(void **state)
-{
-	struct cu_rig *rig = *state;
-	DAT_RMR_HANDLE rmr = bu_rmr(rig, rig->p.pz, DAT_RMR_SCOPE_PZ);
-	struct ct_mem *one = cu_extra_mem(rig, rig->p.pz, 4096, DAT_MEM_PRIV_ALL_FLAG);
-	struct ct_end a, p;
-
-	second_pair(rig, &a, &p);
-	bu_bound(&rig->p, rmr, one, 0, 64);
-	bu_bound(&p, rmr, &p.mem, 0, 64);
-	bu_free_lmr(one);
-	bu_unbound(&rig->p, rmr);
-	check_unbound(rmr);
-}
-
-static void rmr_21_one_endpoint_at_a_time(void **state)
-{
-	struct cu_rig *rig = *state;
-	DAT_RMR_HANDLE rmr = bu_rmr(rig, rig->p.pz, DAT_RMR_SCOPE_EP);
-	struct ct_end a, p;
-
-	second_pair(rig, &a, &p);
-	bu_bound(&rig->p, rmr, &rig->p.mem, 0, 64);
-	expect_type(bu_bind(&p, rmr, &p.mem, 0, 64, 1, NULL), DAT_INVALID_STATE);
-	bu_bound(&rig->p, rmr, &rig->p.mem, 64, 64);
-	expect_type(bu_bind(&p, rmr, &p.mem, 0, 64, 1, NULL), DAT_INVALID_STATE);
-	bu_unbound(&rig->p, rmr);
-	bu_bound(&p, rmr, &p.mem, 0, 64);
-	ct_empty(rig->p.request);
-	/* The endpoint it was bound through has left the connected state. */
-	cu_end_connection(&a, &p);
-	bu_bound(&rig->p, rmr, &rig->p.mem, 0, 64);
 }
 
 /* ---- Order, flags, room ------------------------------------------------ */
@@ -559,11 +487,6 @@ static void rmr_23_unsignalled_binds_are_silent(void **state)
  * The peer has posted no receive: a send waits, and what is posted behind it (DTO-90). An iWARP
  * device breaks the connection instead.
  */
-static void stall(struct ct_end *end)
-{
-	expect_ok(ct_post_send(end, 0, 64, 0x57a11, DAT_COMPLETION_DEFAULT_FLAG));
-}
-
 static void rmr_26_takes_a_place_of_the_queue(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -581,7 +504,7 @@ static void rmr_26_takes_a_place_of_the_queue(void **state)
 	cu_establish(rig, &a, &p);
 	rmr = bu_any_rmr(rig, p.pz);
 	cu_query(p.ep, &param);
-	stall(&p);
+	bu_stall(&p);
 	for (n = 1; n < param.ep_attr.max_request_dtos; n++)
 		expect_ok(bu_bind(&p, rmr, &p.mem, 0, 64, (uint64_t)n, NULL));
 	rc = bu_bind(&p, rmr, &p.mem, 0, 64, 99, NULL);
@@ -595,172 +518,7 @@ static void rmr_26_takes_a_place_of_the_queue(void **state)
 	bu_bound(&p, rmr, &p.mem, 0, 64);
 }
 
-/* ---- States ------------------------------------------------------------ */
-
-static void rmr_24_states_without_a_connection(void **state)
-{
-	struct cu_rig *rig = *state;
-	struct ct_end end = { 0 };
-	DAT_RMR_HANDLE rmr;
-
-	end.pz = rig->p.pz;
-	ct_end_open(&end, rig->ia, NULL);
-	rmr = bu_any_rmr(rig, end.pz);
-	expect_state(bu_bind(&end, rmr, &end.mem, 0, 64, 1, NULL), EP_UNCONNECTED);
-	expect_state(bu_unbind(&end, rmr, 1), EP_UNCONNECTED);
-	ct_empty(end.request);
-	bu_free_lmr(&end.mem);
-}
-
-/* EVT-17 */
-static void rmr_24_flushed_it_stays_as_it_was(void **state)
-{
-	struct cu_rig *rig = *state;
-	struct ct_end *p = &rig->p;
-	struct ct_mem *one = cu_extra_mem(rig, p->pz, 4096, DAT_MEM_PRIV_ALL_FLAG);
-	DAT_RMR_HANDLE rmr = bu_any_rmr(rig, p->pz);
-	DAT_RMR_CONTEXT context = bu_bound(p, rmr, &p->mem, 128, 64);
-
-	cu_end_connection(&rig->a, p);
-	expect_ok(bu_bind(p, rmr, one, 0, 64, 2, NULL));
-	bu_in_use(one);
-	BIND_FLUSHED(p->request, rmr, 2);
-	check_bound(rmr, &p->mem, 128, 64, context);
-	bu_free_lmr(one);
-	expect_ok(bu_unbind(p, rmr, 3));
-	BIND_FLUSHED(p->request, rmr, 3);
-	check_bound(rmr, &p->mem, 128, 64, context);
-	bu_in_use(&p->mem);
-	expect_ok(dat_rmr_free(rmr));
-	bu_free_lmr(&p->mem);
-}
-
-static void rmr_19_24_queued_binds_are_flushed(void **state)
-{
-	struct cu_rig *rig = *state;
-	struct ct_end *p = &rig->p;
-	struct ct_mem *one = cu_extra_mem(rig, p->pz, 4096, DAT_MEM_PRIV_ALL_FLAG);
-	DAT_RMR_HANDLE rmr = bu_any_rmr(rig, p->pz);
-	DAT_RMR_CONTEXT context;
-	DAT_EVENT event;
-
-	stall(p);
-	expect_ok(bu_bind(p, rmr, one, 0, 64, 2, &context));
-	expect_ok(dat_ep_disconnect(p->ep, DAT_CLOSE_ABRUPT_FLAG));
-	cu_poll(p->request, &event); /* the send */
-	cu_poll(p->request, &event);
-	assert_int_equal(event.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
-	if (event.event_data.rmr_completion_event_data.status == DAT_DTO_SUCCESS) {
-		/* The transport did not wait for a receive of the peer. */
-		check_bound(rmr, one, 0, 64, context);
-		bu_in_use(one);
-		return;
-	}
-	assert_int_equal(event.event_data.rmr_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
-	check_unbound(rmr);
-	bu_free_lmr(one);
-}
-
 /* ---- The end ----------------------------------------------------------- */
-
-static void rmr_32_a_bound_region_is_freed(void **state)
-{
-	struct cu_rig *rig = *state;
-	struct ct_end *p = &rig->p;
-	DAT_RMR_HANDLE rmr = bu_any_rmr(rig, p->pz), other = bu_any_rmr(rig, p->pz);
-
-	bu_bound(p, rmr, &p->mem, 0, 64);
-	expect_ok(dat_rmr_free(rmr));
-	ct_empty(p->request);
-	bu_bound(p, other, &p->mem, 0, 64);
-	cu_end_connection(&rig->a, p);
-	expect_ok(dat_rmr_free(other)); /* no connection is needed */
-	bu_free_lmr(&p->mem);
-}
-
-static void rmr_33_freed_while_its_bind_waits(void **state)
-{
-	struct cu_rig *rig = *state;
-	struct ct_end *p = &rig->p;
-	DAT_RMR_HANDLE rmr = bu_any_rmr(rig, p->pz);
-	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data;
-	DAT_EVENT event;
-
-	stall(p);
-	expect_ok(bu_bind(p, rmr, &p->mem, 0, 64, 5, NULL));
-	expect_ok(dat_rmr_free(rmr));
-	if (ct_ep_state(p->ep) != DAT_EP_STATE_CONNECTED)
-		harness_skip("the connection does not wait for a receive");
-	bu_free_lmr(&p->mem); /* RMR-32 */
-	expect_ok(cu_recv(&rig->a, 0, 64, 1));
-	cu_poll(p->request, &event);
-	cu_poll(p->request, &event);
-	assert_int_equal(event.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
-	data = &event.event_data.rmr_completion_event_data;
-	assert_ptr_equal(data->rmr_handle, rmr);
-	assert_true(data->user_cookie.as_64 == 5);
-	assert_true(data->status == DAT_DTO_SUCCESS || data->status == DAT_RMR_OPERATION_FAILED ||
-		    data->status == DAT_DTO_ERR_FLUSHED);
-}
-
-/* EP-114 */
-static void rmr_37_bound_until_the_endpoint_is_freed(void **state)
-{
-	struct cu_rig *rig = *state;
-	struct ct_end *p = &rig->p;
-	DAT_RMR_HANDLE rmr = bu_rmr(rig, p->pz, DAT_RMR_SCOPE_EP);
-	DAT_RMR_CONTEXT context = bu_bound(p, rmr, &p->mem, 0, 64);
-
-	cu_end_connection(&rig->a, p);
-	check_bound(rmr, &p->mem, 0, 64, context);
-	bu_in_use(&p->mem);
-	expect_ok(dat_ep_reset(p->ep));
-	bu_in_use(&p->mem);
-	expect_ok(dat_ep_free(p->ep));
-	p->ep = DAT_HANDLE_NULL;
-	check_unbound(rmr);
-	bu_free_lmr(&p->mem);
-	expect_ok(dat_rmr_free(rmr));
-}
-
-static void rmr_37_the_zones_binding_outlives_the_endpoint(void **state)
-{
-	struct cu_rig *rig = *state;
-	struct ct_end *p = &rig->p;
-	DAT_RMR_HANDLE rmr = bu_rmr(rig, p->pz, DAT_RMR_SCOPE_PZ);
-	DAT_RMR_CONTEXT context = bu_bound(p, rmr, &p->mem, 0, 64);
-
-	cu_end_connection(&rig->a, p);
-	expect_ok(dat_ep_free(p->ep));
-	p->ep = DAT_HANDLE_NULL;
-	check_bound(rmr, &p->mem, 0, 64, context);
-	bu_in_use(&p->mem);
-	expect_ok(dat_rmr_free(rmr));
-	bu_free_lmr(&p->mem);
-}
-
-/* IA-84, IA-83 */
-static void ia_83_84_closing_with_bound_regions(void **state)
-{
-	struct cu_rig *rig = *state;
-	struct ct_end a = { 0 }, p = { 0 };
-	struct ct_ia other;
-	DAT_RMR_HANDLE rmr;
-
-	ct_open(&other);
-	ct_end_open(&a, other.ia, NULL);
-	ct_end_open(&p, rig->ia, NULL);
-	cu_establish(rig, &a, &p);
-	rmr = bu_any_rmr(rig, a.pz);
-	bu_bound(&a, rmr, &a.mem, 0, 64);
-	expect_ok(bu_bind(&a, rmr, &a.mem, 64, 64, 2, NULL));
-	expect_state(dat_ia_close(other.ia, DAT_CLOSE_GRACEFUL_FLAG), IA_IN_USE);
-	ct_close(&other); /* abrupt */
-	expect_handle(dat_rmr_free(rmr), RMR);
-	cu_conn_ended(p.connect, p.ep);
-	a.mem.lmr = DAT_HANDLE_NULL;
-	ct_mem_close(&a.mem);
-}
 
 #define C(f) cmocka_unit_test_setup_teardown(f, cu_setup_connected, cu_teardown)
 #define I(f) cmocka_unit_test_setup_teardown(f, cu_setup_ia, cu_teardown)
@@ -787,21 +545,11 @@ int main(int argc, char **argv)
 		C(gen_21_22_handles_of_a_bind),
 		C(rmr_19_the_lmr_is_in_use),
 		C(rmr_19_suppressed_binds_let_go),
-		C(rmr_20_any_endpoint_of_the_zone_re_binds),
-		C(rmr_21_one_endpoint_at_a_time),
 		C(rmr_22_completes_in_posting_order),
 		C(rmr_23_suppress_and_fence),
 		C(rmr_23_flags_that_are_not_allowed),
 		C(rmr_23_unsignalled_binds_are_silent),
 		C(rmr_26_takes_a_place_of_the_queue),
-		C(rmr_24_states_without_a_connection),
-		C(rmr_24_flushed_it_stays_as_it_was),
-		C(rmr_19_24_queued_binds_are_flushed),
-		C(rmr_32_a_bound_region_is_freed),
-		C(rmr_33_freed_while_its_bind_waits),
-		C(rmr_37_bound_until_the_endpoint_is_freed),
-		C(rmr_37_the_zones_binding_outlives_the_endpoint),
-		I(ia_83_84_closing_with_bound_regions),
 	};
 
 	harness_child_main(argc, argv, children);
