@@ -49,11 +49,7 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 	snprintf(dev->name, sizeof(dev->name), "%s", init->ia_name);
 	pthread_mutex_init(&dev->lock, NULL);
 	soft_list_init(&dev->qps);
-	soft_list_init(&dev->left);
-	soft_list_init(&dev->conns);
-	dev->tick.expired = soft_progress_tick;
-	dev->kick.run = soft_progress_kick;
-	dev->pulse.expired = soft_progress_pulse;
+	soft_drive_init(dev);
 	rc = soft_cm_open(dev);
 	if (rc) {
 		dapl_err("%s: not opened: %s", init->ia_name, dapl_strerror(-rc));
@@ -73,9 +69,7 @@ static int stop(void *arg)
 
 	soft_handoff_close(dev);
 	soft_cm_stop(dev);
-	dapl_loop_timer_cancel(dev->base.loop, &dev->tick);
-	dapl_loop_timer_cancel(dev->base.loop, &dev->pulse);
-	dapl_loop_cancel(dev->base.loop, &dev->kick);
+	soft_drive_stop(dev);
 	return 0;
 }
 

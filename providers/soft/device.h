@@ -4,23 +4,16 @@
  * it has the lists and no more.
  *
  * Threads. Connections are set up and taken down on the loop alone: calls of other threads that do
- * such things run there (soft_dev_call). Data moves on any thread: whoever posts, polls, or the
- * loop.
+ * such things run there (soft_dev_call). Data moves on any thread, see engine/drive.h.
  *
  * Locks, outermost first:
- *   soft_dev.lock      list of QPs; held over rx_lock and tx_lock by deregistration only
+ *   soft_dev.lock      list of QPs; held over soft_qp.lock by deregistration only
  *   soft_cq.drive      which connections feed the CQ; held by the poller while it drives them
- *   soft_qp.rx_lock    receive queue, incoming side of the connection
- *   soft_qp.tx_lock    request queue, outgoing side of the connection
+ *   soft_qp.lock       the queues and both directions of the connection; qp->conn and qp->state
  *   soft_srq.lock      who takes and who waits
  *   soft_conn.lock     what is watched, and the first fault
  *   soft_cq.lock       adding completions
  *   soft_stags.lock    registration
- * qp->conn and qp->state change with rx_lock and tx_lock both held, so either suffices to read
- * them.
- *
- * Posts and polls never wait for these two: who finds one taken leaves rx_again or tx_again behind,
- * and the holder looks again after it let go.
  */
 #ifndef SOFT_DEVICE_H
 #define SOFT_DEVICE_H
@@ -56,14 +49,13 @@ struct soft_dev {
 	atomic_bool looped; /* something of ours ran or runs on the loop */
 
 	/* The loop's. */
-	struct soft_list left; /* connections left to their CQs' pollers */
-	struct tp_timer tick;
-	uint32_t tick_ms;
-	struct tp_task kick;	  /* posted by disarm and arm, see progress.c */
-	atomic_bool ticks_asleep; /* no tick is due although connections are left */
-	struct soft_list conns;	  /* established ones, for the pulse */
-	struct tp_timer pulse;
-	bool pulsing;
+	struct soft_list handed;   /* connections that threads of the program drive (drive.h) */
+	atomic_uint num_handed;	   /* for other threads */
+	struct tp_timer look;	   /* whether they are still there */
+	atomic_bool looking;	   /* it is set */
+	struct soft_list conns;	   /* established ones */
+	struct tp_timer keepalive; /* as long as there are any */
+	bool keeping;
 	struct soft_cm *cm;
 	struct soft_handoff *handoff; /* NULL: other processes cannot hand requests on to us */
 	bool handoff_tried;	      /* under lock */

@@ -534,10 +534,10 @@ static void stalled_and_summed_once(void **state)
 	rx = &conn->rx;
 	while (!atomic_load(&conn->rx_stalled) && now_ms() < limit)
 		try_wc(b.recv_cq, &wc);
-	pthread_mutex_lock(&conn->qp->rx_lock);
+	pthread_mutex_lock(&conn->qp->lock);
 	assert_true(conn->crc && rx->stalled);
 	rx->stage[rx->begin + WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + 50] ^= 1;
-	soft_qp_rx_unlock(conn->qp);
+	pthread_mutex_unlock(&conn->qp->lock);
 	for (int i = 0; i < 10; i++)
 		assert_false(try_wc(b.recv_cq, &wc));
 	post_recv(&b, 2, in, 100, in_mr);

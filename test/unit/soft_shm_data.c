@@ -98,19 +98,19 @@ static void who_polls_rings_nobody(void **state)
 	assert_int_equal(rung(act), 0);
 	assert_int_equal(rung(pas), 0);
 	/* A sleeper is rung for once, and the byte waits until he sleeps again. */
-	assert_int_equal(shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true), EPOLLIN);
+	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN);
 	assert_int_equal(put(act, &byte, 1), 1);
 	assert_int_equal(rung(pas), 1);
 	assert_int_equal(put(act, &byte, 1), 1);
 	assert_int_equal(rung(pas), 1);
-	assert_int_equal(shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true), EPOLLIN | EPOLLOUT);
+	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN | EPOLLOUT);
 	assert_int_equal(get(pas, to, 10), 2);
-	assert_int_equal(shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true), EPOLLIN);
+	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN);
 	assert_int_equal(rung(pas), 0);
 	/* Room is what half of the ring is. */
 	while (put(act, from, SHM_RING) > 0)
 		;
-	assert_int_equal(shm->doze(act, SOFT_SLEEPER_CQ, EPOLLIN | EPOLLOUT, true), EPOLLIN);
+	assert_int_equal(shm->arm(act, SOFT_WATCHER_CQ, EPOLLIN | EPOLLOUT, true), EPOLLIN);
 	assert_int_equal(get(pas, to, SHM_RING / 2 - 1), SHM_RING / 2 - 1);
 	assert_int_equal(rung(act), 0);
 	assert_int_equal(get(pas, to, 1), 1);
@@ -124,14 +124,14 @@ static void sleepers_together(void **state)
 
 	(void)state;
 	pair();
-	shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true);
-	shm->doze(pas, SOFT_SLEEPER_OTHER, EPOLLIN, true);
+	shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true);
+	shm->arm(pas, SOFT_WATCHER_OTHER, EPOLLIN, true);
 	assert_int_equal(put(act, &byte, 1), 1);
 	/* There is something: the other one's byte stays. */
-	assert_int_equal(shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true), EPOLLIN | EPOLLOUT);
+	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN | EPOLLOUT);
 	assert_int_equal(rung(pas), 1);
 	assert_int_equal(get(pas, &byte, 1), 1);
-	assert_int_equal(shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true), EPOLLIN);
+	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN);
 	assert_int_equal(rung(pas), 0);
 	assert_int_equal(put(act, &byte, 1), 1);
 	assert_int_equal(rung(pas), 1);
@@ -178,7 +178,7 @@ enum {
 
 struct traffic {
 	struct soft_link *link;
-	enum soft_sleeper who;
+	enum soft_watcher who;
 	uint64_t moved;
 	const char *wrong;
 };
@@ -189,7 +189,7 @@ static bool sleep_for(struct traffic *tr, int epfd, uint32_t events)
 	struct epoll_event event = { 0 };
 	int n;
 
-	event.events = shm->doze(tr->link, tr->who, events, true);
+	event.events = shm->arm(tr->link, tr->who, events, true);
 	if (epoll_ctl(epfd, EPOLL_CTL_MOD, tr->link->fd, &event))
 		return false;
 	/* A process that was stopped goes on with an interrupted wait. */
@@ -263,8 +263,8 @@ static void stream_with_sleep(void **state)
 
 	(void)state;
 	pair();
-	w = (struct traffic){ .link = act, .who = SOFT_SLEEPER_CQ };
-	r = (struct traffic){ .link = pas, .who = SOFT_SLEEPER_OTHER };
+	w = (struct traffic){ .link = act, .who = SOFT_WATCHER_CQ };
+	r = (struct traffic){ .link = pas, .who = SOFT_WATCHER_OTHER };
 	assert_int_equal(pthread_create(&thread, NULL, writes, &w), 0);
 	reads(&r);
 	pthread_join(thread, NULL);
@@ -302,8 +302,8 @@ static void ping_pong_with_sleep(void **state)
 
 	(void)state;
 	pair();
-	x = (struct traffic){ .link = act, .who = SOFT_SLEEPER_CQ };
-	y = (struct traffic){ .link = pas, .who = SOFT_SLEEPER_CQ };
+	x = (struct traffic){ .link = act, .who = SOFT_WATCHER_CQ };
+	y = (struct traffic){ .link = pas, .who = SOFT_WATCHER_CQ };
 	assert_int_equal(put(act, &byte, 1), 1);
 	assert_int_equal(pthread_create(&thread, NULL, answers, &y), 0);
 	answers(&x);
@@ -392,10 +392,10 @@ static void killed(bool unread)
 	epfd = epoll_create1(EPOLL_CLOEXEC);
 	epoll_ctl(epfd, EPOLL_CTL_ADD, pas->fd, &event);
 	assert_int_equal(epoll_wait(epfd, &event, 1, DEADLINE_MS), 1);
-	shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true);
+	shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true);
 	assert_int_equal(get(pas, to + 4, 9), 4);
 	assert_memory_equal(to, "farewell", 8);
-	shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true);
+	shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true);
 	assert_int_equal(get(pas, to, 9), unread ? -ECONNRESET : 0);
 	assert_int_equal(put(pas, "x", 1), unread ? -ECONNRESET : -EPIPE);
 	end_link(&pas, false);
@@ -448,7 +448,7 @@ static void positions_that_cannot_be(void **state)
 		(void)send(act->fd, "", 1, MSG_DONTWAIT);
 	atomic_store(&soft_shm(pas)->own->bell, 0);
 	for (int i = 0; i < 200; i++)
-		shm->doze(pas, SOFT_SLEEPER_CQ, EPOLLIN, true);
+		shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true);
 	assert_int_equal(rung(pas), 0);
 	assert_int_equal(put(pas, "y", 1), 1);
 	assert_int_equal(get(act, to, 1), 1);

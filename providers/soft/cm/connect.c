@@ -13,6 +13,7 @@
 #include "providers/soft/config.h"
 #include "providers/soft/device.h"
 #include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/link/link.h"
 #include "trace/log.h"
@@ -181,7 +182,7 @@ static void reply_accepted(struct soft_conn *conn, const struct soft_mpa_frame *
 		soft_link_timeout(conn->link, RTR_REPEAT_MS);
 	}
 	soft_conn_bind(conn);
-	soft_qp_tx_kick(conn->qp);
+	soft_drive(conn->qp, SOFT_DRIVE_TX);
 	soft_setup_done(conn, SOFT_CAUSE_REPLY, reply->data, reply->len);
 }
 

@@ -9,6 +9,7 @@
 #include "providers/soft/device.h"
 #include "providers/soft/engine/bind.h"
 #include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/memory/window.h"
 #include "trace/log.h"
@@ -27,10 +28,8 @@ void soft_bind_quiesce(struct soft_stags *stags)
 	pthread_mutex_lock(&dev->lock);
 	for (node = dev->qps.next; node != &dev->qps; node = node->next) {
 		qp = soft_container(node, struct soft_qp, node);
-		pthread_mutex_lock(&qp->rx_lock);
-		soft_qp_rx_unlock(qp);
-		pthread_mutex_lock(&qp->tx_lock);
-		soft_qp_tx_unlock(qp);
+		pthread_mutex_lock(&qp->lock);
+		pthread_mutex_unlock(&qp->lock);
 	}
 	pthread_mutex_unlock(&dev->lock);
 }
@@ -41,7 +40,7 @@ void soft_bind_clear(struct soft_conn *conn)
 	struct soft_bind *bind;
 	struct soft_sqe *sqe;
 
-	pthread_mutex_lock(&qp->tx_lock);
+	pthread_mutex_lock(&qp->lock);
 	sqe = soft_sqe(qp, qp->sq_next);
 	bind = soft_sqe_bind(sqe);
 	if (qp->sq_next != atomic_load(&qp->sq.tail) && sqe->opcode == SOFT_OP_BIND && bind->mw) {
@@ -49,12 +48,12 @@ void soft_bind_clear(struct soft_conn *conn)
 		/* If the connection ends now it cannot be as if nothing had been done (RMR-24). */
 		sqe->status = TP_WC_BIND_FAILED;
 	}
-	soft_qp_tx_unlock(qp);
+	pthread_mutex_unlock(&qp->lock);
 	soft_stags_settle(&conn->dev->stags);
-	pthread_mutex_lock(&qp->tx_lock);
+	pthread_mutex_lock(&qp->lock);
 	conn->tx.bind_wait = false;
-	soft_qp_tx_unlock(qp);
-	soft_qp_tx_kick(qp);
+	pthread_mutex_unlock(&qp->lock);
+	soft_drive(qp, SOFT_DRIVE_TX);
 }
 
 /* ---- Posting ---- */
@@ -134,7 +133,7 @@ static int mw_alloc(struct tp_pd *pd, bool qp_scope, struct tp_mw **out)
 	return 0;
 }
 
-/* Takes a window that goes away out of the bindings posted on a QP; tx_lock held. */
+/* Takes a window that goes away out of the bindings posted on a QP; QP's lock held. */
 static void take_out(struct soft_qp *qp, const struct soft_mw *mw)
 {
 	struct soft_sqe *sqe;
@@ -156,9 +155,9 @@ static void mw_free(struct tp_mw *base)
 	pthread_mutex_lock(&dev->lock);
 	for (node = dev->qps.next; node != &dev->qps; node = node->next) {
 		qp = soft_container(node, struct soft_qp, node);
-		pthread_mutex_lock(&qp->tx_lock);
+		pthread_mutex_lock(&qp->lock);
 		take_out(qp, mw);
-		soft_qp_tx_unlock(qp);
+		pthread_mutex_unlock(&qp->lock);
 	}
 	pthread_mutex_unlock(&dev->lock);
 	soft_window_unbind(mw);

@@ -12,8 +12,7 @@
 static void conn_task(struct tp_task *task)
 {
 	struct soft_conn *conn = soft_container(task, struct soft_conn, task);
-	bool arm = atomic_exchange(&conn->arm_wanted, false);
-	bool serve = atomic_exchange(&conn->rx_wanted, false) || arm;
+	bool serve = atomic_exchange(&conn->serve_wanted, false);
 
 	soft_conn_hold(conn);
 	if (!soft_conn_dead(conn) && atomic_exchange(&conn->first_seen, false))
@@ -21,7 +20,7 @@ static void conn_task(struct tp_task *task)
 	if (soft_conn_dead(conn) || atomic_load(&conn->drained))
 		conn->dev->hooks->ended(conn);
 	else if (serve && conn->attached)
-		soft_progress_serve(conn);
+		soft_drive_serve(conn);
 	if (conn->qp && atomic_exchange(&conn->clear_wanted, false))
 		soft_bind_clear(conn);
 	soft_conn_drop(conn);
@@ -37,7 +36,7 @@ struct soft_conn *soft_conn_alloc(struct soft_dev *dev)
 	conn->dev = dev;
 	conn->task.run = conn_task;
 	soft_list_init(&conn->node);
-	soft_list_init(&conn->left_node);
+	soft_list_init(&conn->handed_node);
 	pthread_mutex_init(&conn->lock, NULL);
 	soft_rx_init(conn);
 	return conn;
@@ -75,16 +74,14 @@ void soft_conn_bind(struct soft_conn *conn)
 {
 	struct soft_qp *qp = conn->qp;
 
-	pthread_mutex_lock(&qp->rx_lock);
-	pthread_mutex_lock(&qp->tx_lock);
+	pthread_mutex_lock(&qp->lock);
 	conn->rx.crc = conn->crc;
 	qp->conn = conn;
 	atomic_store(&qp->prot.stream, atomic_fetch_add(&conn->dev->streams, 1) + 1);
 	atomic_store(&qp->tx_stalled, false);
 	atomic_store(&qp->rx_starved, false);
 	atomic_store(&qp->state, SOFT_QP_LIVE);
-	soft_qp_tx_unlock(qp);
-	soft_qp_rx_unlock(qp);
+	pthread_mutex_unlock(&qp->lock);
 }
 
 static void attach(struct soft_conn *conn)
@@ -101,25 +98,21 @@ static void attach(struct soft_conn *conn)
 		conn->member[i].conn = conn;
 		if (!conn->member[i].cq)
 			continue;
-		conn->member[i].seen = atomic_load(&conn->member[i].cq->activity);
+		conn->member[i].polls = atomic_load(&conn->member[i].cq->polls);
 		soft_cq_attach(&conn->member[i]);
 	}
 }
 
 void soft_conn_open(struct soft_conn *conn)
 {
-	struct soft_dev *dev = conn->dev;
 	struct soft_qp *qp = conn->qp;
 
-	pthread_mutex_lock(&qp->rx_lock);
+	pthread_mutex_lock(&qp->lock);
 	conn->rx.open = true;
-	soft_qp_rx_unlock(qp);
-	conn->link->ready = soft_progress_ready;
-	soft_list_add(&dev->conns, &conn->node);
+	pthread_mutex_unlock(&qp->lock);
+	soft_list_add(&conn->dev->conns, &conn->node);
 	attach(conn);
-	if (!dev->pulsing)
-		soft_progress_pulse(&dev->pulse);
-	soft_progress_serve(conn);
+	soft_drive_open(conn);
 }
 
 bool soft_conn_repeat_rtr(struct soft_conn *conn)
@@ -127,25 +120,22 @@ bool soft_conn_repeat_rtr(struct soft_conn *conn)
 	struct soft_qp *qp = conn->qp;
 	bool silent;
 
-	pthread_mutex_lock(&qp->rx_lock);
-	silent = conn->rx.waiting_first;
-	soft_qp_rx_unlock(qp);
-	if (!silent || soft_conn_dead(conn))
-		return false;
-	pthread_mutex_lock(&qp->tx_lock);
-	if (!conn->tx.rtr)
+	pthread_mutex_lock(&qp->lock);
+	silent = conn->rx.waiting_first && !soft_conn_dead(conn);
+	if (silent && !conn->tx.rtr)
 		conn->tx.rtr = 1 + WIRE_OP_WRITE;
-	soft_qp_tx_unlock(qp);
-	soft_qp_tx_kick(qp);
-	return true;
+	pthread_mutex_unlock(&qp->lock);
+	if (silent)
+		soft_drive(qp, SOFT_DRIVE_TX);
+	return silent;
 }
 
 static void set_pause_first(struct soft_conn *conn, bool pause)
 {
-	pthread_mutex_lock(&conn->qp->rx_lock);
+	pthread_mutex_lock(&conn->qp->lock);
 	conn->rx.pause_first = pause;
 	conn->rx.open = true;
-	soft_qp_rx_unlock(conn->qp);
+	pthread_mutex_unlock(&conn->qp->lock);
 }
 
 void soft_conn_await_first(struct soft_conn *conn)
@@ -155,7 +145,7 @@ void soft_conn_await_first(struct soft_conn *conn)
 
 bool soft_conn_first_here(struct soft_conn *conn)
 {
-	soft_qp_progress(conn->qp, true);
+	soft_drive(conn->qp, SOFT_DRIVE_RX | SOFT_DRIVE_TX);
 	if (soft_conn_dead(conn))
 		return false;
 	if (atomic_exchange(&conn->first_seen, false))
@@ -171,14 +161,14 @@ void soft_conn_drain(struct soft_conn *conn)
 {
 	struct soft_qp *qp = conn->qp;
 
-	pthread_mutex_lock(&qp->tx_lock);
+	pthread_mutex_lock(&qp->lock);
 	conn->draining = true;
 	soft_qp_send_done(qp);
-	soft_qp_tx_unlock(qp);
+	pthread_mutex_unlock(&qp->lock);
 }
 
 /*
- * Parts QP and connection; both locks held. What can no longer be had of an FPDU that is partly out
+ * Parts QP and connection; lock held. What can no longer be had of an FPDU that is partly out
  * stays out: the peer gets what was sent before it, and an end within an FPDU.
  */
 static void part(struct soft_conn *conn, struct soft_qp *qp, uint8_t **out, size_t *len)
@@ -205,7 +195,7 @@ void soft_conn_close(struct soft_conn *conn, uint8_t **out, size_t *len, uint64_
 {
 	struct soft_qp *qp = conn->qp;
 
-	soft_progress_forget(conn);
+	soft_drive_forget(conn);
 	for (int i = 0; i < 2; i++) {
 		if (conn->member[i].cq)
 			soft_cq_detach(&conn->member[i]);
@@ -214,11 +204,9 @@ void soft_conn_close(struct soft_conn *conn, uint8_t **out, size_t *len, uint64_
 	soft_list_del(&conn->node);
 	if (!qp)
 		return;
-	pthread_mutex_lock(&qp->rx_lock);
-	pthread_mutex_lock(&qp->tx_lock);
+	pthread_mutex_lock(&qp->lock);
 	part(conn, qp, out, len);
 	*tail = conn->tx.tail;
 	conn->qp = NULL;
-	soft_qp_tx_unlock(qp);
-	soft_qp_rx_unlock(qp);
+	pthread_mutex_unlock(&qp->lock);
 }

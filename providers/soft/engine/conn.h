@@ -56,21 +56,20 @@ struct soft_conn {
 	uint64_t local_qual, remote_qual;
 	uint32_t armed; /* events the loop will tell of, once; 0: not armed */
 	bool attached;
-	atomic_bool solo;	/* its CQs cannot watch it: always the loop's to drive */
-	atomic_bool over;	/* the peer has ended, but messages wait for Receives */
-	bool deaf;		/* the link would tell for ever that it is broken; under lock */
-	uint32_t over_msn;	/* the loop's: the first of them when it looked last */
-	uint32_t over_looks;	/* ditto: how often since one was received */
-	atomic_bool rx_stalled; /* rx.stalled, for other threads */
+	bool broken;		   /* the link would tell for ever that it is; under lock */
+	atomic_bool unreceived;	   /* the peer has ended, but messages wait for Receives */
+	uint32_t unreceived_msn;   /* the loop's: the first of them when it looked last */
+	uint32_t unreceived_looks; /* ditto: how often since one was received */
+	atomic_bool rx_stalled;	   /* rx.stalled, for other threads */
 	/* Work for the task. */
-	atomic_bool arm_wanted, rx_wanted, first_seen, drained, clear_wanted;
-	bool draining; /* graceful disconnect under way; under tx_lock */
-	struct soft_list left_node;
+	atomic_bool serve_wanted, first_seen, drained, clear_wanted;
+	bool draining;		      /* graceful disconnect under way; under the QP's lock */
+	struct soft_list handed_node; /* in soft_dev.handed; the loop's */
 	struct soft_member member[2];
 
 	atomic_bool dead;	 /* fault is valid */
 	struct soft_fault fault; /* written once, under lock */
-	int tx_err;		 /* why sending failed; under tx_lock */
+	int tx_err;		 /* why sending failed; under the QP's lock */
 	struct soft_tx tx;
 	struct soft_rx rx;
 };
@@ -131,9 +130,14 @@ void soft_conn_refuse(struct soft_conn *conn, struct soft_error error, const str
 		      const char *why);
 /* The link ended or broke: err 0 means in order. */
 void soft_conn_lost(struct soft_conn *conn, int err, uint32_t recv_status);
-/* What the end of the incoming stream means after sending may have failed: 0 or a negative errno.
+/*
+ * What the end of the incoming stream means after sending may have failed: 0 or a negative errno.
+ * The QP's lock held.
  */
 int soft_conn_stream_error(struct soft_conn *conn);
+
+/* Has the loop drive it. Any thread. */
+void soft_conn_serve_later(struct soft_conn *conn);
 
 /* "local - remote", for messages. */
 const char *soft_conn_text(struct soft_conn *conn, char buf[2 * SOFT_ADDR_TEXT + 8]);

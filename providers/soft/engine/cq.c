@@ -14,13 +14,12 @@
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/drive.h"
+#include "providers/soft/engine/watch.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/link/link.h"
 #include "trace/log.h"
 
 enum {
-	/* So much may it cost to try connections one by one rather than by epoll. */
-	FEW = 16,
 	READY_PER_POLL = 16,
 	SPINS_PER_LOOK = 16,
 };
@@ -58,84 +57,44 @@ bool soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc)
 
 /* ---- Membership and readiness ---- */
 
-static bool few(const struct soft_cq *cq)
+/* The loop has to drive what a waiter would not be told of. */
+static void go_blind(struct soft_cq *cq, const char *what)
 {
-	return atomic_load_explicit(&cq->cost, memory_order_relaxed) <= FEW;
-}
-
-void soft_cq_watch(struct soft_member *member, uint32_t events)
-{
-	struct soft_cq *cq = member->cq;
-	struct epoll_event event = { .data.ptr = member };
-	bool asleep = !few(cq) || atomic_load(&cq->waiter);
-	struct soft_link *link;
-
-	if (!member->enrolled)
-		return;
-	link = member->conn->link;
-	/* A few connections are polled directly, also for room: only a sleeper needs to hear of
-	 * that. */
-	if (!asleep)
-		events &= ~(uint32_t)EPOLLOUT;
-	event.events = link->class->doze(link, (enum soft_sleeper)(member - member->conn->member),
-					 events, asleep);
-	if (member->events == event.events)
-		return;
-	if (!epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_MOD, link->fd, &event))
-		member->events = event.events;
-}
-
-void soft_cq_forget(struct soft_member *member)
-{
-	if (member->enrolled)
-		epoll_ctl(atomic_load(&member->cq->epfd), EPOLL_CTL_DEL, member->conn->link->fd,
-			  NULL);
-	member->enrolled = false;
+	if (!atomic_exchange(&cq->blind, true))
+		dapl_err("%s: completion queue's wait descriptor %s: %s", cq->dev->name, what,
+			 dapl_strerror(errno));
 }
 
 /* Puts a member into the epoll set; drive held. */
 static void enrol(struct soft_cq *cq, struct soft_member *member)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = member };
-	struct soft_conn *conn = member->conn;
+	int rc;
 
-	pthread_mutex_lock(&conn->lock);
-	if (atomic_load(&conn->over)) {
-		pthread_mutex_unlock(&conn->lock);
-		return;
+	pthread_mutex_lock(&member->conn->lock);
+	rc = soft_watch_add(member);
+	pthread_mutex_unlock(&member->conn->lock);
+	if (rc) {
+		errno = -rc;
+		go_blind(cq, "cannot watch a connection");
 	}
-	if (epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_ADD, conn->link->fd, &event)) {
-		dapl_err_limited("%s: a waiter cannot watch a connection: %s", cq->dev->name,
-				 dapl_strerror(errno));
-		atomic_store(&conn->solo, true);
-	} else {
-		member->enrolled = true;
-		member->events = EPOLLIN;
-	}
-	pthread_mutex_unlock(&conn->lock);
-	soft_progress_watch(conn);
 }
 
 /* The epoll set, made at the first need; drive held. */
-static int need_epfd(struct soft_cq *cq)
+static void need_epfd(struct soft_cq *cq)
 {
 	struct soft_list *node;
-	int epfd = atomic_load(&cq->epfd);
+	int epfd;
 
-	if (epfd >= 0)
-		return epfd;
+	if (atomic_load(&cq->epfd) >= 0 || atomic_load(&cq->blind))
+		return;
 	epfd = dapl_fd_own(epoll_create1(EPOLL_CLOEXEC));
 	if (epfd < 0) {
-		if (!cq->told_epfd)
-			dapl_err("%s: completion queue's wait descriptor not created: %s",
-				 cq->dev->name, dapl_strerror(errno));
-		cq->told_epfd = true;
-		return -1;
+		go_blind(cq, "not created");
+		return;
 	}
 	atomic_store(&cq->epfd, epfd);
 	for (node = cq->members.next; node != &cq->members; node = node->next)
 		enrol(cq, soft_container(node, struct soft_member, node));
-	return epfd;
 }
 
 /* Has the set told of all that happens; drive held. */
@@ -144,7 +103,7 @@ static void watch_all(struct soft_cq *cq)
 	struct soft_list *node;
 
 	for (node = cq->members.next; node != &cq->members; node = node->next)
-		soft_progress_watch(soft_container(node, struct soft_member, node)->conn);
+		soft_watch_update_cqs(soft_container(node, struct soft_member, node)->conn);
 }
 
 void soft_cq_attach(struct soft_member *member)
@@ -154,16 +113,14 @@ void soft_cq_attach(struct soft_member *member)
 	bool were_few;
 
 	pthread_mutex_lock(&cq->drive);
-	were_few = few(cq);
+	were_few = soft_cq_few(cq);
 	soft_list_add(&cq->members, &member->node);
-	member->bell = class->rings;
-	atomic_fetch_add(&cq->bells, member->bell);
 	atomic_fetch_add(&cq->cost, class->cost);
 	if (atomic_load(&cq->epfd) >= 0)
 		enrol(cq, member);
-	else if (!few(cq))
+	else if (!soft_cq_few(cq))
 		need_epfd(cq);
-	if (were_few && !few(cq))
+	if (were_few && !soft_cq_few(cq))
 		watch_all(cq);
 	pthread_mutex_unlock(&cq->drive);
 }
@@ -174,10 +131,9 @@ void soft_cq_detach(struct soft_member *member)
 
 	pthread_mutex_lock(&cq->drive);
 	soft_list_del(&member->node);
-	atomic_fetch_sub(&cq->bells, member->bell);
 	atomic_fetch_sub(&cq->cost, member->conn->link->class->cost);
 	pthread_mutex_lock(&member->conn->lock);
-	soft_cq_forget(member);
+	soft_watch_remove(member);
 	pthread_mutex_unlock(&member->conn->lock);
 	pthread_mutex_unlock(&cq->drive);
 }
@@ -196,10 +152,10 @@ static inline bool pop(struct soft_cq *cq, struct tp_wc *wc)
 	return true;
 }
 
-static inline void note_activity(struct soft_cq *cq)
+static inline void note_poll(struct soft_cq *cq)
 {
-	atomic_store_explicit(&cq->activity,
-			      atomic_load_explicit(&cq->activity, memory_order_relaxed) + 1,
+	atomic_store_explicit(&cq->polls,
+			      atomic_load_explicit(&cq->polls, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 }
 
@@ -213,7 +169,7 @@ static struct tp_wr *cq_take(struct tp_cq *base)
 	if (tail == atomic_load_explicit(&cq->head, memory_order_acquire) ||
 	    !(wc->flags & SOFT_WC_PLAIN))
 		return NULL;
-	note_activity(cq);
+	note_poll(cq);
 	wr = (struct tp_wr *)(uintptr_t)wc->wr_id;
 	if (wc->flags & TP_WC_RECV)
 		wr->length = wc->byte_len;
@@ -243,11 +199,11 @@ static void drive_all(struct soft_cq *cq)
 
 	for (node = cq->members.next; node != &cq->members; node = node->next) {
 		member = soft_container(node, struct soft_member, node);
-		soft_qp_progress(member->conn->qp, room);
+		soft_drive_poll(member->conn->qp, room);
 	}
 }
 
-static void drive_ready(struct soft_cq *cq, int epfd)
+static void drive_ready(int epfd)
 {
 	struct epoll_event events[READY_PER_POLL];
 	struct soft_member *member;
@@ -255,29 +211,22 @@ static void drive_ready(struct soft_cq *cq, int epfd)
 
 	for (int i = 0; i < n; i++) {
 		member = events[i].data.ptr;
-		soft_qp_progress(member->conn->qp, true);
-	}
-	if (!atomic_load_explicit(&cq->bells, memory_order_relaxed))
-		return;
-	for (int i = 0; i < n; i++) {
-		member = events[i].data.ptr;
-		soft_progress_doze(member->conn);
+		soft_drive_poll(member->conn->qp, true);
+		if (member->conn->link->class->arms)
+			soft_watch_update_cqs(member->conn);
 	}
 }
 
 static void drive(struct soft_cq *cq)
 {
-	int epfd;
-
 	/* Taken: a connection comes or goes; the next poll is soon enough. */
 	if (!atomic_load_explicit(&cq->cost, memory_order_relaxed) ||
 	    pthread_mutex_trylock(&cq->drive))
 		return;
-	epfd = atomic_load(&cq->epfd);
-	if (few(cq) || epfd < 0)
+	if (soft_cq_few(cq) || atomic_load(&cq->blind))
 		drive_all(cq);
 	else
-		drive_ready(cq, epfd);
+		drive_ready(atomic_load(&cq->epfd));
 	pthread_mutex_unlock(&cq->drive);
 }
 
@@ -285,7 +234,7 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 {
 	struct soft_cq *cq = soft_cq(base);
 
-	note_activity(cq);
+	note_poll(cq);
 	if (pop(cq, wc))
 		return 1;
 	drive(cq);
@@ -323,32 +272,26 @@ static void cq_extract(struct tp_cq *base, bool (*remove)(void *arg, const struc
 
 /* ---- Waiting ---- */
 
-/* Few connections do not keep the set told of room to send; a sleeper needs that. */
-static void refresh(struct soft_cq *cq)
-{
-	pthread_mutex_lock(&cq->drive);
-	need_epfd(cq);
-	if (few(cq))
-		watch_all(cq);
-	pthread_mutex_unlock(&cq->drive);
-}
-
 static void cq_arm(struct tp_cq *base, enum tp_arm how)
 {
 	struct soft_cq *cq = soft_cq(base);
 
 	if (how == TP_ARM_WAITER) {
 		atomic_store(&cq->waiter, true);
-		refresh(cq);
-		/* Without a descriptor to sleep on the loop has to drive. */
-		if (atomic_load(&cq->epfd) < 0) {
+		pthread_mutex_lock(&cq->drive);
+		need_epfd(cq);
+		/* The set of few connections is not kept told of all that a waiter needs. */
+		if (soft_cq_few(cq))
+			watch_all(cq);
+		pthread_mutex_unlock(&cq->drive);
+		if (atomic_load(&cq->blind)) {
 			atomic_store(&cq->waiter, false);
 			how = TP_ARM_NOTIFY;
 		}
 	}
 	atomic_store(&cq->armed, (int)how + 1);
-	if (how == TP_ARM_NOTIFY && atomic_load(&cq->left))
-		dapl_loop_post(base->dev->loop, &cq->dev->kick);
+	if (how == TP_ARM_NOTIFY)
+		soft_drive_look(cq->dev, true);
 }
 
 static void cq_disarm(struct tp_cq *base)
@@ -358,8 +301,7 @@ static void cq_disarm(struct tp_cq *base)
 	atomic_store(&cq->armed, 0);
 	atomic_store(&cq->waiter, false);
 	cq->woken = true;
-	if (atomic_load(&cq->left) && atomic_load(&cq->dev->ticks_asleep))
-		dapl_loop_post(base->dev->loop, &cq->dev->kick);
+	soft_drive_look(cq->dev, false);
 }
 
 static int cq_fd(struct tp_cq *base)

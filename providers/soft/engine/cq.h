@@ -22,9 +22,8 @@ struct soft_member {
 	struct soft_cq *cq; /* NULL: none */
 	struct soft_list node;
 	bool enrolled; /* in the CQ's epoll set; under conn->lock, as events */
-	bool bell;     /* counted in the CQ's bells */
 	uint32_t events;
-	uint32_t seen; /* the loop's: the CQ's activity when it looked last */
+	uint32_t polls; /* the loop's: of the CQ when it looked last */
 };
 
 /* Of tp_wc.flags, in the queue only: what tp_cq.take may return. */
@@ -36,9 +35,9 @@ struct soft_cq {
 
 	/* The consumer's, under the core's EVD lock. */
 	atomic_uint tail;
-	atomic_uint activity; /* polls so far */
-	bool woken;	      /* slept since the last look for room to send */
-	uint32_t spins;	      /* polls since then */
+	atomic_uint polls; /* so far */
+	bool woken;	   /* slept since the last look for room to send */
+	uint32_t spins;	   /* polls since then */
 
 	/* The producers'. */
 	pthread_mutex_t lock;
@@ -50,14 +49,12 @@ struct soft_cq {
 	struct tp_task overflow;
 
 	atomic_bool waiter; /* somebody sleeps on epfd */
-	atomic_uint left;   /* connections of ours on the device's left list */
 
 	pthread_mutex_t drive;
 	struct soft_list members;
 	atomic_uint cost;  /* of driving all members one by one */
-	atomic_uint bells; /* members that are to be told when the set is to be ready again */
 	atomic_int epfd;   /* -1 until needed */
-	bool told_epfd;	   /* that it could not be made */
+	atomic_bool blind; /* there is none, or it does not have all members */
 };
 
 static inline struct soft_cq *soft_cq(struct tp_cq *cq)
@@ -69,6 +66,16 @@ extern const struct dapl_cq_ops soft_cq_ops;
 
 /* Adds a completion; wakes whoever asked. false: it was lost, the queue is full. */
 bool soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc);
+/* So much may it cost to try connections one by one rather than by epoll. */
+enum {
+	SOFT_CQ_FEW = 16,
+};
+
+static inline bool soft_cq_few(const struct soft_cq *cq)
+{
+	return atomic_load_explicit(&cq->cost, memory_order_relaxed) <= SOFT_CQ_FEW;
+}
+
 /* Whether somebody waits for completions without polling or sleeping on the CQ. */
 static inline bool soft_cq_notify(const struct soft_cq *cq)
 {
@@ -77,9 +84,5 @@ static inline bool soft_cq_notify(const struct soft_cq *cq)
 /* Connections start and cease to feed the CQ. On the loop. */
 void soft_cq_attach(struct soft_member *member);
 void soft_cq_detach(struct soft_member *member);
-/* The link has no more to tell the CQ's epoll set; conn->lock held. */
-void soft_cq_forget(struct soft_member *member);
-/* Brings the CQ's epoll set in line with what the connection waits for; conn->lock held. */
-void soft_cq_watch(struct soft_member *member, uint32_t events);
 
 #endif

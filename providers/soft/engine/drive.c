@@ -1,160 +1,192 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Who drives a connection. Whoever polls or waits on one of its CQs does; the loop drives those
- * that nobody polls, so that a passive target serves its peer.
- *
- * The loop watches each connection for one event at a time. When one comes and a CQ of the
- * connection was polled since the loop looked last, or has a sleeper, the connection is left to the
- * poller: the loop does not touch it and does not watch it, but looks again at the next tick. A
- * connection whose CQs were not polled between two ticks and have no sleeper is served by the loop
- * and watched again. Ticks slow down, and stop when only sleepers' connections are left; a sleeper
- * that goes away then starts them again (kick). A CQ armed for notification has nobody who polls by
- * himself: its connections are the loop's.
- */
+#include "providers/soft/engine/drive.h"
+
 #include <errno.h>
 #include <sys/epoll.h>
 
 #include "providers/soft/config.h"
 #include "providers/soft/device.h"
 #include "providers/soft/engine/conn.h"
-#include "providers/soft/engine/drive.h"
+#include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/rx.h"
+#include "providers/soft/engine/tx.h"
+#include "providers/soft/engine/watch.h"
 #include "providers/soft/link/link.h"
 #include "trace/log.h"
 
 enum {
-	TICK_MIN_MS = 1,
-	TICK_POLLED_MS = 4,  /* slowest while somebody polls */
-	TICK_WAITED_MS = 16, /* beyond that they stop while all sleep */
-	PULSE_MS = 10000,
-	OVER_LOOKS = 4,
+	LOOK_MS = 2,
+	KEEPALIVE_MS = 10000,
+	UNRECEIVED_LOOKS = 4,
 };
 
 static const uint64_t ms_ns = 1000000;
 
-/* ---- What is watched ---- */
+/* ---- The driver ---- */
 
-static uint32_t wanted(const struct soft_conn *conn)
+/* Lock held. */
+static void work(struct soft_qp *qp)
 {
-	return (atomic_load(&conn->rx_stalled) ? 0 : EPOLLIN) |
-	       (atomic_load(&conn->qp->tx_stalled) ? EPOLLOUT : 0);
-}
+	uint32_t due = qp->due;
 
-/* conn->lock held. */
-static void arm(struct soft_conn *conn, uint32_t events)
-{
-	if (conn->deaf)
+	qp->due = 0;
+	if (!qp->conn || soft_conn_dead(qp->conn))
 		return;
-	events |= (atomic_load(&conn->over) ? 0 : EPOLLRDHUP) | EPOLLONESHOT;
-	if (conn->armed == events)
-		return;
-	conn->armed = events;
-	soft_link_watch(conn->link, events);
-}
-
-void soft_progress_doze(struct soft_conn *conn)
-{
-	pthread_mutex_lock(&conn->lock);
-	for (int i = 0; i < 2 && conn->attached; i++)
-		if (conn->member[i].cq)
-			soft_cq_watch(&conn->member[i], wanted(conn));
-	pthread_mutex_unlock(&conn->lock);
-}
-
-void soft_progress_watch(struct soft_conn *conn)
-{
-	uint32_t events;
-
-	pthread_mutex_lock(&conn->lock);
-	if (!conn->attached)
-		goto unlock;
-	events = wanted(conn);
-	for (int i = 0; i < 2; i++)
-		if (conn->member[i].cq)
-			soft_cq_watch(&conn->member[i], events);
-	if (conn->armed) {
-		arm(conn, events);
-	} else if (!(events & EPOLLIN)) {
-		/* Nobody reads it: only the loop will notice the peer hang up. */
-		atomic_store(&conn->arm_wanted, true);
-		dapl_loop_post(conn->base.dev->loop, &conn->task);
+	if (due & SOFT_DRIVE_RX)
+		soft_rx_run(qp->conn);
+	if ((due | qp->due) & SOFT_DRIVE_TX && !soft_conn_dead(qp->conn)) {
+		qp->due &= ~(uint32_t)SOFT_DRIVE_TX;
+		soft_tx_run(qp->conn);
 	}
-unlock:
-	pthread_mutex_unlock(&conn->lock);
 }
 
-/* ---- Left to the poller ---- */
+/* What one direction makes due in the other is done as well; lock held. */
+static void move_data(struct soft_qp *qp, uint32_t what)
+{
+	qp->due |= what;
+	if (atomic_load(&qp->state) == SOFT_QP_ERROR)
+		soft_qp_flush_late(qp);
+	while (qp->due)
+		work(qp);
+}
 
-/* Whether one of its CQs wants the loop to drive. */
-static bool notify(const struct soft_conn *conn)
+/* For who has just become the driver. */
+static void drive(struct soft_qp *qp, uint32_t what)
+{
+	uint32_t left;
+
+	for (;;) {
+		pthread_mutex_lock(&qp->lock);
+		move_data(qp, what);
+		pthread_mutex_unlock(&qp->lock);
+		left = SOFT_DRIVER;
+		if (atomic_compare_exchange_strong(&qp->driver, &left, 0))
+			return;
+		what = atomic_exchange(&qp->driver, SOFT_DRIVER);
+	}
+}
+
+void soft_drive(struct soft_qp *qp, uint32_t what)
+{
+	uint32_t nobody = 0;
+
+	if (atomic_compare_exchange_strong(&qp->driver, &nobody, SOFT_DRIVER) ||
+	    !(atomic_fetch_or(&qp->driver, what | SOFT_DRIVER) & SOFT_DRIVER))
+		drive(qp, what);
+}
+
+/* Leaves nothing behind: one who polls all the time would never let the driver go. */
+void soft_drive_poll(struct soft_qp *qp, bool room)
+{
+	uint32_t nobody = 0, what = SOFT_DRIVE_RX;
+
+	if (room && atomic_load(&qp->tx_stalled))
+		what |= SOFT_DRIVE_TX;
+	if (!atomic_load_explicit(&qp->driver, memory_order_relaxed) &&
+	    atomic_compare_exchange_strong(&qp->driver, &nobody, SOFT_DRIVER))
+		drive(qp, what);
+}
+
+/* ---- The service thread, or a thread of the program ---- */
+
+enum driver {
+	DRIVER_SERVICE,
+	DRIVER_POLLER,
+	DRIVER_WAITER,
+};
+
+static bool notified(const struct soft_conn *conn)
 {
 	for (int i = 0; i < 2; i++)
 		if (conn->member[i].cq && soft_cq_notify(conn->member[i].cq))
 			return true;
-	return atomic_load(&conn->solo);
-}
-
-/* Whether one of its CQs was polled since the last call. */
-static bool polled(struct soft_conn *conn)
-{
-	bool moved = false;
-	uint32_t now;
-
-	for (int i = 0; i < 2; i++) {
-		if (!conn->member[i].cq)
-			continue;
-		now = atomic_load_explicit(&conn->member[i].cq->activity, memory_order_relaxed);
-		moved |= now != conn->member[i].seen;
-		conn->member[i].seen = now;
-	}
-	return moved;
-}
-
-static bool waited(const struct soft_conn *conn)
-{
-	for (int i = 0; i < 2; i++)
-		if (conn->member[i].cq && atomic_load(&conn->member[i].cq->waiter))
-			return true;
 	return false;
 }
 
-static bool is_left(const struct soft_conn *conn)
+/* Who was there to drive since the last call. */
+static enum driver driver(struct soft_conn *conn)
 {
-	return !soft_list_empty(&conn->left_node);
-}
+	enum driver found = DRIVER_SERVICE;
+	struct soft_cq *cq;
+	uint32_t polls;
 
-static void set_tick(struct soft_dev *dev)
-{
-	dapl_loop_timer(dev->base.loop, &dev->tick, dapl_now() + dev->tick_ms * ms_ns);
-}
-
-static void leave(struct soft_conn *conn)
-{
-	struct soft_dev *dev = conn->dev;
-
-	/* An event that was on its way when the watch was changed finds it here already. */
-	if (is_left(conn))
-		return;
-	soft_list_add(&dev->left, &conn->left_node);
-	for (int i = 0; i < 2; i++)
-		if (conn->member[i].cq)
-			atomic_fetch_add(&conn->member[i].cq->left, 1);
-	atomic_store(&dev->ticks_asleep, false);
-	dev->tick_ms = TICK_MIN_MS;
-	set_tick(dev);
+	if (notified(conn))
+		return DRIVER_SERVICE;
+	for (int i = 0; i < 2; i++) {
+		cq = conn->member[i].cq;
+		if (!cq)
+			continue;
+		polls = atomic_load_explicit(&cq->polls, memory_order_relaxed);
+		if (atomic_load(&cq->waiter))
+			found = DRIVER_WAITER;
+		else if (polls != conn->member[i].polls && found != DRIVER_WAITER)
+			found = DRIVER_POLLER;
+		conn->member[i].polls = polls;
+	}
+	return found;
 }
 
 static void take_back(struct soft_conn *conn)
 {
-	if (!is_left(conn))
+	if (soft_list_empty(&conn->handed_node))
 		return;
-	soft_list_del(&conn->left_node);
-	for (int i = 0; i < 2; i++)
-		if (conn->member[i].cq)
-			atomic_fetch_sub(&conn->member[i].cq->left, 1);
+	soft_list_del(&conn->handed_node);
+	atomic_fetch_sub(&conn->dev->num_handed, 1);
 }
 
-void soft_progress_forget(struct soft_conn *conn)
+void soft_drive_serve(struct soft_conn *conn)
+{
+	take_back(conn);
+	soft_drive(conn->qp, SOFT_DRIVE_RX | SOFT_DRIVE_TX);
+	if (!soft_conn_dead(conn))
+		soft_watch_loop(conn);
+}
+
+void soft_drive_look(struct soft_dev *dev, bool now)
+{
+	if (!atomic_load(&dev->num_handed) || (atomic_exchange(&dev->looking, true) && !now))
+		return;
+	dapl_loop_timer(dev->base.loop, &dev->look, now ? 0 : dapl_now() + LOOK_MS * ms_ns);
+}
+
+static void look(struct tp_timer *timer)
+{
+	struct soft_dev *dev = soft_container(timer, struct soft_dev, look);
+	struct soft_list *node, *next;
+	struct soft_conn *conn;
+	enum driver who;
+	bool polled = false;
+
+	/* A waiter that goes after this starts the timer again. */
+	atomic_store(&dev->looking, false);
+	for (node = dev->handed.next; node != &dev->handed; node = next) {
+		next = node->next;
+		conn = soft_container(node, struct soft_conn, handed_node);
+		who = driver(conn);
+		polled |= who == DRIVER_POLLER;
+		if (who != DRIVER_SERVICE)
+			continue;
+		take_back(conn);
+		soft_conn_serve_later(conn);
+	}
+	if (polled)
+		soft_drive_look(dev, false);
+}
+
+static void hand_over(struct soft_conn *conn)
+{
+	struct soft_dev *dev = conn->dev;
+
+	/* An event that was on its way when the watch was changed finds it there already. */
+	if (soft_list_empty(&conn->handed_node)) {
+		soft_list_add(&dev->handed, &conn->handed_node);
+		atomic_fetch_add(&dev->num_handed, 1);
+	}
+	soft_drive_look(dev, false);
+}
+
+void soft_drive_forget(struct soft_conn *conn)
 {
 	take_back(conn);
 	pthread_mutex_lock(&conn->lock);
@@ -162,25 +194,9 @@ void soft_progress_forget(struct soft_conn *conn)
 	pthread_mutex_unlock(&conn->lock);
 }
 
-/* ---- The loop drives ---- */
-
-void soft_progress_serve(struct soft_conn *conn)
-{
-	take_back(conn);
-	soft_qp_progress(conn->qp, true);
-	if (soft_conn_dead(conn)) {
-		conn->dev->hooks->ended(conn);
-		return;
-	}
-	pthread_mutex_lock(&conn->lock);
-	conn->armed = 0;
-	arm(conn, wanted(conn));
-	pthread_mutex_unlock(&conn->lock);
-}
-
 /* ---- The peer has ended, and messages wait for Receives ---- */
 
-/* The first message that waits; later once one was received. rx_lock held. */
+/* The first message that waits; later once one was received. Lock held. */
 static uint32_t first_waiting(const struct soft_conn *conn)
 {
 	const struct soft_rx *rx = &conn->rx;
@@ -189,26 +205,26 @@ static uint32_t first_waiting(const struct soft_conn *conn)
 }
 
 /* In pieces: the time in which this process is stopped does not count. */
-static void set_over_timer(struct soft_conn *conn)
+static void set_unreceived_timer(struct soft_conn *conn)
 {
-	soft_link_timeout(conn->link, (uint32_t)conn->dev->config->unreceived_ms / OVER_LOOKS + 1);
+	soft_link_timeout(conn->link,
+			  (uint32_t)conn->dev->config->unreceived_ms / UNRECEIVED_LOOKS + 1);
 }
 
 /* So long none was received: they are lost. */
 static void unreceived(struct soft_link *link)
 {
 	struct soft_conn *conn = link->owner;
-	struct soft_qp *qp = conn->qp;
 	char text[2 * SOFT_ADDR_TEXT + 8];
 	uint32_t first;
 
-	pthread_mutex_lock(&qp->rx_lock);
+	pthread_mutex_lock(&conn->qp->lock);
 	first = first_waiting(conn);
-	if (first != conn->over_msn)
-		conn->over_looks = 0;
-	conn->over_msn = first;
-	if (soft_conn_dead(conn) || ++conn->over_looks < OVER_LOOKS) {
-		set_over_timer(conn);
+	if (first != conn->unreceived_msn)
+		conn->unreceived_looks = 0;
+	conn->unreceived_msn = first;
+	if (soft_conn_dead(conn) || ++conn->unreceived_looks < UNRECEIVED_LOOKS) {
+		set_unreceived_timer(conn);
 	} else {
 		dapl_err_limited(
 			"%s: connection %s: messages of a peer that has ended are lost, since no "
@@ -218,21 +234,21 @@ static void unreceived(struct soft_link *link)
 		soft_conn_lost(conn, conn->rx.err ? conn->rx.err : soft_conn_stream_error(conn),
 			       TP_WC_FLUSHED);
 	}
-	soft_qp_rx_unlock(qp);
+	pthread_mutex_unlock(&conn->qp->lock);
 }
 
-/* They are received as Receives are posted. rx_lock held. */
+/* They are received as Receives are posted. Lock held. */
 static void await_receives(struct soft_conn *conn)
 {
 	pthread_mutex_lock(&conn->lock);
-	atomic_store(&conn->over, true);
+	atomic_store(&conn->unreceived, true);
 	for (int i = 0; i < 2; i++)
 		if (conn->member[i].cq)
-			soft_cq_forget(&conn->member[i]);
+			soft_watch_remove(&conn->member[i]);
 	pthread_mutex_unlock(&conn->lock);
-	conn->over_msn = first_waiting(conn);
+	conn->unreceived_msn = first_waiting(conn);
 	conn->link->expired = unreceived;
-	set_over_timer(conn);
+	set_unreceived_timer(conn);
 }
 
 /*
@@ -243,147 +259,56 @@ static void hung_up(struct soft_conn *conn, uint32_t events)
 {
 	struct soft_qp *qp = conn->qp;
 
-	pthread_mutex_lock(&qp->rx_lock);
+	pthread_mutex_lock(&qp->lock);
 	conn->rx.hold_all = true;
-	if (!soft_conn_dead(conn))
-		soft_rx_run(conn);
+	move_data(qp, SOFT_DRIVE_RX);
 	if (atomic_load(&conn->rx_stalled) && !soft_conn_dead(conn)) {
 		pthread_mutex_lock(&conn->lock);
-		conn->deaf = events & (EPOLLHUP | EPOLLERR);
+		conn->broken = events & (EPOLLHUP | EPOLLERR);
 		pthread_mutex_unlock(&conn->lock);
-		if (!atomic_load(&conn->over))
+		if (!atomic_load(&conn->unreceived))
 			await_receives(conn);
 	}
-	soft_qp_rx_unlock(qp);
+	pthread_mutex_unlock(&qp->lock);
 }
 
-void soft_progress_ready(struct soft_link *link, uint32_t events)
+static void link_ready(struct soft_link *link, uint32_t events)
 {
 	struct soft_conn *conn = link->owner;
 
 	pthread_mutex_lock(&conn->lock);
 	conn->armed = 0;
 	pthread_mutex_unlock(&conn->lock);
-	soft_conn_hold(conn);
 	if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) && atomic_load(&conn->rx_stalled))
 		hung_up(conn, events);
-	if (!soft_conn_dead(conn) && !notify(conn) && (polled(conn) || waited(conn))) {
-		leave(conn);
-		/* Armed for notification, or stalled, before it was on the list? */
-		if (notify(conn) || atomic_load(&conn->rx_stalled))
-			soft_progress_serve(conn);
-	} else {
-		soft_progress_serve(conn);
+	if (!soft_conn_dead(conn) && driver(conn) != DRIVER_SERVICE) {
+		hand_over(conn);
+		/* Who asked for notification, or stalled, before that was seen is seen now. */
+		if (!notified(conn) && !atomic_load(&conn->rx_stalled))
+			return;
 	}
-	soft_conn_drop(conn);
+	soft_drive_serve(conn);
 }
 
-/* ---- Ticks ---- */
-
-/* Has the loop serve a connection, not from inside a walk over the list. */
-static void serve_later(struct soft_conn *conn)
-{
-	take_back(conn);
-	atomic_store(&conn->rx_wanted, true);
-	dapl_loop_post(conn->base.dev->loop, &conn->task);
-}
-
-/* Looks at all that are left: whether one was polled. Those that are on their own leave the list.
- */
-static bool look(struct soft_dev *dev)
-{
-	struct soft_list *node, *next;
-	struct soft_conn *conn;
-	bool moved = false;
-
-	for (node = dev->left.next; node != &dev->left; node = next) {
-		next = node->next;
-		conn = soft_container(node, struct soft_conn, left_node);
-		if (notify(conn))
-			serve_later(conn);
-		else if (polled(conn))
-			moved = true;
-		else if (!waited(conn))
-			serve_later(conn);
-	}
-	return moved;
-}
-
-/* All that are left have sleepers. Stops the ticks unless one went away just now. */
-static void sleep_ticks(struct soft_dev *dev)
-{
-	struct soft_list *node;
-
-	atomic_store(&dev->ticks_asleep, true);
-	for (node = dev->left.next; node != &dev->left; node = node->next) {
-		if (waited(soft_container(node, struct soft_conn, left_node)))
-			continue;
-		atomic_store(&dev->ticks_asleep, false);
-		dev->tick_ms = TICK_MIN_MS;
-		set_tick(dev);
-		return;
-	}
-}
-
-void soft_progress_tick(struct tp_timer *timer)
-{
-	struct soft_dev *dev = soft_container(timer, struct soft_dev, tick);
-	bool moved = look(dev);
-
-	if (soft_list_empty(&dev->left))
-		return;
-	dev->tick_ms *= 2;
-	if (moved && dev->tick_ms > TICK_POLLED_MS)
-		dev->tick_ms = TICK_POLLED_MS;
-	if (dev->tick_ms > TICK_WAITED_MS)
-		sleep_ticks(dev);
-	else
-		set_tick(dev);
-}
-
-/* A sleeper went, or somebody asked for notification. */
-void soft_progress_kick(struct tp_task *task)
-{
-	struct soft_dev *dev = soft_container(task, struct soft_dev, kick);
-	struct soft_list *node, *next;
-	struct soft_conn *conn;
-
-	for (node = dev->left.next; node != &dev->left; node = next) {
-		next = node->next;
-		conn = soft_container(node, struct soft_conn, left_node);
-		if (notify(conn))
-			serve_later(conn);
-		else
-			polled(conn);
-	}
-	if (soft_list_empty(&dev->left))
-		return;
-	atomic_store(&dev->ticks_asleep, false);
-	dev->tick_ms = TICK_MIN_MS;
-	set_tick(dev);
-}
-
-/* ---- The pulse: peers that are gone without a word, buffers without use ---- */
+/* ---- Peers that are gone without a word, buffers without use ---- */
 
 static void shrink(struct soft_conn *conn)
 {
-	struct soft_qp *qp = conn->qp;
-
-	if (pthread_mutex_trylock(&qp->rx_lock))
+	if (pthread_mutex_trylock(&conn->qp->lock))
 		return;
 	soft_rx_shrink(conn);
-	soft_qp_rx_unlock(qp);
+	pthread_mutex_unlock(&conn->qp->lock);
 }
 
-void soft_progress_pulse(struct tp_timer *timer)
+static void keepalive(struct tp_timer *timer)
 {
-	struct soft_dev *dev = soft_container(timer, struct soft_dev, pulse);
+	struct soft_dev *dev = soft_container(timer, struct soft_dev, keepalive);
 	uint32_t timeout = (uint32_t)dev->config->peer_timeout_ms;
 	struct soft_list *node;
 	struct soft_conn *conn;
 
-	dev->pulsing = !soft_list_empty(&dev->conns);
-	if (!dev->pulsing)
+	dev->keeping = !soft_list_empty(&dev->conns);
+	if (!dev->keeping)
 		return;
 	for (node = dev->conns.next; node != &dev->conns; node = node->next) {
 		conn = soft_container(node, struct soft_conn, node);
@@ -395,6 +320,32 @@ void soft_progress_pulse(struct tp_timer *timer)
 			soft_conn_lost(conn, -ETIMEDOUT, TP_WC_FLUSHED);
 		}
 	}
-	dapl_loop_timer(dev->base.loop, &dev->pulse,
-			dapl_now() + (timeout ? timeout / 3 + 1 : PULSE_MS) * ms_ns);
+	dapl_loop_timer(dev->base.loop, &dev->keepalive,
+			dapl_now() + (timeout ? timeout / 3 + 1 : KEEPALIVE_MS) * ms_ns);
+}
+
+/* ---- Life ---- */
+
+void soft_drive_init(struct soft_dev *dev)
+{
+	soft_list_init(&dev->handed);
+	soft_list_init(&dev->conns);
+	dev->look.expired = look;
+	dev->keepalive.expired = keepalive;
+}
+
+void soft_drive_stop(struct soft_dev *dev)
+{
+	dapl_loop_timer_cancel(dev->base.loop, &dev->look);
+	dapl_loop_timer_cancel(dev->base.loop, &dev->keepalive);
+}
+
+void soft_drive_open(struct soft_conn *conn)
+{
+	struct soft_dev *dev = conn->dev;
+
+	conn->link->ready = link_ready;
+	if (!dev->keeping)
+		keepalive(&dev->keepalive);
+	soft_drive_serve(conn);
 }

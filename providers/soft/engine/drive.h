@@ -1,28 +1,62 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Who drives a connection. */
+/*
+ * Who moves a connection's data.
+ *
+ * One thread at a time: its driver. To take over is one compare-and-exchange of soft_qp.driver, and
+ * a driver moves data under soft_qp.lock. Who finds another driver leaves there what he wants done,
+ * and the driver looks for that once more before it goes. Taking or releasing the lock moves
+ * nothing: others take it for moments only, to change what the driver works on.
+ *
+ * Who posts drives at once. For what comes in it is the thread that polls or waits on a CQ of the
+ * connection, or else the adapter's service thread. The service thread watches each connection for
+ * one event at a time. When one comes and a thread of the program was there since the last time,
+ * the connection is handed over to it: it is not watched, but looked at every LOOK_MS as long as
+ * somebody polls, and once more after each wait. A connection whose CQs nobody polled in between
+ * nor waits on is taken back. Who asks a CQ for notification neither polls nor waits: its
+ * connections are the service thread's.
+ */
 #ifndef SOFT_DRIVE_H
 #define SOFT_DRIVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "dapl/transport.h"
 
 struct soft_conn;
+struct soft_dev;
 struct soft_link;
+struct soft_qp;
 
-/* What changed in what the connection waits for (rx.stalled, qp->tx_stalled) is taken account of.
+/* Of soft_qp.driver and soft_qp.due. */
+enum {
+	SOFT_DRIVE_RX = 1, /* take in what has come */
+	SOFT_DRIVE_TX = 2, /* send what is posted */
+	SOFT_DRIVER = 4,   /* somebody drives */
+};
+
+/* Has this done, by this thread or by the one that drives. The lock is not held. */
+void soft_drive(struct soft_qp *qp, uint32_t what);
+/* Takes in what has come and, if room, sends what had no room, unless somebody drives. */
+void soft_drive_poll(struct soft_qp *qp, bool room);
+
+/* ---- On the loop ---- */
+
+void soft_drive_init(struct soft_dev *dev);
+void soft_drive_stop(struct soft_dev *dev);
+/* A connection opens; it is in soft_dev.conns. */
+void soft_drive_open(struct soft_conn *conn);
+/* Drives it and waits for the next event. */
+void soft_drive_serve(struct soft_conn *conn);
+/* It is no longer to be driven. */
+void soft_drive_forget(struct soft_conn *conn);
+
+/* ---- Any thread ---- */
+
+/*
+ * A CQ's thread is no longer there to be relied on: has the service thread look, at once or in
+ * LOOK_MS.
  */
-void soft_progress_watch(struct soft_conn *conn);
-/* Ditto, for the epoll sets of its CQs alone, whose owner drove it just now. */
-void soft_progress_doze(struct soft_conn *conn);
-/* The link of a live connection is ready. */
-void soft_progress_ready(struct soft_link *link, uint32_t events);
-/* Drives it on the loop and waits for the next event. On the loop. */
-void soft_progress_serve(struct soft_conn *conn);
-/* It is no longer to be driven. On the loop. */
-void soft_progress_forget(struct soft_conn *conn);
-void soft_progress_tick(struct tp_timer *timer);
-void soft_progress_kick(struct tp_task *task);
-void soft_progress_pulse(struct tp_timer *timer);
+void soft_drive_look(struct soft_dev *dev, bool now);
 
 #endif

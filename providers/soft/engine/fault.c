@@ -7,7 +7,6 @@
 #include "providers/soft/counters.h"
 #include "providers/soft/device.h"
 #include "providers/soft/engine/conn.h"
-#include "providers/soft/engine/qp.h"
 
 const char *soft_conn_text(struct soft_conn *conn, char buf[2 * SOFT_ADDR_TEXT + 8])
 {
@@ -96,11 +95,12 @@ void soft_conn_lost(struct soft_conn *conn, int err, uint32_t recv_status)
 
 int soft_conn_stream_error(struct soft_conn *conn)
 {
-	int err;
-
-	pthread_mutex_lock(&conn->qp->tx_lock);
-	err = conn->tx_err;
-	pthread_mutex_unlock(&conn->qp->tx_lock);
 	/* EPIPE: the peer had ended in order before it refused what we sent. */
-	return err == -EPIPE ? 0 : err;
+	return conn->tx_err == -EPIPE ? 0 : conn->tx_err;
+}
+
+void soft_conn_serve_later(struct soft_conn *conn)
+{
+	atomic_store(&conn->serve_wanted, true);
+	dapl_loop_post(conn->base.dev->loop, &conn->task);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Placement and delivery (RFC 5041 sections 5 and 7, RFC 5040 section 5): every segment is checked
- * before a byte of it is placed, and again each time its placement is taken up after rx_lock was
- * let go, because keys may be gone by then.
+ * before a byte of it is placed, and again each time its placement is taken up after the lock was
+ * released, because keys may be gone by then.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "providers/soft/config.h"
 #include "providers/soft/device.h"
 #include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/engine/srq.h"
 #include "providers/soft/memory/copy.h"
@@ -267,13 +268,10 @@ static bool answers(const struct soft_conn *conn, const struct soft_sqe *sqe)
 /* The request of the oldest flight, NULL if it is none; false: nothing is awaited. */
 static bool oldest_flight(struct soft_conn *conn, struct soft_sqe **sqe)
 {
-	const struct soft_flight *flight;
-	struct soft_qp *qp = conn->qp;
+	const struct soft_flight *flight = soft_tx_oldest_flight(conn);
 
-	pthread_mutex_lock(&qp->tx_lock);
-	flight = soft_tx_oldest_flight(conn);
-	*sqe = flight && flight->kind == SOFT_FLIGHT_REQUEST ? soft_sqe(qp, flight->index) : NULL;
-	soft_qp_tx_unlock(qp);
+	*sqe = flight && flight->kind == SOFT_FLIGHT_REQUEST ? soft_sqe(conn->qp, flight->index)
+							     : NULL;
 	return flight;
 }
 
@@ -337,7 +335,7 @@ static bool held_room(struct soft_conn *conn, size_t size)
 {
 	size_t total = conn->rx.held_bytes + size, limit = (size_t)conn->dev->config->held_bytes;
 
-	return total <= limit || (total <= limit * SOFT_HELD_AWAITING && soft_tx_awaits(conn));
+	return total <= limit || (total <= limit * SOFT_HELD_AWAITING && conn->tx.reads);
 }
 
 /* Keeps a segment for a Receive to come; 0 if there is no room. */
@@ -451,12 +449,10 @@ static bool flight_done(struct soft_conn *conn)
 {
 	struct soft_qp *qp = conn->qp;
 
-	pthread_mutex_lock(&qp->tx_lock);
 	soft_tx_read_done(conn);
-	soft_qp_tx_unlock(qp);
 	/* A fenced request or a read beyond the depth may go on now. */
 	if (atomic_load(&qp->sq.tail) != atomic_load(&qp->sq.head))
-		soft_qp_tx_kick(qp);
+		qp->due |= SOFT_DRIVE_TX;
 	return true;
 }
 
@@ -498,13 +494,8 @@ static bool done_atomic_response(struct soft_conn *conn)
 static bool invalidate(struct soft_conn *conn, const struct soft_ddp *ddp, struct tp_wc *wc)
 {
 	struct soft_fault fault;
-	bool done;
 
-	/* Responses read from windows under tx_lock. */
-	pthread_mutex_lock(&conn->qp->tx_lock);
-	done = soft_window_invalidate(&conn->qp->prot, ddp->stag);
-	soft_qp_tx_unlock(conn->qp);
-	if (!done) {
+	if (!soft_window_invalidate(&conn->qp->prot, ddp->stag)) {
 		fault = peer_fault(ddp, WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION,
 				   WIRE_PROT_INVALIDATE);
 		fault.recv_status = TP_WC_LOCAL_PROTECTION;
@@ -604,14 +595,11 @@ static bool read_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, con
 		access_fault(conn, result, ddp, &read);
 		return false;
 	}
-	pthread_mutex_lock(&qp->tx_lock);
 	response = soft_tx_respond(conn, ddp);
-	if (response)
-		response->read = read;
-	soft_qp_tx_unlock(qp);
 	if (!response)
 		return too_many(conn, ddp);
-	soft_qp_tx_kick(qp);
+	response->read = read;
+	conn->qp->due |= SOFT_DRIVE_TX;
 	return true;
 }
 
@@ -667,7 +655,6 @@ static bool try_atomic(const struct soft_atomic *atomic, uint64_t *mem, uint64_t
 /* Done as soon as it is here, once its answer has a place; the answer follows those before it. */
 static bool atomic_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, const uint8_t *data)
 {
-	struct soft_qp *qp = conn->qp;
 	struct soft_response *response;
 	struct soft_atomic atomic;
 	uint8_t *mem;
@@ -675,18 +662,15 @@ static bool atomic_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, c
 	soft_rdmap_get_atomic(data, &atomic);
 	if (!atomic_valid(conn, ddp, &atomic, &mem))
 		return false;
-	pthread_mutex_lock(&qp->tx_lock);
 	response = soft_tx_respond(conn, ddp);
-	if (response) {
-		response->id = atomic.id;
-		/* Before the lock goes, and an answer that is none with it. */
-		if (!try_atomic(&atomic, (uint64_t *)(void *)mem, &response->value))
-			access_fault(conn, SOFT_STAG_INVALID, ddp, NULL);
-	}
-	soft_qp_tx_unlock(qp);
 	if (!response)
 		return too_many(conn, ddp);
-	soft_qp_tx_kick(qp);
+	response->id = atomic.id;
+	if (!try_atomic(&atomic, (uint64_t *)(void *)mem, &response->value)) {
+		access_fault(conn, SOFT_STAG_INVALID, ddp, NULL);
+		return false;
+	}
+	conn->qp->due |= SOFT_DRIVE_TX;
 	return true;
 }
 
@@ -720,7 +704,6 @@ static void blame(struct soft_conn *conn, const struct soft_terminate *term)
 	/* An error of the peer's own is no answer to any of our requests, unless it names one. */
 	if (!term->has_ddp && term->error.etype == WIRE_RDMAP_CATASTROPHIC)
 		return;
-	pthread_mutex_lock(&qp->tx_lock);
 	for (uint32_t i = atomic_load(&qp->sq.head); i != atomic_load(&qp->sq.tail); i++) {
 		sqe = soft_sqe(qp, i);
 		if (sqe->started && !sqe->done && named(sqe, term)) {
@@ -728,7 +711,6 @@ static void blame(struct soft_conn *conn, const struct soft_terminate *term)
 			break;
 		}
 	}
-	soft_qp_tx_unlock(qp);
 }
 
 static bool done_terminate(struct soft_conn *conn)

@@ -7,6 +7,7 @@
 #include "providers/soft/config.h"
 #include "providers/soft/device.h"
 #include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/engine/srq.h"
 #include "providers/soft/link/link.h"
@@ -56,7 +57,7 @@ static inline uint32_t copy_sge(struct tp_sge *to, const struct tp_sge *from, ui
 #define PLAIN_RECV (TP_WC_RECV | TP_WC_SOLICITED)
 #define PLAIN_OPS  (1u << TP_SEND | 1u << TP_RDMA_WRITE | 1u << TP_RDMA_READ)
 
-/* A completion that is lost ends the connection (EVD-95); one lock of the QP held. */
+/* A completion that is lost ends the connection (EVD-95); lock held. */
 static void add_completion(struct soft_qp *qp, struct soft_cq *cq, const struct tp_wc *wc)
 {
 	if (!soft_cq_add(cq, wc) && qp->conn)
@@ -151,7 +152,6 @@ void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status)
 {
 	atomic_store(&qp->state, SOFT_QP_ERROR);
 	atomic_store(&qp->prot.stream, 0);
-	atomic_store(&qp->bind_due, false);
 	if (qp->srq)
 		soft_srq_leave(qp);
 	flush_recvs(qp, recv_status);
@@ -160,89 +160,10 @@ void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status)
 	atomic_store(&qp->tx_stalled, false);
 }
 
-/* ---- Working on a direction ---- */
-
-static void rx_work(struct soft_qp *qp)
+void soft_qp_flush_late(struct soft_qp *qp)
 {
-	if (atomic_load(&qp->state) == SOFT_QP_ERROR)
-		flush_recvs(qp, TP_WC_FLUSHED);
-	else if (qp->conn && !soft_conn_dead(qp->conn))
-		soft_rx_run(qp->conn);
-}
-
-static void tx_work(struct soft_qp *qp)
-{
-	if (atomic_load(&qp->state) == SOFT_QP_ERROR)
-		flush_requests(qp);
-	else if (qp->conn && !soft_conn_dead(qp->conn))
-		soft_tx_run(qp->conn);
-}
-
-/* A binding is next on the request queue, and needs both locks. */
-static void bind_work(struct soft_qp *qp)
-{
-	pthread_mutex_lock(&qp->tx_lock);
-	if (qp->conn)
-		qp->conn->tx.rx_held = true;
-	tx_work(qp);
-	if (qp->conn)
-		qp->conn->tx.rx_held = false;
-	soft_qp_tx_unlock(qp);
-}
-
-/* Works for as long as others ask; the lock is not held. */
-static void rx_drain(struct soft_qp *qp)
-{
-	while (atomic_load(&qp->rx_again) && !pthread_mutex_trylock(&qp->rx_lock)) {
-		atomic_store(&qp->rx_again, false);
-		if (atomic_exchange(&qp->bind_due, false))
-			bind_work(qp);
-		rx_work(qp);
-		pthread_mutex_unlock(&qp->rx_lock);
-	}
-}
-
-static void tx_drain(struct soft_qp *qp)
-{
-	while (atomic_load(&qp->tx_again) && !pthread_mutex_trylock(&qp->tx_lock)) {
-		atomic_store(&qp->tx_again, false);
-		tx_work(qp);
-		pthread_mutex_unlock(&qp->tx_lock);
-	}
-}
-
-void soft_qp_rx_unlock(struct soft_qp *qp)
-{
-	pthread_mutex_unlock(&qp->rx_lock);
-	rx_drain(qp);
-}
-
-void soft_qp_tx_unlock(struct soft_qp *qp)
-{
-	pthread_mutex_unlock(&qp->tx_lock);
-	tx_drain(qp);
-}
-
-void soft_qp_rx_kick(struct soft_qp *qp)
-{
-	atomic_store(&qp->rx_again, true);
-	rx_drain(qp);
-}
-
-void soft_qp_tx_kick(struct soft_qp *qp)
-{
-	atomic_store(&qp->tx_again, true);
-	tx_drain(qp);
-}
-
-void soft_qp_progress(struct soft_qp *qp, bool room)
-{
-	if (!pthread_mutex_trylock(&qp->rx_lock)) {
-		rx_work(qp);
-		soft_qp_rx_unlock(qp);
-	}
-	if (room && atomic_load(&qp->tx_stalled))
-		soft_qp_tx_kick(qp);
+	flush_recvs(qp, TP_WC_FLUSHED);
+	flush_requests(qp);
 }
 
 /* ---- Posting ---- */
@@ -280,7 +201,7 @@ static inline int reserve(struct soft_qp *qp, struct soft_sqe **sqe)
 static inline void submit(struct soft_qp *qp)
 {
 	atomic_store(&qp->sq.tail, atomic_load_explicit(&qp->sq.tail, memory_order_relaxed) + 1);
-	soft_qp_tx_kick(qp);
+	soft_drive(qp, SOFT_DRIVE_TX);
 }
 
 int soft_qp_reserve(struct soft_qp *qp, struct soft_sqe **sqe)
@@ -335,7 +256,7 @@ static int qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge 
 	rqe->num_sge = copy_sge(rqe->sge, sge, num_sge);
 	atomic_store(&qp->rq.tail, tail + 1);
 	if (atomic_load(&qp->rx_starved) || atomic_load(&qp->state) == SOFT_QP_ERROR)
-		soft_qp_rx_kick(qp);
+		soft_drive(qp, SOFT_DRIVE_RX);
 	return 0;
 }
 
@@ -382,8 +303,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 	qp->max_read_in = attr->max_read_in;
 	qp->max_read_out = attr->max_read_out;
 	qp->delayed_ack = attr->delayed_ack;
-	pthread_mutex_init(&qp->rx_lock, NULL);
-	pthread_mutex_init(&qp->tx_lock, NULL);
+	pthread_mutex_init(&qp->lock, NULL);
 	pthread_mutex_lock(&dev->lock);
 	soft_list_add(&dev->qps, &qp->node);
 	pthread_mutex_unlock(&dev->lock);
@@ -465,15 +385,13 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr, uint32_t
 		free(sq.slots);
 		return -ENOMEM;
 	}
-	pthread_mutex_lock(&qp->rx_lock);
-	pthread_mutex_lock(&qp->tx_lock);
+	pthread_mutex_lock(&qp->lock);
 	modify_locked(qp, attr, mask);
 	if (mask & TP_QP_SEND_CAP)
 		replace_requests(qp, &sq);
 	if (mask & TP_QP_RECV_CAP)
 		move_recvs(qp, &rq);
-	soft_qp_tx_unlock(qp);
-	soft_qp_rx_unlock(qp);
+	pthread_mutex_unlock(&qp->lock);
 	return 0;
 }
 
@@ -492,15 +410,13 @@ static int qp_reset(struct tp_qp *base)
 {
 	struct soft_qp *qp = soft_qp(base);
 
-	pthread_mutex_lock(&qp->rx_lock);
-	pthread_mutex_lock(&qp->tx_lock);
+	pthread_mutex_lock(&qp->lock);
 	if (atomic_load(&qp->state) == SOFT_QP_ERROR) {
 		atomic_store(&qp->rq.head, atomic_load(&qp->rq.tail));
 		drop_requests(qp);
 		atomic_store(&qp->state, SOFT_QP_IDLE);
 	}
-	soft_qp_tx_unlock(qp);
-	soft_qp_rx_unlock(qp);
+	pthread_mutex_unlock(&qp->lock);
 	return 0;
 }
 
@@ -515,8 +431,7 @@ static void qp_destroy(struct tp_qp *base)
 	if (qp->srq)
 		soft_srq_detach(qp);
 	drop_requests(qp);
-	pthread_mutex_destroy(&qp->tx_lock);
-	pthread_mutex_destroy(&qp->rx_lock);
+	pthread_mutex_destroy(&qp->lock);
 	free(qp->sq.slots);
 	free(qp->rq.slots);
 	free(qp);

@@ -117,22 +117,18 @@ struct soft_qp {
 	bool delayed_ack;
 	atomic_int state; /* enum soft_qp_state */
 	struct soft_conn *conn;
-	atomic_bool bind_due; /* a binding waits for rx_lock */
 
-	pthread_mutex_t rx_lock;
-	atomic_bool rx_again;
+	atomic_uint driver; /* SOFT_DRIVE_*, see drive.h */
+	pthread_mutex_t lock;
+	uint32_t due;		/* SOFT_DRIVE_*: what the driver found to be done next */
 	atomic_bool rx_starved; /* a message waits for a Receive */
-	struct soft_ring rq;
-
-	pthread_mutex_t tx_lock;
-	atomic_bool tx_again;
 	atomic_bool tx_stalled; /* the link takes no more for now */
-	struct soft_ring sq;
+	struct soft_ring rq, sq;
 	uint32_t sq_next; /* the next request to start */
 
 	/* With a shared receive queue rq has one place, for the receive that was taken. */
 	struct soft_srq *srq;
-	uint32_t soft_limit, hard_limit; /* of receives taken; under rx_lock */
+	uint32_t soft_limit, hard_limit; /* of receives taken */
 	struct soft_list srq_node;	 /* in soft_srq.waiting; under its lock, as waking */
 	uint32_t waking;		 /* threads that wake it just now */
 	atomic_uint limit_events;
@@ -160,24 +156,21 @@ extern const struct dapl_qp_ops soft_qp_ops;
 int soft_qp_reserve(struct soft_qp *qp, struct soft_sqe **sqe);
 /* The request in that room is complete. */
 void soft_qp_submit(struct soft_qp *qp);
-/* Let the locks go, and do what others left behind meanwhile. */
-void soft_qp_rx_unlock(struct soft_qp *qp);
-void soft_qp_tx_unlock(struct soft_qp *qp);
-/* Have the direction worked on, by this thread or by the one that holds the lock. */
-void soft_qp_rx_kick(struct soft_qp *qp);
-void soft_qp_tx_kick(struct soft_qp *qp);
-/* Takes in what has come and, if room, sends what had no room, unless somebody else is at it. */
-void soft_qp_progress(struct soft_qp *qp, bool room);
-/* Completes the oldest Receive; rx_lock held. */
+
+/* ---- With the lock held ---- */
+
+/* Completes the oldest Receive. */
 void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result);
-/* Completes requests that are done, in order; tx_lock held. */
+/* Completes requests that are done, in order. */
 void soft_qp_send_done(struct soft_qp *qp);
-/* Whether a Receive is posted; if not, post_recv will kick. rx_lock held. */
+/* Whether a Receive is posted; if not, post_recv will drive. */
 bool soft_qp_recv_ready(struct soft_qp *qp);
 /* Ditto, only asked. */
 bool soft_qp_recv_there(struct soft_qp *qp);
-/* Enters error: completes everything. recv_status is the oldest Receive's. Both locks held. */
+/* Enters error: completes everything. recv_status is the oldest Receive's. */
 void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status);
+/* What was posted since then. */
+void soft_qp_flush_late(struct soft_qp *qp);
 
 /* Makes a ring of num entries, each with max_sge segments. -ENOMEM. */
 int soft_ring_init(struct soft_ring *ring, uint32_t num, uint32_t max_sge, size_t entry);

@@ -14,6 +14,7 @@
 #include "providers/soft/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
+#include "providers/soft/engine/watch.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/link/link.h"
 #include "providers/soft/wire/crc32c.h"
@@ -125,13 +126,9 @@ static uint32_t trailer(const struct soft_rx *rx)
 /* The first FPDU is in: the responder may send (RFC 5044 section 7.1.2 rule 4). */
 static enum step first_fpdu(struct soft_conn *conn)
 {
-	struct soft_qp *qp = conn->qp;
-
 	conn->rx.waiting_first = false;
-	pthread_mutex_lock(&qp->tx_lock);
 	conn->tx.hold = false;
-	soft_qp_tx_unlock(qp);
-	soft_qp_tx_kick(qp);
+	conn->qp->due |= SOFT_DRIVE_TX;
 	if (!conn->rx.pause_first)
 		return STEP_ON;
 	conn->rx.open = false;
@@ -274,7 +271,7 @@ static bool unreceived(const struct soft_rx *rx)
 /*
  * The stream ended. Between FPDUs that is an orderly end, even inside a message: a peer that
  * disconnects while a long message is under way finishes the FPDU. Inside one the peer was cut off.
- * Messages that wait for Receives are to be received first; see progress.c.
+ * Messages that wait for Receives are to be received first; see drive.c.
  */
 static void ended(struct soft_conn *conn)
 {
@@ -378,10 +375,7 @@ void soft_rx_run(struct soft_conn *conn)
 	}
 	if (rx->stalled != atomic_load(&conn->rx_stalled) && !soft_conn_dead(conn)) {
 		atomic_store(&conn->rx_stalled, rx->stalled);
-		soft_progress_watch(conn);
-		/* A read that started meanwhile did not see it. */
-		if (rx->stalled && soft_tx_awaits(conn))
-			atomic_store(&conn->qp->rx_again, true);
+		soft_watch_update(conn);
 	}
 }
 

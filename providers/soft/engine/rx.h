@@ -75,15 +75,15 @@ struct soft_rx {
 	uint8_t *stage;
 	uint32_t size, begin, end; /* its own, and of what it holds */
 	uint32_t full;		   /* reads in a row that filled it */
-	bool large_used;	   /* since the last pulse */
+	bool large_used;	   /* since the last keepalive */
 	uint8_t small[SOFT_RX_SMALL];
 };
 
 void soft_rx_init(struct soft_conn *conn);
 void soft_rx_fini(struct soft_conn *conn);
-/* Takes in what has come; rx_lock held, connection live. */
+/* Takes in what has come, lock held, connection live. */
 void soft_rx_run(struct soft_conn *conn);
-/* Gives the large stage back if it was not used since the last call; rx_lock held. */
+/* Gives the large stage back if it was not used since the last call, lock held. */
 void soft_rx_shrink(struct soft_conn *conn);
 
 /* ---- Placement (place.c) ---- */

@@ -11,6 +11,7 @@
 #include "providers/soft/config.h"
 #include "providers/soft/device.h"
 #include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/engine/srq.h"
 #include "trace/log.h"
@@ -72,7 +73,7 @@ static void recv_limit_run(struct tp_task *task)
 					qp->base.owner);
 }
 
-/* The QP has taken one, or its limits are new; rx_lock held. */
+/* The QP has taken one, or its limits are new; the QP's lock held. */
 static void look_at_limits(struct soft_qp *qp)
 {
 	struct soft_fault fault = {
@@ -100,11 +101,11 @@ int soft_srq_limit_recv(struct tp_qp *base, uint32_t soft, uint32_t hard)
 
 	if (!qp->srq)
 		return -EOPNOTSUPP;
-	pthread_mutex_lock(&qp->rx_lock);
+	pthread_mutex_lock(&qp->lock);
 	qp->soft_limit = soft;
 	qp->hard_limit = hard;
 	look_at_limits(qp);
-	soft_qp_rx_unlock(qp);
+	pthread_mutex_unlock(&qp->lock);
 	return 0;
 }
 
@@ -176,7 +177,7 @@ static __attribute__((noinline)) void wake(struct soft_srq *srq)
 		leave_line(srq, qp);
 		qp->waking++;
 		pthread_mutex_unlock(&srq->lock);
-		soft_qp_rx_kick(qp);
+		soft_drive(qp, SOFT_DRIVE_RX);
 		pthread_mutex_lock(&srq->lock);
 		if (!--qp->waking)
 			pthread_cond_broadcast(&srq->waked);

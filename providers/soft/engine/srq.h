@@ -25,9 +25,9 @@ struct soft_srq {
 	struct tp_task task;
 };
 
-/* Takes a receive for the QP, or lines up for one. rx_lock held. */
+/* Takes a receive for the QP, or lines up for one. Lock held. */
 bool soft_srq_take(struct soft_qp *qp);
-/* No more need of one. rx_lock held. */
+/* No more need of one. Lock held. */
 void soft_srq_leave(struct soft_qp *qp);
 /* A QP is made for the queue, and goes. */
 void soft_srq_attach(struct soft_qp *qp, struct tp_srq *srq);

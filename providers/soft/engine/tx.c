@@ -15,6 +15,7 @@
 #include "providers/soft/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
+#include "providers/soft/engine/watch.h"
 #include "providers/soft/engine/fpdu.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/link/link.h"
@@ -131,7 +132,7 @@ static __attribute__((noinline)) bool request_holds(struct soft_conn *conn,
 }
 
 /*
- * The memory of a request is looked up once per stay in tx_lock: while that is held no key goes
+ * The memory of a request is looked up once per stay in the lock: while that is held no key goes
  * away. A fault is left for when the batch is empty: what is in it was posted before.
  */
 static __attribute__((noinline)) bool request_fault(struct soft_conn *conn, struct soft_sqe *sqe,
@@ -180,10 +181,8 @@ static void add_flight(struct soft_conn *conn, enum soft_flight_kind kind, uint3
 	tx->flight[(tx->flight_head + tx->reads++) & tx->flight_mask] =
 		(struct soft_flight){ .index = index, .kind = kind };
 	/* The answer comes behind what the connection is not read for. */
-	if (atomic_load(&conn->rx_stalled)) {
-		atomic_store(&conn->rx_wanted, true);
-		dapl_loop_post(conn->base.dev->loop, &conn->task);
-	}
+	if (atomic_load(&conn->rx_stalled))
+		conn->qp->due |= SOFT_DRIVE_RX;
 }
 
 static void put_read(const struct soft_tx *tx, uint8_t *buf, const struct soft_sqe *sqe)
@@ -337,11 +336,16 @@ static bool add_request(struct soft_conn *conn)
 
 /* ---- Bindings ---- */
 
-/* Does one, with both locks held and nothing of an earlier request under way. */
-static void do_bind(struct soft_conn *conn, struct soft_sqe *sqe)
+/*
+ * The next request is a binding. It is done once all before it are sent and no read is in flight:
+ * RMR-10 lets what is behind it wait.
+ */
+static __attribute__((noinline)) bool bind_step(struct soft_conn *conn, struct soft_sqe *sqe)
 {
 	struct soft_tx *tx = &conn->tx;
 
+	if (!soft_tx_idle(tx) || tx->reads || tx->bind_wait || soft_conn_dead(conn))
+		return false;
 	switch (soft_window_bind(&conn->qp->prot, soft_sqe_bind(sqe), sqe->rkey)) {
 	case SOFT_BIND_DONE:
 		sqe->done = true;
@@ -355,37 +359,6 @@ static void do_bind(struct soft_conn *conn, struct soft_sqe *sqe)
 	case SOFT_BIND_LATER:
 		tx->bind_wait = true;
 		atomic_store(&conn->clear_wanted, true);
-		dapl_loop_post(conn->base.dev->loop, &conn->task);
-	}
-}
-
-/*
- * The next request is a binding. It is done once all before it are sent and no read is in flight:
- * RMR-10 lets what is behind it wait. Placement uses windows under rx_lock, so that is needed too;
- * if somebody has it, he does this when he lets it go.
- */
-static __attribute__((noinline)) bool bind_step(struct soft_conn *conn, struct soft_sqe *sqe)
-{
-	struct soft_tx *tx = &conn->tx;
-	struct soft_qp *qp = conn->qp;
-
-	if (!soft_tx_idle(tx) || tx->reads || tx->bind_wait || soft_conn_dead(conn))
-		return false;
-	if (tx->rx_held) {
-		do_bind(conn, sqe);
-		return sqe->done;
-	}
-	atomic_store(&qp->bind_due, true);
-	atomic_store(&qp->rx_again, true);
-	if (pthread_mutex_trylock(&qp->rx_lock))
-		return false;
-	atomic_store(&qp->bind_due, false);
-	atomic_store(&qp->rx_again, false);
-	do_bind(conn, sqe);
-	pthread_mutex_unlock(&qp->rx_lock);
-	/* Others may have found rx_lock taken. */
-	if (atomic_load(&qp->rx_again)) {
-		atomic_store(&conn->rx_wanted, true);
 		dapl_loop_post(conn->base.dev->loop, &conn->task);
 	}
 	return sqe->done;
@@ -689,14 +662,14 @@ static void stall(struct soft_conn *conn)
 	if (atomic_exchange(&conn->qp->tx_stalled, true))
 		return;
 	soft_count(conn->dev, SOFT_COUNT_XMT_WAIT);
-	soft_progress_watch(conn);
+	soft_watch_update(conn);
 }
 
 static void unstall(struct soft_conn *conn)
 {
 	if (atomic_load(&conn->qp->tx_stalled)) {
 		atomic_store(&conn->qp->tx_stalled, false);
-		soft_progress_watch(conn);
+		soft_watch_update(conn);
 	}
 }
 
@@ -704,8 +677,7 @@ static void unstall(struct soft_conn *conn)
 static void send_failed(struct soft_conn *conn, int err)
 {
 	conn->tx_err = err;
-	atomic_store(&conn->rx_wanted, true);
-	dapl_loop_post(conn->base.dev->loop, &conn->task);
+	soft_conn_serve_later(conn);
 }
 
 static void message_sent(struct soft_conn *conn, uint8_t source)
@@ -856,16 +828,6 @@ const struct soft_flight *soft_tx_oldest_flight(const struct soft_conn *conn)
 	const struct soft_tx *tx = &conn->tx;
 
 	return tx->reads ? &tx->flight[tx->flight_head & tx->flight_mask] : NULL;
-}
-
-bool soft_tx_awaits(struct soft_conn *conn)
-{
-	bool awaits;
-
-	pthread_mutex_lock(&conn->qp->tx_lock);
-	awaits = conn->tx.reads;
-	soft_qp_tx_unlock(conn->qp);
-	return awaits;
 }
 
 void soft_tx_read_done(struct soft_conn *conn)

@@ -88,11 +88,10 @@ struct soft_tx {
 	bool response_turn;    /* whose message is next when both have one */
 	uint32_t offset;       /* in it */
 	uint32_t sge, sge_off; /* in its segments */
-	bool fresh;	       /* its memory was looked up in this stay in tx_lock */
+	bool fresh;	       /* its memory was looked up in this stay in the lock */
 	bool immediate;	       /* its data are built, the immediate is next */
 
 	uint32_t msn[WIRE_QN_COUNT];
-	bool rx_held;	     /* whoever runs this holds rx_lock too */
 	bool bind_wait;	     /* the loop is clearing the window of the next request */
 	uint32_t ord, reads; /* reads and atomics allowed and in flight */
 	uint32_t sq_sent;    /* index in the SQ of the next request to be all sent */
@@ -122,23 +121,21 @@ static inline bool soft_tx_idle(const struct soft_tx *tx)
 	return tx->sent == tx->built;
 }
 
-/* Whether the memory the rest of the batch lies in is still registered. tx_lock held. */
+/* Whether the memory the rest of the batch lies in is still registered. Lock held. */
 bool soft_tx_valid(struct soft_conn *conn);
-/* Sends what can be sent; tx_lock held, connection live. */
+/* Sends what can be sent; connection live. */
 void soft_tx_run(struct soft_conn *conn);
 /* A place for the answer to a read request or atomic that came, zeroed; NULL: more than allowed.
- * tx_lock held. */
+ * Lock held. */
 struct soft_response *soft_tx_respond(struct soft_conn *conn, const struct soft_ddp *ddp);
-/* The oldest read or atomic in flight, or NULL. tx_lock held. */
+/* The oldest read or atomic in flight, or NULL. Lock held. */
 const struct soft_flight *soft_tx_oldest_flight(const struct soft_conn *conn);
-/* Whether answers to reads or atomics of ours are to come. tx_lock not held. */
-bool soft_tx_awaits(struct soft_conn *conn);
 /* The tag by which the response names a request. */
 static inline uint32_t soft_tx_sink_tag(const struct soft_tx *tx, uint32_t msn)
 {
 	return tx->read_tag + msn;
 }
-/* It is done. tx_lock held. */
+/* It is done. Lock held. */
 void soft_tx_read_done(struct soft_conn *conn);
 
 /* ---- The last FPDUs (terminate.c) ---- */
@@ -146,7 +143,7 @@ void soft_tx_read_done(struct soft_conn *conn);
 /*
  * The bytes that must follow for the peer to see whole FPDUs only: the rest of one that was sent in
  * part, and after it the Terminate of conn->fault, if any, in *out (malloced); NULL if there are
- * none, or they cannot be had. Both locks held.
+ * none, or they cannot be had. Lock held.
  */
 void soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len);
 

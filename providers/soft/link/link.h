@@ -29,18 +29,18 @@ enum {
 };
 
 /* For whom a link is watched. */
-enum soft_sleeper {
-	SOFT_SLEEPER_CQ,    /* the connection's first CQ */
-	SOFT_SLEEPER_OTHER, /* and its second */
-	SOFT_SLEEPER_LOOP,
-	SOFT_SLEEPERS,
+enum soft_watcher {
+	SOFT_WATCHER_CQ,    /* the connection's first CQ */
+	SOFT_WATCHER_OTHER, /* and its second */
+	SOFT_WATCHER_LOOP,
+	SOFT_WATCHERS,
 };
 
 struct soft_link_class {
 	const char *name;
 	uint32_t cost; /* of asking it for bytes in vain, see cq.c */
 	bool checked;  /* bytes do not change on the way: a CRC would find nothing */
-	bool rings;    /* is told by doze each time that somebody sleeps */
+	bool arms;     /* is told by arm each time that somebody sleeps */
 
 	/*
 	 * Listens on qualifier *qual of addr (0: a free one, which *qual becomes). Returns a
@@ -96,8 +96,8 @@ struct soft_link_class {
 	 * What a CQ's epoll set is to be told of the descriptor for these events. asleep: nobody
 	 * looks at the link before the set is ready.
 	 */
-	uint32_t (*doze)(struct soft_link *link, enum soft_sleeper who, uint32_t events,
-			 bool asleep);
+	uint32_t (*arm)(struct soft_link *link, enum soft_watcher who, uint32_t events,
+			bool asleep);
 
 	/* The size of a segment that travels in one piece (EMSS), for the size of FPDUs. */
 	uint32_t (*segment)(struct soft_link *link);

@@ -91,11 +91,11 @@ static void drain(struct soft_shm *shm)
 }
 
 /* Somebody goes to sleep: which of what he wants is there already. lock held. */
-static uint32_t arm(struct soft_shm *shm, uint32_t wants)
+static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
 {
 	uint32_t all = 0, bell, ready;
 
-	for (int i = 0; i < SOFT_SLEEPERS; i++)
+	for (int i = 0; i < SOFT_WATCHERS; i++)
 		all |= shm->wanted[i];
 	bell = (all ? SHM_WAKE_END : 0) | (all & EPOLLIN ? SHM_WAKE_DATA : 0) |
 	       (all & EPOLLOUT ? SHM_WAKE_ROOM : 0);
@@ -131,7 +131,7 @@ static int outcome(struct soft_shm *shm)
 /* The hang-up is watched for in any case, but told of once. lock held. */
 static int register_loop(struct soft_shm *shm, bool ready)
 {
-	uint32_t wants = shm->wanted[SOFT_SLEEPER_LOOP], events = EPOLLONESHOT;
+	uint32_t wants = shm->wanted[SOFT_WATCHER_LOOP], events = EPOLLONESHOT;
 
 	if (wants)
 		events |= EPOLLIN;
@@ -152,14 +152,14 @@ int soft_shm_watch(struct soft_link *link, uint32_t events)
 	int rc;
 
 	pthread_mutex_lock(&shm->lock);
-	shm->wanted[SOFT_SLEEPER_LOOP] = wants;
+	shm->wanted[SOFT_WATCHER_LOOP] = wants;
 	shm->once = events & EPOLLONESHOT;
-	rc = register_loop(shm, wants && arm(shm, wants));
+	rc = register_loop(shm, wants && arm_wakeup(shm, wants));
 	pthread_mutex_unlock(&shm->lock);
 	return rc;
 }
 
-uint32_t soft_shm_doze(struct soft_link *link, enum soft_sleeper who, uint32_t events, bool asleep)
+uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep)
 {
 	struct soft_shm *shm = soft_shm(link);
 	uint32_t ready = 0;
@@ -168,7 +168,7 @@ uint32_t soft_shm_doze(struct soft_link *link, enum soft_sleeper who, uint32_t e
 	pthread_mutex_lock(&shm->lock);
 	shm->wanted[who] = events;
 	if (asleep && events)
-		ready = arm(shm, events);
+		ready = arm_wakeup(shm, events);
 	pthread_mutex_unlock(&shm->lock);
 	return (events ? EPOLLIN : 0) | (ready ? EPOLLOUT : 0);
 }
@@ -176,13 +176,13 @@ uint32_t soft_shm_doze(struct soft_link *link, enum soft_sleeper who, uint32_t e
 /* What the loop's owner is to be told; 0: nothing. The watch goes on accordingly. */
 static uint32_t look(struct soft_shm *shm, uint32_t events)
 {
-	uint32_t *wants = &shm->wanted[SOFT_SLEEPER_LOOP], ready;
+	uint32_t *wants = &shm->wanted[SOFT_WATCHER_LOOP], ready;
 	bool first;
 
 	pthread_mutex_lock(&shm->lock);
 	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 		atomic_store(&shm->hung_up, true);
-	ready = *wants ? arm(shm, *wants) : 0;
+	ready = *wants ? arm_wakeup(shm, *wants) : 0;
 	first = atomic_load(&shm->hung_up) && !shm->told;
 	if (first) {
 		shm->told = true;
@@ -419,7 +419,7 @@ const struct soft_link_class soft_link_shm = {
 	.name = "shm",
 	.cost = 1,
 	.checked = true,
-	.rings = true,
+	.arms = true,
 	.listen = soft_shm_listen,
 	.unlisten = soft_shm_unlisten,
 	.accept = soft_shm_accept,
@@ -432,7 +432,7 @@ const struct soft_link_class soft_link_shm = {
 	.finish = soft_shm_finish,
 	.close = soft_shm_close,
 	.watch = soft_shm_watch,
-	.doze = soft_shm_doze,
+	.arm = soft_shm_arm,
 	.segment = soft_shm_segment,
 	.lost = soft_shm_lost,
 	.unsent = soft_shm_unsent,

@@ -93,7 +93,7 @@ struct soft_shm {
 	atomic_bool spoilt; /* the peer wrote what cannot be */
 
 	pthread_mutex_t lock;
-	uint32_t wanted[SOFT_SLEEPERS]; /* EPOLL* that each waits for */
+	uint32_t wanted[SOFT_WATCHERS]; /* EPOLL* that each waits for */
 	bool once;			/* the loop: tell it once */
 	bool told;			/* ditto, of the hang-up */
 
@@ -125,7 +125,7 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num);
 ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num);
 void soft_shm_finish(struct soft_link *link);
 int soft_shm_watch(struct soft_link *link, uint32_t events);
-uint32_t soft_shm_doze(struct soft_link *link, enum soft_sleeper who, uint32_t events, bool asleep);
+uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep);
 uint32_t soft_shm_segment(struct soft_link *link);
 bool soft_shm_lost(struct soft_link *link, uint32_t ms);
 uint32_t soft_shm_unsent(struct soft_link *link);

@@ -470,7 +470,7 @@ int soft_shm_started(struct soft_link *link)
 	return 0;
 }
 
-static uint32_t no_doze(struct soft_link *link, enum soft_sleeper who, uint32_t events, bool asleep)
+static uint32_t no_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep)
 {
 	(void)link;
 	(void)who;
@@ -479,7 +479,7 @@ static uint32_t no_doze(struct soft_link *link, enum soft_sleeper who, uint32_t 
 }
 
 #define COMMON                                                                             \
-	.cost = 1, .checked = true, .rings = true, .listen = soft_shm_listen,              \
+	.cost = 1, .checked = true, .arms = true, .listen = soft_shm_listen,               \
 	.unlisten = soft_shm_unlisten, .accept = soft_shm_accept, .give = soft_shm_give,   \
 	.adopt = soft_shm_adopt, .connect = soft_shm_connect, .started = soft_shm_started, \
 	.finish = soft_shm_finish, .close = soft_shm_close, .segment = soft_shm_segment,   \
@@ -491,7 +491,7 @@ const struct soft_link_class soft_link_shm_calling = {
 	.send = no_data,
 	.recv = no_data,
 	.watch = calling_watch,
-	.doze = no_doze,
+	.arm = no_arm,
 };
 
 const struct soft_link_class soft_link_shm_called = {
@@ -500,7 +500,7 @@ const struct soft_link_class soft_link_shm_called = {
 	.send = no_data,
 	.recv = called_recv,
 	.watch = soft_link_register,
-	.doze = no_doze,
+	.arm = no_arm,
 };
 
 const struct soft_link_class soft_link_shm_young = {
@@ -509,5 +509,5 @@ const struct soft_link_class soft_link_shm_young = {
 	.send = young_send,
 	.recv = soft_shm_recv,
 	.watch = soft_shm_watch,
-	.doze = soft_shm_doze,
+	.arm = soft_shm_arm,
 };

@@ -269,8 +269,7 @@ static void tcp_close(struct soft_link *link, bool abort)
 	free(link);
 }
 
-static uint32_t tcp_doze(struct soft_link *link, enum soft_sleeper who, uint32_t events,
-			 bool asleep)
+static uint32_t tcp_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep)
 {
 	(void)link;
 	(void)who;
@@ -340,7 +339,7 @@ const struct soft_link_class soft_link_tcp = {
 	.finish = tcp_finish,
 	.close = tcp_close,
 	.watch = soft_link_register,
-	.doze = tcp_doze,
+	.arm = tcp_arm,
 	.segment = tcp_segment,
 	.lost = tcp_lost,
 	.unsent = tcp_unsent,

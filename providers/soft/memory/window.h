@@ -55,7 +55,7 @@ uint64_t soft_window_stream(struct soft_mw *mw);
 enum soft_bind_result soft_window_bind(const struct soft_protection *prot, struct soft_bind *bind,
 				       uint32_t key);
 void soft_window_unbind(struct soft_mw *mw);
-/* A posted binding is not to be done. The QP's tx_lock held. */
+/* A posted binding is not to be done. The QP's lock held. */
 void soft_window_drop(struct soft_bind *bind);
 /* The peer invalidates a key: false if it may not. Both locks of the QP held. */
 bool soft_window_invalidate(const struct soft_protection *prot, uint32_t key);

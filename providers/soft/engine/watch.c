@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "providers/soft/engine/watch.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/cq.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/link/link.h"
+
+static uint32_t wanted(const struct soft_conn *conn)
+{
+	return (atomic_load(&conn->rx_stalled) ? 0 : EPOLLIN) |
+	       (atomic_load(&conn->qp->tx_stalled) ? EPOLLOUT : 0);
+}
+
+/* conn->lock held. */
+static void arm_loop(struct soft_conn *conn)
+{
+	uint32_t events = wanted(conn) | EPOLLONESHOT;
+
+	if (conn->broken)
+		return;
+	if (!atomic_load(&conn->unreceived))
+		events |= EPOLLRDHUP;
+	if (conn->armed == events)
+		return;
+	conn->armed = events;
+	soft_link_watch(conn->link, events);
+}
+
+/* conn->lock held. */
+static void update_cq(struct soft_member *member)
+{
+	struct epoll_event event = { .data.ptr = member };
+	struct soft_cq *cq = member->cq;
+	struct soft_link *link;
+	bool asleep;
+
+	if (!member->enrolled)
+		return;
+	asleep = !soft_cq_few(cq) || atomic_load(&cq->waiter);
+	event.events = wanted(member->conn);
+	/* A few connections are polled directly, also for room: only a waiter is told of that. */
+	if (!asleep)
+		event.events &= ~(uint32_t)EPOLLOUT;
+	link = member->conn->link;
+	event.events = link->class->arm(link, (enum soft_watcher)(member - member->conn->member),
+					event.events, asleep);
+	if (member->events == event.events)
+		return;
+	if (!epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_MOD, link->fd, &event))
+		member->events = event.events;
+}
+
+static void update_cqs(struct soft_conn *conn)
+{
+	for (int i = 0; i < 2; i++)
+		if (conn->member[i].cq)
+			update_cq(&conn->member[i]);
+}
+
+void soft_watch_update_cqs(struct soft_conn *conn)
+{
+	pthread_mutex_lock(&conn->lock);
+	if (conn->attached)
+		update_cqs(conn);
+	pthread_mutex_unlock(&conn->lock);
+}
+
+void soft_watch_update(struct soft_conn *conn)
+{
+	pthread_mutex_lock(&conn->lock);
+	if (!conn->attached)
+		goto unlock;
+	update_cqs(conn);
+	if (conn->armed)
+		arm_loop(conn);
+	else if (atomic_load(&conn->rx_stalled)) /* only the loop will notice the peer hang up */
+		soft_conn_serve_later(conn);
+unlock:
+	pthread_mutex_unlock(&conn->lock);
+}
+
+void soft_watch_loop(struct soft_conn *conn)
+{
+	pthread_mutex_lock(&conn->lock);
+	conn->armed = 0;
+	arm_loop(conn);
+	pthread_mutex_unlock(&conn->lock);
+}
+
+int soft_watch_add(struct soft_member *member)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = member };
+	struct soft_conn *conn = member->conn;
+
+	if (atomic_load(&conn->unreceived))
+		return 0;
+	if (epoll_ctl(atomic_load(&member->cq->epfd), EPOLL_CTL_ADD, conn->link->fd, &event))
+		return -errno;
+	member->enrolled = true;
+	member->events = EPOLLIN;
+	update_cq(member);
+	return 0;
+}
+
+void soft_watch_remove(struct soft_member *member)
+{
+	if (member->enrolled)
+		epoll_ctl(atomic_load(&member->cq->epfd), EPOLL_CTL_DEL, member->conn->link->fd,
+			  NULL);
+	member->enrolled = false;
+}
