@@ -199,7 +199,7 @@ static void drive_all(struct soft_cq *cq)
 
 	for (node = cq->members.next; node != &cq->members; node = node->next) {
 		member = soft_container(node, struct soft_member, node);
-		soft_drive_poll(member->conn->qp, room);
+		soft_drive_poll(member->conn, room);
 	}
 }
 
@@ -211,7 +211,7 @@ static void drive_ready(int epfd)
 
 	for (int i = 0; i < n; i++) {
 		member = events[i].data.ptr;
-		soft_drive_poll(member->conn->qp, true);
+		soft_drive_poll(member->conn, true);
 		if (member->conn->link->class->arms)
 			soft_watch_update_cqs(member->conn);
 	}

@@ -38,7 +38,7 @@ enum {
 /* Has this done, by this thread or by the one that drives. The lock is not held. */
 void soft_drive(struct soft_qp *qp, uint32_t what);
 /* Takes in what has come and, if room, sends what had no room, unless somebody drives. */
-void soft_drive_poll(struct soft_qp *qp, bool room);
+void soft_drive_poll(struct soft_conn *conn, bool room);
 
 /* ---- On the loop ---- */
 

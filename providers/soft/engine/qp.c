@@ -76,7 +76,7 @@ void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result)
 	wc.qp_owner = qp->base.owner;
 	if (wc.status == TP_WC_SUCCESS && !(wc.flags & ~PLAIN_RECV) && !qp->srq)
 		wc.flags |= SOFT_WC_PLAIN;
-	atomic_store(&qp->rq.head, head + 1);
+	atomic_store_explicit(&qp->rq.head, head + 1, memory_order_release);
 	add_completion(qp, qp->recv_cq, &wc);
 }
 
@@ -89,7 +89,7 @@ static void complete_request(struct soft_qp *qp, uint32_t status)
 
 	if (status == TP_WC_SUCCESS && sqe->opcode < 32 && (PLAIN_OPS >> sqe->opcode & 1))
 		wc.flags = SOFT_WC_PLAIN;
-	atomic_store(&qp->sq.head, head + 1);
+	atomic_store_explicit(&qp->sq.head, head + 1, memory_order_release);
 	if (told)
 		add_completion(qp, qp->send_cq, &wc);
 }
@@ -200,7 +200,10 @@ static inline int reserve(struct soft_qp *qp, struct soft_sqe **sqe)
 
 static inline void submit(struct soft_qp *qp)
 {
-	atomic_store(&qp->sq.tail, atomic_load_explicit(&qp->sq.tail, memory_order_relaxed) + 1);
+	/* Whoever drives sees it: taking over, or being asked, comes after. */
+	atomic_store_explicit(&qp->sq.tail,
+			      atomic_load_explicit(&qp->sq.tail, memory_order_relaxed) + 1,
+			      memory_order_release);
 	soft_drive(qp, SOFT_DRIVE_TX);
 }
 

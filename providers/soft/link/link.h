@@ -84,6 +84,8 @@ struct soft_link_class {
 	/* Bytes received; 0 once the peer has ended; -EAGAIN if none are here; -EFAULT as for send;
 	 * else why the link is dead. */
 	ssize_t (*recv)(struct soft_link *link, const struct iovec *iov, int num);
+	/* Whether recv would find nothing, as far as that can be seen for less. Any thread. */
+	bool (*quiet)(struct soft_link *link);
 	/* We send no more: what was taken is delivered, then the peer sees the end. */
 	void (*finish)(struct soft_link *link);
 	/* Gives the link up and frees it; abort: the peer sees a reset, and nothing that is on its
@@ -131,6 +133,8 @@ struct soft_link {
 /* Prepares what all classes share. */
 void soft_link_init(struct soft_link *link, const struct soft_link_class *class,
 		    struct soft_dev *dev, int fd);
+/* quiet of a link of which it cannot be seen. */
+bool soft_link_unquiet(struct soft_link *link);
 /* Watches or changes what is watched. Any thread. */
 int soft_link_watch(struct soft_link *link, uint32_t events);
 /* Ditto, of the descriptor. */

@@ -227,64 +227,38 @@ static inline uint32_t piece(uint32_t pos, size_t len)
 	return len < straight ? (uint32_t)len : straight;
 }
 
-static __attribute__((noinline)) uint32_t put(uint8_t *ring, uint32_t pos, const struct iovec *iov,
-					      int num, uint32_t room)
+/* To the ring or from it, at a position of it; no more than max bytes. */
+static __attribute__((noinline)) uint32_t move(uint8_t *ring, uint32_t pos, const struct iovec *iov,
+					       int num, uint32_t max, bool out)
 {
 	uint32_t done = 0, len, n;
 
-	for (int i = 0; i < num && done < room; i++) {
-		const uint8_t *from = iov[i].iov_base;
+	for (int i = 0; i < num && done < max; i++) {
+		uint8_t *mem = iov[i].iov_base, *at;
 
-		len = iov[i].iov_len < room - done ? (uint32_t)iov[i].iov_len : room - done;
-		for (done += len; len; from += n, pos += n, len -= n) {
+		len = iov[i].iov_len < max - done ? (uint32_t)iov[i].iov_len : max - done;
+		for (done += len; len; mem += n, pos += n, len -= n) {
 			n = piece(pos, len);
-			memcpy(ring + (pos & (SHM_RING - 1)), from, n);
+			at = ring + (pos & (SHM_RING - 1));
+			memcpy(out ? at : mem, out ? mem : at, n);
 		}
 	}
 	return done;
 }
 
-static __attribute__((noinline)) uint32_t get(const uint8_t *ring, uint32_t pos,
-					      const struct iovec *iov, int num, uint32_t there)
-{
-	uint32_t done = 0, len, n;
-
-	for (int i = 0; i < num && done < there; i++) {
-		uint8_t *to = iov[i].iov_base;
-
-		len = iov[i].iov_len < there - done ? (uint32_t)iov[i].iov_len : there - done;
-		for (done += len; len; to += n, pos += n, len -= n) {
-			n = piece(pos, len);
-			memcpy(to, ring + (pos & (SHM_RING - 1)), n);
-		}
-	}
-	return done;
-}
-
-/* Ditto; -EFAULT: the memory is gone, and nothing has moved. */
-static ssize_t try_put(uint8_t *ring, uint32_t pos, const struct iovec *iov, int num, uint32_t room)
+/* Ditto; -EFAULT: the program's memory is gone, and nothing has moved. */
+static ssize_t try_move(uint8_t *ring, uint32_t pos, const struct iovec *iov, int num, uint32_t max,
+			bool out)
 {
 	struct soft_guard guard;
 	uint32_t n;
 
+	if (num == 1)
+		return move(ring, pos, iov, num, max, out);
 	if (sigsetjmp(guard.env, 0))
 		return -EFAULT;
 	soft_guard_enter(&guard, iov, num);
-	n = put(ring, pos, iov, num, room);
-	soft_guard_leave();
-	return n;
-}
-
-static ssize_t try_get(const uint8_t *ring, uint32_t pos, const struct iovec *iov, int num,
-		       uint32_t there)
-{
-	struct soft_guard guard;
-	uint32_t n;
-
-	if (sigsetjmp(guard.env, 0))
-		return -EFAULT;
-	soft_guard_enter(&guard, iov, num);
-	n = get(ring, pos, iov, num, there);
+	n = move(ring, pos, iov, num, max, out);
 	soft_guard_leave();
 	return n;
 }
@@ -302,8 +276,7 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 		return outcome(shm) ? -ECONNRESET : -EPIPE;
 	if (used == SHM_RING)
 		return nothing(shm);
-	n = num == 1 ? put(shm->out, sent, iov, num, SHM_RING - used)
-		     : try_put(shm->out, sent, iov, num, SHM_RING - used);
+	n = try_move(shm->out, sent, iov, num, SHM_RING - used, true);
 	if (n < 0)
 		return n;
 	BEFORE_SEND();
@@ -312,6 +285,17 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 	atomic_store(&shm->own->sent, sent);
 	wake(shm, SHM_WAKE_DATA);
 	return n;
+}
+
+bool soft_shm_quiet(struct soft_link *link)
+{
+	struct soft_shm *shm = soft_shm(link);
+
+	return atomic_load_explicit(&shm->peer->sent, memory_order_relaxed) ==
+		       atomic_load_explicit(&shm->taken, memory_order_relaxed) &&
+	       !atomic_load_explicit(&shm->peer->ended, memory_order_relaxed) &&
+	       !atomic_load_explicit(&shm->hung_up, memory_order_relaxed) &&
+	       !atomic_load_explicit(&shm->spoilt, memory_order_relaxed);
 }
 
 /* Nothing is there: 1 if it is now, or as recv says. What came before the peer ended is read first.
@@ -344,8 +328,7 @@ ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
 	if (!there || there > SHM_RING)
 		return nonsense(shm);
 	AFTER_RECV();
-	rc = num == 1 ? get(shm->in, taken, iov, num, there)
-		      : try_get(shm->in, taken, iov, num, there);
+	rc = try_move(shm->in, taken, iov, num, there, false);
 	if (rc < 0)
 		return rc;
 	taken += (uint32_t)rc;
@@ -420,6 +403,7 @@ const struct soft_link_class soft_link_shm = {
 	.cost = 1,
 	.checked = true,
 	.arms = true,
+	.quiet = soft_shm_quiet,
 	.listen = soft_shm_listen,
 	.unlisten = soft_shm_unlisten,
 	.accept = soft_shm_accept,

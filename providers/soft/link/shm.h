@@ -122,6 +122,7 @@ void soft_shm_event(struct tp_watch *watch, uint32_t events);
 void soft_shm_end(struct soft_shm *shm, uint32_t how);
 /* link_shm.c's part of the tables in shm_start.c. */
 ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num);
+bool soft_shm_quiet(struct soft_link *link);
 ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num);
 void soft_shm_finish(struct soft_link *link);
 int soft_shm_watch(struct soft_link *link, uint32_t events);

@@ -490,6 +490,7 @@ const struct soft_link_class soft_link_shm_calling = {
 	COMMON,
 	.send = no_data,
 	.recv = no_data,
+	.quiet = soft_link_unquiet,
 	.watch = calling_watch,
 	.arm = no_arm,
 };
@@ -499,6 +500,7 @@ const struct soft_link_class soft_link_shm_called = {
 	COMMON,
 	.send = no_data,
 	.recv = called_recv,
+	.quiet = soft_link_unquiet,
 	.watch = soft_link_register,
 	.arm = no_arm,
 };
@@ -508,6 +510,7 @@ const struct soft_link_class soft_link_shm_young = {
 	COMMON,
 	.send = young_send,
 	.recv = soft_shm_recv,
+	.quiet = soft_shm_quiet,
 	.watch = soft_shm_watch,
 	.arm = soft_shm_arm,
 };

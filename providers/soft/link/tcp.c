@@ -223,20 +223,26 @@ static int tcp_started(struct soft_link *link)
 
 /* ---- Data ---- */
 
+/* What a call returned, or why it failed; again: one more reason to try later. */
+static ssize_t outcome(ssize_t n, int again)
+{
+	if (n >= 0)
+		return n;
+	return errno == EWOULDBLOCK || errno == ENOMEM || errno == again ? -EAGAIN : -errno;
+}
+
 static ssize_t tcp_send(struct soft_link *link, const struct iovec *iov, int num)
 {
-	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
-			      .msg_iovlen = (size_t)num };
+	const struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov,
+				    .msg_iovlen = (size_t)num };
+	const int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
 	ssize_t n;
 
 	do
-		n = num == 1 ? send(link->fd, iov->iov_base, iov->iov_len,
-				    MSG_NOSIGNAL | MSG_DONTWAIT)
-			     : sendmsg(link->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+		n = num == 1 ? send(link->fd, iov->iov_base, iov->iov_len, flags)
+			     : sendmsg(link->fd, &msg, flags);
 	while (n < 0 && errno == EINTR);
-	if (n >= 0)
-		return n;
-	return errno == EWOULDBLOCK || errno == ENOBUFS || errno == ENOMEM ? -EAGAIN : -errno;
+	return outcome(n, ENOBUFS);
 }
 
 static ssize_t tcp_recv(struct soft_link *link, const struct iovec *iov, int num)
@@ -249,9 +255,7 @@ static ssize_t tcp_recv(struct soft_link *link, const struct iovec *iov, int num
 		n = num == 1 ? recv(link->fd, iov->iov_base, iov->iov_len, MSG_DONTWAIT)
 			     : recvmsg(link->fd, &msg, MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
-	if (n >= 0)
-		return n;
-	return errno == EWOULDBLOCK || errno == ENOMEM ? -EAGAIN : -errno;
+	return outcome(n, 0);
 }
 
 static void tcp_finish(struct soft_link *link)
@@ -336,6 +340,7 @@ const struct soft_link_class soft_link_tcp = {
 	.started = tcp_started,
 	.send = tcp_send,
 	.recv = tcp_recv,
+	.quiet = soft_link_unquiet,
 	.finish = tcp_finish,
 	.close = tcp_close,
 	.watch = soft_link_register,
