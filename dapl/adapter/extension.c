@@ -60,19 +60,6 @@ static DAT_RETURN print_counters(DAT_HANDLE handle, va_list args)
 	return dapl_ext_print_counters(handle, counter, reset);
 }
 
-static DAT_RETURN open_query(va_list args)
-{
-	struct dapl_open_query query;
-
-	query.name = va_arg(args, DAT_NAME_PTR);
-	query.handle = va_arg(args, DAT_HANDLE *);
-	query.ia_mask = va_arg(args, DAT_IA_ATTR_MASK);
-	query.ia_attr = va_arg(args, DAT_IA_ATTR *);
-	query.provider_mask = va_arg(args, DAT_PROVIDER_ATTR_MASK);
-	query.provider_attr = va_arg(args, DAT_PROVIDER_ATTR *);
-	return dapl_ext_open_query(&query);
-}
-
 DAT_RETURN dapl_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 {
 	switch ((int)op) {
@@ -91,7 +78,7 @@ DAT_RETURN dapl_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args
 	case DAT_IB_STOP_COUNTERS_OP:
 		return dapl_ext_stop_counter(handle, va_arg(args, int));
 	case DAT_IB_OPEN_QUERY_OP:
-		return open_query(args);
+		return dapl_ext_open_query(args);
 	case DAT_IB_CLOSE_QUERY_OP:
 		return dapl_ext_close_query(handle);
 	default:

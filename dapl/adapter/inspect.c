@@ -7,6 +7,7 @@
  */
 #include "dapl/adapter/inspect.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "dapl/object/counters.h"
@@ -17,19 +18,13 @@
 
 static void list_numbers(const struct dapl_ia *ia, FILE *out)
 {
-	static const char *const names[DAPL_NUM_TYPES] = {
-		[DAPL_TYPE_PZ - DAPL_TYPE_IA] = "pzs",	 [DAPL_TYPE_LMR - DAPL_TYPE_IA] = "lmrs",
-		[DAPL_TYPE_RMR - DAPL_TYPE_IA] = "rmrs", [DAPL_TYPE_EVD - DAPL_TYPE_IA] = "evds",
-		[DAPL_TYPE_CNO - DAPL_TYPE_IA] = "cnos", [DAPL_TYPE_EP - DAPL_TYPE_IA] = "eps",
-		[DAPL_TYPE_PSP - DAPL_TYPE_IA] = "psps", [DAPL_TYPE_RSP - DAPL_TYPE_IA] = "rsps",
-		[DAPL_TYPE_CSP - DAPL_TYPE_IA] = "csps", [DAPL_TYPE_CR - DAPL_TYPE_IA] = "crs",
-		[DAPL_TYPE_SRQ - DAPL_TYPE_IA] = "srqs",
-	};
+	static const char *const names[] = { "rsps", "psps", "csps", "crs",  "rmrs", "eps",
+					     "srqs", "lmrs", "pzs",  "evds", "cnos" };
 	size_t i;
 
-	for (i = 0; i < DAPL_NUM_TYPES; i++)
-		if (names[i])
-			fprintf(out, "\t%s=%u", names[i], ia->num_objects[i]);
+	static_assert(sizeof(names) / sizeof(names[0]) == DAPL_NUM_TYPES - 1, "without IA");
+	for (i = 1; i < DAPL_NUM_TYPES; i++)
+		fprintf(out, "\t%s=%u", names[i - 1], ia->num_objects[i]);
 }
 
 static void list_counters(struct dapl_ia *ia, FILE *out)

@@ -14,40 +14,36 @@ static const struct dapl_class query_class = {
 	.type = DAPL_TYPE_QUERY,
 };
 
-static DAT_RETURN check(const struct dapl_open_query *query)
+DAT_RETURN dapl_ext_open_query(va_list args)
 {
-	if (!query->name)
-		return dapl_fail(DAT_INVALID_HANDLE, DAT_INVALID_ARG3); /* IBX-108 */
-	if (!query->handle)
-		return DAPL_BAD_ARG(4);
-	if (!query->ia_attr && !query->provider_attr)
-		return DAPL_BAD_ARG(5); /* IBX-107 */
-	if (query->ia_attr && ((DAT_UINT64)query->ia_mask & ~(DAT_UINT64)DAT_IA_FIELD_ALL))
-		return DAPL_BAD_ARG(5);
-	if (query->provider_attr &&
-	    ((DAT_UINT64)query->provider_mask & ~(DAT_UINT64)DAT_PROVIDER_FIELD_ALL))
-		return DAPL_BAD_ARG(7);
-	return DAT_SUCCESS;
-}
-
-DAT_RETURN dapl_ext_open_query(const struct dapl_open_query *query)
-{
+	const char *name = va_arg(args, DAT_NAME_PTR);
+	DAT_HANDLE *handle = va_arg(args, DAT_HANDLE *);
+	DAT_IA_ATTR_MASK ia_mask = va_arg(args, DAT_IA_ATTR_MASK);
+	DAT_IA_ATTR *ia_attr = va_arg(args, DAT_IA_ATTR *);
+	DAT_PROVIDER_ATTR_MASK provider_mask = va_arg(args, DAT_PROVIDER_ATTR_MASK);
+	DAT_PROVIDER_ATTR *provider_attr = va_arg(args, DAT_PROVIDER_ATTR *);
 	struct dapl_entry *entry;
 	struct dapl_ia *ia;
 	DAT_RETURN rc;
 
-	rc = check(query);
-	if (rc)
-		return rc;
-	entry = dapl_entry_find(query->name);
+	if (!name)
+		return dapl_fail(DAT_INVALID_HANDLE, DAT_INVALID_ARG3); /* IBX-108 */
+	if (!handle)
+		return DAPL_BAD_ARG(4);
+	if (!ia_attr && !provider_attr)
+		return DAPL_BAD_ARG(5); /* IBX-107 */
+	if (ia_attr && ((DAT_UINT64)ia_mask & ~(DAT_UINT64)DAT_IA_FIELD_ALL))
+		return DAPL_BAD_ARG(5);
+	if (provider_attr && ((DAT_UINT64)provider_mask & ~(DAT_UINT64)DAT_PROVIDER_FIELD_ALL))
+		return DAPL_BAD_ARG(7);
+	entry = dapl_entry_find(name);
 	if (!entry)
 		return dapl_fail(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 	rc = dapl_ia_new(entry, &query_class, &ia);
 	if (rc)
 		return rc;
-	dapl_ia_fill(ia, query->ia_mask ? query->ia_attr : NULL,
-		     query->provider_mask ? query->provider_attr : NULL);
-	*query->handle = ia;
+	dapl_ia_fill(ia, ia_mask ? ia_attr : NULL, provider_mask ? provider_attr : NULL);
+	*handle = ia;
 	return DAT_SUCCESS;
 }
 

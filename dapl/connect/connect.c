@@ -296,9 +296,8 @@ static DAT_RETURN disconnect(struct dapl_ep *ep, bool graceful)
 	DAT_RETURN rc;
 	bool drain;
 
-	dapl_lock(&ep->lock);
-	rc = dapl_ep_fire(ep, graceful ? DAPL_EP_DISCONNECT_GRACEFUL : DAPL_EP_DISCONNECT, &step);
-	dapl_unlock(&ep->lock);
+	rc = dapl_ep_lock_and_fire(ep, graceful ? DAPL_EP_DISCONNECT_GRACEFUL : DAPL_EP_DISCONNECT,
+				   &step);
 	if (rc || step.verdict == DAPL_EP_STAY)
 		return rc;
 	drain = step.next == DAT_EP_STATE_DISCONNECT_PENDING;

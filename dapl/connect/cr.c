@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/connect/cr.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,6 @@
 #include "dapl/object/ia.h"
 #include "dapl/base/status.h"
 #include "trace/log.h"
-
-static_assert(sizeof(struct dapl_cr) <= DAPL_SLOT_SIZE, "a CR is an object");
 
 static const struct dapl_cm_ops *cm_of(const struct dapl_cr *cr)
 {
@@ -81,12 +78,7 @@ static void discard(struct dapl_object *obj)
 }
 
 const struct dapl_class dapl_cr_class = {
-	.name = "CR",
-	.type = DAPL_TYPE_CR,
-	.handle_type = DAT_HANDLE_TYPE_CR,
-	.bad_handle = DAT_INVALID_HANDLE_CR,
-	.fields = DAT_CR_FIELD_ALL,
-	.rank = DAPL_RANK_CR,
+	DAPL_CLASS(CR),
 	.end = end,
 	.close = discard,
 };

@@ -37,11 +37,9 @@ struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia);
 /* Refuses as if nobody had listened, and frees with what was made for it (EVD-92, IA-88). */
 void dapl_cr_discard(DAT_CR_HANDLE cr);
 
-DAT_RETURN dapl_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param);
-DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT private_data_size,
-			  const DAT_PVOID private_data);
-DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT private_data_size,
-			  const DAT_PVOID private_data);
-DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL qual);
+DAPL_CALL(cr_query);
+DAPL_CALL(cr_accept);
+DAPL_CALL(cr_reject);
+DAPL_CALL(cr_handoff);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Common service points: named by address and port, with a communicator as sockets have. */
-#include <assert.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -10,21 +9,9 @@
 #include "dapl/connect/sp.h"
 #include "dapl/base/status.h"
 
-static_assert(sizeof(struct dapl_csp) <= DAPL_SLOT_SIZE, "a CSP is an object");
-
-static void describe(struct dapl_object *obj, FILE *out)
-{
-	dapl_sp_describe(obj, "csp", out);
-}
-
 const struct dapl_class dapl_csp_class = {
-	.name = "CSP",
-	.type = DAPL_TYPE_CSP,
-	.handle_type = DAT_HANDLE_TYPE_CSP,
-	.bad_handle = DAT_INVALID_HANDLE_CSP,
-	.fields = DAT_CSP_FIELD_ALL,
-	.rank = DAPL_RANK_SP,
-	.describe = describe,
+	DAPL_CLASS(CSP),
+	.describe = dapl_sp_describe,
 	.end = dapl_sp_end,
 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Public service points. */
-#include <assert.h>
 #include <errno.h>
 
 #include "dapl/base/status.h"
@@ -9,22 +8,10 @@
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
 
-static_assert(sizeof(struct dapl_psp) <= DAPL_SLOT_SIZE, "a PSP is an object");
-
-static void describe(struct dapl_object *obj, FILE *out)
-{
-	dapl_sp_describe(obj, "psp", out);
-}
-
 const struct dapl_class dapl_psp_class = {
-	.name = "PSP",
-	.type = DAPL_TYPE_PSP,
-	.handle_type = DAT_HANDLE_TYPE_PSP,
-	.bad_handle = DAT_INVALID_HANDLE_PSP,
-	.fields = DAT_PSP_FIELD_ALL,
+	DAPL_CLASS(PSP),
 	.freed = DCNT_IA_PSP_FREE,
-	.rank = DAPL_RANK_SP,
-	.describe = describe,
+	.describe = dapl_sp_describe,
 	.end = dapl_sp_end,
 };
 

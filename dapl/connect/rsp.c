@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Reserved service points. */
-#include <assert.h>
 #include <errno.h>
 
 #include "dapl/object/counters.h"
@@ -10,19 +9,11 @@
 #include "dapl/connect/sp.h"
 #include "dapl/base/status.h"
 
-static_assert(sizeof(struct dapl_rsp) <= DAPL_SLOT_SIZE, "an RSP is an object");
-
 static DAT_RETURN fire(struct dapl_ep *ep, enum dapl_ep_cause cause)
 {
 	struct dapl_ep_step step;
-	DAT_RETURN rc;
 
-	if (!ep)
-		return DAT_SUCCESS;
-	dapl_lock(&ep->lock);
-	rc = dapl_ep_fire(ep, cause, &step);
-	dapl_unlock(&ep->lock);
-	return rc;
+	return ep ? dapl_ep_lock_and_fire(ep, cause, &step) : DAT_SUCCESS;
 }
 
 /*
@@ -114,22 +105,9 @@ static bool in_way(const struct dapl_object *obj)
 	return !container_of(obj, const struct dapl_rsp, sp.obj)->spent;
 }
 
-static void describe(struct dapl_object *obj, FILE *out)
-{
-	dapl_sp_describe(obj, "rsp", out);
-}
-
 const struct dapl_class dapl_rsp_class = {
-	.name = "RSP",
-	.type = DAPL_TYPE_RSP,
-	.handle_type = DAT_HANDLE_TYPE_RSP,
-	.bad_handle = DAT_INVALID_HANDLE_RSP,
-	.fields = DAT_RSP_FIELD_ALL,
-	.freed = DCNT_IA_RSP_FREE,
-	.rank = DAPL_RANK_SP,
-	.describe = describe,
-	.end = end,
-	.in_way = in_way,
+	DAPL_CLASS(RSP), .freed = DCNT_IA_RSP_FREE, .describe = dapl_sp_describe,
+	.end = end,	 .in_way = in_way,
 };
 
 static DAT_RETURN rsp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct dapl_ep *ep,

@@ -2,6 +2,7 @@
 /* What all service points share. */
 #include "dapl/connect/sp.h"
 
+#include <ctype.h>
 #include <errno.h>
 
 #include "dapl/base/status.h"
@@ -114,11 +115,15 @@ void dapl_sp_end(struct dapl_object *obj)
 	dapl_object_wait_left(obj); /* a request may be handed off to it */
 }
 
-void dapl_sp_describe(struct dapl_object *obj, const char *kind, FILE *out)
+void dapl_sp_describe(struct dapl_object *obj, FILE *out)
 {
 	struct dapl_sp *sp = container_of(obj, struct dapl_sp, obj);
 
-	fprintf(out, "%s\tia=%lu\tsp=%p\tqual=%llu\tevd=%p\tlistening=%d\n", kind,
+	const char *c;
+
+	for (c = obj->class->name; *c; c++)
+		fputc(tolower(*c), out);
+	fprintf(out, "\tia=%lu\tsp=%p\tqual=%llu\tevd=%p\tlistening=%d\n",
 		(unsigned long)dapl_ia_handle(obj->ia), (void *)sp,
 		(unsigned long long)sp->conn_qual, (void *)sp->evd, sp->listening);
 }

@@ -53,8 +53,7 @@ DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, const struct dapl_class *class, st
 void dapl_sp_unlisten(struct dapl_sp *sp);
 /* The dapl_class.end of a service point without more than that. */
 void dapl_sp_end(struct dapl_object *obj);
-/* The dapl_class.describe, of that kind. */
-void dapl_sp_describe(struct dapl_object *obj, const char *kind, FILE *out);
+void dapl_sp_describe(struct dapl_object *obj, FILE *out);
 /* What it listens on, or did. */
 DAT_CONN_QUAL dapl_sp_qual(struct dapl_sp *sp);
 /* The service point of an IA that listens on conn_qual, entered (dapl_object_enter); NULL: none. */
@@ -64,21 +63,17 @@ bool dapl_sp_qual_ok(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
 
 extern const struct dapl_class dapl_psp_class, dapl_rsp_class, dapl_csp_class;
 
-DAT_RETURN dapl_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL conn_qual, DAT_EVD_HANDLE evd,
-			   DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp);
-DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL *conn_qual, DAT_EVD_HANDLE evd,
-			       DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp);
-DAT_RETURN dapl_psp_query(DAT_PSP_HANDLE psp, DAT_PSP_PARAM_MASK mask, DAT_PSP_PARAM *param);
-DAT_RETURN dapl_psp_free(DAT_PSP_HANDLE psp);
+DAPL_CALL(psp_create);
+DAPL_CALL(psp_create_any);
+DAPL_CALL(psp_query);
+DAPL_CALL(psp_free);
 
-DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL conn_qual, DAT_EP_HANDLE ep,
-			   DAT_EVD_HANDLE evd, DAT_RSP_HANDLE *rsp);
-DAT_RETURN dapl_rsp_query(DAT_RSP_HANDLE rsp, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param);
-DAT_RETURN dapl_rsp_free(DAT_RSP_HANDLE rsp);
+DAPL_CALL(rsp_create);
+DAPL_CALL(rsp_query);
+DAPL_CALL(rsp_free);
 
-DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
-			   DAT_EVD_HANDLE evd, DAT_CSP_HANDLE *csp);
-DAT_RETURN dapl_csp_query(DAT_CSP_HANDLE csp, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param);
-DAT_RETURN dapl_csp_free(DAT_CSP_HANDLE csp);
+DAPL_CALL(csp_create);
+DAPL_CALL(csp_query);
+DAPL_CALL(csp_free);
 
 #endif

@@ -2,7 +2,6 @@
 /* Life of an endpoint. */
 #include "dapl/endpoint/ep.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -16,8 +15,6 @@
 #include "dapl/transfer/srq.h"
 #include "dapl/base/status.h"
 #include "trace/log.h"
-
-static_assert(sizeof(struct dapl_ep) <= DAPL_SLOT_SIZE, "an EP is an object");
 
 #define DEFAULT_DTOS	   16
 #define DEFAULT_IOV	   4
@@ -203,20 +200,13 @@ static void close_ep(struct dapl_object *obj)
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
-	dapl_lock(&ep->lock);
-	rc = dapl_ep_fire(ep, DAPL_EP_CLOSE, &step);
-	dapl_unlock(&ep->lock);
+	rc = dapl_ep_lock_and_fire(ep, DAPL_EP_CLOSE, &step);
 	if (!rc)
 		dapl_ep_delete(ep);
 }
 
 const struct dapl_class dapl_ep_class = {
-	.name = "EP",
-	.type = DAPL_TYPE_EP,
-	.handle_type = DAT_HANDLE_TYPE_EP,
-	.bad_handle = DAT_INVALID_HANDLE_EP,
-	.fields = DAT_EP_FIELD_ALL,
-	.rank = DAPL_RANK_EP,
+	DAPL_CLASS(EP),
 	.close = close_ep,
 	.forget = dapl_ep_forget,
 	.describe = dapl_ep_describe,
@@ -453,9 +443,7 @@ DAT_RETURN dapl_ep_free(DAT_EP_HANDLE ep_handle)
 	if (!ep)
 		return DAPL_BAD_HANDLE(EP);
 	pthread_mutex_lock(&ep->cold->cm_lock);
-	dapl_lock(&ep->lock);
-	rc = dapl_ep_fire(ep, DAPL_EP_FREE, &step);
-	dapl_unlock(&ep->lock);
+	rc = dapl_ep_lock_and_fire(ep, DAPL_EP_FREE, &step);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
 	if (rc)
 		return rc;

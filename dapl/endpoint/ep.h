@@ -196,6 +196,8 @@ void dapl_ep_read_counters(struct dapl_object *obj, struct dapl_counters_view *v
  * state. The event of the step is the caller's to post. EP lock held.
  */
 DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dapl_ep_step *step);
+DAT_RETURN dapl_ep_lock_and_fire(struct dapl_ep *ep, enum dapl_ep_cause cause,
+				 struct dapl_ep_step *step);
 /* Queues a connection event on the connect EVD, behind the completions that are there (FL-5). */
 void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data, uint32_t len);
 /* Its connect EVD, if it is this one, is about to go with the IA that owns it. */

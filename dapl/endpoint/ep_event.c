@@ -28,6 +28,17 @@ DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dap
 	return DAT_SUCCESS;
 }
 
+DAT_RETURN dapl_ep_lock_and_fire(struct dapl_ep *ep, enum dapl_ep_cause cause,
+				 struct dapl_ep_step *step)
+{
+	DAT_RETURN rc;
+
+	dapl_lock(&ep->lock);
+	rc = dapl_ep_fire(ep, cause, step);
+	dapl_unlock(&ep->lock);
+	return rc;
+}
+
 /* A copy that lives as long as EVT-22 says. */
 static void *copy_private_data(struct dapl_ep *ep, const void *data, uint32_t len)
 {
@@ -179,9 +190,7 @@ void dapl_ep_timed_out(struct tp_timer *timer)
 
 	if (keeps_draining(ep))
 		return;
-	dapl_lock(&ep->lock);
-	rc = dapl_ep_fire(ep, DAPL_EP_TIMED_OUT, &step);
-	dapl_unlock(&ep->lock);
+	rc = dapl_ep_lock_and_fire(ep, DAPL_EP_TIMED_OUT, &step);
 	if (rc)
 		return;
 	if (step.event == DAT_CONNECTION_EVENT_TIMED_OUT)

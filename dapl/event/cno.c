@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/event/cno.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -16,8 +15,6 @@
 #include "trace/log.h"
 #include "dapl/transport.h"
 #include "util/fd.h"
-
-static_assert(sizeof(struct dapl_cno) <= DAPL_SLOT_SIZE, "a CNO is an object");
 
 /* ---- Agents ---- */
 
@@ -241,7 +238,6 @@ const struct dapl_class dapl_cno_class = {
 	.handle_type = DAT_HANDLE_TYPE_CNO,
 	.bad_handle = DAT_INVALID_HANDLE_CNO,
 	.fields = 7, /* CNO-23 */
-	.rank = DAPL_RANK_CNO,
 	.end = end,
 	.close = release_and_end,
 };

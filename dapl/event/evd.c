@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/event/evd.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -17,8 +16,6 @@
 #include "dapl/object/names.h"
 #include "dapl/base/status.h"
 #include "trace/log.h"
-
-static_assert(sizeof(struct dapl_evd) <= DAPL_SLOT_SIZE, "an EVD is an object");
 
 #define CQ_FLAGS (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
 #define ALL_FLAGS \
@@ -366,7 +363,6 @@ const struct dapl_class dapl_evd_class = {
 	.in_use = DAT_INVALID_STATE_EVD_IN_USE,
 	.fields = DAT_EVD_FIELD_ALL,
 	.freed = DCNT_IA_EVD_FREE,
-	.rank = DAPL_RANK_EVD,
 	.end = end,
 	.close = forget_and_end,
 	.in_way = in_way,

@@ -13,8 +13,6 @@
 #include "dapl/memory/rmr.h"
 #include "dapl/base/status.h"
 
-static_assert(sizeof(struct dapl_lmr) <= DAPL_SLOT_SIZE, "an LMR is an object");
-
 static_assert(TP_ACCESS_REMOTE_READ == (int)DAT_MEM_PRIV_REMOTE_READ_FLAG &&
 		      TP_ACCESS_LOCAL_WRITE == (int)DAT_MEM_PRIV_LOCAL_WRITE_FLAG &&
 		      TP_ACCESS_REMOTE_WRITE == (int)DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&
@@ -128,14 +126,9 @@ static void end(struct dapl_object *obj)
 }
 
 const struct dapl_class dapl_lmr_class = {
-	.name = "LMR",
-	.type = DAPL_TYPE_LMR,
-	.handle_type = DAT_HANDLE_TYPE_LMR,
-	.bad_handle = DAT_INVALID_HANDLE_LMR,
+	DAPL_CLASS(LMR),
 	.in_use = DAT_INVALID_STATE_LMR_IN_USE,
-	.fields = DAT_LMR_FIELD_ALL,
 	.freed = DCNT_IA_LMR_FREE,
-	.rank = DAPL_RANK_LMR,
 	.end = end,
 };
 
@@ -255,13 +248,20 @@ DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE lmr_handle)
 
 /* ---- Coherence ---- */
 
-static bool holds(const struct dapl_lmr *lmr, const DAT_LMR_TRIPLET *segment)
+bool dapl_lmr_covers(const struct dapl_lmr *lmr, const DAT_LMR_TRIPLET *range)
 {
 	uint64_t start = lmr->va_type == DAT_VA_TYPE_ZB ? 0 : (uintptr_t)lmr->addr;
-	uint64_t offset = segment->virtual_address - start;
+	uint64_t offset = range->virtual_address - start;
 
-	return segment->lmr_context == lmr->lkey && offset < lmr->length &&
-	       segment->segment_length <= lmr->length - offset;
+	return offset <= lmr->length && range->segment_length <= lmr->length - offset;
+}
+
+static bool holds(const struct dapl_object *obj, const DAT_LMR_TRIPLET *segment)
+{
+	const struct dapl_lmr *lmr = container_of(obj, const struct dapl_lmr, obj);
+
+	return dapl_object_is(obj, DAPL_TYPE_LMR) && lmr->lkey == segment->lmr_context &&
+	       dapl_lmr_covers(lmr, segment);
 }
 
 static bool is_registered(struct dapl_ia *ia, const DAT_LMR_TRIPLET *segment)
@@ -270,8 +270,7 @@ static bool is_registered(struct dapl_ia *ia, const DAT_LMR_TRIPLET *segment)
 
 	pthread_mutex_lock(&ia->lock);
 	for (obj = ia->objects; obj; obj = obj->next)
-		if (dapl_object_is(obj, DAPL_TYPE_LMR) &&
-		    holds(container_of(obj, struct dapl_lmr, obj), segment))
+		if (holds(obj, segment))
 			break;
 	pthread_mutex_unlock(&ia->lock);
 	return obj;
@@ -281,7 +280,8 @@ static bool is_registered(struct dapl_ia *ia, const DAT_LMR_TRIPLET *segment)
  * Memory is coherent on every transport of the project: nothing to do but check (LMR-40, LMR-41),
  * and what takes time is checked only if asked for.
  */
-static DAT_RETURN sync_rdma(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments, DAT_VLEN num)
+DAT_RETURN dapl_lmr_sync_rdma(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
+			      DAT_VLEN num)
 {
 	struct dapl_ia *ia = dapl_ia_get(ia_handle);
 	DAT_VLEN i;
@@ -294,14 +294,4 @@ static DAT_RETURN sync_rdma(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segm
 		if (segments[i].segment_length && !is_registered(ia, &segments[i]))
 			return DAPL_BAD_ARG(2);
 	return DAT_SUCCESS;
-}
-
-DAT_RETURN dapl_lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments, DAT_VLEN num)
-{
-	return sync_rdma(ia, segments, num);
-}
-
-DAT_RETURN dapl_lmr_sync_rdma_write(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments, DAT_VLEN num)
-{
-	return sync_rdma(ia, segments, num);
 }

@@ -23,15 +23,12 @@ struct dapl_lmr {
 
 extern const struct dapl_class dapl_lmr_class;
 
-DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type, DAT_REGION_DESCRIPTION region,
-			   DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges,
-			   DAT_VA_TYPE va_type, DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *lmr_context,
-			   DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
-			   DAT_VADDR *registered_address);
-DAT_RETURN dapl_lmr_query(DAT_LMR_HANDLE lmr, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param);
-DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE lmr);
-DAT_RETURN dapl_lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments, DAT_VLEN num);
-DAT_RETURN dapl_lmr_sync_rdma_write(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments,
-				    DAT_VLEN num);
+/* Whether it lies inside, as the LMR is addressed. */
+bool dapl_lmr_covers(const struct dapl_lmr *lmr, const DAT_LMR_TRIPLET *range);
+
+DAPL_CALL(lmr_create);
+DAPL_CALL(lmr_query);
+DAPL_CALL(lmr_free);
+__typeof__(dat_lmr_sync_rdma_read) dapl_lmr_sync_rdma; /* both directions */
 
 #endif

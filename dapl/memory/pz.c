@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include <assert.h>
-
 #include "dapl/memory/pz.h"
 
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
 #include "dapl/base/status.h"
-
-static_assert(sizeof(struct dapl_pz) <= DAPL_SLOT_SIZE, "a PZ is an object");
 
 static void end(struct dapl_object *obj)
 {
@@ -15,14 +11,9 @@ static void end(struct dapl_object *obj)
 }
 
 const struct dapl_class dapl_pz_class = {
-	.name = "PZ",
-	.type = DAPL_TYPE_PZ,
-	.handle_type = DAT_HANDLE_TYPE_PZ,
-	.bad_handle = DAT_INVALID_HANDLE_PZ,
+	DAPL_CLASS(PZ),
 	.in_use = DAT_INVALID_STATE_PZ_IN_USE,
-	.fields = DAT_PZ_FIELD_ALL,
 	.freed = DCNT_IA_PZ_FREE,
-	.rank = DAPL_RANK_PZ,
 	.end = end,
 };
 

@@ -17,8 +17,8 @@ extern const struct dapl_class dapl_pz_class;
 /* A PZ of ia, or NULL. */
 struct dapl_pz *dapl_pz_arg(DAT_PZ_HANDLE handle, const struct dapl_ia *ia);
 
-DAT_RETURN dapl_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz);
-DAT_RETURN dapl_pz_query(DAT_PZ_HANDLE pz, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param);
-DAT_RETURN dapl_pz_free(DAT_PZ_HANDLE pz);
+DAPL_CALL(pz_create);
+DAPL_CALL(pz_query);
+DAPL_CALL(pz_free);
 
 #endif

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/memory/rmr.h"
 
-#include <assert.h>
-
 #include "dapl/base/status.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
-
-static_assert(sizeof(struct dapl_rmr) <= DAPL_SLOT_SIZE, "an RMR is an object");
 
 void dapl_rmr_settle_all(struct dapl_ia *ia)
 {
@@ -35,13 +31,8 @@ static void end(struct dapl_object *obj)
 }
 
 const struct dapl_class dapl_rmr_class = {
-	.name = "RMR",
-	.type = DAPL_TYPE_RMR,
-	.handle_type = DAT_HANDLE_TYPE_RMR,
-	.bad_handle = DAT_INVALID_HANDLE_RMR,
-	.fields = DAT_RMR_FIELD_ALL,
+	DAPL_CLASS(RMR),
 	.freed = DCNT_IA_RMR_FREE,
-	.rank = DAPL_RANK_RMR,
 	.end = end,
 };
 

@@ -20,9 +20,9 @@ extern const struct dapl_class dapl_rmr_class;
 /* Settles what can be, so that the use counts of LMRs are exact. No lock but below ia->lock. */
 void dapl_rmr_settle_all(struct dapl_ia *ia);
 
-DAT_RETURN dapl_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr);
-DAT_RETURN dapl_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr);
-DAT_RETURN dapl_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param);
-DAT_RETURN dapl_rmr_free(DAT_RMR_HANDLE rmr);
+DAPL_CALL(rmr_create);
+DAPL_CALL(rmr_create_for_ep);
+DAPL_CALL(rmr_query);
+DAPL_CALL(rmr_free);
 
 #endif

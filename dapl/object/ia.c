@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/object/ia.h"
 
-#include <assert.h>
-
 #include "dapl/base/loop.h"
 #include "dapl/base/status.h"
 #include "dapl/object/counters.h"
 #include "dat/dats.h"
 #include "trace/log.h"
-
-static_assert(sizeof(struct dapl_ia) <= DAPL_SLOT_SIZE, "an IA is an object");
 
 DAT_IA_HANDLE dapl_ia_handle(struct dapl_ia *ia)
 {
@@ -115,14 +111,13 @@ bool dapl_ia_start_close(struct dapl_ia *ia, bool graceful)
 	return go;
 }
 
-/* An object of that rank that nobody else is freeing. */
-static struct dapl_object *first_of(struct dapl_ia *ia, enum dapl_rank rank)
+static struct dapl_object *first_of(struct dapl_ia *ia, int type)
 {
 	struct dapl_object *obj;
 
 	pthread_mutex_lock(&ia->lock);
 	for (obj = ia->objects; obj; obj = obj->next)
-		if (obj->class->rank == rank && dapl_object_is(obj, obj->class->type))
+		if (dapl_object_is(obj, (enum dapl_type)type))
 			break;
 	pthread_mutex_unlock(&ia->lock);
 	return obj;
@@ -139,9 +134,9 @@ static void close_one(struct dapl_object *obj)
 void dapl_ia_close_objects(struct dapl_ia *ia)
 {
 	struct dapl_object *obj;
-	int rank;
+	int type;
 
-	for (rank = 0; rank < DAPL_NUM_RANKS; rank++)
-		while ((obj = first_of(ia, (enum dapl_rank)rank)))
+	for (type = DAPL_TYPE_IA; type < DAPL_TYPE_IA + DAPL_NUM_TYPES; type++)
+		while ((obj = first_of(ia, type)))
 			close_one(obj);
 }

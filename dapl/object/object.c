@@ -24,21 +24,21 @@ static_assert(DAPL_SLOT_SIZE == DATS_SLOT_SIZE, "an object fills one slot of the
 struct free_slot {
 	void *null;
 	_Atomic uint32_t poison; /* where an object has its tag */
-	_Atomic uint32_t visitors;
+	_Atomic uint32_t entered;
 	struct dapl_lock lock;
 	struct free_slot *next;
 };
 
 static_assert(offsetof(struct free_slot, poison) == offsetof(struct dapl_object, type) &&
-		      offsetof(struct free_slot, visitors) ==
-			      offsetof(struct dapl_object, visitors) &&
+		      offsetof(struct free_slot, entered) ==
+			      offsetof(struct dapl_object, entered) &&
 		      offsetof(struct free_slot, lock) == offsetof(struct dapl_object, lock),
 	      "a freed object's tag is the poison");
 
 /* In the first slot of a chunk, whose handle is as that of a freed object. */
 struct chunk {
 	void *null;
-	_Atomic uint32_t poison, visitors;
+	_Atomic uint32_t poison, entered;
 	struct chunk *next;
 };
 
@@ -147,11 +147,10 @@ __attribute__((constructor)) static void watch_forks(void)
 /* Slots kept back from reuse, so that a stale handle meets its poison and not a successor. */
 #define QUARANTINE (SLOTS_PER_CHUNK / 2)
 
-void *dapl_object_alloc(size_t size)
+void *dapl_object_alloc_slot(void)
 {
 	struct free_slot *slot;
 
-	(void)size;
 	pthread_mutex_lock(&lock);
 	if (num_free <= QUARANTINE)
 		grow();
@@ -219,12 +218,12 @@ void *dapl_object_query(DAT_HANDLE handle, const struct dapl_class *class, uint6
 	return *rc || !param ? NULL : obj;
 }
 
-/* In visitors: somebody waits until there are none. */
+/* In entered: somebody waits until there are none. */
 #define AWAITED 0x80000000u
 
 bool dapl_object_enter(struct dapl_object *obj, enum dapl_type type)
 {
-	atomic_fetch_add(&obj->visitors, 1);
+	atomic_fetch_add(&obj->entered, 1);
 	if (atomic_load(&obj->type) == (uint32_t)type)
 		return true;
 	dapl_object_leave(obj);
@@ -233,18 +232,18 @@ bool dapl_object_enter(struct dapl_object *obj, enum dapl_type type)
 
 void dapl_object_leave(struct dapl_object *obj)
 {
-	if (atomic_fetch_sub(&obj->visitors, 1) == (AWAITED | 1))
-		dapl_futex_wake((uint32_t *)&obj->visitors, 1);
+	if (atomic_fetch_sub(&obj->entered, 1) == (AWAITED | 1))
+		dapl_futex_wake((uint32_t *)&obj->entered, 1);
 }
 
 void dapl_object_wait_left(struct dapl_object *obj)
 {
 	uint32_t seen;
 
-	while ((seen = atomic_fetch_or(&obj->visitors, AWAITED) & ~AWAITED))
-		dapl_futex_wait((uint32_t *)&obj->visitors, AWAITED | seen,
+	while ((seen = atomic_fetch_or(&obj->entered, AWAITED) & ~AWAITED))
+		dapl_futex_wait((uint32_t *)&obj->entered, AWAITED | seen,
 				dapl_deadline(UINT32_MAX));
-	atomic_fetch_and(&obj->visitors, ~AWAITED);
+	atomic_fetch_and(&obj->entered, ~AWAITED);
 }
 
 void dapl_object_release(struct dapl_object *obj)

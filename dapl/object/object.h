@@ -38,22 +38,23 @@
 enum dapl_type {
 	DAPL_TYPE_NONE = 0,
 	DAPL_TYPE_IA = 0x0da71a00,
-	DAPL_TYPE_PZ,
-	DAPL_TYPE_LMR,
-	DAPL_TYPE_EVD,
-	DAPL_TYPE_CNO,
-	DAPL_TYPE_EP,
-	DAPL_TYPE_PSP,
+	/* In the order of an abrupt close: what refers to others goes before them (IA-86). */
 	DAPL_TYPE_RSP,
+	DAPL_TYPE_PSP,
 	DAPL_TYPE_CSP,
 	DAPL_TYPE_CR,
 	DAPL_TYPE_RMR,
+	DAPL_TYPE_EP,
 	DAPL_TYPE_SRQ,
+	DAPL_TYPE_LMR,
+	DAPL_TYPE_PZ,
+	DAPL_TYPE_EVD,
+	DAPL_TYPE_CNO,
 	DAPL_TYPE_QUERY = 0x0da71b00, /* an IA that answers no call (IBX-110) */
 	DAPL_TYPE_POISON = 0x0dead0ad,
 };
 
-#define DAPL_NUM_TYPES (DAPL_TYPE_SRQ - DAPL_TYPE_IA + 1)
+#define DAPL_NUM_TYPES (DAPL_TYPE_CNO - DAPL_TYPE_IA + 1)
 
 struct dapl_class;
 struct dapl_counters_view;
@@ -63,27 +64,13 @@ struct dapl_ia;
 struct dapl_object {
 	const DAT_PROVIDER *provider;
 	_Atomic uint32_t type;
-	_Atomic uint32_t visitors; /* threads inside; outlives the object, as type does */
-	struct dapl_lock lock;	   /* of EVDs and SRQs; ditto: who has it looks at type */
-	_Atomic uint32_t users;	   /* other objects that refer to this one */
+	_Atomic uint32_t entered; /* threads inside; outlives the object, as type does */
+	struct dapl_lock lock;	  /* of EVDs and SRQs; ditto: who has it looks at type */
+	_Atomic uint32_t users;	  /* other objects that refer to this one */
 	const struct dapl_class *class;
 	struct dapl_ia *ia;
 	DAT_CONTEXT context;
 	struct dapl_object *next, **link; /* the IA's list, under ia->lock */
-};
-
-/* The order in which an abrupt close takes the objects: who refers to others goes before them. */
-enum dapl_rank {
-	DAPL_RANK_SP,
-	DAPL_RANK_CR,
-	DAPL_RANK_RMR,
-	DAPL_RANK_EP,
-	DAPL_RANK_SRQ,
-	DAPL_RANK_LMR,
-	DAPL_RANK_PZ,
-	DAPL_RANK_EVD,
-	DAPL_RANK_CNO,
-	DAPL_NUM_RANKS,
 };
 
 /* What is known of all objects of a type; a function may be NULL where its comment says so. */
@@ -94,7 +81,6 @@ struct dapl_class {
 	DAT_RETURN_SUBTYPE bad_handle, in_use; /* what its calls answer */
 	uint64_t fields;		       /* the mask of dat_*_query with all bits */
 	int freed;			       /* DAT_IA_COUNTERS of dat_*_free, or 0 */
-	enum dapl_rank rank;
 	/* Undoes its creation but for list and memory. It is retired, no lock is held. */
 	void (*end)(struct dapl_object *obj);
 	/* Abrupt close of the IA; NULL: retire and end. */
@@ -112,10 +98,23 @@ struct dapl_class {
 	int num_counters;
 };
 
+/* The first members of most. */
+#define DAPL_CLASS(TYPE)                                                                \
+	.name = #TYPE, .type = DAPL_TYPE_##TYPE, .handle_type = DAT_HANDLE_TYPE_##TYPE, \
+	.bad_handle = DAT_INVALID_HANDLE_##TYPE, .fields = DAT_##TYPE##_FIELD_ALL
+
+/* Declares what answers a call of udat.h, and has its type. */
+#define DAPL_CALL(name) __typeof__(dat_##name) dapl_##name
+
 #define dapl_container container_of
 
-/* A zeroed object of size bytes in the arena, without a tag yet. NULL: no memory. */
-void *dapl_object_alloc(size_t size);
+/* A zeroed object in the arena, without a tag yet. NULL: no memory. */
+void *dapl_object_alloc_slot(void);
+#define dapl_object_alloc(size)                                                       \
+	({                                                                            \
+		_Static_assert((size) <= DAPL_SLOT_SIZE, "an object fills one slot"); \
+		dapl_object_alloc_slot();                                             \
+	})
 /* Fills the header and makes the handle valid; libdat2 dispatches by table. */
 void dapl_object_init(struct dapl_object *obj, const struct dapl_class *class, struct dapl_ia *ia,
 		      const DAT_PROVIDER *table);

@@ -158,15 +158,6 @@ static DAT_RETURN bind_rmr(const struct bind_call *call, DAT_RMR_CONTEXT *contex
 	return rc;
 }
 
-/* RMR-13: [addr, addr + length) as the LMR is addressed. */
-static bool inside(const struct dapl_lmr *lmr, const DAT_LMR_TRIPLET *triplet)
-{
-	uint64_t start = lmr->va_type == DAT_VA_TYPE_ZB ? 0 : (uintptr_t)lmr->addr;
-	uint64_t offset = triplet->virtual_address - start;
-
-	return offset <= lmr->length && triplet->segment_length <= lmr->length - offset;
-}
-
 /* What the window may be bound to (RMR-13 to RMR-17). */
 static DAT_RETURN check_binding(const struct dapl_ia *ia, const struct dapl_binding *to)
 {
@@ -174,7 +165,7 @@ static DAT_RETURN check_binding(const struct dapl_ia *ia, const struct dapl_bind
 
 	if (ia->attr->ib_extension)
 		known |= TP_ACCESS_REMOTE_ATOMIC;
-	if (!inside(to->lmr, &to->triplet))
+	if (!dapl_lmr_covers(to->lmr, &to->triplet))
 		return DAPL_BAD_ARG(3);
 	if (rights & ~known)
 		return DAPL_BAD_ARG(4);

@@ -9,9 +9,6 @@
 DAT_EVENT_NUMBER dapl_bind_event(const struct tp_wc *wc, struct dapl_slot *slot,
 				 DAT_RMR_BIND_COMPLETION_EVENT_DATA *data);
 
-DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
-			 DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
-			 DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS flags,
-			 DAT_RMR_CONTEXT *context);
+DAPL_CALL(rmr_bind);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/transfer/srq.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +9,6 @@
 #include "dapl/object/ia.h"
 #include "dapl/base/status.h"
 #include "trace/log.h"
-
-static_assert(sizeof(struct dapl_srq) <= DAPL_SLOT_SIZE, "an SRQ is an object");
 
 static const struct dapl_srq_ops *ops_of(const struct dapl_srq *srq)
 {
@@ -176,14 +173,9 @@ static void end(struct dapl_object *obj)
 }
 
 const struct dapl_class dapl_srq_class = {
-	.name = "SRQ",
-	.type = DAPL_TYPE_SRQ,
-	.handle_type = DAT_HANDLE_TYPE_SRQ,
-	.bad_handle = DAT_INVALID_HANDLE_SRQ,
+	DAPL_CLASS(SRQ),
 	.in_use = DAT_INVALID_STATE_SRQ_IN_USE,
-	.fields = DAT_SRQ_FIELD_ALL,
 	.freed = DCNT_IA_SRQ_FREE,
-	.rank = DAPL_RANK_SRQ,
 	.end = end,
 };
 
