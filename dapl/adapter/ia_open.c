@@ -9,7 +9,6 @@
 #include "dapl/adapter/named_attr.h"
 #include "dapl/adapter/upcalls.h"
 #include "dapl/base/config.h"
-#include "dapl/base/fd.h"
 #include "dapl/base/loop.h"
 #include "dapl/base/status.h"
 #include "dapl/event/async.h"
@@ -125,20 +124,12 @@ free_parts:
 	return rc;
 }
 
-static void close_wakefds(struct dapl_ia *ia)
-{
-	for (size_t i = 0; i < DAPL_SPARE_WAKEFDS; i++)
-		if (ia->spare_wakefds[i])
-			dapl_fd_close(ia->spare_wakefds[i] - 1);
-}
-
 void dapl_ia_delete(struct dapl_ia *ia)
 {
 	if (ia->agents)
 		dapl_loop_destroy(ia->agents);
 	dapl_module_transport.device->close(ia->dev);
 	dapl_loop_destroy(ia->loop);
-	close_wakefds(ia);
 	free_parts(ia);
 	dapl_lock_fini(&ia->bind_lock);
 	pthread_mutex_destroy(&ia->lock);

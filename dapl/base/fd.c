@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
 
 #include "util/fd.h"
 
@@ -49,6 +50,27 @@ void dapl_fd_close(int fd)
 	dapl_fd_disown(fd);
 	close(fd);
 	errno = err;
+}
+
+int dapl_eventfd(void)
+{
+	return dapl_fd_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+void dapl_eventfd_signal(int fd)
+{
+	uint64_t one = 1;
+
+	while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+void dapl_eventfd_clear(int fd)
+{
+	uint64_t count;
+
+	while (read(fd, &count, sizeof(count)) < 0 && errno == EINTR)
+		;
 }
 
 static void in_child(void)

@@ -13,4 +13,10 @@ void dapl_fd_disown(int fd);
 /* Both: of one that dapl_fd_own returned. Keeps errno. */
 void dapl_fd_close(int fd);
 
+/* An eventfd of ours, which does not block; -1 and errno. */
+int dapl_eventfd(void);
+/* Makes an eventfd readable, and the opposite. */
+void dapl_eventfd_signal(int fd);
+void dapl_eventfd_clear(int fd);
+
 #endif

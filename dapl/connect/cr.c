@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dapl/connect/addr.h"
+#include "dapl/event/async.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
 #include "dapl/base/status.h"
@@ -125,9 +126,17 @@ void dapl_cr_bring_ep(struct dapl_cr *cr, struct dapl_ep *ep)
 	dapl_ep_set_addr(ep, &cr->addr);
 }
 
+/* Requests whose announcement nobody will see are refused (EVD-92). */
+static void announcement_left(const struct dapl_event *event, bool delivered)
+{
+	if (!delivered)
+		dapl_cr_discard(event->data.cr_arrival_event_data.cr_handle);
+}
+
 bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp)
 {
-	struct dapl_event event = { .number = DAT_CONNECTION_REQUEST_EVENT };
+	struct dapl_event event = { .number = DAT_CONNECTION_REQUEST_EVENT,
+				    .leave = announcement_left };
 	DAT_CR_ARRIVAL_EVENT_DATA *data = &event.data.cr_arrival_event_data;
 	struct dapl_ia *ia = cr->obj.ia;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dapl/base/config.h"
+#include "dapl/event/async.h"
 #include "dapl/object/counters.h"
 #include "dapl/transfer/dto.h"
 #include "dapl/object/ia.h"
@@ -382,9 +383,9 @@ DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *state, DAT_
 void dapl_ep_keep_completions(struct dapl_ep *ep)
 {
 	if (ep->recv_evd)
-		dapl_evd_keep(ep->recv_evd, ep);
+		dapl_evd_drain_ep(ep->recv_evd, ep);
 	if (ep->request_evd && ep->request_evd != ep->recv_evd)
-		dapl_evd_keep(ep->request_evd, ep);
+		dapl_evd_drain_ep(ep->request_evd, ep);
 }
 
 /* cm_lock held */

@@ -8,28 +8,13 @@
 #include <dat/dat_ib_extensions.h>
 
 #include "dapl/endpoint/ep_state.h"
+#include "dapl/event/completion.h"
 #include "dapl/event/evd.h"
 #include "dapl/base/lock.h"
 #include "dapl/object/object.h"
 #include "dapl/memory/binding.h"
 #include "dapl/memory/pz.h"
 #include "dapl/transport.h"
-
-/*
- * One outstanding DTO. Its address is the work request id. What hardly changes is set once: a post
- * fills in the rest, and the transport gets the work request as it lies here. Between posts wr is
- * set for a signalled request of one segment.
- */
-struct dapl_slot {
-	struct tp_wr wr;		    /* of a receive only the length */
-	DAT_DTO_COMPLETION_EVENT_DATA done; /* a success as it is told, but for the length */
-	struct dapl_slot *next;
-	_Atomic uint32_t *head; /* of its direction */
-	uint32_t seq;		/* place in the order of posting, + 1; of its last use */
-	uint8_t silent;		/* UNSIGNALLED was given and counts (DTO-25) */
-	uint64_t moved;		/* bytes of all its plain successes; under the EVD's lock */
-	struct dapl_bind *bind; /* of a bind */
-} __attribute__((aligned(64)));
 
 /*
  * The outstanding DTOs of one direction: a ring in posting order, sized at creation. The poster

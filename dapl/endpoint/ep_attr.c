@@ -26,9 +26,9 @@ static uint32_t *stream_counter(struct dapl_evd *evd, uint8_t mode)
 {
 	switch (mode) {
 	case DAT_COMPLETION_UNSIGNALLED_FLAG:
-		return &evd->notify;
+		return &evd->notify_streams;
 	case DAT_COMPLETION_SOLICITED_WAIT_FLAG:
-		return &evd->solicited;
+		return &evd->solicited_streams;
 	default:
 		return &evd->threshold_streams;
 	}
@@ -74,8 +74,8 @@ static void other_streams(struct dapl_evd *evd, const struct dapl_ep *self, uint
 		    : modes[i] == DAT_COMPLETION_SOLICITED_WAIT_FLAG ? 1
 								     : 2]++;
 	dapl_lock(&evd->obj.lock);
-	*notify = evd->notify - own[0];
-	*solicited = evd->solicited - own[1];
+	*notify = evd->notify_streams - own[0];
+	*solicited = evd->solicited_streams - own[1];
 	*threshold = evd->threshold_streams - own[2];
 	dapl_unlock(&evd->obj.lock);
 }

@@ -110,7 +110,7 @@ void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data
 		conn->private_data = copy_private_data(ep, data, len);
 	conn->private_data_size = conn->private_data ? (DAT_COUNT)len : 0;
 	if (number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		dapl_evd_keep(evd, ep);
+		dapl_evd_drain_ep(evd, ep);
 	dapl_evd_append(evd, &event);
 	dapl_object_leave(&evd->obj);
 }

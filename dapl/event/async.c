@@ -45,6 +45,34 @@ void dapl_async_last_receive(struct dapl_ia *ia, DAT_HANDLE ep)
 	post(ia, DAT_ASYNC_ERROR_EP_BROKEN, ep, DAT_EP_OTHER_ERROR);
 }
 
+/* ---- Overflow ---- */
+
+void dapl_evd_overflow(struct dapl_evd *evd)
+{
+	if (!dapl_evd_set_overflowed(evd))
+		return;
+	dapl_err_limited("EVD %p overflowed: an event was lost (limit: its queue length %u; knob: "
+			 "evd_min_qlen of dat_evd_create, dat_evd_resize)",
+			 (void *)evd, evd->qlen);
+	dapl_async_error(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, evd, DAT_EVD_OVERFLOW_ERROR);
+}
+
+bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event)
+{
+	if (dapl_evd_post(evd, event))
+		return true;
+	dapl_evd_overflow(evd);
+	return false;
+}
+
+void dapl_evd_drain_ep(struct dapl_evd *evd, const void *ep)
+{
+	if (!dapl_evd_extract(evd, ep))
+		dapl_evd_overflow(evd);
+}
+
+/* ---- The EVD they go to ---- */
+
 void dapl_async_set(struct dapl_ia *ia, struct dapl_evd *evd, bool own)
 {
 	dapl_object_use(&evd->obj);

@@ -14,6 +14,16 @@ void dapl_async_watermark(struct dapl_ia *ia, DAT_HANDLE object, DAT_COUNT reaso
 /* The same for an EP that takes no more receives of its SRQ, which is none either. */
 void dapl_async_last_receive(struct dapl_ia *ia, DAT_HANDLE ep);
 
+/* As dapl_evd_post, and an overflow is reported to the IA (EVD-94). */
+bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event);
+/*
+ * Moves what an EP has completed from the transport's queue into the ring, so that it stays ahead
+ * of a later event (FL-5), or because the EP's slots go. What finds no room is an overflow.
+ */
+void dapl_evd_drain_ep(struct dapl_evd *evd, const void *ep);
+/* Reports that an event was lost (EVD-94). No lock held. */
+void dapl_evd_overflow(struct dapl_evd *evd);
+
 /* evd is the IA's from now on; own: it was made for that. */
 void dapl_async_set(struct dapl_ia *ia, struct dapl_evd *evd, bool own);
 /* The IA, which is being closed, gives up an EVD that is not its own (IA-85). */

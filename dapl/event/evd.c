@@ -2,19 +2,14 @@
 #include "dapl/event/evd.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "dapl/base/config.h"
+#include "dapl/base/loop.h"
+#include "dapl/base/status.h"
+#include "dapl/base/wakefd.h"
 #include "dapl/event/async.h"
 #include "dapl/object/counters.h"
-#include "dapl/connect/cr.h"
-#include "dapl/transfer/dto.h"
-#include "dapl/base/fd.h"
 #include "dapl/object/ia.h"
-#include "dapl/base/loop.h"
-#include "dapl/transfer/srq.h"
-#include "dapl/object/names.h"
-#include "dapl/base/status.h"
 #include "trace/log.h"
 
 #define CQ_FLAGS (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
@@ -39,278 +34,21 @@ struct dapl_evd *dapl_evd_connect_arg(DAT_EVD_HANDLE handle, const struct dapl_i
 		       : NULL;
 }
 
-/* ---- Arrival ---- */
-
-void dapl_evd_aim(struct dapl_evd *evd)
-{
-	static struct tp_cq nothing = { .take = dapl_plain_take };
-	bool closer = evd->waiter || evd->overflowed || evd->ring.count || !evd->cq;
-
-	evd->source = closer ? &nothing : evd->cq;
-	atomic_store_explicit(&evd->bare, !evd->cq && !evd->waiter && !evd->ring.count,
-			      memory_order_relaxed);
-}
-
-/* One arrival; lock held. A waiter owns the arrivals of its time, a CNO does not hear of them
- * (EVD-57). */
-static bool add(struct dapl_evd *evd, const struct dapl_event *event)
-{
-	if (!dapl_ring_push(&evd->ring, event))
-		return false;
-	dapl_evd_aim(evd);
-	if (evd->waiter && !event->silent && evd->ring.count >= evd->threshold)
-		evd->satisfied = true;
-	return true;
-}
-
-/* Whether one of the receives that were taken over as silent ones is none, as it turns out. */
-static bool hear(struct dapl_evd *evd)
-{
-	if (!evd->unheard || !evd->cq->ops->announced(evd->cq))
-		return false;
-	evd->unheard = false;
-	if (evd->waiter && evd->ring.count >= evd->threshold)
-		evd->satisfied = true;
-	return true;
-}
-
-/* Completions on their way into the ring. */
-struct passage {
-	struct dapl_evd *evd;
-	const struct dapl_ep *ep; /* those of this one alone; NULL: all */
-	bool notify, lost;	  /* one of them notifies, found no room */
-};
-
-/* Lock held. False: it is not to pass. */
-static bool pass(void *arg, const struct tp_wc *wc)
-{
-	struct passage *passage = arg;
-	struct dapl_evd *evd = passage->evd;
-	struct dapl_event event;
-
-	if (passage->ep && passage->ep != dapl_dto_ep(wc))
-		return false;
-	dapl_dto_event(wc, &event);
-	if (dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_THRESHOLD)
-		event.silent = false;
-	passage->notify |= !event.silent;
-	evd->unheard |= event.silent && evd->solicited && (wc->flags & TP_WC_PERHAPS);
-	if (!add(evd, &event)) {
-		passage->lost = true;
-		if (event.srq)
-			dapl_srq_let_go(event.srq);
-	}
-	return true;
-}
-
-bool dapl_evd_drain(struct dapl_evd *evd)
-{
-	struct passage passage = { .evd = evd };
-	struct tp_wc wc;
-
-	if (!evd->cq)
-		return false;
-	while (evd->ring.count < evd->ring.size && evd->cq->ops->poll(evd->cq, &wc) > 0)
-		pass(&passage, &wc);
-	return hear(evd) || passage.notify;
-}
-
-/* lock held */
-static void trigger(struct dapl_evd *evd)
-{
-	if (evd->cno && !evd->disabled && !evd->waiter)
-		dapl_cno_trigger_by(evd->cno, evd);
-}
-
-/* Completions were taken over: tells whoever is to hear of them; lock held. */
-static void tell(struct dapl_evd *evd, bool notify)
-{
-	if (evd->satisfied)
-		dapl_evd_wake(evd);
-	if (notify && atomic_load_explicit(&evd->ear, memory_order_relaxed) == DAPL_EAR_CNO)
-		trigger(evd);
-}
-
-/* lock held */
-static void take_over(struct dapl_evd *evd)
-{
-	bool notify = dapl_evd_drain(evd);
-
-	tell(evd, notify);
-}
-
-static bool is_connection(DAT_EVENT_NUMBER number)
-{
-	return number == DAT_CONNECTION_REQUEST_EVENT ||
-	       (number >= DAT_CONNECTION_EVENT_ESTABLISHED &&
-		number <= DAT_CONNECTION_EVENT_UNREACHABLE);
-}
-
-/* Lock held; gives it back. */
-static bool post_held(struct dapl_evd *evd, const struct dapl_event *event)
-{
-	bool room;
-
-	room = evd->ring.count < evd->qlen && add(evd, event);
-	if (room) {
-		evd->counts.connections += is_connection(event->number);
-		if (evd->satisfied)
-			dapl_evd_wake(evd);
-		trigger(evd);
-	}
-	dapl_unlock(&evd->obj.lock);
-	dapl_trace(event, DAPL_TRC_DETAIL, evd, "number=%s taken=%d",
-		   dapl_event_name(event->number), room);
-	return room;
-}
-
-bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
-{
-	dapl_lock(&evd->obj.lock);
-	return post_held(evd, event);
-}
-
-bool dapl_evd_has_room(struct dapl_evd *evd)
-{
-	bool room;
-
-	dapl_lock(&evd->obj.lock);
-	room = evd->ring.count < evd->qlen;
-	dapl_unlock(&evd->obj.lock);
-	return room;
-}
-
-void dapl_evd_overflow(struct dapl_evd *evd)
-{
-	bool first;
-
-	dapl_lock(&evd->obj.lock);
-	first = !evd->overflowed;
-	evd->overflowed = true;
-	dapl_evd_aim(evd);
-	dapl_unlock(&evd->obj.lock);
-	if (!first)
-		return;
-	dapl_err_limited("EVD %p overflowed: an event was lost (limit: its queue length %u; knob: "
-			 "evd_min_qlen of "
-			 "dat_evd_create, dat_evd_resize)",
-			 (void *)evd, evd->qlen);
-	dapl_async_error(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, evd, DAT_EVD_OVERFLOW_ERROR);
-}
-
-bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event)
-{
-	if (dapl_evd_post(evd, event))
-		return true;
-	dapl_evd_overflow(evd);
-	return false;
-}
-
-void dapl_evd_keep(struct dapl_evd *evd, const struct dapl_ep *ep)
-{
-	struct passage passage = { .evd = evd, .ep = ep };
-	bool heard;
-
-	if (!evd->cq)
-		return;
-	dapl_lock(&evd->obj.lock);
-	evd->cq->ops->extract(evd->cq, pass, &passage);
-	heard = hear(evd);
-	tell(evd, heard || passage.notify);
-	dapl_unlock(&evd->obj.lock);
-	if (passage.lost)
-		dapl_evd_overflow(evd);
-}
-
-/* ---- Completions and who hears of them ---- */
-
-void dapl_evd_listen(struct dapl_evd *evd)
-{
-	bool listen = evd->cno && !evd->disabled && evd->cq && dapl_evd_has_streams(evd);
-
-	if (evd->waiter)
-		return;
-	atomic_store_explicit(&evd->ear, listen ? DAPL_EAR_CNO : DAPL_EAR_NONE,
-			      memory_order_seq_cst);
-	if (listen)
-		evd->cq->ops->arm(evd->cq, TP_ARM_NOTIFY);
-}
-
-void dapl_evd_forget(struct dapl_evd *evd)
-{
-	evd->unheard = false;
-	evd->cq->ops->disarm(evd->cq);
-	evd->cq->ops->announced(evd->cq);
-}
-
-void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by)
-{
-	bool was, solicited, changed;
-
-	dapl_lock(&evd->obj.lock);
-	was = dapl_evd_has_streams(evd);
-	*kind += (uint32_t)by;
-	solicited = dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_SOLICITED;
-	changed = evd->cq->solicited != solicited;
-	if (changed) {
-		evd->cq->solicited = solicited;
-		evd->unheard = false;
-		evd->cq->ops->announced(evd->cq);
-	}
-	if (changed || was != dapl_evd_has_streams(evd)) {
-		dapl_evd_listen(evd);
-		dapl_evd_wake(evd);
-	}
-	dapl_unlock(&evd->obj.lock);
-}
-
-/* On the loop: completions came that nobody waits for. */
-static void look(struct tp_task *task)
-{
-	struct dapl_evd *evd = dapl_container(task, struct dapl_evd, task);
-
-	dapl_lock(&evd->obj.lock);
-	evd->counts.notices++;
-	dapl_evd_listen(evd);
-	take_over(evd);
-	dapl_unlock(&evd->obj.lock);
-}
-
-void dapl_evd_cq_event(void *cq_owner)
-{
-	struct dapl_evd *evd = cq_owner;
-
-	switch (atomic_load_explicit(&evd->ear, memory_order_seq_cst)) {
-	case DAPL_EAR_WAITER:
-		dapl_evd_wake(evd);
-		break;
-	case DAPL_EAR_CNO:
-		dapl_loop_post(evd->obj.ia->loop, &evd->task);
-		break;
-	default:
-		break;
-	}
-}
-
 /* ---- Creation and end ---- */
 
-/* Requests whose announcement nobody will see are refused (EVD-92). */
-static void discard_events(struct dapl_evd *evd)
+static void drop_events(struct dapl_evd *evd)
 {
 	struct dapl_event event;
 
-	while (dapl_ring_pop(&evd->ring, &event)) {
-		if (event.number == DAT_CONNECTION_REQUEST_EVENT)
-			dapl_cr_discard(event.data.cr_arrival_event_data.cr_handle);
-		if (event.srq)
-			dapl_srq_let_go(event.srq);
-	}
+	while (dapl_ring_pop(&evd->ring, &event))
+		if (event.leave)
+			event.leave(&event, false);
 }
 
 /* Retired already: nobody new comes in. */
 static void end(struct dapl_object *obj)
 {
-	struct dapl_evd *evd = dapl_container(obj, struct dapl_evd, obj);
+	struct dapl_evd *evd = container_of(obj, struct dapl_evd, obj);
 	struct dapl_ia *ia = obj->ia;
 	struct dapl_cno *cno;
 	struct tp_cq *cq;
@@ -321,28 +59,27 @@ static void end(struct dapl_object *obj)
 	dapl_unlock(&evd->obj.lock);
 	dapl_object_wait_left(&evd->obj);
 	dapl_lock(&evd->obj.lock);
-	atomic_store(&evd->ear, DAPL_EAR_NONE);
 	cno = evd->cno;
 	evd->cno = NULL;
+	dapl_evd_arm(evd); /* no more */
 	cq = evd->cq;
 	evd->cq = NULL; /* the loop may still be about to look */
-	dapl_evd_aim(evd);
+	dapl_evd_set_mode(evd);
 	dapl_unlock(&evd->obj.lock);
 
 	if (cq)
 		ia->dev->transport->cq->destroy(cq);
 	dapl_loop_cancel(ia->loop, &evd->task);
-	discard_events(evd);
+	drop_events(evd);
 	if (cno)
 		dapl_cno_evd_gone(cno);
-	if (evd->wakefd >= 0)
-		dapl_fd_close(evd->wakefd);
 	dapl_ring_fini(&evd->ring);
+	dapl_lock_fini(&evd->notify_lock);
 }
 
 static void forget_and_end(struct dapl_object *obj)
 {
-	dapl_async_forget(dapl_container(obj, struct dapl_evd, obj));
+	dapl_async_forget(container_of(obj, struct dapl_evd, obj));
 	if (dapl_object_retire(obj))
 		dapl_ia_end(obj);
 }
@@ -383,13 +120,11 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 	evd = dapl_object_alloc(sizeof(*evd));
 	if (!evd)
 		return DAPL_NO_RESOURCE(MEMORY);
-	atomic_init(&evd->wakefd, -1);
-	evd->head.number = DAT_DTO_COMPLETION_EVENT;
-	evd->head.evd = evd;
+	dapl_lock_init(&evd->notify_lock);
 	evd->qlen = (uint32_t)qlen;
 	evd->flags = flags;
 	evd->cno = cno;
-	evd->task.run = look;
+	evd->task.run = dapl_evd_run_task;
 	rc = DAPL_NO_RESOURCE(MEMORY);
 	/* Everything the transport holds must find room behind what is queued already. */
 	if (!dapl_ring_init(&evd->ring, (uint32_t)qlen + cqe)) {
@@ -397,20 +132,20 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 		goto free_evd;
 	}
 	if (cqe) {
-		dapl_evd_make_room(ia);
+		dapl_wakefd_close(); /* the last one is better used for the queue */
 		err = ia->dev->transport->cq->create(ia->dev, cqe, evd, &evd->cq);
 		rc = dapl_status(err, DAT_RESOURCE_TEVD);
 		if (err)
 			goto free_ring;
 	}
-	dapl_evd_aim(evd);
+	dapl_evd_set_mode(evd);
 	if (!dapl_ia_add(ia, &evd->obj, &dapl_evd_class, ia->attr->max_cq)) {
 		rc = DAPL_NO_RESOURCE(TEVD);
 		goto destroy_cq;
 	}
 	if (cno) {
 		dapl_lock(&evd->obj.lock);
-		dapl_evd_listen(evd);
+		dapl_evd_arm(evd);
 		dapl_unlock(&evd->obj.lock);
 	}
 	*out = evd;
@@ -422,6 +157,7 @@ destroy_cq:
 free_ring:
 	dapl_ring_fini(&evd->ring);
 free_evd:
+	dapl_lock_fini(&evd->notify_lock);
 	dapl_object_release(&evd->obj);
 	return rc;
 }
@@ -492,7 +228,7 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask, DA
 
 	if (!dapl_object_query(evd_handle, &dapl_evd_class, mask, param, &rc))
 		return rc;
-	evd = dapl_evd_hold(evd_handle);
+	evd = dapl_evd_lock(evd_handle);
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	param->ia_handle = dapl_ia_handle(evd->obj.ia);
@@ -504,16 +240,16 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask, DA
 	return DAT_SUCCESS;
 }
 
-/* The EVD, held, goes over to another CNO, which counts it already, or to none. */
+/* cno, if any, counts the EVD already. */
 static void change_cno(struct dapl_evd *evd, struct dapl_cno *cno)
 {
 	struct dapl_cno *old = evd->cno;
 
-	take_over(evd); /* what arrived before does not trigger the new one (EVD-38) */
+	dapl_assert_held(&evd->obj.lock);
+	dapl_evd_drain_notify(evd); /* triggers the old one (EVD-38) */
 	evd->cno = cno;
-	dapl_evd_listen(evd);
-	take_over(evd); /* what arrived before the arming is not announced */
-	dapl_unlock(&evd->obj.lock);
+	dapl_evd_arm(evd);
+	dapl_evd_drain_notify(evd); /* what came before the CQ was armed */
 	if (old)
 		dapl_object_unuse(&old->obj);
 }
@@ -530,26 +266,27 @@ DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_han
 		if (!cno)
 			return DAPL_BAD_HANDLE(CNO);
 	}
-	evd = dapl_evd_hold(evd_handle);
-	if (evd) {
-		change_cno(evd, cno);
-		return DAT_SUCCESS;
+	evd = dapl_evd_lock(evd_handle);
+	if (!evd) {
+		if (cno)
+			dapl_object_unuse(&cno->obj);
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	}
-	if (cno)
-		dapl_object_unuse(&cno->obj);
-	return DAPL_BAD_HANDLE(EVD_REQUEST);
+	change_cno(evd, cno);
+	dapl_unlock(&evd->obj.lock);
+	return DAT_SUCCESS;
 }
 
 static DAT_RETURN set_disabled(DAT_EVD_HANDLE evd_handle, bool disabled)
 {
-	struct dapl_evd *evd = dapl_evd_hold(evd_handle);
+	struct dapl_evd *evd = dapl_evd_lock(evd_handle);
 
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	take_over(evd); /* EVD-43 */
+	dapl_evd_drain_notify(evd); /* EVD-43 */
 	evd->disabled = disabled;
-	dapl_evd_listen(evd);
-	take_over(evd); /* what arrived before the arming is not announced */
+	dapl_evd_arm(evd);
+	dapl_evd_drain_notify(evd); /* what came before the CQ was armed */
 	dapl_unlock(&evd->obj.lock);
 	return DAT_SUCCESS;
 }
@@ -566,7 +303,7 @@ DAT_RETURN dapl_evd_disable(DAT_EVD_HANDLE evd_handle)
 
 static DAT_RETURN set_unwaitable(DAT_EVD_HANDLE evd_handle, bool unwaitable)
 {
-	struct dapl_evd *evd = dapl_evd_hold(evd_handle);
+	struct dapl_evd *evd = dapl_evd_lock(evd_handle);
 
 	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
@@ -589,34 +326,16 @@ DAT_RETURN dapl_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle)
 	return set_unwaitable(evd_handle, false);
 }
 
-DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
-{
-	struct dapl_evd *evd = dapl_evd_get(evd_handle);
-	struct dapl_event se = { .number = DAT_SOFTWARE_EVENT };
-
-	if (!evd)
-		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	if (!(evd->flags & DAT_EVD_SOFTWARE_FLAG))
-		return DAPL_BAD_ARG(1);
-	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
-		return DAPL_BAD_ARG(2);
-	se.data.software_event_data.pointer = event->event_data.software_event_data.pointer;
-	evd = dapl_evd_hold(evd_handle);
-	if (!evd)
-		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	/* Full is no overflow here (EVD-73). */
-	return post_held(evd, &se) ? DAT_SUCCESS : dapl_fail(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
-}
-
-/* lock held; all or nothing */
+/* All or nothing. */
 static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen)
 {
 	uint32_t cqe = evd->cq ? qlen : 0;
 	int err;
 
+	dapl_assert_held(&evd->obj.lock);
 	if (evd->waiter)
 		return DAPL_BAD_STATE(EVD_WAITER);
-	take_over(evd);
+	dapl_evd_drain_notify(evd);
 	if (qlen < evd->ring.count)
 		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	if (qlen == evd->qlen)
@@ -641,7 +360,7 @@ static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen)
 
 DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT qlen)
 {
-	struct dapl_evd *evd = dapl_evd_hold(evd_handle);
+	struct dapl_evd *evd = dapl_evd_lock(evd_handle);
 	DAT_RETURN rc;
 
 	if (!evd)

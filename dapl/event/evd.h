@@ -5,19 +5,24 @@
 
 #include <dat/dat_ib_extensions.h>
 
-#include "dapl/event/cno.h"
 #include "dapl/base/lock.h"
+#include "dapl/event/cno.h"
+#include "dapl/event/ring.h"
 #include "dapl/object/object.h"
-#include "dapl/base/ring.h"
 #include "dapl/transport.h"
 
-struct dapl_ep;
+/* Who is told when the transport adds a completion. */
+enum dapl_evd_target {
+	DAPL_TARGET_NONE,
+	DAPL_TARGET_WAITER, /* a thread that sleeps, or is about to */
+	DAPL_TARGET_CNO,    /* the service thread looks, and triggers the CNO */
+};
 
-/* Who is to hear of a completion; read without lock by dapl_evd_cq_event. */
-enum dapl_evd_ear {
-	DAPL_EAR_NONE,
-	DAPL_EAR_WAITER, /* a thread sleeps, or is about to, on the descriptors */
-	DAPL_EAR_CNO,	 /* the loop looks and triggers the CNO */
+/* Where dequeue takes from. */
+enum dapl_evd_mode {
+	DAPL_DEQUEUE_ANY,  /* the ring, then the transport's queue */
+	DAPL_DEQUEUE_CQ,   /* the ring is empty: straight from the transport's queue */
+	DAPL_DEQUEUE_NONE, /* nothing is queued, and no completions come here */
 };
 
 /* Why a waiter is to return although no event satisfied it (EVD-58). */
@@ -29,7 +34,7 @@ enum dapl_evd_end {
 
 /* What has happened here (dapl/object/counters.h). */
 struct dapl_evd_counts {
-	uint64_t taken;		 /* events by dequeueing the short way */
+	uint64_t taken;		 /* events by the fast path of dequeue */
 	uint64_t kept, polled;	 /* from the ring and from the transport's queue, otherwise */
 	_Atomic uint64_t missed; /* dequeues without an event */
 	uint64_t waits, waited;	 /* and how many of them returned an event */
@@ -39,38 +44,34 @@ struct dapl_evd_counts {
 
 /* users: EP streams, service points and IAs that feed it. */
 struct dapl_evd {
-	struct dapl_object obj; /* its lock: everything below */
-	/* What the events of completions begin with, for good. */
-	struct {
-		DAT_EVENT_NUMBER number;
-		DAT_EVD_HANDLE evd;
-	} head;
+	struct dapl_object obj; /* its lock: everything down to task */
 	struct dapl_ring ring;
-	struct tp_cq *cq; /* NULL without DTO and bind streams */
-	/* What dequeue takes from: cq, or what never has anything while it is to look closer. */
-	struct tp_cq *source;
-	DAT_EVENT *into; /* dequeue's, while the source is asked: a register less for it to save */
+	struct tp_cq *cq;     /* NULL without DTO and bind streams */
+	_Atomic uint8_t mode; /* enum dapl_evd_mode */
 	struct dapl_cno *cno;
 	uint32_t qlen;
 	uint32_t flags; /* DAT_EVD_FLAGS of creation */
 	bool disabled, unwaitable;
-	bool unheard;	    /* of the kept receives it is not known whether one is solicited */
-	bool overflowed;    /* an overflow was reported and no event removed since (EVD-94) */
-	uint32_t notify;    /* EP streams with UNSIGNALLED (EVD-17) */
-	uint32_t solicited; /* EP streams with SOLICITED_WAIT */
+	bool maybe_solicited;	 /* of the receives in the ring it is not known whether one is */
+	bool overflowed;	 /* an overflow was reported and no event removed since (EVD-94) */
+	uint32_t notify_streams; /* EP streams with UNSIGNALLED (EVD-17) */
+	uint32_t solicited_streams; /* EP streams with SOLICITED_WAIT */
 	uint32_t threshold_streams; /* EP streams with neither */
 
 	bool waiter;	/* owned by a waiter (EVD-19) */
 	bool satisfied; /* the waiter's condition came true */
 	enum dapl_evd_end end;
 	uint32_t threshold;
-	_Atomic int wakefd; /* while a thread waits that needs one, or kept; else -1 */
-	uint32_t rung;	    /* futex: how often a waiting thread was woken */
-	_Atomic int ear;    /* enum dapl_evd_ear */
-	_Atomic bool bare;  /* no completions come here, nothing is kept, and nobody waits */
-	struct tp_task task;
 	struct dapl_evd_counts counts;
 	uint64_t counted_before[DCNT_EVD_ALL_COUNTERS]; /* where the last reset was */
+	struct tp_task task;				/* of DAPL_TARGET_CNO */
+
+	/* What whoever adds a completion needs, under a lock that is taken behind all others but
+	 * the loop's. */
+	struct dapl_lock notify_lock;
+	enum dapl_evd_target target;
+	int wakefd;	/* of the thread that waits; -1: it sleeps on woken */
+	uint32_t woken; /* futex: 1 when the waiter is to look again */
 };
 
 static inline struct dapl_evd *dapl_evd_get(DAT_EVD_HANDLE handle)
@@ -78,8 +79,8 @@ static inline struct dapl_evd *dapl_evd_get(DAT_EVD_HANDLE handle)
 	return dapl_object_self(handle, DAPL_TYPE_EVD);
 }
 
-/* The same, with its lock held: it is not freed before that is given back. */
-static inline struct dapl_evd *dapl_evd_hold(DAT_EVD_HANDLE handle)
+/* The same, locked: it is not freed before it is unlocked. */
+static inline struct dapl_evd *dapl_evd_lock(DAT_EVD_HANDLE handle)
 {
 	return dapl_object_hold(handle, DAPL_TYPE_EVD);
 }
@@ -98,33 +99,10 @@ struct dapl_evd *dapl_evd_connect_arg(DAT_EVD_HANDLE handle, const struct dapl_i
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno, uint32_t flags,
 			struct dapl_evd **out);
 
-/* Appends an event and tells whoever waits. False: full, the event is lost; says so to nobody. */
-bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event);
-/* Whether an event would find room now. */
-bool dapl_evd_has_room(struct dapl_evd *evd);
-/* As dapl_evd_post, and an overflow is reported to the IA (EVD-94). */
-bool dapl_evd_append(struct dapl_evd *evd, const struct dapl_event *event);
-/*
- * Moves what an EP has completed from the transport's queue into the ring, so that it stays ahead
- * of a later event (FL-5), or because the EP's slots go. What finds no room is an overflow.
- */
-void dapl_evd_keep(struct dapl_evd *evd, const struct dapl_ep *ep);
-/* Reports that an event was lost (EVD-94). No lock held. */
-void dapl_evd_overflow(struct dapl_evd *evd);
-/* The tp_upcalls.cq_event of the core. */
-void dapl_evd_cq_event(void *evd);
-
-/* evd.c and evd_wait.c share these; lock held. */
-/* Takes over all completions; true if one of them notifies. */
-bool dapl_evd_drain(struct dapl_evd *evd);
-/* Has the transport's completions heard by whoever is to hear them when no thread waits. */
-void dapl_evd_listen(struct dapl_evd *evd);
-/* Sets source; after every change of what it depends on. */
-void dapl_evd_aim(struct dapl_evd *evd);
-/* Whether completions may come; before, nobody knows what to ask for. */
+/* Whether completions may come; before, it is not known what to arm the CQ for. */
 static inline bool dapl_evd_has_streams(const struct dapl_evd *evd)
 {
-	return evd->notify || evd->solicited || evd->threshold_streams;
+	return evd->notify_streams || evd->solicited_streams || evd->threshold_streams;
 }
 
 /*
@@ -133,22 +111,43 @@ static inline bool dapl_evd_has_streams(const struct dapl_evd *evd)
  */
 static inline uint32_t dapl_evd_config(const struct dapl_evd *evd)
 {
-	if (evd->notify && !evd->solicited && !evd->threshold_streams)
+	if (evd->notify_streams && !evd->solicited_streams && !evd->threshold_streams)
 		return DAT_EVD_STATE_CONFIG_NOTIFY;
-	if (evd->solicited && !evd->notify && !evd->threshold_streams)
+	if (evd->solicited_streams && !evd->notify_streams && !evd->threshold_streams)
 		return DAT_EVD_STATE_CONFIG_SOLICITED;
 	return DAT_EVD_STATE_CONFIG_THRESHOLD;
 }
 
-/* Counts an EP stream of a kind, notify, solicited or threshold_streams, in or out. No lock held.
- */
+/* ---- evd_post.c: events come in, and whoever waits is told; no lock held ---- */
+
+/* Appends an event. False: full, the event is lost and nobody told. */
+bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event);
+/* Whether an event would find room now. */
+bool dapl_evd_has_room(struct dapl_evd *evd);
+/* Moves the completions of an EP into the ring; false: one found no room and is lost. */
+bool dapl_evd_extract(struct dapl_evd *evd, const void *ep);
+/* An event was lost; false: that is known already. */
+bool dapl_evd_set_overflowed(struct dapl_evd *evd);
+/* Counts an EP stream of a kind, one of the *_streams, in or out. */
 void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by);
-/* What was announced before counts no more. */
-void dapl_evd_forget(struct dapl_evd *evd);
-/* Gets a sleeping waiter to look again. */
+/* The tp_upcalls.cq_event of the core; any lock may be held. */
+void dapl_evd_cq_event(void *evd);
+
+/* Within event/; EVD lock held. */
+/* Moves all completions into the ring; true if one of them notifies. */
+bool dapl_evd_drain(struct dapl_evd *evd);
+/* The same, and tells whoever is to know. */
+void dapl_evd_drain_notify(struct dapl_evd *evd);
+/* When no thread waits: has the transport tell of completions for the CNO, if there is one. */
+void dapl_evd_arm(struct dapl_evd *evd);
+/* What the transport announced before counts no more. */
+void dapl_evd_forget_announced(struct dapl_evd *evd);
+/* After every change of what mode depends on. */
+void dapl_evd_set_mode(struct dapl_evd *evd);
+/* Gets a waiter that sleeps to look again. */
 void dapl_evd_wake(struct dapl_evd *evd);
-/* Gives up what waits could do without, when a descriptor that is needed would be the last. */
-void dapl_evd_make_room(struct dapl_ia *ia);
+/* The loop's part of a notification. */
+void dapl_evd_run_task(struct tp_task *task);
 
 /* evd_counters.c: of its class */
 void dapl_evd_describe(struct dapl_object *obj, FILE *out);

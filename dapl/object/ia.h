@@ -14,8 +14,6 @@ struct dapl_entry;
 struct dapl_evd;
 struct dapl_ia_counters;
 
-#define DAPL_SPARE_WAKEFDS 32
-
 struct dapl_ia {
 	struct dapl_object obj;
 	struct dapl_entry *entry;
@@ -35,10 +33,7 @@ struct dapl_ia {
 	struct dapl_evd *async_evd; /* NULL: out of scope (IA-6) */
 	bool async_evd_own;	    /* made by the open: goes with the close (IA-85) */
 	struct dapl_lock bind_lock; /* what RMRs are bound to, and the binds that are posted */
-	_Atomic int spare_wakefds[DAPL_SPARE_WAKEFDS]; /* for threads that wait, plus 1; 0: none */
-	_Atomic uint32_t wakers;		       /* threads that may hold one to write to */
-	_Atomic bool told_wakefd;		       /* that there was none */
-	struct dapl_ia *next_open; /* the list of open IAs, under the lock of entries.c */
+	struct dapl_ia *next_open;  /* the list of open IAs, under the lock of entries.c */
 };
 
 /* The handle the program knows the IA by (GEN-19). */

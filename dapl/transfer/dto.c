@@ -42,6 +42,7 @@ static void init_slot(struct dapl_slot *slot, struct dapl_ep *ep, bool recv)
 	slot->wr.sge = &slot->wr.one;
 	slot->wr.num_sge = 1;
 	slot->wr.flags = TP_WR_SIGNALED;
+	slot->complete = dapl_dto_complete;
 	slot->done.ep_handle = ep;
 	slot->done.status = DAT_DTO_SUCCESS;
 	slot->done.operation = recv ? DAT_DTO_RECEIVE : DAT_DTO_SEND;

@@ -7,8 +7,6 @@
 
 #include "dapl/endpoint/ep.h"
 
-#define DAPL_IB_DTO_EVENT ((DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT)
-
 /* An empty ring of ep with room for limit DTOs, in its own place for good; false: no memory. */
 bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, struct dapl_ep *ep);
 /* Room for limit, more than before. What is posted stays where it is, in the old slots, which are
@@ -38,76 +36,13 @@ static inline uint64_t dapl_slots_posted(struct dapl_slots *slots)
 	return slots->posted;
 }
 
-static inline struct dapl_slot *dapl_slot_of(uint64_t wr_id)
-{
-	return (struct dapl_slot *)(uintptr_t)wr_id;
-}
+/* Operations of a slot beyond DAT_DTOS and DAT_IB_DTOS. */
+#define DAPL_OP_BIND DAT_DTO_BIND_MW
 
-/* Its place and those before it are free again: it completed (DTO-17). */
-static inline void dapl_slot_free(const struct dapl_slot *slot)
-{
-	atomic_store_explicit(slot->head, slot->seq, memory_order_release);
-}
-
-/* Operations of a slot beyond those that most completions have; besides, those of DAT_IB_DTOS. */
-#define DAPL_OP_BIND	    DAT_DTO_BIND_MW
-#define DAPL_OP_SRQ_RECEIVE 0x80
-
-/* What makes a successful receive more than one. */
-#define DAPL_WC_ODD (TP_WC_IMMEDIATE | TP_WC_WRITTEN | TP_WC_INVALIDATED)
-
-/* As dapl_dto_fill, of everything that is no plain completion (dto_event.c). By value: nobody has
- * to keep its address. */
-__attribute__((cold)) DAT_EVENT_NUMBER dapl_dto_fill_other(struct tp_wc wc, DAT_EVENT_DATA *data);
-
-/*
- * The event data of a success that tp_cq.take told of; gives the slot back, with those of the
- * suppressed requests before it. The lock of the EVD it came from is held.
- */
-static inline void dapl_dto_success(struct dapl_slot *slot, DAT_DTO_COMPLETION_EVENT_DATA *dto)
-{
-	*dto = slot->done;
-	dto->transfered_length = slot->wr.length;
-	slot->moved += slot->wr.length;
-	dapl_slot_free(slot);
-}
-
-/* Ditto, of any completion, and the event's number. */
-static inline __attribute__((always_inline)) DAT_EVENT_NUMBER dapl_dto_fill(const struct tp_wc *wc,
-									    DAT_EVENT_DATA *data)
-{
-	struct dapl_slot *slot = dapl_slot_of(wc->wr_id);
-	DAT_DTO_COMPLETION_EVENT_DATA *dto = &data->dto_completion_event_data;
-	uint32_t length = slot->wr.length;
-
-	if (slot->done.operation >= DAT_DTO_RECEIVE) {
-		if (__builtin_expect(slot->done.operation > DAT_DTO_RECEIVE || wc->status ||
-					     (wc->flags & DAPL_WC_ODD),
-				     0))
-			return dapl_dto_fill_other(*wc, data);
-		length = wc->byte_len;
-		slot->moved += length;
-	}
-	*dto = slot->done;
-	dto->transfered_length = length;
-	dto->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
-	dapl_slot_free(slot);
-	return DAT_DTO_COMPLETION_EVENT;
-}
-
-/* The endpoint a completion is of. */
-static inline struct dapl_ep *dapl_dto_ep(const struct tp_wc *wc)
-{
-	const struct dapl_slot *slot = dapl_slot_of(wc->wr_id);
-
-	return slot->done.operation == (DAT_DTOS)DAPL_OP_SRQ_RECEIVE ? wc->qp_owner
-								     : slot->done.ep_handle;
-}
-
-/* Ditto, as the event that is kept, with whether it is silent (DTO-25). */
-void dapl_dto_event(const struct tp_wc *wc, struct dapl_event *event);
-/* Writes the extension data of an event that leaves with DAT_IB_DTO_EVENT (IBX-20 to IBX-26). */
-void dapl_dto_extension(DAT_EVENT *event);
+/* The dapl_slot.complete of an EP's own slots. */
+void dapl_dto_complete(const struct tp_wc *wc, struct dapl_event *event);
+/* The same for a receive from an SRQ, but that its slot and leave are the SRQ's. */
+void dapl_dto_complete_shared(const struct tp_wc *wc, struct dapl_event *event);
 
 /* ---- Posting ---- */
 

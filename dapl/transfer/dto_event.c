@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Completions as events, but for the plain ones that dto.h makes inline. */
-#include "dapl/transfer/dto.h"
+/* Completions as events, but for the plain successes that an EVD takes by itself. */
 #include "dapl/transfer/bind.h"
-#include "dapl/transfer/srq.h"
+#include "dapl/transfer/dto.h"
+
+/* What makes a successful receive more than one. */
+#define WC_EXTRA (TP_WC_IMMEDIATE | TP_WC_WRITTEN | TP_WC_INVALIDATED)
 
 /* ---- Receives ---- */
 
-/* What a successful receive was, and what came with it (IBX-25, DTO-58). */
-static DAT_EVENT_NUMBER odd_receive(const struct tp_wc *wc, DAT_DTO_COMPLETION_EVENT_DATA *dto)
+/* What came with a successful receive (IBX-25, DTO-58). */
+static void describe_extra(const struct tp_wc *wc, struct dapl_event *event)
 {
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->data.dto_completion_event_data;
 	struct dapl_ep *ep = dto->ep_handle;
 
-	dto->rmr_context = wc->data;
 	if (wc->flags & TP_WC_INVALIDATED) {
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
+		dto->rmr_context = wc->data;
 		dapl_binder_invalidated(&ep->cold->binder, ep->obj.ia, wc->data);
-		return DAT_DTO_COMPLETION_EVENT;
+		return;
 	}
-	dto->operation = (DAT_DTOS)(wc->flags & TP_WC_WRITTEN ? DAT_IB_DTO_RECV_IMMED
-							      : DAT_IB_DTO_RECV_MSG_IMMED);
-	return DAPL_IB_DTO_EVENT;
+	event->number = (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
+	event->immediate = wc->data;
+	if (wc->flags & TP_WC_WRITTEN) {
+		dto->operation = (DAT_DTOS)DAT_IB_DTO_RECV_IMMED;
+		event->extension = DAT_IB_RDMA_WRITE_IMMED_DATA;
+	} else {
+		dto->operation = (DAT_DTOS)DAT_IB_DTO_RECV_MSG_IMMED;
+		event->extension = DAT_IB_RECV_IMMED_DATA;
+	}
 }
 
 /* own: posted to the EP, so that it is among those that were posted and are gone. */
@@ -42,114 +51,84 @@ static void count(const struct tp_wc *wc, struct dapl_ep_cold *cold, bool own)
 	cold->recv_bytes += wc->byte_len;
 }
 
-static DAT_EVENT_NUMBER receive(const struct tp_wc *wc, struct dapl_ep *ep,
-				DAT_DTO_COMPLETION_EVENT_DATA *dto)
+static void receive(const struct tp_wc *wc, struct dapl_slot *slot, bool own,
+		    struct dapl_event *event)
 {
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->data.dto_completion_event_data;
+	struct dapl_ep *ep = dapl_completion_ep(wc);
+	bool extra = !wc->status && (wc->flags & WC_EXTRA);
+
 	dto->ep_handle = ep;
 	dto->operation = DAT_DTO_RECEIVE;
 	dto->transfered_length = wc->byte_len;
-	if (!wc->status && (wc->flags & DAPL_WC_ODD))
-		return odd_receive(wc, dto);
-	return DAT_DTO_COMPLETION_EVENT;
+	if (extra)
+		describe_extra(wc, event);
+	if (own && !wc->status && !extra)
+		slot->moved += wc->byte_len;
+	else
+		count(wc, ep->cold, own);
+	if (!wc->status && ep->recv_mode == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+		event->silent = !(wc->flags & TP_WC_SOLICITED);
 }
 
 /* ---- Any completion ---- */
 
-static void count_failure(const struct tp_wc *wc, struct dapl_ep *ep)
+static void begin(const struct tp_wc *wc, const struct dapl_slot *slot, struct dapl_event *event)
 {
-	atomic_fetch_add_explicit(wc->status == DAT_DTO_ERR_FLUSHED ? &ep->cold->flushed
-								    : &ep->cold->failed,
-				  1, memory_order_relaxed);
-}
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->data.dto_completion_event_data;
+	struct dapl_ep *ep = dapl_completion_ep(wc);
 
-DAT_EVENT_NUMBER dapl_dto_fill_other(struct tp_wc wc, DAT_EVENT_DATA *data)
-{
-	struct dapl_slot *slot = dapl_slot_of(wc.wr_id);
-	DAT_DTO_COMPLETION_EVENT_DATA *dto = &data->dto_completion_event_data;
-	DAT_EVENT_NUMBER number;
-
-	if (wc.status)
-		count_failure(&wc, dapl_dto_ep(&wc));
-	if (slot->done.operation == DAPL_OP_BIND)
-		return dapl_bind_event(&wc, slot, &data->rmr_completion_event_data);
-	*dto = (DAT_DTO_COMPLETION_EVENT_DATA){ .user_cookie.as_64 = slot->done.user_cookie.as_64,
-						.status = (DAT_DTO_COMPLETION_STATUS)wc.status };
-	if (slot->done.operation == (DAT_DTOS)DAPL_OP_SRQ_RECEIVE) {
-		number = receive(&wc, wc.qp_owner, dto);
-		count(&wc, ((struct dapl_ep *)wc.qp_owner)->cold, false);
-		dapl_srq_return(slot);
-		return number;
-	}
-	if (slot->done.operation == DAT_DTO_RECEIVE) {
-		number = receive(&wc, slot->done.ep_handle, dto);
-		count(&wc, ((struct dapl_ep *)slot->done.ep_handle)->cold, true);
-	} else {
-		dto->ep_handle = slot->done.ep_handle;
-		dto->operation = (DAT_DTOS)slot->done.operation;
-		dto->transfered_length = slot->wr.length;
-		number = DAPL_IB_DTO_EVENT;
-	}
-	dapl_slot_free(slot);
-	return number;
-}
-
-static bool is_receive(DAT_DTOS operation)
-{
-	switch ((int)operation) {
-	case DAT_DTO_RECEIVE:
-	case DAT_DTO_RECEIVE_WITH_INVALIDATE:
-	case DAT_IB_DTO_RECV_IMMED:
-	case DAT_IB_DTO_RECV_MSG_IMMED:
-		return true;
-	default:
-		return false;
-	}
-}
-
-void dapl_dto_event(const struct tp_wc *wc, struct dapl_event *event)
-{
-	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->data.dto_completion_event_data;
-	const struct dapl_slot *slot = dapl_slot_of(wc->wr_id);
-	bool silent = slot->silent;
-	const struct dapl_ep *ep;
-
-	event->srq =
-		slot->done.operation == (DAT_DTOS)DAPL_OP_SRQ_RECEIVE ? dapl_srq_hold(slot) : NULL;
-	event->number = dapl_dto_fill(wc, &event->data);
+	event->number = DAT_DTO_COMPLETION_EVENT;
+	event->silent = slot->silent && !wc->status; /* DTO-26 */
+	event->leave = NULL;
+	*dto = slot->done;
+	dto->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
 	if (wc->status)
-		silent = false; /* DTO-26 */
-	else if (event->number != DAT_RMR_BIND_COMPLETION_EVENT && is_receive(dto->operation)) {
-		ep = dto->ep_handle;
-		if (ep->recv_mode == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-			silent = !(wc->flags & TP_WC_SOLICITED);
-	}
-	event->silent = silent;
+		atomic_fetch_add_explicit(wc->status == TP_WC_FLUSHED ? &ep->cold->flushed
+								      : &ep->cold->failed,
+					  1, memory_order_relaxed);
 }
 
-static DAT_IB_EXT_TYPE type_of(DAT_DTOS operation)
+void dapl_dto_complete_shared(const struct tp_wc *wc, struct dapl_event *event)
+{
+	struct dapl_slot *slot = dapl_slot_of(wc->wr_id);
+
+	begin(wc, slot, event);
+	receive(wc, slot, false, event);
+}
+
+static DAT_IB_EXT_TYPE extension_of(DAT_DTOS operation)
 {
 	switch ((int)operation) {
 	case DAT_IB_DTO_FETCH_ADD:
 		return DAT_IB_FETCH_AND_ADD;
 	case DAT_IB_DTO_CMP_SWAP:
 		return DAT_IB_CMP_AND_SWAP;
-	case DAT_IB_DTO_RECV_IMMED:
-		return DAT_IB_RDMA_WRITE_IMMED_DATA;
-	case DAT_IB_DTO_RECV_MSG_IMMED:
-		return DAT_IB_RECV_IMMED_DATA;
 	default:
 		return DAT_IB_RDMA_WRITE_IMMED;
 	}
 }
 
-void dapl_dto_extension(DAT_EVENT *event)
+void dapl_dto_complete(const struct tp_wc *wc, struct dapl_event *event)
 {
-	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
-	DAT_IB_EXTENSION_EVENT_DATA *ext =
-		(DAT_IB_EXTENSION_EVENT_DATA *)&event->event_extension_data[0];
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->data.dto_completion_event_data;
+	struct dapl_slot *slot = dapl_slot_of(wc->wr_id);
 
-	ext->type = type_of(dto->operation);
-	ext->status = dto->status ? DAT_IB_OP_ERR : DAT_OP_SUCCESS;
-	ext->val.immed.data = dto->rmr_context; /* where it waited */
-	dto->rmr_context = 0;
+	begin(wc, slot, event);
+	switch ((int)slot->done.operation) {
+	case DAPL_OP_BIND:
+		event->number = dapl_bind_event(wc, slot, &event->data.rmr_completion_event_data);
+		return;
+	case DAT_DTO_RECEIVE:
+		receive(wc, slot, true, event);
+		break;
+	default:
+		dto->transfered_length = slot->wr.length;
+		if (slot->done.operation > DAT_DTO_RECEIVE) {
+			event->number = (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
+			event->extension = extension_of(slot->done.operation);
+			event->immediate = 0;
+		}
+	}
+	dapl_slot_free(slot);
 }

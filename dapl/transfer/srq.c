@@ -23,21 +23,20 @@ static struct dapl_srq *hold(DAT_SRQ_HANDLE handle)
 
 /* ---- Counts ---- */
 
-void dapl_srq_let_go(struct dapl_srq_count *count)
+static void put_count(struct dapl_srq_count *count)
 {
-	atomic_fetch_sub_explicit(&count->outstanding, 1, memory_order_release);
 	if (atomic_fetch_sub_explicit(&count->holders, 1, memory_order_acq_rel) == 1)
 		free(count);
 }
 
-struct dapl_srq_count *dapl_srq_hold(const struct dapl_slot *slot)
+/* The event of a receive leaves its EVD. */
+static void receive_left(const struct dapl_event *event, bool delivered)
 {
-	struct dapl_srq_count *count =
-		dapl_container(slot, const struct dapl_srq_slot, slot)->srq->count;
+	struct dapl_srq_count *count = event->leave_arg;
 
-	atomic_fetch_add_explicit(&count->holders, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&count->outstanding, 1, memory_order_relaxed);
-	return count;
+	(void)delivered;
+	atomic_fetch_sub_explicit(&count->outstanding, 1, memory_order_release);
+	put_count(count);
 }
 
 static uint32_t outstanding(const struct dapl_srq *srq)
@@ -49,9 +48,8 @@ static uint32_t outstanding(const struct dapl_srq *srq)
 
 /* Many bring back, and only the poster takes, all at once: a slot that is there stays until then.
  */
-void dapl_srq_return(struct dapl_slot *slot)
+static void give_back(struct dapl_srq_slot *own)
 {
-	struct dapl_srq_slot *own = dapl_container(slot, struct dapl_srq_slot, slot);
 	struct dapl_srq *srq = own->srq;
 	struct dapl_srq_slot *first = atomic_load_explicit(&srq->returned, memory_order_relaxed);
 
@@ -59,7 +57,19 @@ void dapl_srq_return(struct dapl_slot *slot)
 		own->next = first;
 	while (!atomic_compare_exchange_weak_explicit(&srq->returned, &first, own,
 						      memory_order_release, memory_order_relaxed));
-	atomic_fetch_sub_explicit(&srq->count->outstanding, 1, memory_order_release);
+}
+
+/* The receive counts until its event has left. */
+static void complete(const struct tp_wc *wc, struct dapl_event *event)
+{
+	struct dapl_srq_slot *own =
+		container_of(dapl_slot_of(wc->wr_id), struct dapl_srq_slot, slot);
+
+	dapl_dto_complete_shared(wc, event);
+	event->leave = receive_left;
+	event->leave_arg = own->srq->count;
+	atomic_fetch_add_explicit(&own->srq->count->holders, 1, memory_order_relaxed);
+	give_back(own);
 }
 
 /* A free slot, or NULL; lock held. */
@@ -97,7 +107,7 @@ static bool make_slots(struct dapl_srq *srq, uint32_t num)
 	}
 	memset(chunk, 0, size);
 	for (i = 0; i < more; i++) {
-		chunk->slot[i].slot.done.operation = (DAT_DTOS)DAPL_OP_SRQ_RECEIVE;
+		chunk->slot[i].slot.complete = complete;
 		chunk->slot[i].srq = srq;
 		chunk->slot[i].next = srq->spare;
 		srq->spare = &chunk->slot[i];
@@ -155,8 +165,7 @@ static struct dapl_srq *srq_new(struct dapl_pz *pz, const DAT_SRQ_ATTR *attr)
 /* Its own part; what is kept on EVDs lives on. */
 static void free_own(struct dapl_srq *srq)
 {
-	if (atomic_fetch_sub_explicit(&srq->count->holders, 1, memory_order_acq_rel) == 1)
-		free(srq->count);
+	put_count(srq->count);
 	free_slots(srq);
 }
 
@@ -280,7 +289,8 @@ static DAT_RETURN post(struct dapl_srq *srq, uint32_t num, const DAT_LMR_TRIPLET
 				  num);
 	if (!err)
 		return DAT_SUCCESS;
-	dapl_srq_return(&slot->slot);
+	give_back(slot);
+	atomic_fetch_sub_explicit(&srq->count->outstanding, 1, memory_order_release);
 	return dapl_status(err, DAT_RESOURCE_SRQ);
 }
 

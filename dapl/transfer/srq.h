@@ -15,11 +15,11 @@
  */
 struct dapl_srq_count {
 	_Atomic uint32_t outstanding;
-	_Atomic uint32_t holders; /* the queue, and events that are kept */
+	_Atomic uint32_t holders; /* the queue, and events on EVDs */
 };
 
 struct dapl_srq_slot {
-	struct dapl_slot slot; /* only the cookie and the operation count */
+	struct dapl_slot slot; /* of it only the cookie counts, and complete */
 	struct dapl_srq *srq;
 	struct dapl_srq_slot *next; /* free ones */
 };
@@ -45,12 +45,6 @@ struct dapl_srq {
 };
 
 extern const struct dapl_class dapl_srq_class;
-
-/* Of a completed receive: the slot goes back to its queue. Any EVD's lock held. */
-void dapl_srq_return(struct dapl_slot *slot);
-/* A completed receive that becomes an event which is kept: it counts until let go. */
-struct dapl_srq_count *dapl_srq_hold(const struct dapl_slot *slot);
-void dapl_srq_let_go(struct dapl_srq_count *count);
 
 /* The transport reports an error of the queue. */
 void dapl_srq_failed(struct dapl_srq *srq);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The queue of events that are kept. */
-#include "dapl/base/ring.h"
+#include "dapl/event/ring.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

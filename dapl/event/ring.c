@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "dapl/base/ring.h"
+#include "dapl/event/ring.h"
 
 #include <stdlib.h>
 

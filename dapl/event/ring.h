@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The software queue of an EVD: events that must be kept, oldest first. */
+/* Events, and the queue in which an EVD keeps those that it cannot leave to a transport. */
 #ifndef DAPL_RING_H
 #define DAPL_RING_H
 
@@ -7,15 +7,20 @@
 #include <stdint.h>
 
 #include <dat/udat.h>
+#include <dat/dat_ib_extensions.h>
 
-struct dapl_srq_count;
-
-/* An event as it waits: a DAT_EVENT without the handle of its EVD and the extension data. */
+/* An event on its way to the program: a DAT_EVENT without the handle of its EVD. */
 struct dapl_event {
 	DAT_EVENT_NUMBER number;
 	bool silent; /* does not unblock a waiter nor trigger a CNO (EVD-14) */
 	DAT_EVENT_DATA data;
-	struct dapl_srq_count *srq; /* to be let go when the event goes; NULL: none */
+	/* Of a DAT_IB_DTO_EVENT (IBX-20 to IBX-26). */
+	DAT_IB_EXT_TYPE extension;
+	DAT_UINT32 immediate;
+	/* Called when it leaves the EVD, delivered to the program or dropped, with the EVD's lock
+	 * or the last reference to it; NULL: nothing depends on it. */
+	void (*leave)(const struct dapl_event *event, bool delivered);
+	void *leave_arg;
 };
 
 struct dapl_ring {

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Events come into an EVD, and whoever waits for them is told. */
+#include "dapl/base/fd.h"
+#include "dapl/base/loop.h"
+#include "dapl/base/status.h"
+#include "dapl/event/completion.h"
+#include "dapl/event/evd.h"
+#include "dapl/object/ia.h"
+#include "dapl/object/names.h"
+#include "trace/log.h"
+
+/* ---- Waking ---- */
+
+/* notify_lock held */
+static void wake_waiter(struct dapl_evd *evd)
+{
+	dapl_assert_held(&evd->notify_lock);
+	if (evd->woken)
+		return;
+	__atomic_store_n(&evd->woken, 1, __ATOMIC_RELEASE);
+	if (evd->wakefd < 0)
+		dapl_futex_wake(&evd->woken, 1);
+	else
+		dapl_eventfd_signal(evd->wakefd);
+}
+
+void dapl_evd_wake(struct dapl_evd *evd)
+{
+	dapl_lock(&evd->notify_lock);
+	if (evd->target == DAPL_TARGET_WAITER)
+		wake_waiter(evd);
+	dapl_unlock(&evd->notify_lock);
+}
+
+void dapl_evd_cq_event(void *cq_owner)
+{
+	struct dapl_evd *evd = cq_owner;
+
+	dapl_lock(&evd->notify_lock);
+	if (evd->target == DAPL_TARGET_WAITER)
+		wake_waiter(evd);
+	else if (evd->target == DAPL_TARGET_CNO)
+		dapl_loop_post(evd->obj.ia->loop, &evd->task);
+	dapl_unlock(&evd->notify_lock);
+}
+
+static void trigger_cno(struct dapl_evd *evd)
+{
+	dapl_assert_held(&evd->obj.lock);
+	if (evd->cno && !evd->disabled && !evd->waiter)
+		dapl_cno_trigger_by(evd->cno, evd);
+}
+
+/* Completions were moved into the ring. */
+static void notify(struct dapl_evd *evd, bool notifies)
+{
+	dapl_assert_held(&evd->obj.lock);
+	if (evd->satisfied)
+		dapl_evd_wake(evd);
+	if (notifies && evd->cq && dapl_evd_has_streams(evd))
+		trigger_cno(evd);
+}
+
+/* ---- Into the ring ---- */
+
+void dapl_evd_set_mode(struct dapl_evd *evd)
+{
+	enum dapl_evd_mode mode = DAPL_DEQUEUE_ANY;
+
+	if (!evd->waiter && !evd->ring.count && (!evd->overflowed || !evd->cq))
+		mode = evd->cq ? DAPL_DEQUEUE_CQ : DAPL_DEQUEUE_NONE;
+	atomic_store_explicit(&evd->mode, mode, memory_order_relaxed);
+}
+
+/* A waiter owns the arrivals of its time, a CNO does not hear of them (EVD-57). */
+static bool add(struct dapl_evd *evd, const struct dapl_event *event)
+{
+	dapl_assert_held(&evd->obj.lock);
+	if (!dapl_ring_push(&evd->ring, event))
+		return false;
+	dapl_evd_set_mode(evd);
+	if (evd->waiter && !event->silent && evd->ring.count >= evd->threshold)
+		evd->satisfied = true;
+	return true;
+}
+
+/* Whether one of the receives that were taken for silent ones is none, as it turns out. */
+static bool found_solicited(struct dapl_evd *evd)
+{
+	dapl_assert_held(&evd->obj.lock);
+	if (!evd->maybe_solicited || !evd->cq->ops->announced(evd->cq))
+		return false;
+	evd->maybe_solicited = false;
+	if (evd->waiter && evd->ring.count >= evd->threshold)
+		evd->satisfied = true;
+	return true;
+}
+
+/* Completions on their way into the ring. */
+struct drain {
+	struct dapl_evd *evd;
+	const void *ep;	     /* those of this one alone; NULL: all */
+	bool notifies, lost; /* one of them does, found no room */
+};
+
+/* False: it stays in the transport's queue. */
+static bool drain_one(void *arg, const struct tp_wc *wc)
+{
+	struct drain *drain = arg;
+	struct dapl_evd *evd = drain->evd;
+	struct dapl_event event;
+
+	dapl_assert_held(&evd->obj.lock);
+	if (drain->ep && drain->ep != dapl_completion_ep(wc))
+		return false;
+	dapl_slot_of(wc->wr_id)->complete(wc, &event);
+	if (dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_THRESHOLD)
+		event.silent = false;
+	drain->notifies |= !event.silent;
+	evd->maybe_solicited |=
+		event.silent && evd->solicited_streams && (wc->flags & TP_WC_PERHAPS);
+	if (!add(evd, &event)) {
+		drain->lost = true;
+		if (event.leave)
+			event.leave(&event, false);
+	}
+	return true;
+}
+
+bool dapl_evd_drain(struct dapl_evd *evd)
+{
+	struct drain drain = { .evd = evd };
+	struct tp_wc wc;
+
+	dapl_assert_held(&evd->obj.lock);
+	if (!evd->cq)
+		return false;
+	while (evd->ring.count < evd->ring.size && evd->cq->ops->poll(evd->cq, &wc) > 0)
+		drain_one(&drain, &wc);
+	return found_solicited(evd) || drain.notifies;
+}
+
+void dapl_evd_drain_notify(struct dapl_evd *evd)
+{
+	bool notifies = dapl_evd_drain(evd);
+
+	notify(evd, notifies);
+}
+
+bool dapl_evd_extract(struct dapl_evd *evd, const void *ep)
+{
+	struct drain drain = { .evd = evd, .ep = ep };
+	bool solicited;
+
+	if (!evd->cq)
+		return true;
+	dapl_lock(&evd->obj.lock);
+	evd->cq->ops->extract(evd->cq, drain_one, &drain);
+	solicited = found_solicited(evd);
+	notify(evd, solicited || drain.notifies);
+	dapl_unlock(&evd->obj.lock);
+	return !drain.lost;
+}
+
+/* ---- Posting ---- */
+
+static bool is_connection(DAT_EVENT_NUMBER number)
+{
+	return number == DAT_CONNECTION_REQUEST_EVENT ||
+	       (number >= DAT_CONNECTION_EVENT_ESTABLISHED &&
+		number <= DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+/* Unlocks the EVD. */
+static bool post_unlock(struct dapl_evd *evd, const struct dapl_event *event)
+{
+	bool room;
+
+	dapl_assert_held(&evd->obj.lock);
+	room = evd->ring.count < evd->qlen && add(evd, event);
+	if (room) {
+		evd->counts.connections += is_connection(event->number);
+		if (evd->satisfied)
+			dapl_evd_wake(evd);
+		trigger_cno(evd);
+	}
+	dapl_unlock(&evd->obj.lock);
+	dapl_trace(event, DAPL_TRC_DETAIL, evd, "number=%s taken=%d",
+		   dapl_event_name(event->number), room);
+	return room;
+}
+
+bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event)
+{
+	dapl_lock(&evd->obj.lock);
+	return post_unlock(evd, event);
+}
+
+DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
+{
+	struct dapl_evd *evd = dapl_evd_get(evd_handle);
+	struct dapl_event se = { .number = DAT_SOFTWARE_EVENT };
+
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	if (!(evd->flags & DAT_EVD_SOFTWARE_FLAG))
+		return DAPL_BAD_ARG(1);
+	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
+		return DAPL_BAD_ARG(2);
+	se.data.software_event_data.pointer = event->event_data.software_event_data.pointer;
+	evd = dapl_evd_lock(evd_handle);
+	if (!evd)
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
+	/* Full is no overflow here (EVD-73). */
+	return post_unlock(evd, &se) ? DAT_SUCCESS : dapl_fail(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
+}
+
+bool dapl_evd_has_room(struct dapl_evd *evd)
+{
+	bool room;
+
+	dapl_lock(&evd->obj.lock);
+	room = evd->ring.count < evd->qlen;
+	dapl_unlock(&evd->obj.lock);
+	return room;
+}
+
+bool dapl_evd_set_overflowed(struct dapl_evd *evd)
+{
+	bool first;
+
+	dapl_lock(&evd->obj.lock);
+	first = !evd->overflowed;
+	evd->overflowed = true;
+	dapl_evd_set_mode(evd);
+	dapl_unlock(&evd->obj.lock);
+	return first;
+}
+
+/* ---- Arming ---- */
+
+void dapl_evd_arm(struct dapl_evd *evd)
+{
+	bool arm = evd->cno && !evd->disabled && evd->cq && dapl_evd_has_streams(evd);
+
+	dapl_assert_held(&evd->obj.lock);
+	if (evd->waiter)
+		return;
+	dapl_lock(&evd->notify_lock);
+	evd->target = arm ? DAPL_TARGET_CNO : DAPL_TARGET_NONE;
+	dapl_unlock(&evd->notify_lock);
+	if (arm)
+		evd->cq->ops->arm(evd->cq, TP_ARM_NOTIFY);
+}
+
+void dapl_evd_forget_announced(struct dapl_evd *evd)
+{
+	dapl_assert_held(&evd->obj.lock);
+	evd->maybe_solicited = false;
+	evd->cq->ops->disarm(evd->cq);
+	evd->cq->ops->announced(evd->cq);
+}
+
+void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by)
+{
+	bool had_streams, solicited, changed;
+
+	dapl_lock(&evd->obj.lock);
+	had_streams = dapl_evd_has_streams(evd);
+	*kind += (uint32_t)by;
+	solicited = dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_SOLICITED;
+	changed = evd->cq->solicited != solicited;
+	if (changed) {
+		evd->cq->solicited = solicited;
+		evd->maybe_solicited = false;
+		evd->cq->ops->announced(evd->cq);
+	}
+	if (changed || had_streams != dapl_evd_has_streams(evd)) {
+		dapl_evd_arm(evd);
+		dapl_evd_wake(evd);
+	}
+	dapl_unlock(&evd->obj.lock);
+}
+
+void dapl_evd_run_task(struct tp_task *task)
+{
+	struct dapl_evd *evd = container_of(task, struct dapl_evd, task);
+
+	dapl_lock(&evd->obj.lock);
+	evd->counts.notices++;
+	dapl_evd_arm(evd);
+	dapl_evd_drain_notify(evd);
+	dapl_unlock(&evd->obj.lock);
+}
