@@ -74,5 +74,6 @@ int main(void)
 		cmocka_unit_test(every_state_has_its_ways),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
