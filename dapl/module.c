@@ -7,7 +7,7 @@
 #include "dapl/base/config.h"
 #include "dapl/connect/connect.h"
 #include "dapl/connect/cr.h"
-#include "dapl/transfer/dto.h"
+#include "dapl/transfer/post.h"
 #include "dapl/endpoint/ep.h"
 #include "dapl/event/evd.h"
 #include "dapl/adapter/extension.h"

@@ -38,8 +38,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define DAPL_TRANSPORT_VERSION 5
+#define DAPL_TRANSPORT_VERSION 6
 
+struct dapl_lock;
 struct dapl_loop;
 struct dapl_option;
 struct tp_upcalls;
@@ -143,7 +144,6 @@ enum {
 	TP_WC_IMMEDIATE = 0x4,	  /* data is the sender's immediate */
 	TP_WC_WRITTEN = 0x8,	  /* ditto, of an RDMA Write; byte_len is the bytes it wrote */
 	TP_WC_INVALIDATED = 0x10, /* data is the remote key that the sender invalidated (DTO-58) */
-	TP_WC_PERHAPS = 0x20,	  /* instead of SOLICITED: this cannot be told, see announced */
 };
 
 struct tp_wc {
@@ -337,19 +337,19 @@ enum tp_arm {
 struct tp_cq {
 	struct tp_device *dev;
 	const struct dapl_cq_ops *ops;
-	void *owner; /* core */
+	void *owner;		/* core */
+	struct dapl_lock *lock; /* core: the EVD lock, from the return of create on */
 	/*
-	 * The short way to the oldest completion, if it is the success of a Send, RDMA Write or
-	 * RDMA Read, or of a receive of a QP's own without more to say: the tp_wr that its wr_id is
-	 * the address of, with the length of a receive filled in. NULL: poll tells. The transport
-	 * may change it under the lock it is called with. EVD lock held.
-	 */
-	struct tp_wr *(*take)(struct tp_cq *cq);
-	/*
-	 * Core, EVD lock: all its completions are receives of QPs whose program is to hear of
-	 * solicited and of failed ones alone (EVD-17). Looked at by arm.
+	 * Core, EVD lock: all its completions are receives of QPs whose program is to be notified
+	 * of solicited and of failed ones alone (EVD-17). Looked at by arm.
 	 */
 	bool solicited;
+	/*
+	 * Of a transport whose receives do not say TP_WC_SOLICITED: it armed for solicited and
+	 * failed completions alone, and was notified of one. Set before disarm returns, or before
+	 * the cq_event of it; rather once too often than not at all. The core clears it.
+	 */
+	_Atomic bool notified;
 };
 
 struct dapl_cq_ops {
@@ -385,12 +385,6 @@ struct dapl_cq_ops {
 	/* The waiter woke up, for whatever reason; consumes what made fd() readable if need be. EVD
 	 * lock held. */
 	void (*disarm)(struct tp_cq *cq);
-	/*
-	 * Of a transport that says TP_WC_PERHAPS: whether, since this was asked last, a solicited
-	 * or failed completion followed an arm of a CQ with solicited set, as far as disarm or
-	 * cq_event have told. Rather once too often than not at all. EVD lock held.
-	 */
-	bool (*announced)(struct tp_cq *cq);
 	/* The descriptor a waiter sleeps on (input readiness), constant for the CQ's life; -1:
 	 * cq_event only. */
 	int (*fd)(struct tp_cq *cq);
@@ -459,15 +453,8 @@ struct tp_qp_attr {
 struct tp_qp {
 	struct tp_device *dev;
 	const struct dapl_qp_ops *ops;
-	void *owner; /* core: the EP */
-	/*
-	 * The short way for a Send or RDMA Write of one segment, which is wr->one and may be empty,
-	 * with a completion and without other flags. wr_id is the address of wr, which stays as it
-	 * is until its completion was polled; wr_id itself is the transport's to change. Anything
-	 * but 0 goes to unpost. The transport may change the pointer under the lock it is called
-	 * with. Connected or error state only. EP lock held; never blocks.
-	 */
-	int (*post)(struct tp_qp *qp, struct tp_wr *wr);
+	void *owner;		/* core: the EP */
+	struct dapl_lock *lock; /* core: the EP lock, from the return of create on */
 };
 
 /*
@@ -505,11 +492,6 @@ struct dapl_qp_ops {
 	 * (DTO-83). -ENOMEM: no room, -ENOTCONN: idle. EP lock held; never blocks.
 	 */
 	int (*post_send)(struct tp_qp *qp, const struct tp_wr *wr);
-	/*
-	 * What post_send would have returned for a wr that the QP's post answered with result; 0:
-	 * it is posted all the same. EP lock held since.
-	 */
-	int (*unpost)(struct tp_qp *qp, struct tp_wr *wr, int result);
 	/* Posts one receive, any state. EP lock held; never blocks. */
 	int (*post_recv)(struct tp_qp *qp, uint64_t wr_id, const struct tp_sge *sge,
 			 uint32_t num_sge);
@@ -525,6 +507,28 @@ struct dapl_qp_ops {
 	 * completion (EP-103). Any thread.
 	 */
 	void (*pending)(struct tp_qp *qp, uint32_t *recv, uint32_t *send);
+};
+
+/* ---- Fast operations ---- */
+
+/*
+ * What most posts and polls come down to, without what is rare. A transport may have one of them,
+ * both or none (NULL); it then does with post_send and poll.
+ */
+struct dapl_fast_ops {
+	/*
+	 * As post_send, of a signalled Send or RDMA Write without other flags and with one segment,
+	 * wr->one, which may be empty. wr_id is the address of wr, which stays as it is until its
+	 * completion was polled; wr_id itself is the transport's to change.
+	 */
+	int (*post)(struct tp_qp *qp, struct tp_wr *wr);
+	/*
+	 * Takes the oldest completion if it is the success of a Send, RDMA Write or RDMA Read, or
+	 * of a receive of a QP's own without flags but TP_WC_RECV and TP_WC_SOLICITED: the tp_wr
+	 * that its wr_id is the address of, with the length of a receive filled in. NULL: poll
+	 * tells. Drives nothing. EVD lock held.
+	 */
+	struct tp_wr *(*poll)(struct tp_cq *cq);
 };
 
 /* ---- Connection management
@@ -684,16 +688,6 @@ struct tp_upcalls {
 	void (*cq_event)(void *cq_owner);
 	/* Loop only, no lock held. */
 	void (*async)(void *device_owner, enum tp_async_event event, void *object);
-	/*
-	 * The lock with which the core posts to the QP of that owner, or calls for its CQ (EVD
-	 * lock): so the transport needs none of its own there. Any thread that holds neither it
-	 * nor one that comes behind it: the QP's comes before the CQ's, and both before all of the
-	 * transport's.
-	 */
-	void (*hold_qp)(void *qp_owner);
-	void (*free_qp)(void *qp_owner);
-	void (*hold_cq)(void *cq_owner);
-	void (*free_cq)(void *cq_owner);
 };
 
 /* ---- The loop: services of the core for a transport
@@ -787,6 +781,7 @@ struct dapl_transport {
 	const struct dapl_cq_ops *cq;
 	const struct dapl_qp_ops *qp;
 	const struct dapl_cm_ops *cm;
+	const struct dapl_fast_ops *fast; /* NULL: none */
 };
 
 /* Each module's transport defines this one. */
@@ -799,11 +794,6 @@ extern const struct dapl_mw_ops dapl_lacking_mw_ops;
 extern const struct dapl_srq_ops dapl_lacking_srq_ops;
 int dapl_lacking_sample(struct tp_device *dev, enum tp_counters group, uint64_t *value,
 			uint32_t num);
-/* A QP without a short way has this one, and ops->unpost; a CQ this take. */
-int dapl_plain_post(struct tp_qp *qp, struct tp_wr *wr);
-int dapl_plain_unpost(struct tp_qp *qp, struct tp_wr *wr, int result);
-struct tp_wr *dapl_plain_take(struct tp_cq *cq);
-bool dapl_plain_announced(struct tp_cq *cq);
 int dapl_lacking_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard);
 int dapl_lacking_handoff(struct tp_conn *conn, uint64_t conn_qual);
 

@@ -39,7 +39,7 @@ union dats_wanted {
 		uint16_t semaphore; /* the tracers' */
 		uint16_t reached;   /* the level reaches it */
 	};
-	uint32_t any;
+	int32_t any;
 };
 
 /* All of a component lie one behind the other, as an array. */

@@ -8,6 +8,8 @@
 #include <dat/dat_ib_extensions.h>
 #include <dat/dat_trace.h>
 
+#include "dapl/transfer/operations.h"
+
 #pragma weak dat_trclvl_query
 #pragma weak dat_trclvl_modify
 
@@ -73,6 +75,8 @@ static void add_vendor(struct dapl_named *named, const struct tp_device_attr *de
 void dapl_named_init(struct dapl_named *named, const struct dapl_transport *transport,
 		     const struct tp_device_attr *dev)
 {
+	const struct dapl_operation *op;
+
 	*named = (struct dapl_named){ .num = 0 };
 	add_vendor(named, dev);
 	add(named, "DAT_IB_PROVIDER_NAME", transport->provider_name);
@@ -80,9 +84,9 @@ void dapl_named_init(struct dapl_named *named, const struct dapl_transport *tran
 	add(named, "DAT_IB_CONNECTIVITY_MODE", "DIRECT");
 	add(named, "DAT_IB_RDMA_READ", truth(dev->max_read_out > 0));
 	add(named, "DAT_EXTENSION_INTERFACE", truth(dev->ib_extension));
-	add(named, DAT_IB_ATTR_FETCH_AND_ADD, truth(dev->fetch_and_add));
-	add(named, DAT_IB_ATTR_CMP_AND_SWAP, truth(dev->cmp_and_swap));
-	add(named, DAT_IB_ATTR_IMMED_DATA, truth(dev->write_immediate));
+	for (op = dapl_operations; op < dapl_operations + DAPL_NUM_OPERATIONS; op++)
+		if (op->attr)
+			add(named, op->attr, truth(dapl_operation_there(op, dev)));
 	/* Its presence is what counts (IBX-117). */
 	add(named, DAT_IB_ATTR_COUNTERS, dev->ib_extension ? "TRUE" : NULL);
 }

@@ -50,26 +50,6 @@ static void async_event(void *device_owner, enum tp_async_event event, void *obj
 		async_error(device_owner, event, object);
 }
 
-static void hold_qp(void *owner)
-{
-	dapl_lock(&((struct dapl_ep *)owner)->lock);
-}
-
-static void free_qp(void *owner)
-{
-	dapl_unlock(&((struct dapl_ep *)owner)->lock);
-}
-
-static void hold_cq(void *owner)
-{
-	dapl_lock(&((struct dapl_object *)owner)->lock);
-}
-
-static void free_cq(void *owner)
-{
-	dapl_unlock(&((struct dapl_object *)owner)->lock);
-}
-
 static void conn_addr(void *owner)
 {
 	dapl_ep_learn_addr(owner);
@@ -81,8 +61,4 @@ const struct tp_upcalls dapl_upcalls = {
 	.conn_addr = conn_addr,
 	.cq_event = dapl_evd_cq_event,
 	.async = async_event,
-	.hold_qp = hold_qp,
-	.free_qp = free_qp,
-	.hold_cq = hold_cq,
-	.free_cq = free_cq,
 };

@@ -17,12 +17,6 @@
 #include "util/compiler.h"
 
 /*
- * The compiler forgets how the pointer was made: what is used after a call is reached through it
- * alone, and no second register has to be saved for what it points into.
- */
-#define DAPL_FORGET_ORIGIN(pointer) __asm__("" : "+r"(pointer))
-
-/*
  * Sleeps while *word is seen, until woken or until deadline (dapl_now()): 0, or a negative errno:
  * -EAGAIN (it was not seen), -EINTR, -ETIMEDOUT. There always is a deadline: the kernel restarts a
  * wait without one behind a signal handler with SA_RESTART, and CNO-30 wants it to end.

@@ -97,30 +97,6 @@ int dapl_lacking_sample(struct tp_device *dev, enum tp_counters group, uint64_t 
 	return -EOPNOTSUPP;
 }
 
-int dapl_plain_post(struct tp_qp *qp, struct tp_wr *wr)
-{
-	return qp->ops->post_send(qp, wr);
-}
-
-int dapl_plain_unpost(struct tp_qp *qp, struct tp_wr *wr, int result)
-{
-	(void)qp;
-	(void)wr;
-	return result;
-}
-
-struct tp_wr *dapl_plain_take(struct tp_cq *cq)
-{
-	(void)cq;
-	return NULL;
-}
-
-bool dapl_plain_announced(struct tp_cq *cq)
-{
-	(void)cq;
-	return false;
-}
-
 int dapl_lacking_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard)
 {
 	(void)qp;

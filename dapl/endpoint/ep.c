@@ -10,7 +10,7 @@
 #include "dapl/base/config.h"
 #include "dapl/event/async.h"
 #include "dapl/object/counters.h"
-#include "dapl/transfer/dto.h"
+#include "dapl/transfer/request.h"
 #include "dapl/object/ia.h"
 #include "dapl/base/loop.h"
 #include "dapl/transfer/srq.h"
@@ -124,7 +124,7 @@ static uint32_t or_else(uint32_t value, uint32_t instead)
 void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 {
 	const struct tp_device_attr *dev = ep->cold->dev_attr;
-	bool easy;
+	bool fast;
 
 	ep->cold->attr = *attr;
 	dapl_ep_name_attr(dev, &ep->cold->attr);
@@ -140,12 +140,12 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 	ep->max_read_sge =
 		attr->max_rdma_read_out ? at_most(ep->max_read_sge, dev->max_sge_read) : 0;
 	ep->max_write_sge = at_most(ep->max_write_sge, dev->max_sge_write);
-	easy = !dapl_config.strict && !ep->request_unsignalled;
-	ep->beyond_message = easy && ep->max_send_sge ? (uint64_t)dev->max_msg_size + 1 : 0;
-	ep->beyond_rdma = easy && ep->max_write_sge ? (uint64_t)dev->max_rdma_size + 1 : 0;
-	dapl_slots_speak(&ep->request);
-	ep->request.stop = ep->request.next;
-	ep->recv.stop = ep->recv.next;
+	fast = !dapl_config.strict && !ep->request_unsignalled;
+	ep->plain_send_below = fast && ep->max_send_sge ? (uint64_t)dev->max_msg_size + 1 : 0;
+	ep->plain_write_below = fast && ep->max_write_sge ? (uint64_t)dev->max_rdma_size + 1 : 0;
+	dapl_slots_unsilence(&ep->request);
+	dapl_slots_stop(&ep->request);
+	dapl_slots_stop(&ep->recv);
 }
 
 static struct dapl_ep_cold *cold_new(struct dapl_ia *ia, struct dapl_ep *ep)
@@ -219,6 +219,7 @@ const struct dapl_class dapl_ep_class = {
 DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out)
 {
+	const struct dapl_fast_ops *fast = ia->dev->transport->fast;
 	struct tp_qp_attr qp_attr;
 	struct dapl_ep *ep;
 	DAT_RETURN rc = DAPL_NO_RESOURCE(MEMORY);
@@ -231,8 +232,9 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 	ep->cold = cold_new(ia, ep);
 	if (!ep->cold)
 		goto no_memory;
-	if (!dapl_slots_init(&ep->recv, parts->srq ? 0 : (uint32_t)attr->max_recv_dtos, ep) ||
-	    !dapl_slots_init(&ep->request, (uint32_t)attr->max_request_dtos, ep))
+	if (!dapl_slots_init(&ep->recv, parts->srq ? 0 : (uint32_t)attr->max_recv_dtos, ep,
+			     DAT_DTO_RECEIVE) ||
+	    !dapl_slots_init(&ep->request, (uint32_t)attr->max_request_dtos, ep, DAT_DTO_SEND))
 		goto no_memory;
 	ep->pz = parts->pz;
 	ep->recv_evd = parts->recv_evd;
@@ -247,6 +249,8 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 	rc = dapl_status(err, DAT_RESOURCE_TEP);
 	if (err)
 		goto free_slots;
+	ep->qp->lock = &ep->lock;
+	ep->post_fast = fast && fast->post ? fast->post : dapl_post_fast;
 	use_parts(ep);
 	if (attr->srq_soft_hw > 0) {
 		rc = dapl_ep_set_marks(ep, attr->srq_soft_hw, DAT_WATERMARK_INFINITE);

@@ -14,26 +14,8 @@
 #include "dapl/object/object.h"
 #include "dapl/memory/binding.h"
 #include "dapl/memory/pz.h"
+#include "dapl/transfer/slots.h"
 #include "dapl/transport.h"
-
-/*
- * The outstanding DTOs of one direction: a ring in posting order, sized at creation. The poster
- * moves next under the EP lock; whoever takes a completion moves head behind its slot, which also
- * reclaims the suppressed ones before it (DTO-17, DTO-31). What a post has to check beforehand is
- * checked when next meets stop only, which moves it on; whatever makes the answer another one puts
- * it back.
- */
-struct dapl_slots {
-	struct dapl_slot *next, *stop;
-	uint32_t size; /* the number of slots, a power of two over limit */
-	_Atomic uint32_t head;
-	struct dapl_slot *slot;
-	uint32_t limit;
-	uint32_t counted; /* the place up to which posts are counted in posted */
-	uint64_t posted;
-};
-
-#define DAPL_EP_NUM_OPS (DAT_IB_DTO_CMP_SWAP + 1)
 
 struct dapl_ep {
 	struct dapl_object obj;
@@ -44,17 +26,12 @@ struct dapl_ep {
 	uint8_t recv_unsignalled, request_unsignalled; /* the flag where posts may carry it, or 0 */
 	uint32_t max_send_sge, max_recv_sge, max_write_sge;
 	uint32_t max_read_sge; /* 0 also if no read may be outstanding */
-	/* One more than a segment may carry without a closer look; 0 if it is to be had always. */
-	uint64_t beyond_message, beyond_rdma;
+	/* Where the fast path ends, by the bytes of a segment; 0: there is none. */
+	uint64_t plain_send_below, plain_write_below;
 	struct tp_qp *qp;
+	int (*post_fast)(struct tp_qp *qp, struct tp_wr *wr);
 	struct dapl_slots recv, request;
-	/* By DAT_DTOS and DAT_IB_DTOS: requests that were posted the long way, and bytes of all. */
-	uint64_t posted[DAPL_EP_NUM_OPS];
-	uint64_t posted_bytes[DAPL_EP_NUM_OPS];
-	/* Sends that went the short way, and everything that did not: what is left are the RDMA
-	 * Writes that did. */
-	uint64_t short_sends, longs;
-	uint64_t recv_bytes;
+	uint64_t posted[DCNT_EP_RECV]; /* by DAT_EP_COUNTERS */
 	uint32_t watch; /* so many receives make dat_ep_post_recv look at the watermarks */
 	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
 	struct dapl_pz *pz;
@@ -108,8 +85,8 @@ static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)
 /* EP lock held. */
 static inline void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state)
 {
-	ep->request.stop = ep->request.next;
-	ep->recv.stop = ep->recv.next;
+	dapl_slots_stop(&ep->request);
+	dapl_slots_stop(&ep->recv);
 	atomic_store_explicit(&ep->state, state, memory_order_release);
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "dapl/base/config.h"
-#include "dapl/transfer/dto.h"
 #include "dapl/endpoint/ep.h"
 #include "dapl/object/ia.h"
 #include "dapl/transfer/srq.h"
@@ -357,7 +356,8 @@ static DAT_RETURN resize_slots(struct dapl_ep *ep, struct dapl_slots *slots, uin
 		return DAPL_NO_RESOURCE(MEMORY);
 	retired->slot = slots->slot;
 	retired->size = slots->size;
-	if (!dapl_slots_extend(slots, limit, ep)) {
+	if (!dapl_slots_extend(slots, limit, ep,
+			       slots == &ep->recv ? DAT_DTO_RECEIVE : DAT_DTO_SEND)) {
 		free(retired);
 		return DAPL_NO_RESOURCE(MEMORY);
 	}

@@ -11,13 +11,6 @@
 
 /* ---- Counters ---- */
 
-static void add_posted(const struct dapl_ep *ep, uint32_t operation, DAT_EP_COUNTERS counter,
-		       uint64_t *value)
-{
-	value[counter] = ep->posted[operation];
-	value[counter + 1] = ep->posted_bytes[operation];
-}
-
 /* What the slots of a ring, which may be one of requests, have received. */
 static uint64_t ring_bytes(const struct dapl_ep *ep, const struct dapl_slot *slot, uint32_t size)
 {
@@ -56,18 +49,9 @@ static void read_received(struct dapl_ep *ep, uint64_t *value)
 static void read_posted(struct dapl_ep *ep, uint64_t *value)
 {
 	memset(value, 0, DCNT_EP_ALL_COUNTERS * sizeof(*value));
+	memcpy(value, ep->posted, sizeof(ep->posted));
 	value[DCNT_EP_CONNECT] = ep->cold->connects;
 	value[DCNT_EP_DISCONNECT] = ep->cold->disconnects;
-	add_posted(ep, DAT_DTO_SEND, DCNT_EP_POST_SEND, value);
-	add_posted(ep, DAT_DTO_RDMA_WRITE, DCNT_EP_POST_WRITE, value);
-	add_posted(ep, DAT_IB_DTO_RDMA_WRITE_IMMED, DCNT_EP_POST_WRITE_IMM, value);
-	add_posted(ep, DAT_DTO_RDMA_READ, DCNT_EP_POST_READ, value);
-	value[DCNT_EP_POST_CMP_SWAP] = ep->posted[DAT_IB_DTO_CMP_SWAP];
-	value[DCNT_EP_POST_FETCH_ADD] = ep->posted[DAT_IB_DTO_FETCH_ADD];
-	value[DCNT_EP_POST_SEND] += ep->short_sends;
-	value[DCNT_EP_POST_WRITE] += dapl_slots_posted(&ep->request) - ep->longs - ep->short_sends;
-	value[DCNT_EP_POST_RECV] = dapl_slots_posted(&ep->recv);
-	value[DCNT_EP_POST_RECV_DATA] = ep->recv_bytes;
 }
 
 /* EP lock held */

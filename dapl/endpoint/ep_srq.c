@@ -4,7 +4,6 @@
 
 #include "dapl/base/config.h"
 #include "dapl/object/counters.h"
-#include "dapl/transfer/dto.h"
 #include "dapl/endpoint/ep.h"
 #include "dapl/event/async.h"
 #include "dapl/object/ia.h"
@@ -91,7 +90,7 @@ static void set_watch(struct dapl_ep *ep)
 	uint32_t hard = MARK(cold->hard_mark);
 
 	ep->watch = soft < hard ? soft : hard;
-	ep->recv.stop = ep->recv.next;
+	dapl_slots_stop(&ep->recv);
 }
 
 /* Ends the connection of an EP that holds too many receives (SRQ-42, EP-124). */

@@ -137,6 +137,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 		rc = dapl_status(err, DAT_RESOURCE_TEVD);
 		if (err)
 			goto free_ring;
+		evd->cq->lock = &evd->obj.lock;
 	}
 	dapl_evd_set_mode(evd);
 	if (!dapl_ia_add(ia, &evd->obj, &dapl_evd_class, ia->attr->max_cq)) {

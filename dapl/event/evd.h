@@ -21,7 +21,7 @@ enum dapl_evd_target {
 /* Where dequeue takes from. */
 enum dapl_evd_mode {
 	DAPL_DEQUEUE_ANY,  /* the ring, then the transport's queue */
-	DAPL_DEQUEUE_CQ,   /* the ring is empty: straight from the transport's queue */
+	DAPL_DEQUEUE_CQ,   /* the ring is empty: dapl_fast_ops.poll, then the transport's queue */
 	DAPL_DEQUEUE_NONE, /* nothing is queued, and no completions come here */
 };
 
@@ -140,8 +140,8 @@ bool dapl_evd_drain(struct dapl_evd *evd);
 void dapl_evd_drain_notify(struct dapl_evd *evd);
 /* When no thread waits: has the transport tell of completions for the CNO, if there is one. */
 void dapl_evd_arm(struct dapl_evd *evd);
-/* What the transport announced before counts no more. */
-void dapl_evd_forget_announced(struct dapl_evd *evd);
+/* That the transport was notified before counts no more. */
+void dapl_evd_forget_notified(struct dapl_evd *evd);
 /* After every change of what mode depends on. */
 void dapl_evd_set_mode(struct dapl_evd *evd);
 /* Gets a waiter that sleeps to look again. */

@@ -68,7 +68,9 @@ void dapl_evd_set_mode(struct dapl_evd *evd)
 	enum dapl_evd_mode mode = DAPL_DEQUEUE_ANY;
 
 	if (!evd->waiter && !evd->ring.count && (!evd->overflowed || !evd->cq))
-		mode = evd->cq ? DAPL_DEQUEUE_CQ : DAPL_DEQUEUE_NONE;
+		mode = !evd->cq			    ? DAPL_DEQUEUE_NONE
+		       : dapl_module_transport.fast ? DAPL_DEQUEUE_CQ
+						    : DAPL_DEQUEUE_ANY;
 	atomic_store_explicit(&evd->mode, mode, memory_order_relaxed);
 }
 
@@ -88,7 +90,7 @@ static bool add(struct dapl_evd *evd, const struct dapl_event *event)
 static bool found_solicited(struct dapl_evd *evd)
 {
 	dapl_assert_held(&evd->obj.lock);
-	if (!evd->maybe_solicited || !evd->cq->ops->announced(evd->cq))
+	if (!evd->maybe_solicited || !atomic_exchange(&evd->cq->notified, false))
 		return false;
 	evd->maybe_solicited = false;
 	if (evd->waiter && evd->ring.count >= evd->threshold)
@@ -117,8 +119,7 @@ static bool drain_one(void *arg, const struct tp_wc *wc)
 	if (dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_THRESHOLD)
 		event.silent = false;
 	drain->notifies |= !event.silent;
-	evd->maybe_solicited |=
-		event.silent && evd->solicited_streams && (wc->flags & TP_WC_PERHAPS);
+	evd->maybe_solicited |= event.silent && evd->solicited_streams;
 	if (!add(evd, &event)) {
 		drain->lost = true;
 		if (event.leave)
@@ -253,12 +254,12 @@ void dapl_evd_arm(struct dapl_evd *evd)
 		evd->cq->ops->arm(evd->cq, TP_ARM_NOTIFY);
 }
 
-void dapl_evd_forget_announced(struct dapl_evd *evd)
+void dapl_evd_forget_notified(struct dapl_evd *evd)
 {
 	dapl_assert_held(&evd->obj.lock);
 	evd->maybe_solicited = false;
 	evd->cq->ops->disarm(evd->cq);
-	evd->cq->ops->announced(evd->cq);
+	atomic_store(&evd->cq->notified, false);
 }
 
 void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by)
@@ -273,7 +274,7 @@ void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by)
 	if (changed) {
 		evd->cq->solicited = solicited;
 		evd->maybe_solicited = false;
-		evd->cq->ops->announced(evd->cq);
+		atomic_store(&evd->cq->notified, false);
 	}
 	if (changed || had_streams != dapl_evd_has_streams(evd)) {
 		dapl_evd_arm(evd);

@@ -134,7 +134,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	if (unlikely(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD) ||
 		     mode_of(evd) != DAPL_DEQUEUE_CQ))
 		return dequeue_locked(evd, event);
-	wr = evd->cq->take(evd->cq);
+	wr = dapl_module_transport.fast->poll(evd->cq);
 	if (unlikely(!wr))
 		return dequeue_locked(evd, event);
 	evd->counts.taken++;
@@ -242,7 +242,7 @@ static DAT_RETURN wait_asleep(struct dapl_evd *evd, uint64_t deadline)
 
 	dapl_assert_held(&evd->obj.lock);
 	if (dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_SOLICITED)
-		dapl_evd_forget_announced(evd);
+		dapl_evd_forget_notified(evd);
 	do {
 		begin_sleep(evd);
 		dapl_evd_drain(evd);

@@ -70,30 +70,6 @@ const char *dapl_event_status(const DAT_EVENT *event)
 	}
 }
 
-const char *dapl_opcode_name(uint32_t opcode)
-{
-	switch (opcode) {
-	case TP_RDMA_WRITE:
-		return "RDMA_WRITE";
-	case TP_RDMA_WRITE_IMM:
-		return "RDMA_WRITE_IMMED";
-	case TP_SEND:
-		return "SEND";
-	case TP_RDMA_READ:
-		return "RDMA_READ";
-	case TP_CMP_AND_SWAP:
-		return "CMP_AND_SWAP";
-	case TP_FETCH_AND_ADD:
-		return "FETCH_AND_ADD";
-	case TP_SEND_INVALIDATE:
-		return "SEND_INVALIDATE";
-	case TP_READ_TO_RKEY:
-		return "RDMA_READ_TO_RMR";
-	default:
-		return "unknown";
-	}
-}
-
 const char *dapl_conn_event_name(enum tp_conn_event event)
 {
 	static const char *const names[] = {

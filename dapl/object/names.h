@@ -14,7 +14,6 @@ const char *dapl_dto_status_name(DAT_DTO_COMPLETION_STATUS status);
 /* Of a completion, "" of other events. */
 const char *dapl_event_status(const DAT_EVENT *event);
 
-const char *dapl_opcode_name(uint32_t opcode); /* enum tp_opcode */
 const char *dapl_conn_event_name(enum tp_conn_event event);
 const char *dapl_async_event_name(enum tp_async_event event);
 

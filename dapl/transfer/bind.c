@@ -3,10 +3,11 @@
 
 #include <errno.h>
 
-#include "dapl/base/config.h"
 #include "dapl/base/status.h"
 #include "dapl/memory/rmr.h"
 #include "dapl/object/ia.h"
+#include "dapl/transfer/dto.h"
+#include "dapl/transfer/request.h"
 #include "trace/log.h"
 
 /* ---- Completion ---- */
@@ -185,9 +186,9 @@ static DAT_RETURN check_call(const struct bind_call *call)
 	const struct dapl_lmr *lmr = call->to.lmr;
 	const struct dapl_ep *ep = call->ep;
 
-	if (!ep->pz || !ep->request.limit)
+	if (!dapl_request_ready(ep))
 		return DAPL_BAD_STATE(EP_NOTREADY);
-	if (dapl_config.strict && !dapl_request_flags_legal(ep, call->flags))
+	if (dapl_request_flags_bad(ep, call->flags))
 		return DAPL_BAD_ARG(8);
 	if (ep->pz != call->rmr->pz || (lmr && lmr->pz != call->rmr->pz))
 		return dapl_fail(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);

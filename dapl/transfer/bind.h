@@ -3,7 +3,8 @@
 #ifndef DAPL_BIND_H
 #define DAPL_BIND_H
 
-#include "dapl/transfer/dto.h"
+#include "dapl/event/completion.h"
+#include "dapl/object/object.h"
 
 /* A bind completed: its event; gives the slot back. EVD lock held. */
 DAT_EVENT_NUMBER dapl_bind_event(const struct tp_wc *wc, struct dapl_slot *slot,

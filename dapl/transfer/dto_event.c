@@ -1,7 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Completions as events, but for the plain successes that an EVD takes by itself. */
+#include <assert.h>
+
+#include "dapl/endpoint/ep.h"
 #include "dapl/transfer/bind.h"
 #include "dapl/transfer/dto.h"
+#include "dapl/transfer/operations.h"
+
+#define same_status(tp, dat) static_assert((int)(tp) == (int)(dat), "completion status")
+same_status(TP_WC_SUCCESS, DAT_DTO_SUCCESS);
+same_status(TP_WC_FLUSHED, DAT_DTO_ERR_FLUSHED);
+same_status(TP_WC_LOCAL_LENGTH, DAT_DTO_ERR_LOCAL_LENGTH);
+same_status(TP_WC_LOCAL_EP, DAT_DTO_ERR_LOCAL_EP);
+same_status(TP_WC_LOCAL_PROTECTION, DAT_DTO_ERR_LOCAL_PROTECTION);
+same_status(TP_WC_BAD_RESPONSE, DAT_DTO_ERR_BAD_RESPONSE);
+same_status(TP_WC_REMOTE_ACCESS, DAT_DTO_ERR_REMOTE_ACCESS);
+same_status(TP_WC_REMOTE_RESPONDER, DAT_DTO_ERR_REMOTE_RESPONDER);
+same_status(TP_WC_TRANSPORT, DAT_DTO_ERR_TRANSPORT);
+same_status(TP_WC_RECEIVER_NOT_READY, DAT_DTO_ERR_RECEIVER_NOT_READY);
+same_status(TP_WC_PARTIAL_PACKET, DAT_DTO_ERR_PARTIAL_PACKET);
+same_status(TP_WC_BIND_FAILED, DAT_RMR_OPERATION_FAILED);
 
 /* What makes a successful receive more than one. */
 #define WC_EXTRA (TP_WC_IMMEDIATE | TP_WC_WRITTEN | TP_WC_INVALIDATED)
@@ -22,13 +40,9 @@ static void describe_extra(const struct tp_wc *wc, struct dapl_event *event)
 	}
 	event->number = (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
 	event->immediate = wc->data;
-	if (wc->flags & TP_WC_WRITTEN) {
-		dto->operation = (DAT_DTOS)DAT_IB_DTO_RECV_IMMED;
-		event->extension = DAT_IB_RDMA_WRITE_IMMED_DATA;
-	} else {
-		dto->operation = (DAT_DTOS)DAT_IB_DTO_RECV_MSG_IMMED;
-		event->extension = DAT_IB_RECV_IMMED_DATA;
-	}
+	dto->operation = (DAT_DTOS)(wc->flags & TP_WC_WRITTEN ? DAT_IB_DTO_RECV_IMMED
+							      : DAT_IB_DTO_RECV_MSG_IMMED);
+	event->extension = dapl_operation_event_type((uint32_t)dto->operation);
 }
 
 /* own: posted to the EP, so that it is among those that were posted and are gone. */
@@ -97,18 +111,6 @@ void dapl_dto_complete_shared(const struct tp_wc *wc, struct dapl_event *event)
 	receive(wc, slot, false, event);
 }
 
-static DAT_IB_EXT_TYPE extension_of(DAT_DTOS operation)
-{
-	switch ((int)operation) {
-	case DAT_IB_DTO_FETCH_ADD:
-		return DAT_IB_FETCH_AND_ADD;
-	case DAT_IB_DTO_CMP_SWAP:
-		return DAT_IB_CMP_AND_SWAP;
-	default:
-		return DAT_IB_RDMA_WRITE_IMMED;
-	}
-}
-
 void dapl_dto_complete(const struct tp_wc *wc, struct dapl_event *event)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->data.dto_completion_event_data;
@@ -126,7 +128,8 @@ void dapl_dto_complete(const struct tp_wc *wc, struct dapl_event *event)
 		dto->transfered_length = slot->wr.length;
 		if (slot->done.operation > DAT_DTO_RECEIVE) {
 			event->number = (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
-			event->extension = extension_of(slot->done.operation);
+			event->extension =
+				dapl_operation_event_type((uint32_t)slot->done.operation);
 			event->immediate = 0;
 		}
 	}

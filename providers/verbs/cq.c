@@ -69,12 +69,14 @@ static void cq_extract(struct tp_cq *base, bool (*remove)(void *arg, const struc
 			cq->backlog[(cq->first + kept++) & (cq->size - 1)] = wc;
 	}
 	cq->count = kept;
-	vrb_cq_choose_take(cq);
 }
 
 /* ---- Notification ---- */
 
-/* Takes the events off the channel; any thread. Whether there were any. */
+/*
+ * Takes the events off the channel; any thread. Whether there were any: verbs does not say which
+ * messages were solicited, only that one was.
+ */
 static bool consume(struct vrb_cq *cq)
 {
 	struct ibv_cq *ibcq;
@@ -84,7 +86,7 @@ static bool consume(struct vrb_cq *cq)
 	while (!ibv_get_cq_event(cq->channel, &ibcq, &context)) {
 		any = true;
 		atomic_store(&cq->armed, VRB_NOT_ARMED);
-		atomic_store(&cq->announced, true);
+		atomic_store(&cq->base.notified, true);
 		if (atomic_fetch_add(&cq->unacked, 1) + 1 == ACK_AFTER) {
 			atomic_fetch_sub(&cq->unacked, ACK_AFTER);
 			ibv_ack_cq_events(cq->ibcq, ACK_AFTER);
@@ -169,12 +171,6 @@ static void cq_disarm(struct tp_cq *base)
 	/* The loop may have counted on an event that is taken here. */
 	if (consume(cq) && cq->watched)
 		serve_drainers(cq);
-}
-
-/* Verbs does not say which messages were solicited, only that one was. */
-static bool cq_announced(struct tp_cq *base)
-{
-	return atomic_exchange(&vrb_cq(base)->announced, false);
 }
 
 static int cq_fd(struct tp_cq *base)
@@ -293,13 +289,10 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 
 	if (!cq)
 		goto fail;
-	cq->base = (struct tp_cq){
-		.dev = base, .ops = &vrb_cq_ops, .owner = owner, .take = dapl_plain_take
-	};
+	cq->base = (struct tp_cq){ .dev = base, .ops = &vrb_cq_ops, .owner = owner };
 	cq->dev = dev;
 	cq->cqe = cqe;
 	cq->overflow.run = overflown;
-	vrb_cq_choose_take(cq);
 	rc = open_channel(cq);
 	if (rc)
 		goto free_cq;
@@ -359,6 +352,5 @@ const struct dapl_cq_ops vrb_cq_ops = {
 	.extract = cq_extract,
 	.arm = cq_arm,
 	.disarm = cq_disarm,
-	.announced = cq_announced,
 	.fd = cq_fd,
 };

@@ -7,6 +7,7 @@
 #ifndef VERBS_CQ_H
 #define VERBS_CQ_H
 
+#include "dapl/base/lock.h"
 #include "providers/verbs/queue.h"
 
 enum vrb_armed {
@@ -20,7 +21,6 @@ struct vrb_cq {
 	struct vrb_dev *dev;
 	struct ibv_cq *ibcq;
 	int (*ib_poll)(struct ibv_cq *cq, int num, struct ibv_wc *wc); /* the device's own */
-	struct ibv_wc ib;
 	struct ibv_comp_channel *channel;
 	/* Under the CQ lock, but for armed and what follows. */
 
@@ -37,7 +37,6 @@ struct vrb_cq {
 	uint32_t drainers; /* QPs whose last request is waited for */
 
 	_Atomic int armed; /* enum vrb_armed */
-	atomic_bool announced;
 	_Atomic uint32_t unacked;
 	struct tp_task overflow; /* a completion was lost */
 	struct vrb_reap reap;
@@ -54,12 +53,12 @@ extern const struct dapl_cq_ops vrb_cq_ops;
 
 static inline void vrb_cq_lock(struct vrb_cq *cq)
 {
-	cq->base.dev->up->hold_cq(cq->base.owner);
+	dapl_lock(cq->base.lock);
 }
 
 static inline void vrb_cq_unlock(struct vrb_cq *cq)
 {
-	cq->base.dev->up->free_cq(cq->base.owner);
+	dapl_unlock(cq->base.lock);
 }
 
 /* The core is told that there is something to poll; any lock. */
@@ -90,8 +89,6 @@ bool vrb_cq_keep(struct vrb_cq *cq, struct vrb_qp *qp, const struct tp_wc *wc);
  * later. */
 void vrb_cq_defer(struct vrb_cq *cq, struct vrb_qp *qp);
 void vrb_cq_deliver(struct vrb_cq *cq, struct vrb_qp *qp);
-/* The fast way is there for what follows the backlog only. */
-void vrb_cq_choose_take(struct vrb_cq *cq);
 
 /* ---- The device's completions (cq_poll.c) ---- */
 
@@ -99,7 +96,8 @@ void vrb_cq_choose_take(struct vrb_cq *cq);
 struct vrb_qp *vrb_cq_process(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc);
 /* The core gets it later. */
 void vrb_cq_process_later(struct vrb_cq *cq, const struct ibv_wc *ib);
-struct tp_wr *vrb_cq_take(struct tp_cq *base);
+/* dapl_fast_ops.poll */
+struct tp_wr *vrb_cq_poll_fast(struct tp_cq *base);
 /* Takes the lock: decides whether the queue's next completion may be taken the fast way. */
 void vrb_queue_choose_path(struct vrb_queue *queue);
 

@@ -5,11 +5,6 @@
 #include "trace/log.h"
 #include "providers/verbs/qp.h"
 
-void vrb_cq_choose_take(struct vrb_cq *cq)
-{
-	cq->base.take = cq->count ? dapl_plain_take : vrb_cq_take;
-}
-
 bool vrb_cq_grow(struct vrb_cq *cq, uint32_t num)
 {
 	uint32_t size = cq->size ? cq->size : 16, i;
@@ -47,7 +42,6 @@ void vrb_cq_push(struct vrb_cq *cq, struct vrb_qp *qp, const struct tp_wc *wc)
 		return;
 	}
 	cq->backlog[(cq->first + cq->count++) & (cq->size - 1)] = *wc;
-	vrb_cq_choose_take(cq);
 }
 
 void vrb_cq_pop(struct vrb_cq *cq, struct tp_wc *wc)
@@ -55,7 +49,6 @@ void vrb_cq_pop(struct vrb_cq *cq, struct tp_wc *wc)
 	*wc = cq->backlog[cq->first & (cq->size - 1)];
 	cq->first++;
 	cq->count--;
-	vrb_cq_choose_take(cq);
 }
 
 bool vrb_cq_keep(struct vrb_cq *cq, struct vrb_qp *qp, const struct tp_wc *wc)

@@ -145,7 +145,7 @@ static void describe(struct vrb_dev *dev, const struct ibv_wc *ib, bool recv, st
 {
 	wc->flags = vrb_map_wc_flags(ib, recv);
 	if (recv && dev->quirks.no_solicited)
-		wc->flags ^= TP_WC_PERHAPS | TP_WC_SOLICITED;
+		wc->flags |= TP_WC_SOLICITED; /* all count as such */
 	if (dev->quirks.invalidated_as_csum && recv && (ib->wc_flags & IBV_WC_IP_CSUM_OK))
 		wc->flags |= TP_WC_INVALIDATED;
 	wc->byte_len = ib->byte_len;
@@ -201,7 +201,7 @@ static struct vrb_qp *process_shared(struct vrb_cq *cq, const struct ibv_wc *ib,
 	return given ? qp : NULL;
 }
 
-/* A completion waits for its turn. The short way leaves done behind, where nothing waits. */
+/* A completion waits for its turn. The fast path leaves done behind, where nothing waits. */
 static void done_out_of_order(struct vrb_queue *queue, struct vrb_wr *wr, const struct tp_wc *wc)
 {
 	struct vrb_wr *head = vrb_queue_head(queue);
@@ -242,12 +242,12 @@ struct vrb_qp *vrb_cq_process(struct vrb_cq *cq, const struct ibv_wc *ib, struct
 	return given ? queue->qp : NULL;
 }
 
-/* ---- The fast way ---- */
+/* ---- The fast path ---- */
 
 /* Flags of a receive that may have more to say: see describe. */
 #define TELLING (IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK)
 
-/* Whether a receive is one that the short way can tell of. */
+/* Whether a receive is one that the fast path can tell of. */
 static bool is_plain_receive(const struct vrb_queue *queue, const struct ibv_wc *ib)
 {
 	return queue->recv && !queue->srq && !queue->failed && !queue->deferring && !ib->status &&
@@ -264,10 +264,9 @@ void vrb_cq_process_later(struct vrb_cq *cq, const struct ibv_wc *ib)
 		vrb_cq_push(cq, qp, &wc);
 }
 
-/* What the short way found but cannot tell of goes into the backlog. */
-static __attribute__((noinline)) struct tp_wr *take_slow(struct vrb_cq *cq)
+/* What the fast path found but cannot tell of goes into the backlog. */
+static __attribute__((noinline)) struct tp_wr *poll_slow(struct vrb_cq *cq, const struct ibv_wc *ib)
 {
-	const struct ibv_wc *ib = &cq->ib;
 	struct vrb_wr *wr = (struct vrb_wr *)(uintptr_t)ib->wr_id;
 	struct tp_wr *own = (struct tp_wr *)(uintptr_t)wr->id;
 
@@ -281,19 +280,20 @@ static __attribute__((noinline)) struct tp_wr *take_slow(struct vrb_cq *cq)
 }
 
 /* It and all before it are done. */
-struct tp_wr *vrb_cq_take(struct tp_cq *base)
+struct tp_wr *vrb_cq_poll_fast(struct tp_cq *base)
 {
 	struct vrb_cq *cq = container_of(base, struct vrb_cq, base);
 	struct vrb_queue *queue;
+	struct ibv_wc ib;
 	struct vrb_wr *wr;
 
-	if (unlikely(cq->ib_poll(cq->ibcq, 1, &cq->ib) != 1))
+	if (unlikely(cq->count || cq->ib_poll(cq->ibcq, 1, &ib) != 1))
 		return NULL;
-	wr = (struct vrb_wr *)(uintptr_t)cq->ib.wr_id;
+	wr = (struct vrb_wr *)(uintptr_t)ib.wr_id;
 	queue = wr->queue;
-	if (unlikely((uint32_t)cq->ib.status | wr->flags |
+	if (unlikely((uint32_t)ib.status | wr->flags |
 		     atomic_load_explicit(&queue->slow, memory_order_relaxed)))
-		return take_slow(cq);
+		return poll_slow(cq, &ib);
 	atomic_store_explicit(&queue->head, wr->next, memory_order_release);
 	return (struct tp_wr *)(uintptr_t)wr->id;
 }

@@ -51,7 +51,7 @@ enum tp_wc_status vrb_map_received(enum ibv_wc_status status)
 
 uint32_t vrb_map_wc_flags(const struct ibv_wc *wc, bool recv)
 {
-	uint32_t flags = TP_WC_RECV | TP_WC_PERHAPS;
+	uint32_t flags = TP_WC_RECV;
 
 	if (!recv)
 		return 0;

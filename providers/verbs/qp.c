@@ -129,9 +129,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 		dapl_err("%s: queue pair not made: %s", dev->name, dapl_strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	qp->base = (struct tp_qp){
-		.dev = base, .ops = &vrb_qp_ops, .owner = owner, .post = dapl_plain_post
-	};
+	qp->base = (struct tp_qp){ .dev = base, .ops = &vrb_qp_ops, .owner = owner };
 	qp->dev = dev;
 	qp->task.run = notify_cm;
 	qp->notice.run = notify_core;
@@ -229,7 +227,6 @@ static int qp_reset(struct tp_qp *base)
 	vrb_qp_lock(qp);
 	vrb_queue_reset(&qp->sq);
 	vrb_queue_reset(&qp->rq);
-	qp->has_unsignaled = false;
 	vrb_qp_choose_post(qp);
 	vrb_qp_unlock(qp);
 	return 0;
@@ -265,7 +262,6 @@ const struct dapl_qp_ops vrb_qp_ops = {
 	.reset = qp_reset,
 	.destroy = qp_destroy,
 	.post_send = vrb_qp_post_send,
-	.unpost = vrb_qp_unpost,
 	.post_recv = vrb_qp_post_recv,
 	.limit_recv = dapl_lacking_limit_recv,
 	.pending = qp_pending,

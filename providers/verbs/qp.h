@@ -22,8 +22,9 @@ struct vrb_qp {
 	struct ibv_send_wr *bad; /* of the last post; nobody reads it */
 	/* The device's own, past the checks of the library. */
 	int (*ib_post)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+	/* The same while a plain request may go straight to the device, else NULL; QP lock. */
+	int (*ib_post_fast)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 	struct vrb_srq *srq; /* where its receives come from; rq has none then */
-	bool has_unsignaled; /* requests without completions were posted; QP lock */
 	uint32_t max_inline;
 	struct vrb_mr_hint hint;
 	atomic_bool draining;	 /* the loop is to hear when sq is empty */
@@ -49,12 +50,12 @@ static inline struct vrb_qp *vrb_qp(struct tp_qp *base)
 
 static inline void vrb_qp_lock(struct vrb_qp *qp)
 {
-	qp->base.dev->up->hold_qp(qp->base.owner);
+	dapl_lock(qp->base.lock);
 }
 
 static inline void vrb_qp_unlock(struct vrb_qp *qp)
 {
-	qp->base.dev->up->free_qp(qp->base.owner);
+	dapl_unlock(qp->base.lock);
 }
 
 /* The QP failed or is drained: the connection manager looks at it on the loop. Any lock. */
@@ -78,8 +79,8 @@ extern const struct dapl_qp_ops vrb_qp_ops;
 int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr);
 int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge,
 		     uint32_t num_sge);
-int vrb_qp_unpost(struct tp_qp *base, struct tp_wr *wr, int result);
-/* The QP's fast way, by its mode and device. */
+/* dapl_fast_ops.post, and whether the device gets the request as it is. */
+int vrb_qp_post_fast(struct tp_qp *base, struct tp_wr *wr);
 void vrb_qp_choose_post(struct vrb_qp *qp);
 /* Posts ib as wr. What the device does not take is given back or refused. */
 int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib);

@@ -45,48 +45,54 @@ static_assert((int)TP_WR_FENCE == IBV_SEND_FENCE && (int)TP_WR_SIGNALED == IBV_S
 		      (int)TP_WR_SOLICITED == IBV_SEND_SOLICITED,
 	      "flags");
 
-/* ---- The fast way ---- */
+/* ---- The fast path ---- */
 
-/* The second one is the third argument of a call. */
-#ifdef __x86_64__
-#define LOADED_BEFORE(first, third) __asm__ volatile("" : "+r"(first), "+d"(third) : : "memory")
-#else
-#define LOADED_BEFORE(first, third) __asm__ volatile("" : "+r"(first), "+r"(third) : : "memory")
-#endif
-
-static int post_fast(struct tp_qp *base, struct tp_wr *wr)
+/* The device did not take the last request. */
+static __attribute__((noinline)) int refused(struct vrb_qp *qp, int err)
 {
-	struct vrb_qp *qp = vrb_qp(base);
-	struct vrb_wr *own = vrb_queue_next(&qp->sq), *next = own->next;
-	__typeof__(qp->ib_post) post = qp->ib_post;
+	struct vrb_queue *queue = &qp->sq;
 
-	atomic_store_explicit(&qp->sq.next, next, memory_order_relaxed);
-	own->id = (uintptr_t)wr;
+	return vrb_queue_refused(queue, vrb_queue_before(queue, vrb_queue_next(queue)), err);
+}
+
+static inline int post_plain(struct vrb_qp *qp, struct tp_wr *wr, __typeof__(qp->ib_post) post)
+{
+	struct vrb_wr *own = vrb_queue_reserve(&qp->sq, (uintptr_t)wr, 0);
+	int err;
+
 	wr->wr_id = (uintptr_t)own;
-	/* Loaded before the QP, whose register is free for the device's then. */
-	LOADED_BEFORE(post, next);
-	/* What the driver says of a bad request lands in an entry that is not in use. */
-	return post(qp->ibqp, (struct ibv_send_wr *)(void *)wr, (struct ibv_send_wr **)next);
+	err = post(qp->ibqp, (struct ibv_send_wr *)(void *)wr, &qp->bad);
+	return likely(!err) ? 0 : refused(qp, err);
 }
 
-/* Where requests without completions were posted, which leave their marks behind. */
-static int post_clean(struct tp_qp *base, struct tp_wr *wr)
+static __attribute__((noinline)) int post_slow(struct vrb_qp *qp, struct tp_wr *wr)
 {
-	vrb_queue_next(&vrb_qp(base)->sq)->flags = 0;
-	return post_fast(base, wr);
-}
-
-static int post_inline(struct tp_qp *base, struct tp_wr *wr)
-{
-	struct vrb_qp *qp = vrb_qp(base);
 	uint32_t flags = wr->flags;
 	int err;
 
+	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
+		return vrb_qp_post_inactive(qp, (uintptr_t)wr);
 	if (wr->length <= qp->max_inline && vrb_mr_covers(qp->dev, &qp->hint, qp->pd, &wr->one))
 		wr->flags |= IBV_SEND_INLINE;
-	err = post_clean(base, wr);
+	err = post_plain(qp, wr, qp->ib_post);
 	wr->flags = flags;
 	return err;
+}
+
+int vrb_qp_post_fast(struct tp_qp *base, struct tp_wr *wr)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+
+	if (unlikely(!qp->ib_post_fast))
+		return post_slow(qp, wr);
+	return post_plain(qp, wr, qp->ib_post_fast);
+}
+
+void vrb_qp_choose_post(struct vrb_qp *qp)
+{
+	bool fast = qp->sq.mode == VRB_QUEUE_ACTIVE && !qp->max_inline;
+
+	qp->ib_post_fast = fast ? qp->ib_post : NULL;
 }
 
 int vrb_qp_post_inactive(struct vrb_qp *qp, uint64_t id)
@@ -99,31 +105,6 @@ int vrb_qp_post_inactive(struct vrb_qp *qp, uint64_t id)
 	return 0;
 }
 
-static int post_inactive(struct tp_qp *base, struct tp_wr *wr)
-{
-	return vrb_qp_post_inactive(vrb_qp(base), (uintptr_t)wr);
-}
-
-int vrb_qp_unpost(struct tp_qp *base, struct tp_wr *wr, int result)
-{
-	struct vrb_queue *queue = &vrb_qp(base)->sq;
-
-	(void)wr;
-	if (queue->mode != VRB_QUEUE_ACTIVE)
-		return result;
-	return vrb_queue_refused(queue, vrb_queue_before(queue, vrb_queue_next(queue)), result);
-}
-
-void vrb_qp_choose_post(struct vrb_qp *qp)
-{
-	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
-		qp->base.post = post_inactive;
-	else if (qp->max_inline)
-		qp->base.post = post_inline;
-	else
-		qp->base.post = qp->has_unsignaled ? post_clean : post_fast;
-}
-
 /* ---- Requests ---- */
 
 int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib)
@@ -132,10 +113,6 @@ int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib)
 
 	ib->wr_id = (uintptr_t)wr;
 	ib->next = NULL;
-	if ((wr->flags & VRB_WR_UNSIGNALED) && !qp->has_unsignaled) {
-		qp->has_unsignaled = true;
-		vrb_qp_choose_post(qp);
-	}
 	err = ibv_post_send(qp->ibqp, ib, &qp->bad);
 	return likely(!err) ? 0 : vrb_queue_refused(&qp->sq, wr, err);
 }

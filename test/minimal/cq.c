@@ -32,9 +32,7 @@ static int cq_create(struct tp_device *dev, uint32_t cqe, void *owner, struct tp
 		free(cq);
 		return -ENOMEM;
 	}
-	cq->base = (struct tp_cq){
-		.dev = dev, .ops = &mini_cq_ops, .owner = owner, .take = dapl_plain_take
-	};
+	cq->base = (struct tp_cq){ .dev = dev, .ops = &mini_cq_ops, .owner = owner };
 	cq->size = cqe;
 	cq->overflow.run = tell_overflow;
 	pthread_mutex_init(&cq->lock, NULL);
@@ -139,7 +137,6 @@ const struct dapl_cq_ops mini_cq_ops = {
 	.extract = cq_extract,
 	.arm = cq_arm,
 	.disarm = cq_disarm,
-	.announced = dapl_plain_announced,
 	.fd = cq_fd,
 };
 

@@ -175,9 +175,7 @@ static int qp_create(struct tp_device *dev, const struct tp_qp_attr *attr, void 
 
 	if (!qp)
 		return -ENOMEM;
-	qp->base = (struct tp_qp){
-		.dev = dev, .ops = &mini_qp_ops, .owner = owner, .post = dapl_plain_post
-	};
+	qp->base = (struct tp_qp){ .dev = dev, .ops = &mini_qp_ops, .owner = owner };
 	qp->attr = *attr;
 	qp->send.end = &qp->send.first;
 	qp->recv.end = &qp->recv.first;
@@ -286,7 +284,6 @@ const struct dapl_qp_ops mini_qp_ops = {
 	.reset = qp_reset,
 	.destroy = qp_destroy,
 	.post_send = qp_post_send,
-	.unpost = dapl_plain_unpost,
 	.post_recv = qp_post_recv,
 	.limit_recv = dapl_lacking_limit_recv,
 	.pending = qp_pending,

@@ -242,7 +242,7 @@ static void dto_52_read_to_rkey(void **state)
 	t->mw->free(mw);
 }
 
-/* ---- The short way to a completion ---- */
+/* ---- The fast way to a completion ---- */
 
 /* Has the loop make the next completion, not a poll. */
 static void announced(struct end *end, struct tp_cq *cq)
@@ -263,15 +263,16 @@ static void listen_for(struct end *end, struct tp_cq *cq)
 	cq->ops->arm(cq, TP_ARM_NOTIFY);
 }
 
-/* tp_cq.take: successes of a Send, a write, a read, and of a receive with its length, no others. */
-static void plain_successes_have_a_short_way(void **state)
+/* dapl_fast_ops.poll: successes of a Send, a write, a read, and of a receive with its length, no
+ * others. */
+static void plain_successes_are_polled_fast(void **state)
 {
 	static const enum tp_opcode ops[] = { TP_SEND, TP_RDMA_WRITE, TP_RDMA_READ };
 	struct tp_wr wr = { .flags = TP_WR_SIGNALED, .length = 77 }, recv = { .length = 99 };
 	struct tp_wc wc;
 
 	(void)state;
-	assert_null(a.send_cq->take(a.send_cq));
+	assert_null(soft_fast_ops.poll(a.send_cq));
 	for (unsigned i = 0; i < 3; i++) {
 		listen_for(&a, a.send_cq);
 		listen_for(&b, b.recv_cq);
@@ -285,21 +286,21 @@ static void plain_successes_have_a_short_way(void **state)
 				     .rkey = in_mr->rkey },
 		     out, 41, out_mr);
 		announced(&a, a.send_cq);
-		assert_ptr_equal(a.send_cq->take(a.send_cq), &wr);
-		assert_null(a.send_cq->take(a.send_cq));
+		assert_ptr_equal(soft_fast_ops.poll(a.send_cq), &wr);
+		assert_null(soft_fast_ops.poll(a.send_cq));
 		assert_false(try_wc(a.send_cq, &wc));
 		assert_int_equal(wr.length, 77);
 		if (ops[i] != TP_SEND)
 			continue;
 		announced(&b, b.recv_cq);
-		assert_ptr_equal(b.recv_cq->take(b.recv_cq), &recv);
-		assert_null(b.recv_cq->take(b.recv_cq));
+		assert_ptr_equal(soft_fast_ops.poll(b.recv_cq), &recv);
+		assert_null(soft_fast_ops.poll(b.recv_cq));
 		assert_int_equal(recv.length, 41);
 	}
 	b.recv_cq->ops->disarm(b.recv_cq);
 }
 
-static void others_have_none(void **state)
+static void others_are_not(void **state)
 {
 	unsigned asyncs = node_asyncs(&right);
 	struct tp_wc wc;
@@ -317,11 +318,11 @@ static void others_have_none(void **state)
 			     .rkey = in_mr->rkey },
 	     out, 8, out_mr);
 	announced(&a, a.send_cq);
-	assert_null(a.send_cq->take(a.send_cq));
+	assert_null(soft_fast_ops.poll(a.send_cq));
 	assert_true(try_wc(a.send_cq, &wc));
 	assert_int_equal(wc.flags, 0);
 	announced(&b, b.recv_cq);
-	assert_null(b.recv_cq->take(b.recv_cq));
+	assert_null(soft_fast_ops.poll(b.recv_cq));
 	assert_true(try_wc(b.recv_cq, &wc));
 	assert_int_equal(wc.flags, TP_WC_RECV | TP_WC_IMMEDIATE | TP_WC_WRITTEN);
 
@@ -329,7 +330,7 @@ static void others_have_none(void **state)
 	listen_for(&a, a.send_cq);
 	post_rdma(&a, TP_RDMA_READ, 3, out, 8, out_mr, in, in_mr->rkey + 1, 0);
 	announced(&a, a.send_cq);
-	assert_null(a.send_cq->take(a.send_cq));
+	assert_null(soft_fast_ops.poll(a.send_cq));
 	assert_true(try_wc(a.send_cq, &wc));
 	assert_wc(wc, 3, REMOTE_ACCESS);
 	end_event(&a, TP_CONN_BROKEN);
@@ -651,8 +652,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(dto_58_invalidates),
 		cmocka_unit_test(dto_61_what_cannot_be_invalidated),
 		cmocka_unit_test(dto_52_read_to_rkey),
-		cmocka_unit_test(plain_successes_have_a_short_way),
-		cmocka_unit_test(others_have_none),
+		cmocka_unit_test(plain_successes_are_polled_fast),
+		cmocka_unit_test(others_are_not),
 		cmocka_unit_test(ibx_47_write_immediate),
 		cmocka_unit_test(ibx_54_refused),
 		cmocka_unit_test(ibx_36_37_operations),

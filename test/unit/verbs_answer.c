@@ -27,6 +27,7 @@ static struct {
 	struct ibv_qp ibqp;
 	struct vrb_qp qp;
 	struct vrb_cq cq;
+	struct dapl_lock qp_lock, cq_lock;
 	struct vrb_wr ring[2][RING];
 	struct rdma_event_channel channel;
 	struct rdma_cm_id id;
@@ -109,11 +110,6 @@ int rdma_establish(struct rdma_cm_id *id)
 
 /* ---- What the core does ---- */
 
-static void lock(void *owner)
-{
-	(void)owner;
-}
-
 static void conn_event(void *owner, enum tp_conn_event event, int err, const void *data,
 		       uint32_t len)
 {
@@ -135,14 +131,16 @@ static void conn_event(void *owner, enum tp_conn_event event, int err, const voi
 	}
 }
 
-static const struct tp_upcalls up = {
-	.conn_event = conn_event, .hold_qp = lock, .free_qp = lock, .hold_cq = lock, .free_cq = lock
-};
+static const struct tp_upcalls up = { .conn_event = conn_event };
 
 static int setup(void **state)
 {
 	(void)state;
 	memset(&t, 0, sizeof(t));
+	dapl_lock_init(&t.qp_lock);
+	dapl_lock_init(&t.cq_lock);
+	t.qp.base.lock = &t.qp_lock;
+	t.cq.base.lock = &t.cq_lock;
 	t.dev.base.up = &up;
 	t.dev.config = &vrb_config;
 	t.rdma = (struct vrb_rdma){ .dev = &t.dev, .ops = &vrb_rdma_ib, .channel = &t.channel };

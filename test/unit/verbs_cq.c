@@ -25,6 +25,7 @@ static struct {
 	struct vrb_dev dev;
 	struct vrb_pd pd;
 	struct vrb_cq cq;
+	struct dapl_lock qp_lock, cq_lock;
 	struct vrb_srq *srq;
 	struct ibv_context ctx;
 	struct ibv_pd ibpd;
@@ -150,7 +151,7 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 
 /* ---- What the core does ---- */
 
-static void lock(void *owner)
+static void cq_event(void *owner)
 {
 	(void)owner;
 }
@@ -166,11 +167,7 @@ static void async(void *owner, enum tp_async_event event, void *object)
 }
 
 static const struct tp_upcalls up = {
-	.hold_qp = lock,
-	.free_qp = lock,
-	.hold_cq = lock,
-	.free_cq = lock,
-	.cq_event = lock,
+	.cq_event = cq_event,
 	.async = async,
 };
 
@@ -212,11 +209,15 @@ static int set_up(bool iwarp)
 	t.ctx.ops.post_send = post_send;
 	t.ctx.ops.post_srq_recv = post_srq_recv;
 	t.ibcq = (struct ibv_cq){ .context = &t.ctx, .cqe = 1000 };
-	t.cq = (struct vrb_cq){ .base = { .dev = &t.dev.base, .ops = &vrb_cq_ops },
-				.dev = &t.dev,
-				.ibcq = &t.ibcq,
-				.ib_poll = poll_cq,
-				.cqe = 16 };
+	dapl_lock_init(&t.qp_lock);
+	dapl_lock_init(&t.cq_lock);
+	t.cq = (struct vrb_cq){
+		.base = { .dev = &t.dev.base, .ops = &vrb_cq_ops, .lock = &t.cq_lock },
+		.dev = &t.dev,
+		.ibcq = &t.ibcq,
+		.ib_poll = poll_cq,
+		.cqe = 16
+	};
 	if (dapl_loop_create(&t.dev.base.loop) ||
 	    vrb_srq_ops.create(&t.dev.base, &attr, NULL, &srq))
 		return -1;
@@ -258,6 +259,7 @@ static struct vrb_qp *qp_new(bool with_srq)
 	struct tp_qp *qp;
 
 	assert_int_equal(vrb_qp_ops.create(&t.dev.base, &attr, &t, &qp), 0);
+	qp->lock = &t.qp_lock;
 	atomic_store(&vrb_qp(qp)->live, true);
 	vrb_qp_open(vrb_qp(qp));
 	return vrb_qp(qp);
@@ -439,7 +441,6 @@ static void drains_meet_it_too(void **state)
 	struct vrb_qp *qp = qp_new(false);
 
 	(void)state;
-	qp->has_unsignaled = true;
 	post(qp, TP_SEND, NULL);
 	qp->sq.wr[0].flags |= VRB_WR_UNSIGNALED;
 	assert_int_equal(vrb_qp_drain(qp), 0);

@@ -22,14 +22,15 @@ static struct {
 	struct vrb_qp qp;
 	struct vrb_wr ring[RING];
 	struct tp_sge sge[RING];
-	int posts, held;
+	struct dapl_lock lock;
+	int posts;
 	int result;
 } t;
 
 static int device_post(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	assert_ptr_equal(ibqp, &t.ibqp);
-	assert_int_equal(t.held, 1);
+	assert_false(dapl_trylock(&t.lock));
 	assert_int_equal(wr->opcode, IBV_WR_RDMA_WRITE);
 	assert_int_equal(wr->num_sge, 0);
 	assert_true(wr->send_flags & IBV_SEND_SIGNALED);
@@ -41,29 +42,14 @@ static int device_post(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_s
 	return t.result;
 }
 
-static void hold(void *owner)
-{
-	(void)owner;
-	t.held++;
-}
-
-static void let_go(void *owner)
-{
-	(void)owner;
-	t.held--;
-}
-
-static const struct tp_upcalls up = {
-	.hold_qp = hold, .free_qp = let_go, .hold_cq = hold, .free_cq = let_go
-};
-
 static int setup(void **state)
 {
 	struct vrb_queue *sq = &t.qp.sq;
 
 	(void)state;
 	memset(&t, 0, sizeof(t));
-	t.vdev.base.up = &up;
+	dapl_lock_init(&t.lock);
+	t.qp.base.lock = &t.lock;
 	t.ctx.ops.post_send = device_post;
 	t.ibqp.context = &t.ctx;
 	t.qp.base.dev = &t.vdev.base;
@@ -83,7 +69,8 @@ static int checks(int num)
 
 	while (num--)
 		vrb_qp_wake_peer(&t.qp);
-	assert_int_equal(t.held, 0);
+	assert_true(dapl_trylock(&t.lock));
+	dapl_unlock(&t.lock);
 	return t.posts - before;
 }
 

@@ -159,7 +159,7 @@ static inline void note_poll(struct soft_cq *cq)
 			      memory_order_relaxed);
 }
 
-static struct tp_wr *cq_take(struct tp_cq *base)
+static struct tp_wr *cq_poll_fast(struct tp_cq *base)
 {
 	struct soft_cq *cq = soft_cq(base);
 	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
@@ -331,8 +331,7 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	cq->ring = calloc(cq->size, sizeof(*cq->ring));
 	if (!cq->ring)
 		goto free_cq;
-	cq->base =
-		(struct tp_cq){ .dev = base, .ops = &soft_cq_ops, .owner = owner, .take = cq_take };
+	cq->base = (struct tp_cq){ .dev = base, .ops = &soft_cq_ops, .owner = owner };
 	cq->dev = soft_dev(base);
 	cq->overflow.run = overflow_run;
 	soft_list_init(&cq->members);
@@ -393,6 +392,8 @@ static int cq_resize(struct tp_cq *base, uint32_t cqe)
 	return 0;
 }
 
+const struct dapl_fast_ops soft_fast_ops = { .poll = cq_poll_fast };
+
 const struct dapl_cq_ops soft_cq_ops = {
 	.create = cq_create,
 	.destroy = cq_destroy,
@@ -401,6 +402,5 @@ const struct dapl_cq_ops soft_cq_ops = {
 	.extract = cq_extract,
 	.arm = cq_arm,
 	.disarm = cq_disarm,
-	.announced = dapl_plain_announced,
 	.fd = cq_fd,
 };

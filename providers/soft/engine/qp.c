@@ -295,9 +295,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 		goto free_qp;
 	if (soft_ring_init(&qp->rq, recvs, recv_sge, sizeof(struct soft_rqe)))
 		goto free_sq;
-	qp->base = (struct tp_qp){
-		.dev = base, .ops = &soft_qp_ops, .owner = owner, .post = dapl_plain_post
-	};
+	qp->base = (struct tp_qp){ .dev = base, .ops = &soft_qp_ops, .owner = owner };
 	qp->dev = dev;
 	qp->prot.stags = &dev->stags;
 	qp->prot.pd = attr->pd;
@@ -446,7 +444,6 @@ const struct dapl_qp_ops soft_qp_ops = {
 	.reset = qp_reset,
 	.destroy = qp_destroy,
 	.post_send = qp_post_send,
-	.unpost = dapl_plain_unpost,
 	.post_recv = qp_post_recv,
 	.limit_recv = soft_srq_limit_recv,
 	.pending = qp_pending,

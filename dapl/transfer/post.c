@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Posting of requests: the general way, and the fast path of plain Sends and RDMA Writes. */
+#include "dapl/transfer/post.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "dapl/base/config.h"
+#include "dapl/base/status.h"
+#include "dapl/transfer/request.h"
+#include "trace/log.h"
+
+/* ---- The general way ---- */
+
+#define POST_REQUEST_FORMAT "opcode=%s bytes=%u cookie=0x%llx"
+DAPL_TRACE_POINT(post_request, DAPL_TRC_POST, POST_REQUEST_FORMAT);
+
+static void fill_wr(struct tp_wr *wr, const struct dapl_request *rq)
+{
+	uint32_t opcode = rq->op->opcode;
+
+	wr->sge = (const struct tp_sge *)rq->iov;
+	wr->num_sge = rq->num;
+	wr->opcode = opcode;
+	wr->flags = dapl_request_flags(rq->flags);
+	wr->remote_addr = rq->remote_addr;
+	if (opcode == TP_CMP_AND_SWAP || opcode == TP_FETCH_AND_ADD) {
+		wr->atomic.compare_add = rq->compare_add;
+		wr->atomic.swap = rq->swap;
+		wr->atomic.rkey = rq->rkey;
+	} else {
+		wr->rkey = rq->rkey;
+	}
+	if (opcode == TP_RDMA_WRITE_IMM || opcode == TP_SEND_INVALIDATE)
+		wr->immediate = rq->immediate;
+	wr->length = rq->length;
+}
+
+static void count(const struct dapl_request *rq, uint64_t by)
+{
+	uint64_t *counter = &rq->ep->posted[rq->op->counter];
+
+	counter[0] += by;
+	if (rq->op->counts_bytes)
+		counter[1] += by * rq->length;
+}
+
+/* EP lock held */
+static DAT_RETURN post(const struct dapl_request *rq, struct dapl_slot *slot)
+{
+	struct dapl_ep *ep = rq->ep;
+	int err;
+
+	slot->done.user_cookie.as_64 = rq->cookie;
+	slot->done.operation = (DAT_DTOS)rq->op->dto;
+	slot->silent = (uint8_t)rq->flags & ep->request_unsignalled;
+	slot->wr.wr_id = (uintptr_t)slot;
+	fill_wr(&slot->wr, rq);
+	count(rq, 1);
+	dapl_trace_at(post_request, ep, POST_REQUEST_FORMAT, rq->op->name, rq->length,
+		      (unsigned long long)rq->cookie);
+	err = ep->qp->ops->post_send(ep->qp, &slot->wr);
+	slot->wr.sge = &slot->wr.one;
+	slot->wr.num_sge = 1;
+	slot->wr.flags = TP_WR_SIGNALED;
+	if (!err)
+		return DAT_SUCCESS;
+	count(rq, -1ull);
+	return dapl_request_refused(ep, slot, err);
+}
+
+DAT_RETURN dapl_request_post(const struct dapl_request *rq)
+{
+	struct dapl_slot *slot;
+	DAT_RETURN rc;
+
+	dapl_lock(&rq->ep->lock);
+	rc = dapl_request_take(rq->ep, &slot);
+	if (!rc)
+		rc = post(rq, slot);
+	dapl_unlock(&rq->ep->lock);
+	return rc;
+}
+
+/* ---- Sends ---- */
+
+/* Everything but the flag of dat_ep_post_send_with_invalidate, which comes last. */
+static DAT_RETURN check_send(struct dapl_request *rq, DAT_COUNT num)
+{
+	const struct dapl_ep *ep = rq->ep;
+	uint64_t total;
+	DAT_RETURN rc;
+
+	if (!dapl_request_ready(ep))
+		return DAPL_BAD_STATE(EP_NOTREADY);
+	rc = dapl_check_iov(rq->iov, num, ep->max_send_sge, &total);
+	if (rc)
+		return rc;
+	if (dapl_message_too_long(ep, total))
+		return DAPL_BAD_ARG(3); /* DTO-35 */
+	if (dapl_request_flags_bad(ep, rq->flags))
+		return DAPL_BAD_ARG(5);
+	rq->num = (uint32_t)num;
+	rq->length = (uint32_t)total;
+	return DAT_SUCCESS;
+}
+
+static __attribute__((noinline)) DAT_RETURN send_general(struct dapl_ep *ep, DAT_COUNT num,
+							 const DAT_LMR_TRIPLET *iov,
+							 DAT_DTO_COOKIE cookie,
+							 DAT_COMPLETION_FLAGS flags)
+{
+	struct dapl_request rq = { .ep = ep,
+				   .op = &dapl_operations[DAPL_SEND],
+				   .iov = iov,
+				   .cookie = cookie.as_64,
+				   .flags = flags };
+	DAT_RETURN rc = check_send(&rq, num);
+
+	return rc ? rc : dapl_request_post(&rq);
+}
+
+DAT_RETURN dapl_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					     DAT_COMPLETION_FLAGS flags,
+					     DAT_BOOLEAN invalidate_flag,
+					     DAT_RMR_CONTEXT rmr_context)
+{
+	const struct dapl_operation *op = &dapl_operations[DAPL_SEND_INVALIDATE];
+	struct dapl_request rq = { .ep = dapl_ep_get(ep_handle),
+				   .op = invalidate_flag ? op : &dapl_operations[DAPL_SEND],
+				   .iov = local_iov,
+				   .cookie = user_cookie.as_64,
+				   .flags = flags,
+				   .immediate = rmr_context };
+	DAT_RETURN rc;
+
+	if (!rq.ep)
+		return DAPL_BAD_HANDLE(EP);
+	if (!dapl_operation_there(op, rq.ep->cold->dev_attr))
+		return DAPL_NO_MODEL;
+	rc = check_send(&rq, num_segments);
+	if (rc)
+		return rc;
+	if ((uint32_t)invalidate_flag > DAT_TRUE)
+		return DAPL_BAD_ARG(6); /* DTO-63 */
+	return dapl_request_post(&rq);
+}
+
+/* ---- RDMA ---- */
+
+/* Strict mode: DTO-46, DTO-48, DTO-49. May change how many bytes a read moves. */
+static DAT_RETURN check_remote(bool read, const DAT_RMR_TRIPLET *remote, uint64_t *total)
+{
+	if (!dapl_config.strict)
+		return DAT_SUCCESS;
+	if (read ? *total < remote->segment_length : *total > remote->segment_length)
+		return dapl_fail(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	if (read)
+		*total = remote->segment_length;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN rdma_general(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
+			       DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+			       DAT_COMPLETION_FLAGS flags, bool read)
+{
+	static const DAT_RMR_TRIPLET nowhere; /* DTO-56 */
+	const struct dapl_ep_cold *cold = ep->cold;
+	uint32_t max = ep->max_write_sge;
+	uint64_t total;
+	DAT_RETURN rc;
+
+	if (!dapl_request_ready(ep))
+		return DAPL_BAD_STATE(EP_NOTREADY);
+	if (read)
+		max = cold->attr.max_rdma_read_out ? ep->max_read_sge
+						   : cold->dev_attr->max_sge_read;
+	rc = dapl_check_iov(iov, num, max, &total);
+	if (rc)
+		return rc;
+	if (num && !remote)
+		return DAPL_BAD_ARG(5);
+	remote = remote ? remote : &nowhere;
+	rc = check_remote(read, remote, &total);
+	if (rc)
+		return rc;
+	if (dapl_rdma_too_long(ep, total))
+		return DAPL_BAD_ARG(3); /* DTO-55 */
+	if (dapl_request_flags_bad(ep, flags))
+		return DAPL_BAD_ARG(6);
+	if (read && !cold->attr.max_rdma_read_out)
+		return DAPL_NO_RESOURCE(CREDITS); /* DTO-50 */
+	return dapl_request_post(&(struct dapl_request){
+		.ep = ep,
+		.op = &dapl_operations[read ? DAPL_RDMA_READ : DAPL_RDMA_WRITE],
+		.iov = iov,
+		.num = (uint32_t)num,
+		.length = (uint32_t)total,
+		.remote_addr = remote->virtual_address,
+		.rkey = remote->rmr_context,
+		.cookie = cookie.as_64,
+		.flags = flags });
+}
+
+static __attribute__((noinline)) DAT_RETURN
+write_general(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	      const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+	return rdma_general(ep, num, iov, cookie, remote, flags, false);
+}
+
+DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				  const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
+{
+	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+
+	if (!ep)
+		return DAPL_BAD_HANDLE(EP);
+	return rdma_general(ep, num_segments, local_iov, user_cookie, remote_iov, flags, true);
+}
+
+static_assert(offsetof(DAT_RMR_TRIPLET, virtual_address) == offsetof(struct tp_sge, addr) &&
+		      offsetof(DAT_RMR_TRIPLET, segment_length) ==
+			      offsetof(struct tp_sge, length) &&
+		      offsetof(DAT_RMR_TRIPLET, rmr_context) == offsetof(struct tp_sge, lkey),
+	      "the sink of a read to RMR is a segment");
+
+DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_TRIPLET *local_iov,
+					 DAT_DTO_COOKIE user_cookie,
+					 const DAT_RMR_TRIPLET *remote_iov,
+					 DAT_COMPLETION_FLAGS flags)
+{
+	const struct dapl_operation *op = &dapl_operations[DAPL_READ_TO_RMR];
+	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+	DAT_RMR_TRIPLET sink;
+	uint64_t total;
+	DAT_RETURN rc;
+
+	if (!ep)
+		return DAPL_BAD_HANDLE(EP);
+	if (!dapl_operation_there(op, ep->cold->dev_attr))
+		return DAPL_NO_MODEL;
+	if (!dapl_request_ready(ep))
+		return DAPL_BAD_STATE(EP_NOTREADY);
+	if (!local_iov)
+		return DAPL_BAD_ARG(2);
+	if (!remote_iov)
+		return DAPL_BAD_ARG(4);
+	sink = *local_iov;
+	total = sink.segment_length;
+	rc = check_remote(true, remote_iov, &total);
+	if (rc)
+		return rc;
+	if (dapl_rdma_too_long(ep, total))
+		return DAPL_BAD_ARG(2);
+	if (dapl_request_flags_bad(ep, flags))
+		return DAPL_BAD_ARG(5);
+	if (!ep->cold->attr.max_rdma_read_out)
+		return DAPL_NO_RESOURCE(CREDITS);
+	sink.segment_length = (uint32_t)total;
+	return dapl_request_post(&(struct dapl_request){ .ep = ep,
+							 .op = op,
+							 .iov = (const DAT_LMR_TRIPLET *)&sink,
+							 .num = 1,
+							 .length = sink.segment_length,
+							 .remote_addr = remote_iov->virtual_address,
+							 .rkey = remote_iov->rmr_context,
+							 .cookie = user_cookie.as_64,
+							 .flags = flags });
+}
+
+/* ---- The fast path ---- */
+
+/* Room, or what the general way has to say; EP lock held. */
+static inline bool has_room(struct dapl_ep *ep)
+{
+	struct dapl_slots *slots = &ep->request;
+	uint32_t used;
+
+	if (likely(slots->next != slots->stop))
+		return true;
+	used = dapl_slots_tail(slots) - atomic_load_explicit(&slots->head, memory_order_acquire);
+	if (used == slots->limit || dapl_ep_state(ep) != DAT_EP_STATE_CONNECTED)
+		return false;
+	dapl_slots_allow(slots, slots->limit - used);
+	return true;
+}
+
+/*
+ * Whether the fast path is for a request: one segment of less than below bytes, no flags, nobody
+ * who traces it or has the lock, and room. If so the lock is taken.
+ */
+static inline __attribute__((always_inline)) bool begin_fast(struct dapl_ep *ep, DAT_COUNT num,
+							     const DAT_LMR_TRIPLET *iov,
+							     DAT_COMPLETION_FLAGS flags,
+							     uint64_t below)
+{
+	if (num != 1 || !iov || iov->segment_length >= below || flags ||
+	    dapl_trace_wanted(post_request) || !dapl_trylock(&ep->lock))
+		return false;
+	if (likely(has_room(ep)))
+		return true;
+	dapl_unlock(&ep->lock);
+	return false;
+}
+
+/* The transport refused the last one; unlocks. */
+static __attribute__((noinline)) DAT_RETURN refused(struct dapl_ep *ep, DAT_EP_COUNTERS counter,
+						    int err)
+{
+	struct dapl_slot *slot = dapl_slots_last(&ep->request);
+	DAT_RETURN rc;
+
+	ep->posted[counter]--;
+	ep->posted[counter + 1] -= slot->wr.length;
+	rc = dapl_post_failed(&ep->request, slot, err);
+	dapl_unlock(&ep->lock);
+	return rc;
+}
+
+/* Posts after begin_fast, and unlocks; remote is NULL for a Send. */
+static inline __attribute__((always_inline)) DAT_RETURN
+post_fast(struct dapl_ep *ep, uint32_t opcode, DAT_DTOS dto, DAT_EP_COUNTERS counter,
+	  const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie, const DAT_RMR_TRIPLET *remote)
+{
+	struct dapl_slot *slot = dapl_slots_take(&ep->request);
+	int err;
+
+	ep->posted[counter]++;
+	slot->done.user_cookie.as_64 = cookie;
+	slot->done.operation = dto;
+	slot->wr.opcode = opcode;
+	memcpy(&slot->wr.one, iov, sizeof(slot->wr.one));
+	if (remote) {
+		slot->wr.remote_addr = remote->virtual_address;
+		slot->wr.rkey = remote->rmr_context;
+	}
+	ep->posted[counter + 1] += slot->wr.length;
+	err = ep->post_fast(ep->qp, &slot->wr);
+	if (unlikely(err))
+		return refused(ep, counter, err);
+	dapl_unlock(&ep->lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+			     DAT_COMPLETION_FLAGS flags)
+{
+	struct dapl_ep *ep = ep_handle;
+
+	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
+		return DAPL_BAD_HANDLE(EP);
+	if (unlikely(!begin_fast(ep, num_segments, local_iov, flags, ep->plain_send_below)))
+		return send_general(ep, num_segments, local_iov, user_cookie, flags);
+	return post_fast(ep, TP_SEND, DAT_DTO_SEND, DCNT_EP_POST_SEND, local_iov, user_cookie.as_64,
+			 NULL);
+}
+
+DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				   DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				   const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
+{
+	struct dapl_ep *ep = ep_handle;
+
+	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
+		return DAPL_BAD_HANDLE(EP);
+	if (unlikely(!remote_iov ||
+		     !begin_fast(ep, num_segments, local_iov, flags, ep->plain_write_below)))
+		return write_general(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
+	return post_fast(ep, TP_RDMA_WRITE, DAT_DTO_RDMA_WRITE, DCNT_EP_POST_WRITE, local_iov,
+			 user_cookie.as_64, remote_iov);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/transfer/request.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "dapl/base/config.h"
+#include "dapl/base/status.h"
+
+/* A caller's segment array goes to the transport as it is. */
+static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct tp_sge), "segment size");
+static_assert(offsetof(DAT_LMR_TRIPLET, virtual_address) == offsetof(struct tp_sge, addr),
+	      "segment");
+static_assert(offsetof(DAT_LMR_TRIPLET, segment_length) == offsetof(struct tp_sge, length),
+	      "segment");
+static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(struct tp_sge, lkey), "segment");
+
+/* ---- Arguments ---- */
+
+bool dapl_request_flags_bad(const struct dapl_ep *ep, DAT_COMPLETION_FLAGS flags)
+{
+	uint32_t legal = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |
+			 DAT_COMPLETION_BARRIER_FENCE_FLAG | ep->request_unsignalled;
+
+	return dapl_config.strict && ((uint32_t)flags & ~legal);
+}
+
+uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags)
+{
+	return (flags & DAT_COMPLETION_SUPPRESS_FLAG ? 0 : TP_WR_SIGNALED) |
+	       (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG ? TP_WR_SOLICITED : 0) |
+	       (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG ? TP_WR_FENCE : 0);
+}
+
+/* Negative numbers are too large ones. */
+DAT_RETURN dapl_check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max, uint64_t *total)
+{
+	*total = 0;
+	if ((uint32_t)num > max)
+		return DAPL_BAD_ARG(2);
+	if (num && !iov)
+		return DAPL_BAD_ARG(3);
+	if (num)
+		*total = dapl_total_length(iov, num);
+	return DAT_SUCCESS;
+}
+
+/* A size attribute counts in strict mode, where it is not 0; else the adapter's limit does. */
+static bool too_long(uint64_t length, uint64_t attribute, uint32_t limit)
+{
+	return length > (dapl_config.strict && attribute ? attribute : limit);
+}
+
+bool dapl_message_too_long(const struct dapl_ep *ep, uint64_t length)
+{
+	return too_long(length, ep->cold->attr.max_message_size, ep->cold->dev_attr->max_msg_size);
+}
+
+bool dapl_rdma_too_long(const struct dapl_ep *ep, uint64_t length)
+{
+	return too_long(length, ep->cold->attr.max_rdma_size, ep->cold->dev_attr->max_rdma_size);
+}
+
+/* ---- Room ---- */
+
+DAT_RETURN dapl_make_room(struct dapl_ep *ep, struct dapl_slots *slots, enum dapl_ep_cause cause)
+{
+	uint32_t used = dapl_slots_used(slots), bound = slots->limit;
+	uint8_t state = dapl_ep_state(ep);
+
+	if (!ep->pz || !slots->limit)
+		return DAPL_BAD_STATE(EP_NOTREADY);
+	if (dapl_ep_step(state, cause).verdict == DAPL_EP_REFUSE)
+		return dapl_ep_state_error(state);
+	if (used >= slots->limit)
+		return DAPL_NO_RESOURCE(MEMORY);
+	if (slots == &ep->recv && ep->watch < bound) /* from there on one by one */
+		bound = ep->watch > used ? ep->watch : used + 1;
+	dapl_slots_allow(slots, bound - used);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_post_failed(struct dapl_slots *slots, struct dapl_slot *slot, int err)
+{
+	dapl_slots_untake(slots, slot);
+	switch (err) {
+	case -ENOTCONN: /* the connection is only just being given up or reset (DTO-22) */
+		return DAPL_BAD_STATE(EP_UNCONNECTED);
+	case -EBUSY: /* a bind's window (RMR-21) */
+		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	default:
+		return dapl_status(err, DAT_RESOURCE_TEP);
+	}
+}
+
+DAT_RETURN dapl_request_take(struct dapl_ep *ep, struct dapl_slot **slot)
+{
+	struct dapl_slots *slots = &ep->request;
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	if (slots->next == slots->stop)
+		rc = dapl_make_room(ep, slots, DAPL_EP_POST_REQUEST);
+	if (!rc)
+		*slot = dapl_slots_take(slots);
+	return rc;
+}
+
+DAT_RETURN dapl_request_refused(struct dapl_ep *ep, struct dapl_slot *slot, int err)
+{
+	return dapl_post_failed(&ep->request, slot, err);
+}
+
+int dapl_post_fast(struct tp_qp *qp, struct tp_wr *wr)
+{
+	return qp->ops->post_send(qp, wr);
+}

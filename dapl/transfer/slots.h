@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The outstanding DTOs of an endpoint: rings of slots, one for each direction. */
+#ifndef DAPL_SLOTS_H
+#define DAPL_SLOTS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <dat/udat.h>
+
+#include "dapl/event/completion.h"
+
+/*
+ * A ring in posting order, sized at creation. The poster moves next under the EP lock; whoever
+ * takes a completion moves head behind its slot, which also reclaims the suppressed ones before it
+ * (DTO-17, DTO-31). What a post has to check beforehand is checked only when next meets stop, which
+ * moves it on; whatever makes the answer another one puts stop back.
+ */
+struct dapl_slots {
+	struct dapl_slot *next, *stop;
+	uint32_t size; /* the number of slots, a power of two over limit */
+	_Atomic uint32_t head;
+	struct dapl_slot *slot;
+	uint32_t limit;
+};
+
+/* An empty ring of the EP with room for limit DTOs, in its own place for good; false: no memory. */
+bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, DAT_EP_HANDLE ep,
+		     DAT_DTOS operation);
+/*
+ * Room for limit, more than before. What is posted stays where it is, in the old slots, which are
+ * the caller's to free when all is over. EP lock held.
+ */
+bool dapl_slots_extend(struct dapl_slots *slots, uint32_t limit, DAT_EP_HANDLE ep,
+		       DAT_DTOS operation);
+/* Gives back all slots but those of the last num posts. EP lock held. */
+void dapl_slots_empty(struct dapl_slots *slots, uint32_t num);
+/* No slot is silent any more; none is outstanding. */
+void dapl_slots_unsilence(struct dapl_slots *slots);
+
+/* The place of the last post; EP lock held. */
+static inline uint32_t dapl_slots_tail(const struct dapl_slots *slots)
+{
+	return slots->next->seq + slots->size - 1;
+}
+
+/* DTOs that occupy a slot. EP lock held. */
+static inline uint32_t dapl_slots_used(const struct dapl_slots *slots)
+{
+	if (!slots->slot)
+		return 0;
+	return dapl_slots_tail(slots) - atomic_load_explicit(&slots->head, memory_order_acquire);
+}
+
+/* Takes the next slot, where next has not met stop. EP lock held, as for what follows. */
+static inline struct dapl_slot *dapl_slots_take(struct dapl_slots *slots)
+{
+	struct dapl_slot *slot = slots->next;
+
+	slots->next = slot->next;
+	slot->seq += slots->size;
+	return slot;
+}
+
+/* The slot that was taken last. */
+static inline struct dapl_slot *dapl_slots_last(const struct dapl_slots *slots)
+{
+	return &slots->slot[(dapl_slots_tail(slots) - 1) & (slots->size - 1)];
+}
+
+/* Undoes the last take. */
+static inline void dapl_slots_untake(struct dapl_slots *slots, struct dapl_slot *slot)
+{
+	slots->next = slot;
+	slot->seq -= slots->size;
+}
+
+/* num more posts may follow without a check. */
+static inline void dapl_slots_allow(struct dapl_slots *slots, uint32_t num)
+{
+	slots->stop = &slots->slot[(dapl_slots_tail(slots) + num) & (slots->size - 1)];
+}
+
+/* The next post is checked. */
+static inline void dapl_slots_stop(struct dapl_slots *slots)
+{
+	slots->stop = slots->next;
+}
+
+#endif
