@@ -12,7 +12,6 @@
 #include "dapl/base/fd.h"
 #include "trace/log.h"
 #include "providers/verbs/map.h"
-#include "providers/verbs/qp.h"
 
 /* ---- Attributes ---- */
 

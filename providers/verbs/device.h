@@ -20,6 +20,10 @@
 #include "util/compiler.h"
 #include "providers/verbs/reap.h"
 
+/* Requests of the transport's own that a QP has room for. */
+#define VRB_DRAIN_WRS 2 /* of a graceful end, and of the flush behind it */
+#define VRB_WAKE_WRS  2 /* see vrb_qp_wake_peer */
+
 #define VRB_NAME_LEN	  64
 #define VRB_NUMBER_CHAINS 64
 

@@ -9,10 +9,6 @@
 
 struct vrb_conn;
 
-/* Requests of the transport's own that a QP has room for. */
-#define VRB_DRAIN_WRS 2 /* of a graceful end, and of the flush behind it */
-#define VRB_WAKE_WRS  2 /* see vrb_qp_wake_peer */
-
 struct vrb_qp {
 	struct tp_qp base;
 	struct vrb_dev *dev;

@@ -2,7 +2,7 @@
 /*
  * What the kernel takes its time to let go. Of an iWARP connection that the peer has not answered
  * it destroys neither id nor QP before the device's own timer has run out (iwcm waits for the
- * reply), and so long the QP copies_sge its completion queues and its protection domain. A thread
+ * reply), and so long the QP keeps its completion queues and its protection domain. A thread
  * waits in the program's stead, for one thing after the other, as what is freed later may belong to
  * what is waited for.
  */

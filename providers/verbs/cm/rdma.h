@@ -79,7 +79,7 @@ struct vrb_conn {
 	int pending_err;
 	uint8_t data[VRB_PD_MAX_IWARP]; /* of the request here */
 	uint32_t data_len;
-	/* iWARP: the kernel waits for the peer's answer, which may keep the id. */
+	/* The kernel waits for the peer's answer in call, which may keep the id. */
 	bool calling;
 	struct vrb_connect_call call;
 	/* What is left of an attempt that was given up then. */
@@ -107,19 +107,13 @@ struct vrb_rdma_ops {
 	bool end_may_overtake;
 
 	int (*connect)(struct vrb_conn *conn, struct rdma_conn_param *param);
-	/* Whether connect has failed meanwhile: an errno, or 0. */
-	int (*connect_error)(struct vrb_conn *conn);
-	/* The kernel has an answer of the peer. */
-	void (*connect_done)(struct vrb_conn *conn);
-	/* Gives up an attempt for whose end nobody can wait; false: it need not be. */
-	bool (*connect_abandon)(struct vrb_conn *conn);
 	int (*accept)(struct vrb_conn *conn, struct rdma_conn_param *param, const void *data,
 		      uint32_t len);
 	/* The QP becomes ready for the peer. */
 	int (*qp_ready)(struct vrb_conn *conn);
-	/* Refuses a request as if nobody listened; the id is the caller's to destroy. */
+	/* Before the id of a request is destroyed: refuses it as if nobody listened. Or NULL. */
 	void (*refuse)(struct rdma_cm_id *id);
-	/* Private data: what of a request and of an answer is the program's; see private_data.h. */
+	/* See private_data.h. NULL: all that comes is the program's. */
 	uint32_t (*request_len)(const void *data, uint32_t len, bool flow_control);
 	uint32_t (*reply_len)(const void *data, uint32_t len);
 	uint32_t (*put_reject)(uint8_t *at, const void *data, uint32_t len);
@@ -128,6 +122,9 @@ struct vrb_rdma_ops {
 
 extern const struct vrb_rdma_ops vrb_rdma_ib;
 extern const struct vrb_rdma_ops vrb_rdma_iwarp;
+
+/* Gives up an attempt whose call nobody can wait for: of its answer nobody hears. */
+void vrb_connect_abandon(struct vrb_conn *conn);
 
 static inline const struct vrb_rdma_ops *vrb_conn_ops(const struct vrb_conn *conn)
 {

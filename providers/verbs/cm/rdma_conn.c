@@ -211,8 +211,10 @@ void vrb_conn_end(struct vrb_conn *conn)
 	if (conn->watched)
 		vrb_watchdog_remove(conn->object.dev);
 	conn->watched = false;
-	if (ops->connect_abandon(conn))
+	if (conn->calling) {
+		vrb_connect_abandon(conn);
 		return;
+	}
 	established = was == VRB_CONN_OPEN || (was == VRB_CONN_ACCEPTED && ops->ends_unconfirmed);
 	if (established && conn->id && !error_first)
 		rdma_disconnect(conn->id);
@@ -248,6 +250,7 @@ void vrb_conn_ended(struct vrb_conn *conn, enum tp_conn_event event, int err, co
 
 void vrb_rdma_refuse(struct vrb_dev *dev, struct rdma_cm_id *id)
 {
-	vrb_rdma(dev)->ops->refuse(id);
+	if (vrb_rdma(dev)->ops->refuse)
+		vrb_rdma(dev)->ops->refuse(id);
 	rdma_destroy_id(id);
 }

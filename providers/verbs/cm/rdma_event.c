@@ -33,8 +33,9 @@ static uint32_t at_most(uint32_t len, uint32_t max)
 /* Of an answer's private data, how much is the program's. */
 static uint32_t reply_len(struct vrb_conn *conn, const uint8_t *data, uint32_t len)
 {
-	return at_most(vrb_conn_ops(conn)->reply_len(data, len),
-		       conn->object.dev->attr.max_private_data);
+	if (vrb_conn_ops(conn)->reply_len)
+		len = vrb_conn_ops(conn)->reply_len(data, len);
+	return at_most(len, conn->object.dev->attr.max_private_data);
 }
 
 static void attempt_failed(struct vrb_conn *conn, int rc)
@@ -54,6 +55,14 @@ static void attempt_failed(struct vrb_conn *conn, int rc)
 		event = TP_CONN_REFUSED;
 	}
 	vrb_conn_ended(conn, event, rc, NULL, 0);
+}
+
+/* The kernel has an answer of the peer. */
+static void call_done(struct vrb_conn *conn)
+{
+	if (conn->calling)
+		vrb_connect_end(&conn->call);
+	conn->calling = false;
 }
 
 /* Once the core has heard of it, it gets what came in before. */
@@ -209,14 +218,14 @@ static void conn_event(struct vrb_conn *conn, const struct event *event)
 			answered(conn, event);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		vrb_conn_ops(conn)->connect_done(conn);
+		call_done(conn);
 		established(conn, event);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DISCONNECTED:
-		vrb_conn_ops(conn)->connect_done(conn);
+		call_done(conn);
 		ended(conn, event);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -253,13 +262,14 @@ static void request(struct vrb_listener *listener, const struct event *event)
 	struct vrb_dev *dev = listener->object.dev;
 	struct vrb_conn *conn = request_new(dev, event);
 	struct tp_conn_request req = { .private_data = event->data };
-	uint32_t len;
+	uint32_t len = event->len;
 
 	if (!conn) {
 		vrb_rdma_refuse(dev, event->id);
 		return;
 	}
-	len = vrb_conn_ops(conn)->request_len(event->data, event->len, event->param.flow_control);
+	if (vrb_conn_ops(conn)->request_len)
+		len = vrb_conn_ops(conn)->request_len(event->data, len, event->param.flow_control);
 	req.private_data_len = at_most(len, dev->attr.max_private_data);
 	req.truncated = len > req.private_data_len;
 	/* Its events are read on this thread: none is missed before the context is its own. */
@@ -348,11 +358,11 @@ void vrb_rdma_ready(struct tp_watch *watch, uint32_t events)
 
 static void check(struct vrb_conn *conn)
 {
-	int err = vrb_conn_ops(conn)->connect_error(conn), rc;
+	int err = conn->calling ? atomic_load(&conn->call.err) : 0, rc;
 	struct vrb_qp *qp = conn->qp;
 
 	if (err) {
-		vrb_conn_ops(conn)->connect_done(conn);
+		call_done(conn);
 		rc = vrb_conn_other_port(conn, err);
 		if (rc)
 			attempt_failed(conn, rc);

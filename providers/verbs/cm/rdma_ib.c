@@ -22,24 +22,6 @@ static int ib_connect(struct vrb_conn *conn, struct rdma_conn_param *param)
 	return rdma_connect(conn->id, param) ? -errno : 0;
 }
 
-/* rdma_connect does not wait. */
-static int ib_connect_error(struct vrb_conn *conn)
-{
-	(void)conn;
-	return 0;
-}
-
-static void ib_connect_done(struct vrb_conn *conn)
-{
-	(void)conn;
-}
-
-static bool ib_connect_abandon(struct vrb_conn *conn)
-{
-	(void)conn;
-	return false;
-}
-
 static int ib_accept(struct vrb_conn *conn, struct rdma_conn_param *param, const void *data,
 		     uint32_t len)
 {
@@ -60,12 +42,8 @@ static void ib_refuse(struct rdma_cm_id *id)
 const struct vrb_rdma_ops vrb_rdma_ib = {
 	.max_private_data = VRB_PD_MAX,
 	.rejected_status = REJECTED_BY_CONSUMER,
-	.ends_unconfirmed = false,
 	.end_may_overtake = true,
 	.connect = ib_connect,
-	.connect_error = ib_connect_error,
-	.connect_done = ib_connect_done,
-	.connect_abandon = ib_connect_abandon,
 	.accept = ib_accept,
 	.qp_ready = vrb_rdma_qp_to_rts,
 	.refuse = ib_refuse,

@@ -107,19 +107,6 @@ static int iwarp_connect(struct vrb_conn *conn, struct rdma_conn_param *param)
 	return rc;
 }
 
-static int iwarp_connect_error(struct vrb_conn *conn)
-{
-	return conn->calling ? atomic_load(&conn->call.err) : 0;
-}
-
-static void iwarp_connect_done(struct vrb_conn *conn)
-{
-	if (!conn->calling)
-		return;
-	conn->calling = false;
-	vrb_connect_end(&conn->call);
-}
-
 static void reap_attempt(struct vrb_reap *item)
 {
 	struct vrb_conn *conn = container_of(item, struct vrb_conn, reap);
@@ -134,11 +121,8 @@ static void reap_attempt(struct vrb_reap *item)
 	vrb_cm_put(&conn->object);
 }
 
-/* Of the answer, should it come, nobody hears. */
-static bool iwarp_connect_abandon(struct vrb_conn *conn)
+void vrb_connect_abandon(struct vrb_conn *conn)
 {
-	if (!conn->calling)
-		return false;
 	conn->calling = false;
 	conn->reap.run = reap_attempt;
 	conn->reap_by = dapl_now() + ABANDONED_NS;
@@ -147,7 +131,6 @@ static bool iwarp_connect_abandon(struct vrb_conn *conn)
 	conn->id = NULL;
 	vrb_cm_get(&conn->object);
 	vrb_reap(conn->object.dev, &conn->reap);
-	return true;
 }
 
 static int iwarp_accept(struct vrb_conn *conn, struct rdma_conn_param *param, const void *data,
@@ -158,39 +141,13 @@ static int iwarp_accept(struct vrb_conn *conn, struct rdma_conn_param *param, co
 	return rdma_accept(conn->id, param) ? -errno : 0;
 }
 
-/* A peer that is left without a reply sees a connection that ends. */
-static void iwarp_refuse(struct rdma_cm_id *id)
-{
-	(void)id;
-}
-
-static uint32_t whole_request(const void *data, uint32_t len, bool flow_control)
-{
-	(void)data;
-	(void)flow_control;
-	return len;
-}
-
-static uint32_t whole_reply(const void *data, uint32_t len)
-{
-	(void)data;
-	return len;
-}
-
 const struct vrb_rdma_ops vrb_rdma_iwarp = {
 	.max_private_data = VRB_PD_MAX_IWARP,
 	.rejected_status = -ECONNRESET, /* an MPA reply that says no */
 	.ends_unconfirmed = true,
-	.end_may_overtake = false,
 	.connect = iwarp_connect,
-	.connect_error = iwarp_connect_error,
-	.connect_done = iwarp_connect_done,
-	.connect_abandon = iwarp_connect_abandon,
 	.accept = iwarp_accept,
 	.qp_ready = iwarp_qp_ready,
-	.refuse = iwarp_refuse,
-	.request_len = whole_request,
-	.reply_len = whole_reply,
 	.put_reject = vrb_pd_reject_iwarp,
 	.get_reject = vrb_pd_rejected_iwarp,
 };
