@@ -75,7 +75,7 @@ static void detach(struct vrb_qp *qp)
 		vrb_cq_detach(qp->rq.cq, room(&qp->rq));
 }
 
-/* Everything that attr says but the queue locks, into a fresh qp. */
+/* What attr asks for, in a fresh qp. */
 static int alloc_parts(struct vrb_qp *qp, const struct tp_qp_attr *attr, uint32_t recv_sge)
 {
 	int rc;
@@ -148,7 +148,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 
 static bool unchanged(const struct vrb_qp *qp, const struct tp_qp_attr *attr)
 {
-	return qp->pd == (vrb_pd(attr->pd)) && qp->sq.cq == vrb_cq(attr->send_cq) &&
+	return qp->pd == vrb_pd(attr->pd) && qp->sq.cq == vrb_cq(attr->send_cq) &&
 	       qp->rq.cq == vrb_cq(attr->recv_cq) && qp->sq.max_wr == attr->max_send_wr &&
 	       qp->rq.max_wr == attr->max_recv_wr && qp->sq.max_sge == attr->max_send_sge &&
 	       qp->rq.max_sge == attr->max_recv_sge;
@@ -240,7 +240,6 @@ static void qp_destroy(struct tp_qp *base)
 		vrb_qp_to_error(qp);
 	delist(qp);
 	free_parts(qp);
-	/* Nobody has anything to say of it any more. */
 	dapl_loop_cancel(qp->dev->base.loop, &qp->task);
 	dapl_loop_cancel(qp->dev->base.loop, &qp->notice);
 	free(qp);

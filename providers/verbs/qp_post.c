@@ -272,14 +272,7 @@ static int post_now(struct vrb_queue *queue, uint64_t wr_id, const struct tp_sge
 	struct ibv_recv_wr ib, *bad;
 	int err;
 
-	if (unlikely(num != 1 || !sge->length || queue->copies_sge)) {
-		vrb_wr_copy_sge(own, sge, num, UINT64_MAX);
-		vrb_wr_recv(own, &ib);
-	} else {
-		ib = (struct ibv_recv_wr){ .wr_id = (uintptr_t)own,
-					   .sg_list = (struct ibv_sge *)sge,
-					   .num_sge = 1 };
-	}
+	vrb_wr_recv_from(own, sge, num, &ib);
 	err = ibv_post_recv(queue->qp->ibqp, &ib, &bad);
 	return likely(!err) ? 0 : vrb_queue_refused(queue, own, err);
 }

@@ -149,4 +149,18 @@ void vrb_wr_copy_sge(struct vrb_wr *wr, const struct tp_sge *sge, uint32_t num, 
 /* A receive with its segments beside the ring, as the device takes it. */
 void vrb_wr_recv(const struct vrb_wr *wr, struct ibv_recv_wr *ib);
 
+/* The same with the core's segments, which are copied only if need be. */
+static inline void vrb_wr_recv_from(struct vrb_wr *wr, const struct tp_sge *sge, uint32_t num,
+				    struct ibv_recv_wr *ib)
+{
+	if (unlikely(num != 1 || !sge->length || wr->queue->copies_sge)) {
+		vrb_wr_copy_sge(wr, sge, num, UINT64_MAX);
+		vrb_wr_recv(wr, ib);
+		return;
+	}
+	*ib = (struct ibv_recv_wr){ .wr_id = (uintptr_t)wr,
+				    .sg_list = (struct ibv_sge *)sge,
+				    .num_sge = 1 };
+}
+
 #endif

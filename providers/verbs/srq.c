@@ -219,14 +219,7 @@ static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sg
 	if (!wr)
 		return -ENOMEM;
 	wr->id = wr_id;
-	if (num_sge != 1 || !sge->length || wr->queue->copies_sge) {
-		vrb_wr_copy_sge(wr, sge, num_sge, UINT64_MAX);
-		vrb_wr_recv(wr, &ib);
-	} else {
-		ib = (struct ibv_recv_wr){ .wr_id = (uintptr_t)wr,
-					   .sg_list = (struct ibv_sge *)sge,
-					   .num_sge = 1 };
-	}
+	vrb_wr_recv_from(wr, sge, num_sge, &ib);
 	err = ibv_post_srq_recv(srq->ibsrq, &ib, &bad);
 	if (!err) {
 		srq->posted++;

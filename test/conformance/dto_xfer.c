@@ -283,6 +283,28 @@ static void dto_36_91_empty_messages(void **state)
 	}
 }
 
+/* Receives that name no byte, posted to idle endpoints, on which the connection depends. */
+static void dto_10_91_empty_receives_posted_before_connecting(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end *ends[] = { &rig->a, &rig->p };
+	DAT_LMR_TRIPLET wild[2] = { { .virtual_address = 1, .lmr_context = 0xbadbad },
+				    { .virtual_address = 2, .lmr_context = 0xbadbad } };
+
+	for (DAT_COUNT i = 0; i < 2; i++) {
+		expect_ok(dat_ep_post_recv(ends[i]->ep, i ? 2 : 0, i ? wild : NULL, cu_cookie(1),
+					   DAT_COMPLETION_DEFAULT_FLAG));
+		expect_ok(dat_ep_post_recv(ends[i]->ep, i ? 0 : 2, i ? NULL : wild, cu_cookie(2),
+					   DAT_COMPLETION_DEFAULT_FLAG));
+	}
+	cu_establish(rig, &rig->a, &rig->p);
+	for (int i = 0; i < 4; i++) {
+		expect_ok(ct_post_send(ends[i % 2], 0, 0, 3, DAT_COMPLETION_DEFAULT_FLAG));
+		DONE(ends[i % 2]->request, ends[i % 2]->ep, 3, DAT_DTO_SEND, 0);
+		DONE(ends[1 - i % 2]->recv, ends[1 - i % 2]->ep, i / 2 + 1, DAT_DTO_RECEIVE, 0);
+	}
+}
+
 static void dto_56_empty_rdma_is_not_validated(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -534,6 +556,7 @@ int main(void)
 		N(dto_12_most_segments),
 		C(dto_15_overlapping_sources),
 		C(dto_36_91_empty_messages),
+		E(dto_10_91_empty_receives_posted_before_connecting),
 		C(dto_56_empty_rdma_is_not_validated),
 		C(dto_large_messages),
 		C(dto_73_large_messages_both_ways_at_once),
