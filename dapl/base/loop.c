@@ -6,50 +6,41 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "dapl/base/fd.h"
+#include "dapl/base/lock.h"
 #include "dapl/base/thread.h"
 #include "dapl/base/timers.h"
 #include "trace/log.h"
 
 #define EVENTS_PER_WAIT 64
-#define WAKE_ID		0 /* epoll data of the wake-up descriptor; ids of watches are never 0 */
 
-/* The id of a watch is its place in the table and the place's generation: a stale event finds
- * nobody. */
-struct place {
+/*
+ * The id of a watch, which epoll returns, is its index in the table + 1 and the generation of that
+ * entry, so that an event that is already on its way finds no watch when this one is deleted.
+ */
+struct entry {
 	struct tp_watch *watch;
 	uint32_t generation;
-	uint32_t next_free; /* place + 1; 0: none */
+	uint32_t next_free; /* index + 1; 0: none */
 };
 
 struct dapl_loop {
 	int epfd, wakefd;
 	pthread_mutex_t lock; /* everything below; a leaf */
-	pthread_cond_t left;  /* the loop left a callback */
+	pthread_cond_t idle;  /* a callback has returned */
 	pthread_t thread;
 	struct dapl_stack stack; /* of thread */
 	atomic_bool started;	 /* written under lock; then thread is valid */
 	bool stopping, sleeping;
 
-	struct place *places;
-	uint32_t num_places, first_free;
+	struct entry *entries;
+	uint32_t num_entries, first_free;
 
 	struct tp_task *tasks, **tasks_end;
 	struct tp_timer *timers; /* the first (timers.h) */
 	const void *current;	 /* the watch, task or timer whose callback runs */
 };
-
-uint64_t dapl_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 bool dapl_loop_is_self(const struct dapl_loop *loop)
 {
@@ -58,17 +49,18 @@ bool dapl_loop_is_self(const struct dapl_loop *loop)
 
 /* ---- The thread ---- */
 
-static void enter(struct dapl_loop *loop, const void *what)
+static void begin_callback(struct dapl_loop *loop, const void *what)
 {
+	dapl_assert_mutex_held(&loop->lock);
 	loop->current = what;
 	pthread_mutex_unlock(&loop->lock);
 }
 
-static void leave(struct dapl_loop *loop)
+static void end_callback(struct dapl_loop *loop)
 {
 	pthread_mutex_lock(&loop->lock);
 	loop->current = NULL;
-	pthread_cond_broadcast(&loop->left);
+	pthread_cond_broadcast(&loop->idle);
 }
 
 static void run_tasks(struct dapl_loop *loop)
@@ -76,6 +68,7 @@ static void run_tasks(struct dapl_loop *loop)
 	struct tp_task *task;
 	uint32_t num = 0;
 
+	dapl_assert_mutex_held(&loop->lock);
 	/* As many as are queued now: a task that posts itself again must not starve the rest. */
 	for (task = loop->tasks; task; task = task->next)
 		num++;
@@ -84,9 +77,9 @@ static void run_tasks(struct dapl_loop *loop)
 		if (!loop->tasks)
 			loop->tasks_end = &loop->tasks;
 		task->queued = false;
-		enter(loop, task);
+		begin_callback(loop, task);
 		task->run(task);
-		leave(loop);
+		end_callback(loop);
 	}
 }
 
@@ -100,12 +93,13 @@ static int run_timers(struct dapl_loop *loop)
 	uint64_t now, ms;
 	bool any = false;
 
+	dapl_assert_mutex_held(&loop->lock);
 	now = loop->timers ? dapl_now() : 0;
 	while ((timer = loop->timers) && timer->deadline <= now) {
 		dapl_timers_del(&loop->timers, timer);
-		enter(loop, timer);
+		begin_callback(loop, timer);
 		timer->expired(timer);
-		leave(loop);
+		end_callback(loop);
 		any = true;
 	}
 	if (any || loop->tasks || loop->stopping)
@@ -116,31 +110,18 @@ static int run_timers(struct dapl_loop *loop)
 	return ms > 3600000 ? 3600000 : (int)ms;
 }
 
-static void drain_wake(struct dapl_loop *loop)
-{
-	uint64_t count;
-
-	while (read(loop->wakefd, &count, sizeof(count)) < 0 && errno == EINTR)
-		;
-}
-
 static void run_event(struct dapl_loop *loop, const struct epoll_event *event)
 {
-	uint32_t place = (uint32_t)event->data.u64 - 1;
+	uint32_t i = (uint32_t)event->data.u64 - 1;
 	struct tp_watch *watch;
 
-	if (event->data.u64 == WAKE_ID) {
-		drain_wake(loop);
-		return;
-	}
-	if (place >= loop->num_places)
-		return;
-	watch = loop->places[place].watch;
+	dapl_assert_mutex_held(&loop->lock);
+	watch = i < loop->num_entries ? loop->entries[i].watch : NULL;
 	if (!watch || watch->id != event->data.u64)
 		return;
-	enter(loop, watch);
+	begin_callback(loop, watch);
 	watch->ready(watch, event->events);
-	leave(loop);
+	end_callback(loop);
 }
 
 static void *loop_main(void *arg)
@@ -173,6 +154,7 @@ static int start(struct dapl_loop *loop)
 {
 	int rc;
 
+	dapl_assert_mutex_held(&loop->lock);
 	if (loop->started)
 		return 0;
 	rc = dapl_thread_start_on(&loop->stack, &loop->thread, "dapl-loop", loop_main, loop);
@@ -186,58 +168,58 @@ static int start(struct dapl_loop *loop)
 
 static void wake(struct dapl_loop *loop)
 {
-	uint64_t one = 1;
-
-	if (!loop->sleeping)
-		return;
+	dapl_assert_mutex_held(&loop->lock);
+	if (loop->sleeping)
+		dapl_eventfd_signal(loop->wakefd);
 	loop->sleeping = false;
-	while (write(loop->wakefd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
 }
 
 /*
- * Whether the caller has to look again: the loop was in what's callback, which may have had itself
- * called once more; lock held.
+ * Whether the loop was in what's callback, which has returned by now; the caller checks once more,
+ * since it may have added itself again.
  */
 static bool was_running(struct dapl_loop *loop, const void *what)
 {
+	dapl_assert_mutex_held(&loop->lock);
 	if (loop->current != what || dapl_loop_is_self(loop))
 		return false;
-	pthread_cond_wait(&loop->left, &loop->lock);
+	pthread_cond_wait(&loop->idle, &loop->lock);
 	return true;
 }
 
 /* ---- Watches ---- */
 
-static int take_place(struct dapl_loop *loop, struct tp_watch *watch)
+static int add_entry(struct dapl_loop *loop, struct tp_watch *watch)
 {
 	uint32_t i, num;
-	struct place *places;
+	struct entry *entries;
 
+	dapl_assert_mutex_held(&loop->lock);
 	if (!loop->first_free) {
-		num = loop->num_places ? loop->num_places * 2 : 16;
-		places = realloc(loop->places, num * sizeof(*places));
-		if (!places)
+		num = loop->num_entries ? loop->num_entries * 2 : 16;
+		entries = realloc(loop->entries, num * sizeof(*entries));
+		if (!entries)
 			return -ENOMEM;
-		for (i = loop->num_places; i < num; i++)
-			places[i] = (struct place){ .next_free = i + 1 < num ? i + 2 : 0 };
-		loop->first_free = loop->num_places + 1;
-		loop->places = places;
-		loop->num_places = num;
+		for (i = loop->num_entries; i < num; i++)
+			entries[i] = (struct entry){ .next_free = i + 1 < num ? i + 2 : 0 };
+		loop->first_free = loop->num_entries + 1;
+		loop->entries = entries;
+		loop->num_entries = num;
 	}
 	i = loop->first_free - 1;
-	loop->first_free = loop->places[i].next_free;
-	loop->places[i].watch = watch;
-	watch->id = ((uint64_t)++loop->places[i].generation << 32) | (i + 1);
+	loop->first_free = loop->entries[i].next_free;
+	loop->entries[i].watch = watch;
+	watch->id = ((uint64_t)++loop->entries[i].generation << 32) | (i + 1);
 	return 0;
 }
 
-static void leave_place(struct dapl_loop *loop, struct tp_watch *watch)
+static void remove_entry(struct dapl_loop *loop, struct tp_watch *watch)
 {
 	uint32_t i = (uint32_t)watch->id - 1;
 
-	loop->places[i].watch = NULL;
-	loop->places[i].next_free = loop->first_free;
+	dapl_assert_mutex_held(&loop->lock);
+	loop->entries[i].watch = NULL;
+	loop->entries[i].next_free = loop->first_free;
 	loop->first_free = i + 1;
 	watch->id = 0;
 }
@@ -250,13 +232,13 @@ int dapl_loop_add(struct dapl_loop *loop, struct tp_watch *watch, uint32_t event
 	pthread_mutex_lock(&loop->lock);
 	rc = start(loop);
 	if (!rc)
-		rc = take_place(loop, watch);
+		rc = add_entry(loop, watch);
 	if (rc)
 		goto unlock;
 	event.data.u64 = watch->id;
 	if (epoll_ctl(loop->epfd, EPOLL_CTL_ADD, watch->fd, &event)) {
 		rc = -errno;
-		leave_place(loop, watch);
+		remove_entry(loop, watch);
 		dapl_err_limited("descriptor %d not watched: %s", watch->fd, dapl_strerror(-rc));
 	}
 unlock:
@@ -278,7 +260,7 @@ void dapl_loop_del(struct dapl_loop *loop, struct tp_watch *watch)
 	do {
 		if (watch->id) {
 			epoll_ctl(loop->epfd, EPOLL_CTL_DEL, watch->fd, NULL);
-			leave_place(loop, watch);
+			remove_entry(loop, watch);
 		}
 	} while (was_running(loop, watch));
 	pthread_mutex_unlock(&loop->lock);
@@ -304,6 +286,7 @@ static void unlink_task(struct dapl_loop *loop, struct tp_task *task)
 {
 	struct tp_task **link;
 
+	dapl_assert_mutex_held(&loop->lock);
 	if (!task->queued)
 		return;
 	for (link = &loop->tasks; *link != task; link = &(*link)->next)
@@ -349,7 +332,8 @@ void dapl_loop_timer_cancel(struct dapl_loop *loop, struct tp_timer *timer)
 
 int dapl_loop_create(struct dapl_loop **out)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.u64 = WAKE_ID };
+	/* Edge-triggered, so that nobody has to read it; no watch has the id 0. */
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
 	struct dapl_loop *loop = calloc(1, sizeof(*loop));
 	int rc;
 
@@ -359,9 +343,9 @@ int dapl_loop_create(struct dapl_loop **out)
 	}
 	loop->tasks_end = &loop->tasks;
 	pthread_mutex_init(&loop->lock, NULL);
-	pthread_cond_init(&loop->left, NULL);
+	pthread_cond_init(&loop->idle, NULL);
 	loop->epfd = dapl_fd_own(epoll_create1(EPOLL_CLOEXEC));
-	loop->wakefd = dapl_fd_own(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	loop->wakefd = dapl_eventfd();
 	if (loop->epfd < 0 || loop->wakefd < 0 ||
 	    epoll_ctl(loop->epfd, EPOLL_CTL_ADD, loop->wakefd, &event)) {
 		rc = -errno;
@@ -384,16 +368,15 @@ void dapl_loop_destroy(struct dapl_loop *loop)
 {
 	pthread_mutex_lock(&loop->lock);
 	loop->stopping = true;
-	loop->sleeping = true;
-	wake(loop);
+	dapl_eventfd_signal(loop->wakefd);
 	pthread_mutex_unlock(&loop->lock);
 	if (loop->started)
 		pthread_join(loop->thread, NULL);
 	dapl_stack_free(&loop->stack);
 	dapl_fd_close(loop->wakefd);
 	dapl_fd_close(loop->epfd);
-	pthread_cond_destroy(&loop->left);
+	pthread_cond_destroy(&loop->idle);
 	pthread_mutex_destroy(&loop->lock);
-	free(loop->places);
+	free(loop->entries);
 	free(loop);
 }

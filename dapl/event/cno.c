@@ -5,16 +5,14 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "dapl/object/ia.h"
+#include "dapl/base/clock.h"
+#include "dapl/base/fd.h"
 #include "dapl/base/lock.h"
-#include "dapl/base/loop.h"
 #include "dapl/base/status.h"
+#include "dapl/object/ia.h"
 #include "trace/log.h"
-#include "dapl/transport.h"
-#include "util/fd.h"
 
 /* ---- Agents ---- */
 
@@ -47,13 +45,14 @@ static DAT_RETURN agent_new(struct dapl_ia *ia, const DAT_OS_WAIT_PROXY_AGENT *p
 }
 
 /*
- * From here on it is called, once (CNO-17): by a thread of its own, where it may call what waits
- * for the service thread or for locks of whoever triggered. lock held.
+ * Has the agent called, once (CNO-17), by a thread of the agents: it may call what waits for the
+ * service thread or for locks of whoever triggered.
  */
 static void detach_agent(struct dapl_cno *cno, DAT_EVD_HANDLE evd)
 {
 	struct dapl_agent *agent = cno->agent, **end = &cno->detached;
 
+	dapl_assert_mutex_held(&cno->lock);
 	if (!agent)
 		return;
 	cno->agent = NULL;
@@ -89,7 +88,7 @@ static void call_agent(struct dapl_agent *agent)
 /* The agent may free the CNO. */
 static void call_next(struct tp_task *task)
 {
-	struct dapl_cno *cno = dapl_container(task, struct dapl_cno, task);
+	struct dapl_cno *cno = container_of(task, struct dapl_cno, task);
 	struct dapl_agent *agent;
 	bool more;
 
@@ -115,27 +114,22 @@ static void finish_agents(struct dapl_cno *cno)
 
 /* ---- Sleeping and waking ---- */
 
-/* lock held */
 static void wake(struct dapl_cno *cno, int num)
 {
+	dapl_assert_mutex_held(&cno->lock);
 	__atomic_store_n(&cno->word, cno->word + 1, __ATOMIC_RELEASE);
 	if (cno->waiters)
 		dapl_futex_wake(&cno->word, num);
 }
 
-/* The descriptor is readable exactly while the CNO is triggered (CNO-9); lock held. */
+/* The descriptor is readable exactly while the CNO is triggered (CNO-9). */
 static void set_triggered(struct dapl_cno *cno, bool triggered)
 {
-	uint64_t value = 1;
-
-	if (cno->fd >= 0 && triggered != cno->triggered) {
-		if (triggered)
-			while (write(cno->fd, &value, sizeof(value)) < 0 && errno == EINTR)
-				;
-		else
-			while (read(cno->fd, &value, sizeof(value)) < 0 && errno == EINTR)
-				;
-	}
+	dapl_assert_mutex_held(&cno->lock);
+	if (cno->fd >= 0 && triggered && !cno->triggered)
+		dapl_eventfd_signal(cno->fd);
+	if (cno->fd >= 0 && !triggered && cno->triggered)
+		dapl_eventfd_clear(cno->fd);
 	cno->triggered = triggered;
 }
 
@@ -149,9 +143,9 @@ void dapl_cno_trigger_by(struct dapl_cno *cno, DAT_EVD_HANDLE evd)
 	pthread_mutex_unlock(&cno->lock);
 }
 
-/* lock held */
 static void release_all(struct dapl_cno *cno)
 {
+	dapl_assert_mutex_held(&cno->lock);
 	if (cno->waiters)
 		cno->release_all++;
 	wake(cno, INT_MAX);
@@ -170,11 +164,8 @@ void dapl_cno_evd_gone(struct dapl_cno *cno)
 
 /* ---- Calls ---- */
 
-/*
- * The CNO of a handle with its lock, until let_go: nobody frees it meanwhile. NULL: it is none, or
- * gone.
- */
-static struct dapl_cno *hold(DAT_CNO_HANDLE handle)
+/* The CNO of a handle, locked; it is not freed before it is unlocked. NULL: it is none, or gone. */
+static struct dapl_cno *lock_cno(DAT_CNO_HANDLE handle)
 {
 	struct dapl_cno *cno = dapl_cno_get(handle);
 
@@ -188,7 +179,7 @@ static struct dapl_cno *hold(DAT_CNO_HANDLE handle)
 	return NULL;
 }
 
-static void let_go(struct dapl_cno *cno)
+static void unlock_cno(struct dapl_cno *cno)
 {
 	pthread_mutex_unlock(&cno->lock);
 	dapl_object_leave(&cno->obj);
@@ -196,7 +187,7 @@ static void let_go(struct dapl_cno *cno)
 
 struct dapl_cno *dapl_cno_use(DAT_CNO_HANDLE handle, const struct dapl_ia *ia)
 {
-	struct dapl_cno *cno = dapl_object_readable(handle) ? hold(handle) : NULL;
+	struct dapl_cno *cno = dapl_object_readable(handle) ? lock_cno(handle) : NULL;
 	bool fits;
 
 	if (!cno)
@@ -204,13 +195,13 @@ struct dapl_cno *dapl_cno_use(DAT_CNO_HANDLE handle, const struct dapl_ia *ia)
 	fits = cno->obj.ia == ia;
 	if (fits)
 		dapl_object_use(&cno->obj);
-	let_go(cno);
+	unlock_cno(cno);
 	return fits ? cno : NULL;
 }
 
 static void end(struct dapl_object *obj)
 {
-	struct dapl_cno *cno = dapl_container(obj, struct dapl_cno, obj);
+	struct dapl_cno *cno = container_of(obj, struct dapl_cno, obj);
 
 	dapl_object_wait_left(obj);
 	finish_agents(cno);
@@ -223,7 +214,7 @@ static void end(struct dapl_object *obj)
 /* CNO-32 */
 static void release_and_end(struct dapl_object *obj)
 {
-	struct dapl_cno *cno = dapl_container(obj, struct dapl_cno, obj);
+	struct dapl_cno *cno = container_of(obj, struct dapl_cno, obj);
 
 	dapl_object_retire(obj);
 	pthread_mutex_lock(&cno->lock);
@@ -297,7 +288,8 @@ DAT_RETURN dapl_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *file_descriptor,
 		return DAPL_BAD_ARG(2);
 	if (!cno_handle)
 		return DAPL_BAD_ARG(3);
-	fd = dats_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	fd = dapl_eventfd();
+	dapl_fd_disown(fd);
 	if (fd < 0) {
 		rc = dapl_status(-errno, DAT_RESOURCE_DEVICE);
 		dapl_err("CNO descriptor not created: %s", dapl_strerror(errno));
@@ -340,7 +332,7 @@ DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DA
 
 	if (!dapl_object_query(cno_handle, &dapl_cno_class, mask, param, &rc))
 		return rc;
-	cno = hold(cno_handle);
+	cno = lock_cno(cno_handle);
 	if (!cno)
 		return DAPL_BAD_HANDLE(CNO);
 	memset(param, 0, sizeof(*param));
@@ -354,13 +346,13 @@ DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DA
 	} else {
 		param->proxy_type = DAT_PROXY_TYPE_NONE;
 	}
-	let_go(cno);
+	unlock_cno(cno);
 	return DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE cno_handle)
 {
-	struct dapl_cno *cno = hold(cno_handle);
+	struct dapl_cno *cno = lock_cno(cno_handle);
 	bool busy;
 
 	if (!cno)
@@ -368,16 +360,17 @@ DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE cno_handle)
 	busy = cno->waiters || dapl_object_users(&cno->obj);
 	if (!busy)
 		dapl_object_retire(&cno->obj);
-	let_go(cno);
+	unlock_cno(cno);
 	if (busy)
 		return DAPL_BAD_STATE(CNO_IN_USE);
 	dapl_ia_end(&cno->obj);
 	return DAT_SUCCESS;
 }
 
-/* Takes the trigger if there is one; lock held. */
+/* Takes the trigger if there is one. */
 static bool consume(struct dapl_cno *cno, DAT_EVD_HANDLE *evd)
 {
+	dapl_assert_mutex_held(&cno->lock);
 	if (!cno->triggered)
 		return false;
 	set_triggered(cno, false);
@@ -385,13 +378,14 @@ static bool consume(struct dapl_cno *cno, DAT_EVD_HANDLE *evd)
 	return true;
 }
 
-/* Sleeps until there is something to return; lock held on entry and exit. */
+/* Sleeps until there is something to return. */
 static DAT_RETURN wait_locked(struct dapl_cno *cno, DAT_TIMEOUT timeout, uint64_t deadline,
 			      DAT_EVD_HANDLE *evd)
 {
 	uint32_t released = cno->release_all, seen;
 	int err = timeout ? 0 : -ETIMEDOUT;
 
+	dapl_assert_mutex_held(&cno->lock);
 	for (;;) {
 		if (consume(cno, evd))
 			return DAT_SUCCESS;
@@ -419,13 +413,13 @@ DAT_RETURN dapl_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD
 		return DAPL_BAD_HANDLE(CNO);
 	if (!evd)
 		return DAPL_BAD_ARG(3);
-	cno = hold(cno_handle);
+	cno = lock_cno(cno_handle);
 	if (!cno)
 		return DAPL_BAD_HANDLE(CNO);
 	cno->waiters++;
 	rc = wait_locked(cno, timeout, deadline, evd);
 	cno->waiters--;
-	let_go(cno);
+	unlock_cno(cno);
 	return rc;
 }
 
@@ -437,11 +431,11 @@ DAT_RETURN dapl_cno_trigger(DAT_CNO_HANDLE cno_handle, DAT_EVD_HANDLE *evd)
 		return DAPL_BAD_HANDLE(CNO);
 	if (!evd)
 		return DAPL_BAD_ARG(2);
-	cno = hold(cno_handle);
+	cno = lock_cno(cno_handle);
 	if (!cno)
 		return DAPL_BAD_HANDLE(CNO);
 	if (!consume(cno, evd))
 		*evd = DAT_HANDLE_NULL;
-	let_go(cno);
+	unlock_cno(cno);
 	return DAT_SUCCESS;
 }

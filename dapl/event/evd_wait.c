@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "dapl/base/clock.h"
 #include "dapl/base/fd.h"
-#include "dapl/base/loop.h"
 #include "dapl/base/status.h"
 #include "dapl/base/wakefd.h"
 #include "dapl/event/completion.h"

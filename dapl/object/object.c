@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "dapl/base/lock.h"
-#include "dapl/base/loop.h"
+#include "dapl/base/clock.h"
 #include "dapl/base/status.h"
 #include "trace/log.h"
 #include "dat/dats.h"
