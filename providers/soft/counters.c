@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The counters of a device as the program sees them. */
-#include "providers/soft/counters.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/counters.h"
+#include "providers/soft/base/device.h"
 
 int soft_sample(struct tp_device *base, enum tp_counters group, uint64_t *value, uint32_t num)
 {

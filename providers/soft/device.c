@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/soft/addr.h"
+#include "providers/soft/base/addr.h"
 #include "providers/soft/cm/cm.h"
 #include "providers/soft/cm/handoff/handoff.h"
-#include "providers/soft/config.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/bind.h"
+#include "providers/soft/memory/stag.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/wire/crc32c.h"
 #include "providers/soft/wire/wire.h"
@@ -18,7 +19,7 @@
 static void dev_free(struct soft_dev *dev)
 {
 	free(dev->cm);
-	soft_stags_fini(&dev->stags);
+	soft_stags_fini(dev->stags);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev);
 }
@@ -35,7 +36,7 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 	}
 	rc = soft_addr_resolve(init->ia_name, init->params, &dev->addr);
 	if (!rc)
-		rc = soft_stags_init(&dev->stags, soft_bind_quiesce);
+		rc = soft_stags_init(dev, soft_bind_quiesce);
 	if (rc) {
 		free(dev);
 		return rc;

@@ -11,13 +11,13 @@
 #include <cmocka.h>
 
 #include "dapl/transport.h"
-#include "providers/soft/addr.h"
+#include "providers/soft/base/addr.h"
 #include "providers/soft/cm/cm.h"
 #include "providers/soft/cm/end.h"
 #include "providers/soft/cm/listener.h"
-#include "providers/soft/config.h"
-#include "providers/soft/counters.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/counters.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/drive.h"

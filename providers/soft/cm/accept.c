@@ -6,14 +6,14 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "providers/soft/addr.h"
+#include "providers/soft/base/addr.h"
 #include "providers/soft/cm/budget.h"
 #include "providers/soft/cm/cm.h"
 #include "providers/soft/cm/end.h"
 #include "providers/soft/cm/listener.h"
 #include "providers/soft/cm/orphan.h"
 #include "providers/soft/cm/setup.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/link/link.h"

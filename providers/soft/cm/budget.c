@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "providers/soft/addr.h"
+#include "providers/soft/base/addr.h"
 #include "providers/soft/cm/budget.h"
-#include "providers/soft/config.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/link/link.h"
 
 enum {

@@ -8,8 +8,8 @@
 #include "providers/soft/cm/accept.h"
 #include "providers/soft/cm/end.h"
 #include "providers/soft/cm/orphan.h"
-#include "providers/soft/config.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 
 /* ---- What the engine tells ---- */

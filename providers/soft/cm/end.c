@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "providers/soft/addr.h"
+#include "providers/soft/base/addr.h"
 #include "providers/soft/cm/orphan.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/link/link.h"
 #include "providers/soft/wire/rdmap.h"

@@ -4,12 +4,12 @@
 #include <sys/epoll.h>
 #include <sys/uio.h>
 
-#include "providers/soft/addr.h"
+#include "providers/soft/base/addr.h"
 #include "providers/soft/cm/budget.h"
 #include "providers/soft/cm/cm.h"
 #include "providers/soft/cm/orphan.h"
-#include "providers/soft/config.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/link/link.h"
 #include "trace/log.h"
 

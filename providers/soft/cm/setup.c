@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <sys/uio.h>
 
-#include "providers/soft/addr.h"
+#include "providers/soft/base/addr.h"
 #include "providers/soft/cm/end.h"
-#include "providers/soft/config.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/link/link.h"
 #include "trace/log.h"

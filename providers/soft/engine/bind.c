@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "providers/soft/device.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/bind.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
@@ -19,9 +19,8 @@ static struct soft_mw *soft_mw(struct tp_mw *mw)
 	return soft_container(mw, struct soft_mw, base);
 }
 
-void soft_bind_quiesce(struct soft_stags *stags)
+void soft_bind_quiesce(struct soft_dev *dev)
 {
-	struct soft_dev *dev = soft_container(stags, struct soft_dev, stags);
 	struct soft_list *node;
 	struct soft_qp *qp;
 
@@ -49,7 +48,7 @@ void soft_bind_clear(struct soft_conn *conn)
 		sqe->status = TP_WC_BIND_FAILED;
 	}
 	pthread_mutex_unlock(&qp->lock);
-	soft_stags_settle(&conn->dev->stags);
+	soft_stags_settle(conn->dev->stags);
 	pthread_mutex_lock(&qp->lock);
 	conn->tx.bind_wait = false;
 	pthread_mutex_unlock(&qp->lock);
@@ -161,7 +160,7 @@ static void mw_free(struct tp_mw *base)
 	}
 	pthread_mutex_unlock(&dev->lock);
 	soft_window_unbind(mw);
-	soft_stags_settle(&dev->stags);
+	soft_stags_settle(dev->stags);
 	free(mw);
 }
 

@@ -6,10 +6,10 @@
 #include "dapl/transport.h"
 
 struct soft_conn;
-struct soft_stags;
+struct soft_dev;
 
 /* soft_stags.quiesce: passes through the locks of all QPs of the device. */
-void soft_bind_quiesce(struct soft_stags *stags);
+void soft_bind_quiesce(struct soft_dev *dev);
 /*
  * The next request binds a window of PD scope that is bound: unbinds it, waits until nobody uses
  * it, and lets the binding go on. On the loop.

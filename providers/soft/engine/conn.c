@@ -2,7 +2,7 @@
 /* The life of a connection in the engine: bound to a QP, open for data, closed. */
 #include <stdlib.h>
 
-#include "providers/soft/device.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/bind.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #include "dapl/transport.h"
-#include "providers/soft/addr.h"
+#include "providers/soft/base/addr.h"
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/rx.h"
 #include "providers/soft/engine/tx.h"

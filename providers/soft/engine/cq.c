@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "dapl/base/fd.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/drive.h"

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
-#include "providers/soft/config.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/qp.h"

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "providers/soft/addr.h"
-#include "providers/soft/counters.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/addr.h"
+#include "providers/soft/base/counters.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 
 const char *soft_conn_text(struct soft_conn *conn, char buf[2 * SOFT_ADDR_TEXT + 8])

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "providers/soft/config.h"
+#include "providers/soft/base/config.h"
 #include "providers/soft/engine/tx.h"
 #include "providers/soft/memory/copy.h"
 #include "providers/soft/wire/crc32c.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/soft/config.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
@@ -297,7 +297,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 		goto free_sq;
 	qp->base = (struct tp_qp){ .dev = base, .ops = &soft_qp_ops, .owner = owner };
 	qp->dev = dev;
-	qp->prot.stags = &dev->stags;
+	qp->prot.stags = dev->stags;
 	qp->prot.pd = attr->pd;
 	qp->send_cq = cq_or_null(attr->send_cq);
 	qp->recv_cq = cq_or_null(attr->recv_cq);

@@ -10,9 +10,9 @@
 #include <sys/random.h>
 #include <sys/uio.h>
 
-#include "providers/soft/config.h"
-#include "providers/soft/counters.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/counters.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/watch.h"

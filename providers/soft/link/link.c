@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "providers/soft/addr.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/addr.h"
+#include "providers/soft/base/device.h"
 #include "util/list.h"
 
 static void watch_ready(struct tp_watch *watch, uint32_t events)

@@ -25,7 +25,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "providers/soft/device.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/link/shm.h"
 #include "providers/soft/memory/copy.h"
 #include "util/compiler.h"

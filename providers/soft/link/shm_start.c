@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "dapl/base/fd.h"
-#include "providers/soft/addr.h"
-#include "providers/soft/config.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/addr.h"
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/link/shm.h"
 #include "trace/log.h"
 #include "util/signals.h"

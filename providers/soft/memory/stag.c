@@ -11,7 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "providers/soft/device.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/memory/copy.h"
 #include "providers/soft/memory/stag.h"
 #include "providers/soft/memory/window.h"
@@ -180,26 +180,33 @@ void soft_stag_unpublish(struct soft_stags *stags, struct soft_region *region)
 	stags->live--;
 }
 
-int soft_stags_init(struct soft_stags *stags, void (*quiesce)(struct soft_stags *stags))
+int soft_stags_init(struct soft_dev *dev, void (*quiesce)(struct soft_dev *dev))
 {
-	struct soft_stag_table *table;
+	struct soft_stag_table *table = table_alloc(FIRST_SLOTS);
+	struct soft_stags *stags = calloc(1, sizeof(*stags));
 	uint16_t secret[4];
+	int rc = -ENOMEM;
 
+	if (!table || !stags)
+		goto free_all;
 	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret) ||
-	    getrandom(&stags->drawn, sizeof(stags->drawn), 0) != sizeof(stags->drawn))
-		return -errno;
-	expand_secret(stags->secret, secret);
-	table = table_alloc(FIRST_SLOTS);
-	if (!table) {
-		dapl_err("keys of memory: %s", dapl_strerror(ENOMEM));
-		return -ENOMEM;
+	    getrandom(&stags->drawn, sizeof(stags->drawn), 0) != sizeof(stags->drawn)) {
+		rc = -errno;
+		goto free_all;
 	}
+	expand_secret(stags->secret, secret);
 	atomic_init(&stags->table, table);
-	stags->retired = NULL;
-	stags->live = 0;
+	stags->dev = dev;
 	stags->quiesce = quiesce;
 	pthread_mutex_init(&stags->lock, NULL);
+	dev->stags = stags;
 	return 0;
+
+free_all:
+	dapl_err("keys of memory: %s", dapl_strerror(-rc));
+	free(stags);
+	free(table);
+	return rc;
 }
 
 static void free_tables(struct soft_stag_table *table)
@@ -220,7 +227,7 @@ void soft_stags_settle(struct soft_stags *stags)
 	retired = stags->retired;
 	stags->retired = NULL;
 	pthread_mutex_unlock(&stags->lock);
-	stags->quiesce(stags);
+	stags->quiesce(stags->dev);
 	free_tables(retired);
 }
 
@@ -229,6 +236,7 @@ void soft_stags_fini(struct soft_stags *stags)
 	free_tables(stags->retired);
 	free(atomic_load_explicit(&stags->table, memory_order_relaxed));
 	pthread_mutex_destroy(&stags->lock);
+	free(stags);
 }
 
 /* ---- Access ---- */
@@ -353,11 +361,11 @@ static int mr_reg(struct tp_pd *pd, const struct tp_mr_attr *attr, struct tp_mr 
 	mr->region.length = attr->length;
 	mr->region.mem = attr->addr;
 	mr->region.access = attr->access | SOFT_ACCESS_LOCAL_READ;
-	pthread_mutex_lock(&dev->stags.lock);
-	mr->base.lkey = soft_stag_draw(&dev->stags);
+	pthread_mutex_lock(&dev->stags->lock);
+	mr->base.lkey = soft_stag_draw(dev->stags);
 	atomic_init(&mr->region.key, mr->base.lkey);
-	rc = soft_stag_publish(&dev->stags, &mr->region);
-	pthread_mutex_unlock(&dev->stags.lock);
+	rc = soft_stag_publish(dev->stags, &mr->region);
+	pthread_mutex_unlock(&dev->stags->lock);
 	if (rc)
 		goto no_memory;
 	if (attr->access &
@@ -377,10 +385,10 @@ static void mr_dereg(struct tp_mr *base)
 	struct soft_mr *mr = soft_container(base, struct soft_mr, base);
 	struct soft_dev *dev = soft_dev(base->pd->dev);
 
-	pthread_mutex_lock(&dev->stags.lock);
-	soft_stag_unpublish(&dev->stags, &mr->region);
-	pthread_mutex_unlock(&dev->stags.lock);
-	soft_stags_settle(&dev->stags);
+	pthread_mutex_lock(&dev->stags->lock);
+	soft_stag_unpublish(dev->stags, &mr->region);
+	pthread_mutex_unlock(&dev->stags->lock);
+	soft_stags_settle(dev->stags);
 	free(mr);
 }
 

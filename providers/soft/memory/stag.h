@@ -33,6 +33,7 @@ struct soft_mr {
 	struct soft_region region;
 };
 
+struct soft_dev;
 struct soft_stag_table;
 
 struct soft_stags {
@@ -42,8 +43,9 @@ struct soft_stags {
 	uint32_t live;
 	uint32_t drawn; /* keys so far */
 	uint16_t secret[SOFT_STAG_ROUNDS];
+	struct soft_dev *dev;
 	/* Waits until nobody who may have seen a key that is gone is at work. No lock held. */
-	void (*quiesce)(struct soft_stags *stags);
+	void (*quiesce)(struct soft_dev *dev);
 };
 
 /* What decides which keys a QP may use. */
@@ -62,7 +64,8 @@ enum soft_stag_result {
 	SOFT_STAG_WRAP,
 };
 
-int soft_stags_init(struct soft_stags *stags, void (*quiesce)(struct soft_stags *stags));
+/* Sets dev->stags: 0, -ENOMEM, or what getrandom(2) said. */
+int soft_stags_init(struct soft_dev *dev, void (*quiesce)(struct soft_dev *dev));
 void soft_stags_fini(struct soft_stags *stags);
 /* Keys and bindings that were taken out are forgotten by all: their memory may go. No lock held. */
 void soft_stags_settle(struct soft_stags *stags);

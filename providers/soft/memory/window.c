@@ -6,7 +6,7 @@
  * used a window of QP scope is out of it by then. One of PD scope may be in use by any QP, and is
  * first unbound by the loop, which passes through the locks of all.
  */
-#include "providers/soft/device.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/memory/stag.h"
 #include "providers/soft/memory/window.h"
 
@@ -14,7 +14,7 @@ const struct tp_pd soft_window_pd;
 
 static struct soft_stags *stags_of(struct soft_mw *mw)
 {
-	return &soft_dev(mw->base.pd->dev)->stags;
+	return soft_dev(mw->base.pd->dev)->stags;
 }
 
 /* ---- The binding; soft_stags.lock held ---- */

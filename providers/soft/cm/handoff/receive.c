@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "dapl/base/fd.h"
-#include "providers/soft/addr.h"
+#include "providers/soft/base/addr.h"
 #include "providers/soft/cm/accept.h"
 #include "providers/soft/cm/handoff/handoff.h"
 #include "providers/soft/cm/listener.h"
-#include "providers/soft/config.h"
-#include "providers/soft/device.h"
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/link/link.h"
 #include "trace/log.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The device. It stands below the rooms, and every room may include it: of what belongs to a room
- * it has the lists and no more.
+ * The device, below all rooms: what belongs to one of them it knows by name only.
  *
  * Threads. Connections are set up and taken down on the loop alone: calls of other threads that do
  * such things run there (soft_dev_call). Data moves on any thread, see engine/drive.h.
@@ -25,14 +24,14 @@
 #include <sys/socket.h>
 
 #include "dapl/transport.h"
-#include "providers/soft/counters.h"
-#include "providers/soft/memory/stag.h"
+#include "providers/soft/base/counters.h"
 #include "util/list.h"
 
 struct soft_cm;
 struct soft_config;
 struct soft_conn_hooks;
 struct soft_handoff;
+struct soft_stags;
 
 struct soft_dev {
 	struct tp_device base;
@@ -40,7 +39,7 @@ struct soft_dev {
 	char name[64]; /* of the IA */
 	const struct soft_config *config;
 	const struct soft_conn_hooks *hooks; /* engine/conn.h */
-	struct soft_stags stags;
+	struct soft_stags *stags;
 
 	pthread_mutex_t lock;
 	struct soft_list qps;

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <semaphore.h>
 
-#include "providers/soft/device.h"
+#include "providers/soft/base/device.h"
 
 struct call {
 	struct tp_task task;

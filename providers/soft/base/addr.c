@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "dapl/base/fd.h"
-#include "providers/soft/addr.h"
+#include "providers/soft/base/addr.h"
 #include "trace/log.h"
 
 enum {
