@@ -36,6 +36,12 @@ static inline void soft_list_del(struct soft_list *node)
 	soft_list_init(node);
 }
 
+/* Each member of a list in turn; the list must not change meanwhile. */
+#define soft_list_each(entry, list, member)                                  \
+	for (entry = container_of((list)->next, __typeof__(*entry), member); \
+	     &entry->member != (list);                                       \
+	     entry = container_of(entry->member.next, __typeof__(*entry), member))
+
 #define soft_container container_of
 
 #endif

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "dapl/transport.h"
+#include "providers/soft/engine/conn.h"
 #include "providers/soft/wire/crc32c.h"
 #include "providers/soft/wire/ddp.h"
 #include "providers/soft/wire/mpa.h"
@@ -427,8 +428,8 @@ static void statuses(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(soft_rdmap_status(&rows[i].error), rows[i].status);
-		assert_non_null(soft_rdmap_error_text(&rows[i].error));
+		assert_int_equal(soft_error_status(&rows[i].error), rows[i].status);
+		assert_non_null(soft_error_text(&rows[i].error));
 	}
 }
 

@@ -276,12 +276,12 @@ void soft_accept_confirmed(struct soft_conn *conn)
 
 void soft_accept_confirm_all(struct soft_dev *dev)
 {
-	struct soft_list *node, *list = &dev->cm->awaiting;
+	struct soft_list *list = &dev->cm->awaiting;
 	struct soft_conn *conn;
 	uint32_t num = 0;
 
 	dev->cm->confirming = true;
-	for (node = list->next; node != list; node = node->next)
+	soft_list_each(conn, list, node)
 		num++;
 	/* Any of them may go meanwhile. */
 	while (num-- && !soft_list_empty(list)) {

@@ -65,14 +65,11 @@ static uint32_t limit_of(const struct soft_dev *dev, enum soft_budget_kind kind)
 
 static struct peer *find(struct soft_budget *budget, const struct sockaddr_storage *addr)
 {
-	struct soft_list *node;
 	struct peer *peer;
 
-	for (node = budget->peers.next; node != &budget->peers; node = node->next) {
-		peer = soft_container(node, struct peer, node);
+	soft_list_each(peer, &budget->peers, node)
 		if (!memcmp(&peer->addr, addr, sizeof(*addr)))
 			return peer;
-	}
 	peer = calloc(1, sizeof(*peer));
 	if (!peer)
 		return NULL;
@@ -140,14 +137,11 @@ bool soft_budget_exceeded(const struct soft_dev *dev, enum soft_budget_kind kind
 /* The peer's oldest that may go. */
 static struct soft_link *oldest(const struct peer *peer, bool (*may_go)(struct soft_link *))
 {
-	struct soft_link *link;
-	struct soft_list *node;
+	const struct soft_budget_entry *entry;
 
-	for (node = peer->entries.next; node != &peer->entries; node = node->next) {
-		link = soft_container(node, struct soft_budget_entry, node)->link;
-		if (!may_go || may_go(link))
-			return link;
-	}
+	soft_list_each(entry, &peer->entries, node)
+		if (!may_go || may_go(entry->link))
+			return entry->link;
 	return NULL;
 }
 
@@ -156,11 +150,9 @@ struct soft_link *soft_budget_victim(const struct soft_budget *budget,
 {
 	struct soft_link *link, *victim = NULL;
 	const struct peer *peer;
-	struct soft_list *node;
 	uint32_t most = 0;
 
-	for (node = budget->peers.next; node != &budget->peers; node = node->next) {
-		peer = soft_container(node, struct peer, node);
+	soft_list_each(peer, &budget->peers, node) {
 		if (peer->num <= most)
 			continue;
 		link = oldest(peer, may_go);

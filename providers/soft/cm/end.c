@@ -124,11 +124,11 @@ static void explain(struct soft_conn *conn)
 	}
 	soft_conn_text(conn, text);
 	if (fault->received || fault->terminate)
-		dapl_err_limited(
-			"%s: connection %s: ended by %s: %s (layer %u, type %u, code %u)",
-			conn->dev->name, text, fault->received ? "the peer" : "this side",
-			fault->why ? fault->why : soft_rdmap_error_text(&fault->term.error),
-			fault->term.error.layer, fault->term.error.etype, fault->term.error.code);
+		dapl_err_limited("%s: connection %s: ended by %s: %s (layer %u, type %u, code %u)",
+				 conn->dev->name, text, fault->received ? "the peer" : "this side",
+				 fault->why ? fault->why : soft_error_text(&fault->term.error),
+				 fault->term.error.layer, fault->term.error.etype,
+				 fault->term.error.code);
 	else
 		dapl_trace_limited(soft_lost, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
 				   conn->dev->name, text,

@@ -61,14 +61,11 @@ struct soft_listener *soft_listener_find(const struct sockaddr_storage *addr,
 					 const struct soft_dev *dev, uint64_t qual)
 {
 	struct soft_listener *listener;
-	struct soft_list *node;
 
-	for (node = listeners.next; node != &listeners; node = node->next) {
-		listener = container_of(node, struct soft_listener, node);
+	soft_list_each(listener, &listeners, node)
 		if (listener->base.conn_qual == qual && (!dev || listener->dev == dev) &&
 		    same_address(&listener->dev->addr, addr))
 			return listener;
-	}
 	return NULL;
 }
 

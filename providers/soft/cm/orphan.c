@@ -177,10 +177,10 @@ void soft_orphans_close(struct soft_dev *dev)
 
 bool soft_orphans_undelivered(const struct soft_dev *dev)
 {
-	const struct soft_list *node;
+	const struct orphan *orphan;
 
-	for (node = dev->cm->orphans.next; node != &dev->cm->orphans; node = node->next)
-		if (undelivered(container_of(node, struct orphan, node)))
+	soft_list_each(orphan, &dev->cm->orphans, node)
+		if (undelivered(orphan))
 			return true;
 	return false;
 }

@@ -21,12 +21,10 @@ static struct soft_mw *soft_mw(struct tp_mw *mw)
 
 void soft_bind_quiesce(struct soft_dev *dev)
 {
-	struct soft_list *node;
 	struct soft_qp *qp;
 
 	pthread_mutex_lock(&dev->lock);
-	for (node = dev->qps.next; node != &dev->qps; node = node->next) {
-		qp = soft_container(node, struct soft_qp, node);
+	soft_list_each(qp, &dev->qps, node) {
 		pthread_mutex_lock(&qp->lock);
 		pthread_mutex_unlock(&qp->lock);
 	}
@@ -60,13 +58,12 @@ void soft_bind_clear(struct soft_conn *conn)
 /* Whether a connection is still there. */
 static bool alive(struct soft_dev *dev, uint64_t stream)
 {
-	struct soft_list *node;
+	struct soft_qp *qp;
 	bool found = false;
 
 	pthread_mutex_lock(&dev->lock);
-	for (node = dev->qps.next; node != &dev->qps && !found; node = node->next)
-		found = atomic_load(&soft_container(node, struct soft_qp, node)->prot.stream) ==
-			stream;
+	soft_list_each(qp, &dev->qps, node)
+		found |= atomic_load(&qp->prot.stream) == stream;
 	pthread_mutex_unlock(&dev->lock);
 	return found;
 }
@@ -148,12 +145,10 @@ static void mw_free(struct tp_mw *base)
 {
 	struct soft_dev *dev = soft_dev(base->pd->dev);
 	struct soft_mw *mw = soft_mw(base);
-	struct soft_list *node;
 	struct soft_qp *qp;
 
 	pthread_mutex_lock(&dev->lock);
-	for (node = dev->qps.next; node != &dev->qps; node = node->next) {
-		qp = soft_container(node, struct soft_qp, node);
+	soft_list_each(qp, &dev->qps, node) {
 		pthread_mutex_lock(&qp->lock);
 		take_out(qp, mw);
 		pthread_mutex_unlock(&qp->lock);

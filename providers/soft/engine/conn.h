@@ -120,6 +120,13 @@ struct soft_conn_hooks {
 
 /* ---- Faults (fault.c) ---- */
 
+/* The completion status (enum tp_wc_status) of the request at which the peer sent this error
+ * (DTO-84). */
+uint32_t soft_error_status(const struct soft_error *error);
+
+/* A name for the error, for messages. */
+const char *soft_error_text(const struct soft_error *error);
+
 /*
  * Notes what ended the connection, unless something else did before, and has the loop do the rest.
  * Any thread, any lock below soft_conn.lock.

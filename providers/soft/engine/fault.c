@@ -8,6 +8,87 @@
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 
+/* ---- Meaning ---- */
+
+struct meaning {
+	uint8_t layer, etype;
+	int16_t code; /* -1: any */
+	uint32_t status;
+	const char *text;
+};
+
+/* The first row that fits. */
+static const struct meaning meanings[] = {
+	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_STAG, TP_WC_REMOTE_ACCESS,
+	  "unknown tag" },
+	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_BOUNDS, TP_WC_REMOTE_ACCESS,
+	  "range outside the region" },
+	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_ACCESS, TP_WC_REMOTE_ACCESS,
+	  "access right missing" },
+	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_STREAM, TP_WC_REMOTE_ACCESS,
+	  "tag of another protection zone" },
+	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_INVALIDATE, TP_WC_REMOTE_ACCESS,
+	  "tag cannot be invalidated" },
+	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, -1, TP_WC_REMOTE_ACCESS,
+	  "remote protection error" },
+	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_VERSION, TP_WC_REMOTE_RESPONDER,
+	  "RDMAP version" },
+	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_OPCODE, TP_WC_REMOTE_RESPONDER,
+	  "unexpected opcode" },
+	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_INVALIDATE, TP_WC_REMOTE_ACCESS,
+	  "tag cannot be invalidated" },
+	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, -1, TP_WC_REMOTE_RESPONDER,
+	  "remote operation error" },
+	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_CATASTROPHIC, -1, TP_WC_REMOTE_RESPONDER, "local error" },
+	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_STAG, TP_WC_REMOTE_ACCESS,
+	  "unknown tag" },
+	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_BOUNDS, TP_WC_REMOTE_ACCESS,
+	  "range outside the region" },
+	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_STREAM, TP_WC_REMOTE_ACCESS,
+	  "tag of another protection zone" },
+	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_VERSION, TP_WC_REMOTE_RESPONDER,
+	  "DDP version" },
+	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, -1, TP_WC_REMOTE_ACCESS, "tagged buffer error" },
+	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, WIRE_UNTAGGED_NO_BUFFER, TP_WC_REMOTE_RESPONDER,
+	  "no buffer for the message" },
+	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, WIRE_UNTAGGED_MSN, TP_WC_REMOTE_RESPONDER,
+	  "message out of sequence" },
+	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, WIRE_UNTAGGED_MO, TP_WC_REMOTE_RESPONDER,
+	  "segment out of sequence" },
+	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, WIRE_UNTAGGED_TOO_LONG, TP_WC_REMOTE_RESPONDER,
+	  "message longer than the Receive" },
+	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, -1, TP_WC_REMOTE_RESPONDER,
+	  "untagged buffer error" },
+	{ WIRE_LAYER_DDP, WIRE_DDP_CATASTROPHIC, -1, TP_WC_REMOTE_RESPONDER, "local error" },
+	{ WIRE_LAYER_MPA, 0, WIRE_MPA_ERR_CRC, TP_WC_TRANSPORT, "wrong CRC" },
+	{ WIRE_LAYER_MPA, 0, WIRE_MPA_ERR_IRD, TP_WC_TRANSPORT, "RDMA Read depth" },
+	{ WIRE_LAYER_MPA, 0, WIRE_MPA_ERR_RTR, TP_WC_TRANSPORT, "ready-to-receive options" },
+	{ WIRE_LAYER_MPA, 0, -1, TP_WC_TRANSPORT, "framing error" },
+};
+
+static const struct meaning *meaning(const struct soft_error *error)
+{
+	static const struct meaning unknown = { .status = TP_WC_TRANSPORT,
+						.text = "unknown error" };
+	const struct meaning *row = meanings;
+
+	for (; row < meanings + sizeof(meanings) / sizeof(meanings[0]); row++)
+		if (row->layer == error->layer && row->etype == error->etype &&
+		    (row->code < 0 || row->code == error->code))
+			return row;
+	return &unknown;
+}
+
+uint32_t soft_error_status(const struct soft_error *error)
+{
+	return meaning(error)->status;
+}
+
+const char *soft_error_text(const struct soft_error *error)
+{
+	return meaning(error)->text;
+}
+
 const char *soft_conn_text(struct soft_conn *conn, char buf[2 * SOFT_ADDR_TEXT + 8])
 {
 	char local[SOFT_ADDR_TEXT], remote[SOFT_ADDR_TEXT];
@@ -38,7 +119,7 @@ static void count_fault(struct soft_dev *dev, const struct soft_fault *fault)
 		soft_count(dev, fault->received ? SOFT_COUNT_INTEGRITY : SOFT_COUNT_RCV);
 	else if (out_of_sequence(error))
 		soft_count(dev, fault->received ? SOFT_COUNT_SQ_OOS : SOFT_COUNT_RQ_OOS);
-	else if (soft_rdmap_status(error) == TP_WC_REMOTE_ACCESS)
+	else if (soft_error_status(error) == TP_WC_REMOTE_ACCESS)
 		soft_count(dev, fault->received ? SOFT_COUNT_SQ_RAE : SOFT_COUNT_RQ_RAE);
 	else if (fault->received || fault->term.has_ddp)
 		soft_count(dev, fault->received ? SOFT_COUNT_SQ_RIRE : SOFT_COUNT_RQ_RIRE);

@@ -707,7 +707,7 @@ static void blame(struct soft_conn *conn, const struct soft_terminate *term)
 	for (uint32_t i = atomic_load(&qp->sq.head); i != atomic_load(&qp->sq.tail); i++) {
 		sqe = soft_sqe(qp, i);
 		if (sqe->started && !sqe->done && named(sqe, term)) {
-			sqe->status = (uint8_t)soft_rdmap_status(&term->error);
+			sqe->status = (uint8_t)soft_error_status(&term->error);
 			break;
 		}
 	}

@@ -81,50 +81,38 @@ static __attribute__((noinline)) void copy_once(uint8_t *dst, const uint8_t *src
 		STORE(uint8_t, dst, src, __ATOMIC_RELEASE);
 }
 
-static struct iovec memory(const void *mem, size_t len)
-{
-	return (struct iovec){ .iov_base = (void *)(uintptr_t)mem, .iov_len = len };
-}
+/*
+ * Makes an access that may fault in the len bytes at mem, and returns from the function: true, or
+ * false after a fault.
+ */
+#define GUARDED(mem, len, access)                                              \
+	do {                                                                   \
+		const struct iovec iov_ = { (void *)(uintptr_t)(mem), (len) }; \
+		struct soft_guard guard_;                                      \
+                                                                               \
+		if (sigsetjmp(guard_.env, 0))                                  \
+			return false;                                          \
+		soft_guard_enter(&guard_, &iov_, 1);                           \
+		access;                                                        \
+		soft_guard_leave();                                            \
+		return true;                                                   \
+	} while (0)
 
 bool soft_copy_in(void *dst, const void *src, size_t len)
 {
-	const struct iovec mem = memory(dst, len);
-	struct soft_guard guard;
-
 	if (!len)
 		return true;
-	if (sigsetjmp(guard.env, 0))
-		return false;
-	soft_guard_enter(&guard, &mem, 1);
-	copy_once(dst, src, len);
-	soft_guard_leave();
-	return true;
+	GUARDED(dst, len, copy_once(dst, src, len));
 }
 
 bool soft_copy_out(void *dst, const void *src, size_t len)
 {
-	const struct iovec mem = memory(src, len);
-	struct soft_guard guard;
-
-	if (sigsetjmp(guard.env, 0))
-		return false;
-	soft_guard_enter(&guard, &mem, 1);
-	memcpy(dst, src, len);
-	soft_guard_leave();
-	return true;
+	GUARDED(src, len, memcpy(dst, src, len));
 }
 
 bool soft_copy_sum(uint32_t *sum, void *dst, const void *src, size_t len)
 {
-	const struct iovec mem = memory(src, len);
-	struct soft_guard guard;
-
-	if (sigsetjmp(guard.env, 0))
-		return false;
-	soft_guard_enter(&guard, &mem, 1);
-	*sum = soft_crc32c_copy(*sum, dst, src, len);
-	soft_guard_leave();
-	return true;
+	GUARDED(src, len, *sum = soft_crc32c_copy(*sum, dst, src, len));
 }
 
 /* No page is smaller. */
@@ -139,15 +127,7 @@ static __attribute__((noinline)) void touch_pages(const volatile uint8_t *mem, s
 
 bool soft_copy_probe(const void *src, size_t len)
 {
-	const struct iovec mem = memory(src, len);
-	struct soft_guard guard;
-
 	if (!len)
 		return true;
-	if (sigsetjmp(guard.env, 0))
-		return false;
-	soft_guard_enter(&guard, &mem, 1);
-	touch_pages(src, len);
-	soft_guard_leave();
-	return true;
+	GUARDED(src, len, touch_pages(src, len));
 }

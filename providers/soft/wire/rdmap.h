@@ -63,11 +63,4 @@ size_t soft_rdmap_put_terminate(uint8_t *buf, const struct soft_terminate *term)
 /* Reads one of len bytes, whatever they are; false if it is too short to say anything. */
 bool soft_rdmap_get_terminate(const uint8_t *buf, size_t len, struct soft_terminate *term);
 
-/* The completion status (enum tp_wc_status) of the request at which the peer sent this error
- * (DTO-84). */
-uint32_t soft_rdmap_status(const struct soft_error *error);
-
-/* A name for the error, for messages. */
-const char *soft_rdmap_error_text(const struct soft_error *error);
-
 #endif
