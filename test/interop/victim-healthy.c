@@ -134,7 +134,7 @@ static void fill(struct end *end, uint64_t seed, unsigned step)
 
 	for (size_t i = 0; i < BYTES; i++)
 		data[i] = (uint8_t)(seed + i * step + (i >> 8));
-	victim_store(end->memory, data, BYTES);
+	store(end->memory, data, BYTES);
 }
 
 static const char *one_round(uint64_t number)
@@ -187,7 +187,7 @@ static void *tick(void *unused)
 /* Milliseconds since start, but no more than there were ticks since the first of them. */
 static int64_t since(int64_t start, long first)
 {
-	int64_t took = victim_now() - start, ticked = (atomic_load(&ticks) - first + 1) * TICK_MS;
+	int64_t took = now_ms() - start, ticked = (atomic_load(&ticks) - first + 1) * TICK_MS;
 
 	return took < ticked ? took : ticked;
 }
@@ -199,7 +199,7 @@ static void *run(void *unused)
 
 	while (!done) {
 		long first = atomic_load(&ticks);
-		int64_t start = victim_now(), took;
+		int64_t start = now_ms(), took;
 		const char *fault = one_round(number++);
 
 		took = since(start, first);
@@ -210,7 +210,7 @@ static void *run(void *unused)
 		state.rounds += !fault;
 		pthread_cond_broadcast(&changed);
 		if (!fault)
-			pause_until(victim_now() + PAUSE_MS);
+			pause_until(now_ms() + PAUSE_MS);
 		done = stopping || fault;
 		pthread_mutex_unlock(&lock);
 	}
@@ -312,7 +312,7 @@ uint64_t healthy_rounds(void)
 
 void healthy_wait(unsigned rounds, struct healthy_report *report)
 {
-	int64_t end = victim_now() + 10000;
+	int64_t end = now_ms() + 10000;
 	struct timespec until = { .tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000 };
 	uint64_t goal;
 	int rc = 0;

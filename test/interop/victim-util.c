@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define NAME(n)       \
 	{             \
@@ -124,30 +123,4 @@ const char *victim_result(DAT_RETURN ret)
 	for (char *c = strchr(text, ' '); c; c = strchr(c, ' '))
 		*c = '_';
 	return text;
-}
-
-/*
- * Remote reads of the memory are ordered with this by messages that travel through another process,
- * which ThreadSanitizer cannot see: the stores are hidden from it, also from its copying functions.
- */
-#ifdef __clang__
-__attribute__((no_sanitize("thread")))
-#else
-__attribute__((no_sanitize_thread))
-#endif
-void victim_store(void *to, const void *from, size_t length)
-{
-	volatile uint8_t *target = to;
-	const volatile uint8_t *source = from;
-
-	while (length--)
-		*target++ = *source++;
-}
-
-int64_t victim_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }

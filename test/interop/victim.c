@@ -1,47 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The library's side of the interoperation tests: reads commands from standard input, one per line
- * as "verb key=value ...", makes the DAT calls, and answers with lines of key=value, the last of
- * them "done=verb". It ends by itself when no command comes for two minutes.
- *
- * Objects are named by small numbers, bytes are written in hexadecimal, times are milliseconds.
+ * The library's side of the interoperation tests: obeys commands with DAT calls. Objects are named
+ * by small numbers.
  */
 #include "test/interop/victim.h"
 
 #include <dat2/dat_ib_extensions.h>
 
 #include <arpa/inet.h>
-#include <dirent.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define MAX_ARGS     16
 #define MAX_REGIONS  256
 #define MAX_EPS	     256
 #define MAX_REQUESTS 1024
 #define MAX_LISTENS  16
 #define PAGE	     4096
-#define CANARY	     0xc5
-#define SILENCE	     120000
 
-struct command {
-	const char *verb;
-	unsigned count;
-	struct {
-		const char *key, *value;
-	} args[MAX_ARGS];
-};
-
-/* Registered memory with canaries around it and pages without access around those. */
+/* Registered memory. */
 struct region {
-	uint8_t *map, *memory;
-	size_t map_length, length;
+	struct memory memory;
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT local;
 	DAT_RMR_CONTEXT remote;
@@ -61,54 +41,8 @@ static DAT_EP_HANDLE eps[MAX_EPS];
 static DAT_CR_HANDLE requests[MAX_REQUESTS];
 static unsigned num_requests;
 static struct listening listens[MAX_LISTENS];
-static bool quitting;
 
-/* ---- Arguments and answers
- * ------------------------------------------------------------------------------ */
-
-static const char *text(const struct command *cmd, const char *key, const char *otherwise)
-{
-	for (unsigned i = 0; i < cmd->count; i++)
-		if (!strcmp(cmd->args[i].key, key))
-			return cmd->args[i].value;
-	return otherwise;
-}
-
-static uint64_t number(const struct command *cmd, const char *key, uint64_t otherwise)
-{
-	const char *value = text(cmd, key, NULL);
-
-	return value ? strtoull(value, NULL, 0) : otherwise;
-}
-
-static int nibble(char c)
-{
-	return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-}
-
-static DAT_COUNT bytes(const struct command *cmd, const char *key, uint8_t *out, size_t room)
-{
-	const char *value = text(cmd, key, "");
-	size_t n = strlen(value) / 2;
-
-	if (n > room)
-		n = room;
-	for (size_t i = 0; i < n; i++)
-		out[i] = (uint8_t)(nibble(value[2 * i]) << 4 | nibble(value[2 * i + 1]));
-	return (DAT_COUNT)n;
-}
-
-static void print_bytes(const char *key, const void *data, size_t len)
-{
-	static const char digits[] = "0123456789abcdef";
-	const uint8_t *p = data;
-
-	printf(" %s=", key);
-	for (size_t i = 0; i < len; i++) {
-		putchar(digits[p[i] >> 4]);
-		putchar(digits[p[i] & 15]);
-	}
-}
+/* ---- Arguments and answers ---- */
 
 static void print_result(DAT_RETURN ret)
 {
@@ -133,72 +67,16 @@ static int ep_number(DAT_EP_HANDLE ep)
 	return -1;
 }
 
-static unsigned start_threads; /* before the first call */
-
-static unsigned count_entries(const char *path)
-{
-	DIR *dir = opendir(path);
-	unsigned n = 0;
-
-	if (!dir)
-		return 0;
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n - 2;
-}
-
-/* The kernel lists a thread for a moment after it was joined. */
-static void await_threads(unsigned number)
-{
-	for (int i = 0; i < 10000 && count_entries("/proc/self/task") > number; i++)
-		usleep(1000);
-}
-
-/* Descriptors without the one that counts them, and threads. */
-static void print_counts(const char *prefix)
-{
-	printf("%sfds=%u %sthreads=%u", prefix, count_entries("/proc/self/fd") - 1, prefix,
-	       count_entries("/proc/self/task"));
-}
-
-/* ---- Memory
- * ------------------------------------------------------------------------------------------------
- */
-
-static int region_map(struct region *region, size_t length)
-{
-	size_t inner = (length + 2 * 64 + PAGE - 1) / PAGE * PAGE;
-
-	region->map_length = inner + 2 * PAGE;
-	region->map = mmap(NULL, region->map_length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (region->map == MAP_FAILED)
-		return -1;
-	mprotect(region->map + PAGE, inner, PROT_READ | PROT_WRITE);
-	memset(region->map + PAGE, CANARY, inner);
-	region->length = length;
-	region->memory = region->map + PAGE + inner - length - 64;
-	return 0;
-}
-
-static bool region_intact(const struct region *region)
-{
-	const uint8_t *first = region->map + PAGE, *end = region->map + region->map_length - PAGE;
-
-	for (const uint8_t *p = first; p < end; p++)
-		if (*p != CANARY && (p < region->memory || p >= region->memory + region->length))
-			return false;
-	return true;
-}
+/* ---- Memory ---- */
 
 static DAT_RETURN region_register(struct region *region, DAT_MEM_PRIV_FLAGS rights,
 				  DAT_PZ_HANDLE pz)
 {
-	DAT_REGION_DESCRIPTION description = { .for_va = region->memory };
+	DAT_REGION_DESCRIPTION description = { .for_va = region->memory.start };
 
-	return dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, description, region->length, pz, rights,
-			      DAT_VA_TYPE_VA, &region->lmr, &region->local, &region->remote, NULL,
-			      NULL);
+	return dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, description, region->memory.length, pz,
+			      rights, DAT_VA_TYPE_VA, &region->lmr, &region->local, &region->remote,
+			      NULL, NULL);
 }
 
 static int region_new(const struct command *cmd, size_t length, DAT_MEM_PRIV_FLAGS rights)
@@ -206,14 +84,14 @@ static int region_new(const struct command *cmd, size_t length, DAT_MEM_PRIV_FLA
 	int i = 0;
 	DAT_RETURN ret;
 
-	while (i < MAX_REGIONS && regions[i].map)
+	while (i < MAX_REGIONS && regions[i].memory.map)
 		i++;
-	if (i == MAX_REGIONS || region_map(&regions[i], length))
+	if (i == MAX_REGIONS || memory_map(&regions[i].memory, length))
 		return -1;
 	ret = region_register(&regions[i], rights, zones[number(cmd, "pz", 0) & 1]);
 	printf("region=%d lmr_context=%u rmr_context=%u address=%llu length=%zu result=%s\n", i,
 	       regions[i].local, regions[i].remote,
-	       (unsigned long long)(uintptr_t)regions[i].memory, length, victim_result(ret));
+	       (unsigned long long)(uintptr_t)regions[i].memory.start, length, victim_result(ret));
 	return ret == DAT_SUCCESS ? i : -1;
 }
 
@@ -237,9 +115,23 @@ static void region_free(struct region *region)
 		dat_rmr_free(region->rmr);
 	if (region->lmr)
 		dat_lmr_free(region->lmr);
-	if (region->map)
-		munmap(region->map, region->map_length);
+	memory_unmap(&region->memory);
 	memset(region, 0, sizeof(*region));
+}
+
+static void do_fill(const struct command *cmd)
+{
+	memory_fill(&region_of(cmd)->memory, cmd);
+}
+
+static void do_set(const struct command *cmd)
+{
+	memory_set(&region_of(cmd)->memory, cmd);
+}
+
+static void do_show(const struct command *cmd)
+{
+	memory_show(&region_of(cmd)->memory, cmd);
 }
 
 static void do_drop(const struct command *cmd)
@@ -247,44 +139,7 @@ static void do_drop(const struct command *cmd)
 	region_free(region_of(cmd));
 }
 
-/* A pattern that the other side can compute as well. */
-static void do_fill(const struct command *cmd)
-{
-	struct region *region = region_of(cmd);
-	size_t seed = number(cmd, "seed", 0);
-
-	for (size_t i = 0; i < region->length; i++) {
-		uint8_t value = (uint8_t)(i * 31 + (i >> 8) * 17 + seed);
-
-		victim_store(&region->memory[i], &value, 1);
-	}
-}
-
-static void do_set(const struct command *cmd)
-{
-	struct region *region = region_of(cmd);
-	size_t offset = number(cmd, "offset", 0);
-	uint8_t data[8192];
-	size_t length = (size_t)bytes(cmd, "bytes", data, sizeof(data));
-
-	if (region->map && offset + length <= region->length)
-		victim_store(region->memory + offset, data, length);
-}
-
-static void do_show(const struct command *cmd)
-{
-	struct region *region = region_of(cmd);
-	size_t offset = number(cmd, "offset", 0), length = number(cmd, "length", region->length);
-
-	if (!region->map || offset + length > region->length)
-		return;
-	printf("intact=%d", region_intact(region));
-	print_bytes("bytes", region->memory + offset, length);
-	printf("\n");
-}
-
-/* ---- Connections
- * ------------------------------------------------------------------------------------------- */
+/* ---- Connections ---- */
 
 static void do_listen(const struct command *cmd)
 {
@@ -360,7 +215,7 @@ static void do_request(const struct command *cmd)
 static void do_accept(const struct command *cmd)
 {
 	uint8_t data[1024];
-	DAT_COUNT len = bytes(cmd, "data", data, sizeof(data));
+	DAT_COUNT len = (DAT_COUNT)bytes(cmd, "data", data, sizeof(data));
 
 	print_result(dat_cr_accept(requests[number(cmd, "request", 0) % MAX_REQUESTS], ep_of(cmd),
 				   len, data));
@@ -369,7 +224,7 @@ static void do_accept(const struct command *cmd)
 static void do_reject(const struct command *cmd)
 {
 	uint8_t data[1024];
-	DAT_COUNT len = bytes(cmd, "data", data, sizeof(data));
+	DAT_COUNT len = (DAT_COUNT)bytes(cmd, "data", data, sizeof(data));
 
 	print_result(dat_cr_reject(requests[number(cmd, "request", 0) % MAX_REQUESTS], len, data));
 }
@@ -416,7 +271,7 @@ static void do_connect(const struct command *cmd)
 {
 	struct sockaddr_storage remote;
 	uint8_t data[1024];
-	DAT_COUNT len = bytes(cmd, "data", data, sizeof(data));
+	DAT_COUNT len = (DAT_COUNT)bytes(cmd, "data", data, sizeof(data));
 
 	if (parse_address(text(cmd, "address", "127.0.0.1"), &remote) != 1) {
 		printf("result=bad_address\n");
@@ -455,15 +310,14 @@ static void do_free(const struct command *cmd)
 	eps[i] = NULL;
 }
 
-/* ---- Transfers
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Transfers ---- */
 
 /* Lets the peer of an endpoint use a part of a region. */
 static void do_bind(const struct command *cmd)
 {
 	struct region *region = region_of(cmd);
-	DAT_LMR_TRIPLET part = { (uintptr_t)region->memory + number(cmd, "offset", 0),
-				 (DAT_SEG_LENGTH)number(cmd, "length", region->length),
+	DAT_LMR_TRIPLET part = { (uintptr_t)region->memory.start + number(cmd, "offset", 0),
+				 (DAT_SEG_LENGTH)number(cmd, "length", region->memory.length),
 				 region->local };
 	DAT_RMR_COOKIE cookie = { .as_64 = 0 };
 	DAT_RMR_CONTEXT context = 0;
@@ -505,8 +359,8 @@ static void do_post(const struct command *cmd)
 	DAT_COMPLETION_FLAGS flags = (DAT_COMPLETION_FLAGS)number(cmd, "flags", 0);
 	struct region *region = region_of(cmd);
 	DAT_DTO_COOKIE cookie = { .as_64 = number(cmd, "cookie", 0) };
-	DAT_LMR_TRIPLET segment = { (uintptr_t)region->memory + number(cmd, "offset", 0),
-				    (DAT_SEG_LENGTH)number(cmd, "length", region->length),
+	DAT_LMR_TRIPLET segment = { (uintptr_t)region->memory.start + number(cmd, "offset", 0),
+				    (DAT_SEG_LENGTH)number(cmd, "length", region->memory.length),
 				    region->local };
 	DAT_RMR_TRIPLET remote = { number(cmd, "remote_address", 0), segment.segment_length,
 				   (DAT_RMR_CONTEXT)number(cmd, "rmr_context", 0) };
@@ -526,9 +380,7 @@ static void do_post(const struct command *cmd)
 	print_result(ret);
 }
 
-/* ---- Events
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- Events ---- */
 
 static void print_event(const DAT_EVENT *event)
 {
@@ -566,12 +418,12 @@ static void do_wait(const struct command *cmd)
 {
 	DAT_EVD_HANDLE from = strcmp(text(cmd, "on", "main"), "async") ? evd : async_evd;
 	uint64_t count = number(cmd, "count", 1);
-	int64_t end = victim_now() + (int64_t)number(cmd, "ms", 5000);
+	int64_t end = now_ms() + (int64_t)number(cmd, "ms", 5000);
 	DAT_EVENT event;
 	DAT_COUNT more;
 
 	while (count--) {
-		int64_t left = end - victim_now();
+		int64_t left = end - now_ms();
 		uint64_t rounds = healthy_rounds();
 
 		if (dat_evd_wait(from, left > 0 ? (DAT_TIMEOUT)left * 1000 : 0, 1, &event, &more) !=
@@ -596,7 +448,7 @@ static void do_healthy(const struct command *cmd)
 static void do_counts(const struct command *cmd)
 {
 	(void)cmd;
-	print_counts("");
+	victim_print_counts("");
 	printf("\n");
 }
 
@@ -612,19 +464,9 @@ static void do_limit(const struct command *cmd)
 		setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static void do_quit(const struct command *cmd)
-{
-	(void)cmd;
-	quitting = true;
-}
+/* ---- Start, commands, end ---- */
 
-/* ---- Start, commands, end
- * ------------------------------------------------------------------------------------ */
-
-static const struct {
-	const char *verb;
-	void (*run)(const struct command *cmd);
-} verbs[] = {
+static const struct verb verbs[] = {
 	{ "region", do_region },
 	{ "unregister", do_unregister },
 	{ "drop", do_drop },
@@ -648,58 +490,14 @@ static const struct {
 	{ "healthy", do_healthy },
 	{ "counts", do_counts },
 	{ "limit", do_limit },
-	{ "quit", do_quit },
+	{ NULL, NULL },
 };
-
-static void obey(char *line)
-{
-	struct command cmd = { .verb = strtok(line, " \n") };
-	char *word;
-
-	if (!cmd.verb)
-		return;
-	while (cmd.count < MAX_ARGS && (word = strtok(NULL, " \n"))) {
-		char *value = strchr(word, '=');
-
-		if (value)
-			*value++ = '\0';
-		cmd.args[cmd.count].key = word;
-		cmd.args[cmd.count++].value = value ? value : "";
-	}
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (!strcmp(verbs[i].verb, cmd.verb))
-			verbs[i].run(&cmd);
-	printf("done=%s\n", cmd.verb);
-	fflush(stdout);
-}
 
 static int fail(const char *what, DAT_RETURN ret)
 {
 	printf("failed=%s result=%s\n", what, victim_result(ret));
 	fflush(stdout);
 	return 1;
-}
-
-static void *tell_id(void *id)
-{
-	*(pid_t *)id = gettid();
-	return NULL;
-}
-
-/* A sanitizer makes its own thread with the first of the program; it is not the library's. Returns
- * once the kernel no longer lists the one made here, which would be counted as well. */
-static void first_thread(void)
-{
-	pthread_t first;
-	pid_t id;
-	char path[48];
-
-	if (pthread_create(&first, NULL, tell_id, &id))
-		return;
-	pthread_join(first, NULL);
-	snprintf(path, sizeof(path), "/proc/self/task/%d", (int)id);
-	for (int i = 0; i < 10000 && access(path, F_OK) == 0; i++)
-		usleep(1000);
 }
 
 static int start(const char *name)
@@ -710,9 +508,7 @@ static int start(const char *name)
 	struct sockaddr *own;
 	DAT_RETURN ret;
 
-	first_thread();
-	start_threads = count_entries("/proc/self/task");
-	print_counts("start_");
+	victim_start_counts();
 	async_evd = DAT_HANDLE_NULL;
 	ret = dat_ia_open((DAT_NAME_PTR)name, 256, &async_evd, &ia);
 	if (ret != DAT_SUCCESS)
@@ -758,52 +554,16 @@ static int finish(void)
 		ret = dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 	}
 	printf("closed=%s ", victim_result(ret));
-	await_threads(start_threads);
-	print_counts("end_");
+	victim_await_threads();
+	victim_print_counts("end_");
 	printf("\n");
 	fflush(stdout);
 	return ret == DAT_SUCCESS ? 0 : 1;
 }
 
-/* The next line of standard input, or NULL at its end or when it was silent for too long. */
-static char *next_line(void)
-{
-	static char *buffer;
-	static size_t have, used, room;
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-	char *end;
-
-	have -= used;
-	if (have)
-		memmove(buffer, buffer + used, have);
-	used = 0;
-	while (!have || !(end = memchr(buffer, '\n', have))) {
-		char *larger = buffer;
-		ssize_t n;
-
-		if (room - have < PAGE)
-			larger = realloc(buffer, room += 16 * PAGE);
-		if (!larger)
-			return NULL;
-		buffer = larger;
-		if (poll(&input, 1, SILENCE) != 1)
-			return NULL;
-		n = read(STDIN_FILENO, buffer + have, room - have);
-		if (n <= 0) {
-			free(buffer);
-			return NULL;
-		}
-		have += (size_t)n;
-	}
-	*end = '\0';
-	used = (size_t)(end - buffer) + 1;
-	return buffer;
-}
-
 int main(int argc, char **argv)
 {
 	struct healthy_report report;
-	char *line;
 
 	if (start(argc > 1 ? argv[1] : "soft-lo"))
 		return 1;
@@ -814,7 +574,6 @@ int main(int argc, char **argv)
 	}
 	printf("ready=1 pid=%d\n", (int)getpid());
 	fflush(stdout);
-	while (!quitting && (line = next_line()))
-		obey(line);
+	obey(verbs);
 	return finish();
 }

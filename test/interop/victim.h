@@ -10,6 +10,8 @@
 
 #include <dat2/udat.h>
 
+#include "test/interop/commands.h"
+
 #define SECOND 1000000u /* in the microseconds of a DAT_TIMEOUT */
 
 /* Names without the common prefixes of the type, "?" for a value that has none. */
@@ -21,11 +23,11 @@ const char *victim_state_name(DAT_EP_STATE state);
 /* "DAT_SUCCESS", or type/subtype, in a buffer of the calling thread. */
 const char *victim_result(DAT_RETURN ret);
 
-/* Writes to memory that peers may read or write. */
-void victim_store(void *to, const void *from, size_t length);
-
-/* Milliseconds of CLOCK_MONOTONIC. */
-int64_t victim_now(void);
+/* Descriptors without the one that counts them, and threads: before the first call, now, and once
+ * the kernel, which lists a thread for a moment after it was joined, lists no more than before. */
+void victim_start_counts(void);
+void victim_print_counts(const char *prefix);
+void victim_await_threads(void);
 
 struct healthy_report {
 	uint64_t rounds;   /* in all */

@@ -4,138 +4,34 @@
  * answers with the same words, but with calls of libibverbs and librdmacm on a device of the
  * kernel. One driver speaks with both.
  */
+#include "test/vm/siw-peer.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <infiniband/verbs.h>
 #include <netdb.h>
 #include <poll.h>
-#include <rdma/rdma_cma.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MAX_ARGS    16
-#define MAX_REGIONS 256
-#define MAX_EPS	    64
-#define MAX_NOTES   256
-#define MAX_LISTENS 16
-#define MARGIN	    4096
-#define CANARY	    0xc5
-#define SILENCE	    120000
-#define CQ_LENGTH   4096
-#define OP_SHIFT    56 /* of a work request's number: operation above, cookie below */
-
-struct command {
-	const char *verb;
-	unsigned count;
-	struct {
-		const char *key, *value;
-	} args[MAX_ARGS];
-};
-
-/* Registered memory with canaries around it. */
-struct region {
-	uint8_t *memory;
-	size_t length;
-	struct ibv_mr *mr;
-};
-
-struct endpoint {
-	struct ibv_qp *qp;
-	struct rdma_cm_id *id;
-	unsigned reads_in, reads_out;
-	const char *state;
-};
-
-struct listening {
-	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
-};
-
-/* A connection event not yet told. */
-struct note {
-	struct endpoint *ep;
-	enum rdma_cm_event_type kind;
-	int status;
-	size_t length;
-	uint8_t data[256];
-};
-
-enum operation {
-	OP_RECV,
-	OP_SEND,
-	OP_WRITE,
-	OP_READ,
-};
-
-static struct sockaddr_storage own;
-static struct rdma_cm_id *device_id;
-static struct rdma_event_channel *ep_channel;
-static struct ibv_pd *pd;
-static struct ibv_cq *cq;
-static struct ibv_comp_channel *completions;
-static struct region regions[MAX_REGIONS];
-static struct endpoint eps[MAX_EPS];
-static struct rdma_cm_id *requests[MAX_NOTES];
-static unsigned num_requests;
-static struct listening listens[MAX_LISTENS];
-static struct note notes[MAX_NOTES];
-static unsigned first_note, num_notes;
-static bool quitting;
-static const char pending[] = "DAT_EP_STATE_ACTIVE_CONNECTION_PENDING";
+struct sockaddr_storage own;
+struct rdma_cm_id *device_id;
+struct rdma_event_channel *ep_channel;
+struct ibv_pd *pd;
+struct ibv_cq *cq;
+struct ibv_comp_channel *completions;
+struct region regions[MAX_REGIONS];
+struct endpoint eps[MAX_EPS];
+struct rdma_cm_id *requests[MAX_NOTES];
+unsigned num_requests;
+struct listening listens[MAX_LISTENS];
+struct note notes[MAX_NOTES];
+unsigned first_note, num_notes;
+const char pending[] = "DAT_EP_STATE_ACTIVE_CONNECTION_PENDING";
 
 /* ---- Arguments and answers ---- */
 
-static const char *text(const struct command *cmd, const char *key, const char *otherwise)
-{
-	for (unsigned i = 0; i < cmd->count; i++)
-		if (!strcmp(cmd->args[i].key, key))
-			return cmd->args[i].value;
-	return otherwise;
-}
-
-static uint64_t number(const struct command *cmd, const char *key, uint64_t otherwise)
-{
-	const char *value = text(cmd, key, NULL);
-
-	return value ? strtoull(value, NULL, 0) : otherwise;
-}
-
-static int nibble(char c)
-{
-	return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-}
-
-static size_t bytes(const struct command *cmd, const char *key, uint8_t *out, size_t room)
-{
-	const char *value = text(cmd, key, "");
-	size_t n = strlen(value) / 2;
-
-	if (n > room)
-		n = room;
-	for (size_t i = 0; i < n; i++)
-		out[i] = (uint8_t)(nibble(value[2 * i]) << 4 | nibble(value[2 * i + 1]));
-	return n;
-}
-
-static void print_bytes(const char *key, const void *data, size_t len)
-{
-	static const char digits[] = "0123456789abcdef";
-	const uint8_t *p = data;
-
-	printf(" %s=", key);
-	for (size_t i = 0; i < len; i++) {
-		putchar(digits[p[i] >> 4]);
-		putchar(digits[p[i] & 15]);
-	}
-}
-
-/* The outcome of calls that return 0, an errno value, or -1 and errno. */
-static void print_result(int ret)
+void print_result(int ret)
 {
 	if (ret == 0)
 		printf("result=DAT_SUCCESS\n");
@@ -143,28 +39,20 @@ static void print_result(int ret)
 		printf("result=%s\n", strerrorname_np(ret < 0 ? errno : ret));
 }
 
-static struct endpoint *ep_of(const struct command *cmd)
+struct endpoint *ep_of(const struct command *cmd)
 {
 	return &eps[number(cmd, "ep", 0) % MAX_EPS];
 }
 
-static struct region *region_of(const struct command *cmd)
+struct region *region_of(const struct command *cmd)
 {
 	return &regions[number(cmd, "region", 0) % MAX_REGIONS];
 }
 
-static int64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-static bool readable(int fd, int64_t end)
+bool readable(int fd, int64_t end)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-	int64_t left = end - now();
+	int64_t left = end - now_ms();
 
 	return poll(&poll_fd, 1, left > 0 ? (int)left : 0) == 1;
 }
@@ -182,23 +70,19 @@ static int access_of(uint64_t rights)
 static void do_region(const struct command *cmd)
 {
 	struct region *region = regions;
-	uint8_t *base;
+	size_t length = number(cmd, "length", 4096);
 
-	while (region < regions + MAX_REGIONS - 1 && region->memory)
+	while (region < regions + MAX_REGIONS - 1 && region->memory.map)
 		region++;
-	region->length = number(cmd, "length", 4096);
-	base = malloc(region->length + 2 * MARGIN);
-	if (!base)
+	if (memory_map(&region->memory, length))
 		return;
-	memset(base, CANARY, region->length + 2 * MARGIN);
-	region->memory = base + MARGIN;
 	/* Memory of no length does not register. */
-	region->mr = ibv_reg_mr(pd, region->memory, region->length ? region->length : 1,
+	region->mr = ibv_reg_mr(pd, region->memory.start, length ? length : 1,
 				access_of(number(cmd, "rights", 0x33)));
 	printf("region=%d lmr_context=%u rmr_context=%u address=%llu length=%zu ",
 	       (int)(region - regions), region->mr ? region->mr->lkey : 0,
-	       region->mr ? region->mr->rkey : 0, (unsigned long long)(uintptr_t)region->memory,
-	       region->length);
+	       region->mr ? region->mr->rkey : 0,
+	       (unsigned long long)(uintptr_t)region->memory.start, length);
 	print_result(region->mr ? 0 : -1);
 }
 
@@ -214,54 +98,28 @@ static void region_free(struct region *region)
 {
 	if (region->mr)
 		ibv_dereg_mr(region->mr);
-	if (region->memory)
-		free(region->memory - MARGIN);
+	memory_unmap(&region->memory);
 	memset(region, 0, sizeof(*region));
+}
+
+static void do_fill(const struct command *cmd)
+{
+	memory_fill(&region_of(cmd)->memory, cmd);
+}
+
+static void do_set(const struct command *cmd)
+{
+	memory_set(&region_of(cmd)->memory, cmd);
+}
+
+static void do_show(const struct command *cmd)
+{
+	memory_show(&region_of(cmd)->memory, cmd);
 }
 
 static void do_drop(const struct command *cmd)
 {
 	region_free(region_of(cmd));
-}
-
-/* The pattern of the victim. */
-static void do_fill(const struct command *cmd)
-{
-	struct region *region = region_of(cmd);
-	size_t seed = number(cmd, "seed", 0);
-
-	for (size_t i = 0; i < region->length; i++)
-		region->memory[i] = (uint8_t)(i * 31 + (i >> 8) * 17 + seed);
-}
-
-static void do_set(const struct command *cmd)
-{
-	struct region *region = region_of(cmd);
-	size_t offset = number(cmd, "offset", 0);
-
-	if (region->memory && offset <= region->length)
-		bytes(cmd, "bytes", region->memory + offset, region->length - offset);
-}
-
-static bool intact(const struct region *region)
-{
-	for (size_t i = 0; i < MARGIN; i++)
-		if (region->memory[-1 - (ptrdiff_t)i] != CANARY ||
-		    region->memory[region->length + i] != CANARY)
-			return false;
-	return true;
-}
-
-static void do_show(const struct command *cmd)
-{
-	struct region *region = region_of(cmd);
-	size_t offset = number(cmd, "offset", 0), length = number(cmd, "length", region->length);
-
-	if (!region->memory || offset + length > region->length)
-		return;
-	printf("intact=%d", intact(region));
-	print_bytes("bytes", region->memory + offset, length);
-	printf("\n");
 }
 
 /* ---- Listening ---- */
@@ -317,7 +175,7 @@ static void do_unlisten(const struct command *cmd)
 static void do_request(const struct command *cmd)
 {
 	struct listening *listening = &listens[number(cmd, "listen", 0) % MAX_LISTENS];
-	int64_t end = now() + (int64_t)number(cmd, "ms", 5000);
+	int64_t end = now_ms() + (int64_t)number(cmd, "ms", 5000);
 	const struct rdma_conn_param *param;
 	struct rdma_cm_event *event;
 
@@ -512,8 +370,8 @@ static void do_post(const struct command *cmd)
 	const char *what = text(cmd, "what", "recv");
 	struct region *region = region_of(cmd);
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)region->memory + number(cmd, "offset", 0),
-		.length = (uint32_t)number(cmd, "length", region->length),
+		.addr = (uintptr_t)region->memory.start + number(cmd, "offset", 0),
+		.length = (uint32_t)number(cmd, "length", region->memory.length),
 		.lkey = region->mr ? region->mr->lkey : 0,
 	};
 	struct ibv_recv_wr wr = {
@@ -535,196 +393,9 @@ static void do_post(const struct command *cmd)
 	print_result(ret);
 }
 
-/* ---- Events ---- */
-
-/* Takes over what the connection manager has to tell. */
-static void collect_notes(void)
-{
-	struct rdma_cm_event *event;
-	struct note *note;
-
-	while (num_notes < MAX_NOTES && readable(ep_channel->fd, 0) &&
-	       !rdma_get_cm_event(ep_channel, &event)) {
-		if (event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT) {
-			note = &notes[(first_note + num_notes++) % MAX_NOTES];
-			note->ep = event->id->context;
-			note->kind = event->event;
-			note->status = event->status;
-			note->length = event->param.conn.private_data_len;
-			if (note->length)
-				memcpy(note->data, event->param.conn.private_data, note->length);
-		}
-		rdma_ack_cm_event(event);
-	}
-}
-
-static const char *event_name(enum rdma_cm_event_type kind)
-{
-	switch (kind) {
-	case RDMA_CM_EVENT_ESTABLISHED:
-		return "DAT_CONNECTION_EVENT_ESTABLISHED";
-	case RDMA_CM_EVENT_REJECTED:
-		return "DAT_CONNECTION_EVENT_PEER_REJECTED";
-	case RDMA_CM_EVENT_UNREACHABLE:
-		return "DAT_CONNECTION_EVENT_UNREACHABLE";
-	case RDMA_CM_EVENT_CONNECT_ERROR:
-		return "DAT_CONNECTION_EVENT_NON_PEER_REJECTED";
-	case RDMA_CM_EVENT_DISCONNECTED:
-		return "DAT_CONNECTION_EVENT_DISCONNECTED";
-	default:
-		return rdma_event_str(kind);
-	}
-}
-
-/* After an error of the stream, soft-iWARP does not flush what is posted of itself. */
-static void flush(struct endpoint *ep)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-
-	ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE);
-}
-
-static bool tell_note(void)
-{
-	struct note *note = &notes[first_note];
-
-	if (!num_notes)
-		return false;
-	first_note = (first_note + 1) % MAX_NOTES;
-	num_notes--;
-	if (note->ep && note->kind == RDMA_CM_EVENT_DISCONNECTED)
-		flush(note->ep);
-	if (note->ep)
-		note->ep->state = note->kind == RDMA_CM_EVENT_ESTABLISHED
-					  ? "DAT_EP_STATE_CONNECTED"
-					  : "DAT_EP_STATE_DISCONNECTED";
-	printf("event=%s ep=%d status=%d", event_name(note->kind),
-	       note->ep ? (int)(note->ep - eps) : -1, note->status);
-	print_bytes("data", note->data, note->length);
-	printf("\n");
-	return true;
-}
-
-static const char *status_name(enum ibv_wc_status status)
-{
-	switch (status) {
-	case IBV_WC_SUCCESS:
-		return "DAT_DTO_SUCCESS";
-	case IBV_WC_WR_FLUSH_ERR:
-		return "DAT_DTO_ERR_FLUSHED";
-	case IBV_WC_LOC_LEN_ERR:
-		return "DAT_DTO_ERR_LOCAL_LENGTH";
-	case IBV_WC_LOC_PROT_ERR:
-		return "DAT_DTO_ERR_LOCAL_PROTECTION";
-	case IBV_WC_REM_ACCESS_ERR:
-		return "DAT_DTO_ERR_REMOTE_ACCESS";
-	default:
-		return "DAT_DTO_ERR_TRANSPORT";
-	}
-}
-
-static bool tell_completion(void)
-{
-	static const char *const operations[] = { [OP_RECV] = "DAT_DTO_RECEIVE",
-						  [OP_SEND] = "DAT_DTO_SEND",
-						  [OP_WRITE] = "DAT_DTO_RDMA_WRITE",
-						  [OP_READ] = "DAT_DTO_RDMA_READ" };
-	struct ibv_wc wc;
-	int ep = 0;
-
-	if (ibv_poll_cq(cq, 1, &wc) != 1)
-		return false;
-	while (ep < MAX_EPS && !(eps[ep].qp && eps[ep].qp->qp_num == wc.qp_num))
-		ep++;
-	printf("event=DAT_DTO_COMPLETION_EVENT ep=%d op=%s status=%s length=%u cookie=%llu wc=%d\n",
-	       ep, operations[(wc.wr_id >> OP_SHIFT) & 3], status_name(wc.status), wc.byte_len,
-	       (unsigned long long)(wc.wr_id & ~(~0ULL << OP_SHIFT)), (int)wc.status);
-	return true;
-}
-
-static bool connecting(void)
-{
-	for (int i = 0; i < MAX_EPS; i++)
-		if (eps[i].state == pending)
-			return true;
-	return false;
-}
-
-/*
- * Nothing comes before the connection of an endpoint, though its first message may be here before
- * the connection manager says so; and the end comes last, as the kernel has put every completion of
- * before into the queue.
- */
-static bool tell_event(void)
-{
-	collect_notes();
-	if (connecting() || (num_notes && notes[first_note].kind == RDMA_CM_EVENT_ESTABLISHED))
-		return tell_note();
-	return tell_completion() || tell_note();
-}
-
-static void sleep_until(int64_t end)
-{
-	struct pollfd fds[] = { { .fd = completions->fd, .events = POLLIN },
-				{ .fd = ep_channel->fd, .events = POLLIN } };
-	int64_t left = end - now();
-	struct ibv_cq *which;
-	void *context;
-
-	poll(fds, 2, left > 0 ? (int)left : 0);
-	if (fds[0].revents && !ibv_get_cq_event(completions, &which, &context))
-		ibv_ack_cq_events(which, 1);
-}
-
-static void wait_main(int64_t end)
-{
-	while (!tell_event()) {
-		ibv_req_notify_cq(cq, 0);
-		if (tell_event())
-			return;
-		if (now() >= end) {
-			printf("event=none\n");
-			return;
-		}
-		sleep_until(end);
-	}
-}
-
-static void wait_async(int64_t end)
-{
-	struct ibv_async_event event;
-
-	if (!readable(device_id->verbs->async_fd, end) ||
-	    ibv_get_async_event(device_id->verbs, &event)) {
-		printf("event=none\n");
-		return;
-	}
-	printf("event=IBV_EVENT_%d\n", (int)event.event_type);
-	ibv_ack_async_event(&event);
-}
-
-static void do_wait(const struct command *cmd)
-{
-	int64_t end = now() + (int64_t)number(cmd, "ms", 5000);
-
-	if (strcmp(text(cmd, "on", "main"), "async"))
-		wait_main(end);
-	else
-		wait_async(end);
-}
-
-static void do_quit(const struct command *cmd)
-{
-	(void)cmd;
-	quitting = true;
-}
-
 /* ---- Start, commands, end ---- */
 
-static const struct {
-	const char *verb;
-	void (*run)(const struct command *cmd);
-} verbs[] = {
+static const struct verb verbs[] = {
 	{ "region", do_region },
 	{ "unregister", do_unregister },
 	{ "drop", do_drop },
@@ -743,29 +414,8 @@ static const struct {
 	{ "free", do_free },
 	{ "post", do_post },
 	{ "wait", do_wait },
-	{ "quit", do_quit },
+	{ NULL, NULL },
 };
-
-static void obey(char *line)
-{
-	struct command cmd = { .verb = strtok(line, " \n") };
-	char *word, *value;
-
-	if (!cmd.verb)
-		return;
-	while (cmd.count < MAX_ARGS && (word = strtok(NULL, " \n"))) {
-		value = strchr(word, '=');
-		if (value)
-			*value++ = '\0';
-		cmd.args[cmd.count].key = word;
-		cmd.args[cmd.count++].value = value ? value : "";
-	}
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (!strcmp(verbs[i].verb, cmd.verb))
-			verbs[i].run(&cmd);
-	printf("done=%s\n", cmd.verb);
-	fflush(stdout);
-}
 
 static int fail(const char *what)
 {
@@ -819,20 +469,12 @@ static int finish(void)
 
 int main(int argc, char **argv)
 {
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-	size_t room = 0;
-	char *line = NULL;
-	int ret;
-
 	if (argc != 2) {
 		fprintf(stderr, "usage: %s OWN-ADDRESS\n", argv[0]);
 		return 2;
 	}
-	ret = start(argv[1]);
-	/* The driver sends a command, then waits for its answer: no line is left in the buffer. */
-	while (!ret && !quitting && poll(&input, 1, SILENCE) == 1 &&
-	       getline(&line, &room, stdin) > 0)
-		obey(line);
-	free(line);
-	return ret ? ret : finish();
+	if (start(argv[1]))
+		return 1;
+	obey(verbs);
+	return finish();
 }
