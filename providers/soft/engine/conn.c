@@ -5,6 +5,7 @@
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/bind.h"
 #include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/complete.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/link/link.h"
@@ -163,7 +164,7 @@ void soft_conn_drain(struct soft_conn *conn)
 
 	pthread_mutex_lock(&qp->lock);
 	conn->draining = true;
-	soft_qp_send_done(qp);
+	soft_complete_sends(qp);
 	pthread_mutex_unlock(&qp->lock);
 }
 
@@ -181,14 +182,14 @@ static void part(struct soft_conn *conn, struct soft_qp *qp, uint8_t **out, size
 		soft_tx_epilogue(conn, out, len);
 	if (qp->conn == conn && dead && conn->fault.transport &&
 	    atomic_load(&qp->sq.head) != atomic_load(&qp->sq.tail)) {
-		soft_qp_send_done(qp);
+		soft_complete_sends(qp);
 		oldest = soft_sqe(qp, atomic_load(&qp->sq.head));
 		if (atomic_load(&qp->sq.head) != atomic_load(&qp->sq.tail) &&
 		    oldest->status == TP_WC_FLUSHED)
 			oldest->status = TP_WC_TRANSPORT;
 	}
 	qp->conn = NULL;
-	soft_qp_flush(qp, recv_status);
+	soft_complete_flush(qp, recv_status);
 }
 
 void soft_conn_close(struct soft_conn *conn, uint8_t **out, size_t *len, uint64_t *tail)

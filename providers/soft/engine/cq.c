@@ -24,35 +24,11 @@ enum {
 	SPINS_PER_LOOK = 16,
 };
 
-/* ---- Adding ---- */
-
 static void overflow_run(struct tp_task *task)
 {
 	struct soft_cq *cq = soft_container(task, struct soft_cq, overflow);
 
 	cq->dev->base.up->async(cq->dev->base.owner, TP_ASYNC_CQ_OVERFLOW, cq->base.owner);
-}
-
-bool soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc)
-{
-	bool lost = false;
-	uint32_t head;
-
-	pthread_mutex_lock(&cq->lock);
-	head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	if (head - atomic_load_explicit(&cq->tail, memory_order_acquire) >= cq->limit) {
-		lost = true;
-	} else {
-		cq->ring[head & (cq->size - 1)] = *wc;
-		atomic_store(&cq->head, head + 1);
-	}
-	pthread_mutex_unlock(&cq->lock);
-	if (lost)
-		dapl_loop_post(cq->base.dev->loop, &cq->overflow);
-	/* Whoever arms after this load polls after it, and finds the completion. */
-	if (atomic_load(&cq->armed) && atomic_exchange(&cq->armed, 0))
-		cq->base.dev->up->cq_event(cq->base.owner);
-	return !lost;
 }
 
 /* ---- Membership and readiness ---- */

@@ -65,8 +65,6 @@ static inline struct soft_cq *soft_cq(struct tp_cq *cq)
 extern const struct dapl_cq_ops soft_cq_ops;
 extern const struct dapl_fast_ops soft_fast_ops;
 
-/* Adds a completion; wakes whoever asked. false: it was lost, the queue is full. */
-bool soft_cq_add(struct soft_cq *cq, const struct tp_wc *wc);
 /* So much may it cost to try connections one by one rather than by epoll. */
 enum {
 	SOFT_CQ_FEW = 16,

@@ -7,6 +7,7 @@
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/complete.h"
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/engine/rx.h"
@@ -51,7 +52,7 @@ static void move_data(struct soft_qp *qp, uint32_t what)
 {
 	qp->due |= what;
 	if (atomic_load(&qp->state) == SOFT_QP_ERROR)
-		soft_qp_flush_late(qp);
+		soft_complete_late(qp);
 	while (qp->due)
 		work(qp);
 }

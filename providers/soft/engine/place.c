@@ -12,8 +12,10 @@
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/complete.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/recv.h"
 #include "providers/soft/engine/srq.h"
 #include "providers/soft/memory/copy.h"
 #include "providers/soft/memory/window.h"
@@ -106,33 +108,7 @@ static int untagged_fault(struct soft_conn *conn, uint8_t code)
 
 /* ---- Where bytes go ---- */
 
-/* The part [from, from + len) of a segment list; number of pieces, -1 if a key does not allow it.
- */
-static int sge_iov(struct soft_conn *conn, const struct tp_sge *sge, uint32_t num, uint32_t from,
-		   uint32_t len, struct iovec *iov, int max)
-{
-	const struct soft_qp *qp = conn->qp;
-	const struct tp_pd *pd = qp->srq ? qp->srq->pd : qp->prot.pd;
-	uint32_t n;
-	uint8_t *mem;
-	int used = 0;
-
-	for (; num && len && used < max; num--, sge++) {
-		if (from >= sge->length) {
-			from -= sge->length;
-			continue;
-		}
-		n = sge->length - from < len ? sge->length - from : len;
-		if (!soft_stag_check_recv(&qp->prot, pd, sge->lkey, sge->addr + from, n, &mem))
-			return -1;
-		iov[used++] = (struct iovec){ .iov_base = mem, .iov_len = n };
-		len -= n;
-		from = 0;
-	}
-	return used;
-}
-
-/* Ditto of the sink of a read, whose segments are known by their memory. */
+/* The part [from, from + len) of the sink of a read, whose segments are known by their memory. */
 static int sink_iov(struct soft_conn *conn, const struct soft_sqe *sqe, uint32_t from, uint32_t len,
 		    struct iovec *iov, int max)
 {
@@ -176,8 +152,6 @@ static int write_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct 
 int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct iovec *iov, int max)
 {
 	struct soft_rx *rx = &conn->rx;
-	struct soft_qp *qp = conn->qp;
-	struct soft_rqe *rqe;
 	int num;
 
 	switch (rx->sink) {
@@ -189,8 +163,7 @@ int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct io
 			sink_fault(conn, rx->read);
 		return num;
 	case SOFT_SINK_RECV:
-		rqe = soft_rqe(qp, atomic_load_explicit(&qp->rq.head, memory_order_relaxed));
-		num = sge_iov(conn, rqe->sge, rqe->num_sge, rx->ddp.mo + pos, len, iov, max);
+		num = soft_recv_iov(conn->qp, rx->ddp.mo + pos, len, iov, max);
 		if (num < 0)
 			recv_fault(conn, &rx->ddp, TP_WC_LOCAL_PROTECTION);
 		return num;
@@ -315,17 +288,6 @@ static bool in_sequence(struct soft_conn *conn)
 	return true;
 }
 
-static uint64_t recv_room(struct soft_qp *qp)
-{
-	struct soft_rqe *rqe =
-		soft_rqe(qp, atomic_load_explicit(&qp->rq.head, memory_order_relaxed));
-	uint64_t room = 0;
-
-	for (uint32_t i = 0; i < rqe->num_sge; i++)
-		room += rqe->sge[i].length;
-	return room;
-}
-
 /*
  * Whether so many more bytes may be kept. An answer to a request of this side comes in the same
  * stream behind what the peer sent before: it must not wait for a Receive (DTO-73), so that more is
@@ -366,10 +328,10 @@ static int begin_send(struct soft_conn *conn)
 
 	if (!in_sequence(conn))
 		return -1;
-	if (rx->held || !soft_qp_recv_ready(conn->qp))
+	if (rx->held || !soft_recv_ready(conn->qp))
 		return begin_held(conn);
 	rx->sink = SOFT_SINK_RECV;
-	if ((uint64_t)ddp->mo + rx->left > recv_room(conn->qp)) {
+	if ((uint64_t)ddp->mo + rx->left > soft_recv_room(conn->qp)) {
 		recv_fault(conn, ddp, TP_WC_LOCAL_LENGTH);
 		return -1;
 	}
@@ -400,7 +362,7 @@ static int begin_immediate(struct soft_conn *conn)
 {
 	int rc = begin_fixed(conn, WIRE_IMMEDIATE_SIZE);
 
-	if (rc > 0 && (conn->rx.held || !soft_qp_recv_ready(conn->qp)))
+	if (rc > 0 && (conn->rx.held || !soft_recv_ready(conn->qp)))
 		return begin_held(conn);
 	return rc;
 }
@@ -521,7 +483,7 @@ static bool deliver(struct soft_conn *conn, const struct soft_ddp *ddp, uint32_t
 		if (ddp->opcode != WIRE_OP_SEND_SE && !invalidate(conn, ddp, &wc))
 			return false;
 	}
-	soft_qp_recv_done(conn->qp, &wc);
+	soft_complete_recv(conn->qp, &wc);
 	return true;
 }
 
@@ -538,7 +500,7 @@ static void deliver_immediate(struct soft_conn *conn, const struct soft_ddp *ddp
 	}
 	if (ddp->opcode == WIRE_OP_IMMEDIATE_SE)
 		wc.flags |= TP_WC_SOLICITED;
-	soft_qp_recv_done(conn->qp, &wc);
+	soft_complete_recv(conn->qp, &wc);
 }
 
 static void write_arrived(struct soft_rx *rx)
@@ -777,16 +739,13 @@ bool soft_place_done(struct soft_conn *conn)
 
 static bool replay_send(struct soft_conn *conn, const struct soft_held *held)
 {
-	struct soft_rqe *rqe;
-	struct soft_qp *qp = conn->qp;
 	struct iovec iov[SOFT_MAX_SGE];
 	const uint8_t *src = held->data;
 	int num;
 
-	if ((uint64_t)held->ddp.mo + held->len > recv_room(qp))
+	if ((uint64_t)held->ddp.mo + held->len > soft_recv_room(conn->qp))
 		return recv_fault(conn, &held->ddp, TP_WC_LOCAL_LENGTH);
-	rqe = soft_rqe(qp, atomic_load_explicit(&qp->rq.head, memory_order_relaxed));
-	num = sge_iov(conn, rqe->sge, rqe->num_sge, held->ddp.mo, held->len, iov, SOFT_MAX_SGE);
+	num = soft_recv_iov(conn->qp, held->ddp.mo, held->len, iov, SOFT_MAX_SGE);
 	if (num < 0)
 		return recv_fault(conn, &held->ddp, TP_WC_LOCAL_PROTECTION);
 	for (int i = 0; i < num; i++) {
@@ -817,8 +776,7 @@ bool soft_place_held(struct soft_conn *conn)
 	struct soft_rx *rx = &conn->rx;
 	struct soft_held *held;
 
-	while ((held = rx->held) &&
-	       (held->ddp.qn != WIRE_QN_SEND || soft_qp_recv_ready(conn->qp))) {
+	while ((held = rx->held) && (held->ddp.qn != WIRE_QN_SEND || soft_recv_ready(conn->qp))) {
 		if (!replay(conn, held))
 			return false;
 		rx->held = held->next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Queue pairs: posting, completing in order, flushing. */
+/* Queue pairs: posting, life. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,36 +9,12 @@
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/recv.h"
 #include "providers/soft/engine/srq.h"
 #include "providers/soft/link/link.h"
 #include "trace/log.h"
 
 /* ---- Rings ---- */
-
-int soft_ring_init(struct soft_ring *ring, uint32_t num, uint32_t max_sge, size_t entry)
-{
-	memset(ring, 0, sizeof(*ring));
-	ring->max_sge = max_sge;
-	if (max_sge < SOFT_MIN_SGE)
-		max_sge = SOFT_MIN_SGE;
-	ring->stride = (uint32_t)(entry + max_sge * sizeof(struct tp_sge));
-	if (!num)
-		return 0;
-	ring->mask = soft_ring_size(num) - 1;
-	ring->slots = malloc(((size_t)ring->mask + 1) * ring->stride);
-	return ring->slots ? 0 : -ENOMEM;
-}
-
-static inline uint32_t ring_used(struct soft_ring *ring)
-{
-	return atomic_load(&ring->tail) - atomic_load(&ring->head);
-}
-
-static inline bool ring_full(struct soft_ring *ring, uint32_t tail)
-{
-	return !ring->slots ||
-	       tail - atomic_load_explicit(&ring->head, memory_order_acquire) > ring->mask;
-}
 
 /* Copies the segments that name bytes. */
 static inline uint32_t copy_sge(struct tp_sge *to, const struct tp_sge *from, uint32_t num)
@@ -49,121 +25,6 @@ static inline uint32_t copy_sge(struct tp_sge *to, const struct tp_sge *from, ui
 		if (from[i].length)
 			to[used++] = from[i];
 	return used;
-}
-
-/* ---- Completing ---- */
-
-/* What a completion may say to be one without more to say, and requests that have such ones. */
-#define PLAIN_RECV (TP_WC_RECV | TP_WC_SOLICITED)
-#define PLAIN_OPS  (1u << TP_SEND | 1u << TP_RDMA_WRITE | 1u << TP_RDMA_READ)
-
-/* A completion that is lost ends the connection (EVD-95); lock held. */
-static void add_completion(struct soft_qp *qp, struct soft_cq *cq, const struct tp_wc *wc)
-{
-	if (!soft_cq_add(cq, wc) && qp->conn)
-		soft_conn_refuse(
-			qp->conn,
-			(struct soft_error){ WIRE_LAYER_RDMAP, WIRE_RDMAP_CATASTROPHIC, 0 }, NULL,
-			"a completion found its queue full");
-}
-
-void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result)
-{
-	uint32_t head = atomic_load_explicit(&qp->rq.head, memory_order_relaxed);
-	struct tp_wc wc = *result;
-
-	wc.wr_id = soft_rqe(qp, head)->wr_id;
-	wc.qp_owner = qp->base.owner;
-	if (wc.status == TP_WC_SUCCESS && !(wc.flags & ~PLAIN_RECV) && !qp->srq)
-		wc.flags |= SOFT_WC_PLAIN;
-	atomic_store_explicit(&qp->rq.head, head + 1, memory_order_release);
-	add_completion(qp, qp->recv_cq, &wc);
-}
-
-static void complete_request(struct soft_qp *qp, uint32_t status)
-{
-	uint32_t head = atomic_load_explicit(&qp->sq.head, memory_order_relaxed);
-	struct soft_sqe *sqe = soft_sqe(qp, head);
-	struct tp_wc wc = { .wr_id = sqe->wr_id, .status = status };
-	bool told = status != TP_WC_SUCCESS || (sqe->flags & TP_WR_SIGNALED);
-
-	if (status == TP_WC_SUCCESS && sqe->opcode < 32 && (PLAIN_OPS >> sqe->opcode & 1))
-		wc.flags = SOFT_WC_PLAIN;
-	atomic_store_explicit(&qp->sq.head, head + 1, memory_order_release);
-	if (told)
-		add_completion(qp, qp->send_cq, &wc);
-}
-
-void soft_qp_send_done(struct soft_qp *qp)
-{
-	struct soft_conn *conn = qp->conn;
-
-	while (atomic_load_explicit(&qp->sq.head, memory_order_relaxed) != qp->sq_next &&
-	       soft_sqe(qp, atomic_load_explicit(&qp->sq.head, memory_order_relaxed))->done)
-		complete_request(qp, TP_WC_SUCCESS);
-	if (conn && conn->draining && !ring_used(&qp->sq) && !atomic_exchange(&conn->drained, true))
-		dapl_loop_post(conn->base.dev->loop, &conn->task);
-}
-
-bool soft_qp_recv_ready(struct soft_qp *qp)
-{
-	if (ring_used(&qp->rq))
-		return true;
-	if (qp->srq)
-		return soft_srq_take(qp);
-	/* A post that does not see this is seen by the second look. */
-	atomic_store(&qp->rx_starved, true);
-	if (!ring_used(&qp->rq))
-		return false;
-	atomic_store(&qp->rx_starved, false);
-	return true;
-}
-
-bool soft_qp_recv_there(struct soft_qp *qp)
-{
-	return ring_used(&qp->rq);
-}
-
-/* ---- Flushing ---- */
-
-static void flush_recvs(struct soft_qp *qp, uint32_t status)
-{
-	while (ring_used(&qp->rq)) {
-		soft_qp_recv_done(qp, &(struct tp_wc){ .status = status, .flags = TP_WC_RECV });
-		status = TP_WC_FLUSHED;
-	}
-}
-
-static void flush_requests(struct soft_qp *qp)
-{
-	struct soft_sqe *sqe;
-
-	soft_qp_send_done(qp);
-	while (ring_used(&qp->sq)) {
-		sqe = soft_sqe(qp, atomic_load_explicit(&qp->sq.head, memory_order_relaxed));
-		if (sqe->opcode == SOFT_OP_BIND)
-			soft_window_drop(soft_sqe_bind(sqe));
-		complete_request(qp, sqe->status);
-	}
-	qp->sq_next = atomic_load_explicit(&qp->sq.head, memory_order_relaxed);
-}
-
-void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status)
-{
-	atomic_store(&qp->state, SOFT_QP_ERROR);
-	atomic_store(&qp->prot.stream, 0);
-	if (qp->srq)
-		soft_srq_leave(qp);
-	flush_recvs(qp, recv_status);
-	flush_requests(qp);
-	atomic_store(&qp->rx_starved, false);
-	atomic_store(&qp->tx_stalled, false);
-}
-
-void soft_qp_flush_late(struct soft_qp *qp)
-{
-	flush_recvs(qp, TP_WC_FLUSHED);
-	flush_requests(qp);
 }
 
 /* ---- Posting ---- */
@@ -192,7 +53,7 @@ static inline int reserve(struct soft_qp *qp, struct soft_sqe **sqe)
 
 	if (atomic_load_explicit(&qp->state, memory_order_relaxed) == SOFT_QP_IDLE)
 		return -ENOTCONN;
-	if (ring_full(&qp->sq, tail))
+	if (soft_ring_full(&qp->sq, tail))
 		return -ENOMEM;
 	*sqe = soft_sqe(qp, tail);
 	return 0;
@@ -250,7 +111,7 @@ static int qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge 
 	uint32_t tail = atomic_load_explicit(&qp->rq.tail, memory_order_relaxed);
 	struct soft_rqe *rqe;
 
-	if (ring_full(&qp->rq, tail))
+	if (soft_ring_full(&qp->rq, tail))
 		return -ENOMEM;
 	if (num_sge > qp->rq.max_sge)
 		return -EINVAL;
@@ -267,8 +128,8 @@ static void qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
 {
 	struct soft_qp *qp = soft_qp(base);
 
-	*recv = ring_used(&qp->rq);
-	*send = ring_used(&qp->sq);
+	*recv = soft_ring_used(&qp->rq);
+	*send = soft_ring_used(&qp->sq);
 }
 
 /* ---- Life ---- */
@@ -376,7 +237,7 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr, uint32_t
 	if (qp->srq)
 		mask &= ~(uint32_t)TP_QP_RECV_CAP;
 	/* What is posted stays posted, with all its segments (EP-63). */
-	if (ring_used(&qp->rq) && recv_sge < qp->rq.max_sge)
+	if (soft_ring_used(&qp->rq) && recv_sge < qp->rq.max_sge)
 		recv_sge = qp->rq.max_sge;
 	if ((mask & TP_QP_SEND_CAP) &&
 	    soft_ring_init(&sq, attr->max_send_wr, attr->max_send_sge, sizeof(struct soft_sqe)))
@@ -445,6 +306,6 @@ const struct dapl_qp_ops soft_qp_ops = {
 	.destroy = qp_destroy,
 	.post_send = qp_post_send,
 	.post_recv = qp_post_recv,
-	.limit_recv = soft_srq_limit_recv,
+	.limit_recv = soft_recv_set_limits,
 	.pending = qp_pending,
 };

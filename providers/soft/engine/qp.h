@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "dapl/transport.h"
+#include "providers/soft/engine/ring.h"
 #include "providers/soft/memory/stag.h"
 #include "providers/soft/memory/window.h"
 #include "util/list.h"
@@ -25,34 +26,13 @@ enum soft_qp_state {
 	SOFT_QP_ERROR,
 };
 
-/* A ring of requests or receives; one producer (the poster) and one consumer (whoever holds the
- * lock). */
-struct soft_ring {
-	uint8_t *slots;
-	uint32_t stride;
-	uint32_t mask;
-	uint32_t max_sge;
-	atomic_uint tail; /* next to post */
-	atomic_uint head; /* oldest without completion */
-};
-
 enum {
 	/* Opcodes beside enum tp_opcode. */
 	SOFT_OP_BIND = 0x80,
 	SOFT_OP_READ_TO_RKEY = 0x81, /* TP_READ_TO_RKEY in eight bits */
 	/* A flag beside TP_WR_*: a read, an atomic or a binding. */
 	SOFT_WR_CAREFUL = 0x80,
-	SOFT_MIN_SGE = 3, /* segments there is room for in any request */
 };
-
-static inline uint32_t soft_ring_size(uint32_t num)
-{
-	uint32_t size = 1;
-
-	while (size < num)
-		size *= 2;
-	return size;
-}
 
 /* A posted request. */
 struct soft_sqe {
@@ -156,23 +136,5 @@ extern const struct dapl_qp_ops soft_qp_ops;
 int soft_qp_reserve(struct soft_qp *qp, struct soft_sqe **sqe);
 /* The request in that room is complete. */
 void soft_qp_submit(struct soft_qp *qp);
-
-/* ---- With the lock held ---- */
-
-/* Completes the oldest Receive. */
-void soft_qp_recv_done(struct soft_qp *qp, const struct tp_wc *result);
-/* Completes requests that are done, in order. */
-void soft_qp_send_done(struct soft_qp *qp);
-/* Whether a Receive is posted; if not, post_recv will drive. */
-bool soft_qp_recv_ready(struct soft_qp *qp);
-/* Ditto, only asked. */
-bool soft_qp_recv_there(struct soft_qp *qp);
-/* Enters error: completes everything. recv_status is the oldest Receive's. */
-void soft_qp_flush(struct soft_qp *qp, uint32_t recv_status);
-/* What was posted since then. */
-void soft_qp_flush_late(struct soft_qp *qp);
-
-/* Makes a ring of num entries, each with max_sge segments. -ENOMEM. */
-int soft_ring_init(struct soft_ring *ring, uint32_t num, uint32_t max_sge, size_t entry);
 
 #endif

@@ -248,7 +248,7 @@ static bool cut_receive(struct soft_conn *conn)
 	const uint8_t *ddp = stage(rx) + WIRE_MPA_LENGTH;
 	uint8_t opcode;
 
-	if (rx->held || !soft_qp_recv_there(conn->qp))
+	if (rx->held || !soft_ring_used(&conn->qp->rq))
 		return false;
 	if (rx->busy)
 		return rx->sink == SOFT_SINK_RECV;

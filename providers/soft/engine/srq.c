@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Shared receive queues. A QP takes a receive when a message arrives for it, into the one place of
- * its own receive queue, and has it until the message is complete. A QP that finds none waits in
- * line and is waked, one for each receive that is posted.
- */
+/* Shared receive queues: posting, limits, life. Taking is recv.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,23 +9,13 @@
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/recv.h"
 #include "providers/soft/engine/srq.h"
 #include "trace/log.h"
 
 static struct soft_srq *soft_srq(struct tp_srq *srq)
 {
 	return soft_container(srq, struct soft_srq, base);
-}
-
-static struct soft_rqe *slot(struct soft_srq *srq, uint32_t index)
-{
-	return (struct soft_rqe *)(void *)(srq->ring.slots +
-					   (size_t)(index & srq->ring.mask) * srq->ring.stride);
-}
-
-static uint32_t available(struct soft_srq *srq)
-{
-	return atomic_load(&srq->ring.tail) - atomic_load(&srq->ring.head);
 }
 
 /* ---- Limits ---- */
@@ -43,23 +29,13 @@ static void limit_run(struct tp_task *task)
 		dev->up->async(dev->owner, TP_ASYNC_SRQ_LIMIT, srq->base.owner);
 }
 
-/* One event if there are fewer than asked (SRQ-26, SRQ-27); lock held. */
-static void look_at_limit(struct soft_srq *srq)
-{
-	if (available(srq) >= srq->limit)
-		return;
-	srq->limit = 0;
-	atomic_fetch_add(&srq->events, 1);
-	dapl_loop_post(srq->base.dev->loop, &srq->task);
-}
-
 static int srq_arm(struct tp_srq *base, uint32_t limit)
 {
 	struct soft_srq *srq = soft_srq(base);
 
 	pthread_mutex_lock(&srq->lock);
 	srq->limit = limit;
-	look_at_limit(srq);
+	soft_recv_check_limit(srq);
 	pthread_mutex_unlock(&srq->lock);
 	return 0;
 }
@@ -73,97 +49,6 @@ static void recv_limit_run(struct tp_task *task)
 					qp->base.owner);
 }
 
-/* The QP has taken one, or its limits are new; the QP's lock held. */
-static void look_at_limits(struct soft_qp *qp)
-{
-	struct soft_fault fault = {
-		.event = TP_CONN_BROKEN,
-		.err = -ENOBUFS,
-		.terminate = true,
-		.recv_status = TP_WC_FLUSHED,
-		.term = { .error = { WIRE_LAYER_RDMAP, WIRE_RDMAP_CATASTROPHIC, 0 } },
-		.why = "more receives taken from the shared queue than the hard high watermark",
-	};
-	uint32_t taken = atomic_load(&qp->rq.tail) - atomic_load(&qp->rq.head);
-
-	if (taken > qp->soft_limit) {
-		qp->soft_limit = UINT32_MAX;
-		atomic_fetch_add(&qp->limit_events, 1);
-		dapl_loop_post(qp->base.dev->loop, &qp->limit_task);
-	}
-	if (taken > qp->hard_limit && qp->conn)
-		soft_conn_fail(qp->conn, &fault);
-}
-
-int soft_srq_limit_recv(struct tp_qp *base, uint32_t soft, uint32_t hard)
-{
-	struct soft_qp *qp = soft_qp(base);
-
-	if (!qp->srq)
-		return -EOPNOTSUPP;
-	pthread_mutex_lock(&qp->lock);
-	qp->soft_limit = soft;
-	qp->hard_limit = hard;
-	look_at_limits(qp);
-	pthread_mutex_unlock(&qp->lock);
-	return 0;
-}
-
-/* ---- Taking ---- */
-
-/* Moves the oldest receive to the QP; lock held, one is there. */
-static void take(struct soft_srq *srq, struct soft_qp *qp)
-{
-	uint32_t head = atomic_load(&srq->ring.head), tail = atomic_load(&qp->rq.tail);
-	const struct soft_rqe *from = slot(srq, head);
-	struct soft_rqe *to = soft_rqe(qp, tail);
-
-	to->wr_id = from->wr_id;
-	to->num_sge = from->num_sge;
-	memcpy(to->sge, from->sge, from->num_sge * sizeof(from->sge[0]));
-	atomic_store(&srq->ring.head, head + 1);
-	atomic_store(&qp->rq.tail, tail + 1);
-	look_at_limit(srq);
-}
-
-static void wait_in_line(struct soft_srq *srq, struct soft_qp *qp)
-{
-	if (!soft_list_empty(&qp->srq_node))
-		return;
-	soft_list_add(&srq->waiting, &qp->srq_node);
-	atomic_fetch_add(&srq->num_waiting, 1);
-}
-
-static void leave_line(struct soft_srq *srq, struct soft_qp *qp)
-{
-	if (soft_list_empty(&qp->srq_node))
-		return;
-	soft_list_del(&qp->srq_node);
-	atomic_fetch_sub(&srq->num_waiting, 1);
-}
-
-bool soft_srq_take(struct soft_qp *qp)
-{
-	struct soft_srq *srq = qp->srq;
-	bool got;
-
-	pthread_mutex_lock(&srq->lock);
-	got = available(srq);
-	if (!got) {
-		/* A post that does not see this is seen by the second look. */
-		wait_in_line(srq, qp);
-		got = available(srq);
-	}
-	if (got) {
-		leave_line(srq, qp);
-		take(srq, qp);
-	}
-	pthread_mutex_unlock(&srq->lock);
-	if (got)
-		look_at_limits(qp);
-	return got;
-}
-
 /* ---- Posting ---- */
 
 /* Wakes those who wait, as many as there are receives. A QP stays for as long as it is waked. */
@@ -172,9 +57,9 @@ static __attribute__((noinline)) void wake(struct soft_srq *srq)
 	struct soft_qp *qp;
 
 	pthread_mutex_lock(&srq->lock);
-	while (!soft_list_empty(&srq->waiting) && available(srq)) {
+	while (!soft_list_empty(&srq->waiting) && soft_ring_used(&srq->ring)) {
 		qp = soft_container(srq->waiting.next, struct soft_qp, srq_node);
-		leave_line(srq, qp);
+		soft_recv_leave_line(srq, qp);
 		qp->waking++;
 		pthread_mutex_unlock(&srq->lock);
 		soft_drive(qp, SOFT_DRIVE_RX);
@@ -191,11 +76,11 @@ static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sg
 	uint32_t tail = atomic_load_explicit(&srq->ring.tail, memory_order_relaxed);
 	struct soft_rqe *rqe;
 
-	if (available(srq) > srq->ring.mask)
+	if (soft_ring_used(&srq->ring) > srq->ring.mask)
 		return -ENOMEM;
 	if (num_sge > srq->ring.max_sge)
 		return -EINVAL;
-	rqe = slot(srq, tail);
+	rqe = soft_srq_slot(srq, tail);
 	rqe->wr_id = wr_id;
 	rqe->num_sge = 0;
 	for (uint32_t i = 0; i < num_sge; i++)
@@ -209,7 +94,7 @@ static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sg
 
 static uint32_t srq_available(struct tp_srq *base)
 {
-	return available(soft_srq(base));
+	return soft_ring_used(&soft_srq(base)->ring);
 }
 
 /* ---- QPs ---- */
@@ -227,18 +112,11 @@ void soft_srq_detach(struct soft_qp *qp)
 	struct soft_srq *srq = qp->srq;
 
 	pthread_mutex_lock(&srq->lock);
-	leave_line(srq, qp);
+	soft_recv_leave_line(srq, qp);
 	while (qp->waking)
 		pthread_cond_wait(&srq->waked, &srq->lock);
 	pthread_mutex_unlock(&srq->lock);
 	dapl_loop_cancel(qp->base.dev->loop, &qp->limit_task);
-}
-
-void soft_srq_leave(struct soft_qp *qp)
-{
-	pthread_mutex_lock(&qp->srq->lock);
-	leave_line(qp->srq, qp);
-	pthread_mutex_unlock(&qp->srq->lock);
 }
 
 /* ---- Life ---- */
@@ -297,7 +175,7 @@ static int srq_resize(struct tp_srq *base, uint32_t max_wr)
 	head = atomic_load(&srq->ring.head);
 	tail = atomic_load(&srq->ring.tail);
 	for (uint32_t i = head; i != tail; i++)
-		memcpy(ring.slots + (size_t)(i & ring.mask) * ring.stride, slot(srq, i),
+		memcpy(ring.slots + (size_t)(i & ring.mask) * ring.stride, soft_srq_slot(srq, i),
 		       ring.stride);
 	free(srq->ring.slots);
 	srq->ring.slots = ring.slots;

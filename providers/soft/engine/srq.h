@@ -25,14 +25,15 @@ struct soft_srq {
 	struct tp_task task;
 };
 
-/* Takes a receive for the QP, or lines up for one. Lock held. */
-bool soft_srq_take(struct soft_qp *qp);
-/* No more need of one. Lock held. */
-void soft_srq_leave(struct soft_qp *qp);
+static inline struct soft_rqe *soft_srq_slot(struct soft_srq *srq, uint32_t index)
+{
+	return (struct soft_rqe *)(void *)(srq->ring.slots +
+					   (size_t)(index & srq->ring.mask) * srq->ring.stride);
+}
+
 /* A QP is made for the queue, and goes. */
 void soft_srq_attach(struct soft_qp *qp, struct tp_srq *srq);
 void soft_srq_detach(struct soft_qp *qp);
-int soft_srq_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard);
 extern const struct dapl_srq_ops soft_srq_ops;
 
 #endif

@@ -14,6 +14,7 @@
 #include "providers/soft/base/counters.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/complete.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/watch.h"
 #include "providers/soft/engine/fpdu.h"
@@ -351,7 +352,7 @@ static __attribute__((noinline)) bool bind_step(struct soft_conn *conn, struct s
 		sqe->done = true;
 		conn->qp->sq_next++;
 		tx->sq_sent++;
-		soft_qp_send_done(conn->qp);
+		soft_complete_sends(conn->qp);
 		break;
 	case SOFT_BIND_FAILED:
 		local_fault(conn, sqe, TP_WC_BIND_FAILED);
@@ -744,7 +745,7 @@ static void advance(struct soft_conn *conn, uint32_t n)
 			tx->tail = tx->sent - mark->end;
 		message_sent(conn, mark->source);
 	}
-	soft_qp_send_done(conn->qp);
+	soft_complete_sends(conn->qp);
 }
 
 bool soft_tx_valid(struct soft_conn *conn)
@@ -841,7 +842,7 @@ void soft_tx_read_done(struct soft_conn *conn)
 		soft_sqe(conn->qp, flight->index)->done = true;
 	else if (flight->kind == SOFT_FLIGHT_PROOF)
 		proven(conn, flight->index);
-	soft_qp_send_done(conn->qp);
+	soft_complete_sends(conn->qp);
 }
 
 /* ---- Life ---- */
