@@ -32,7 +32,6 @@ struct dapl_ep {
 	int (*post_fast)(struct tp_qp *qp, struct tp_wr *wr);
 	struct dapl_slots recv, request;
 	uint64_t posted[DCNT_EP_RECV]; /* by DAT_EP_COUNTERS */
-	uint32_t watch; /* so many receives make dat_ep_post_recv look at the watermarks */
 	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
 	struct dapl_pz *pz;
 	struct dapl_srq *srq; /* NULL: receives are posted to the EP */
@@ -83,12 +82,7 @@ static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)
 }
 
 /* EP lock held. */
-static inline void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state)
-{
-	dapl_slots_stop(&ep->request);
-	dapl_slots_stop(&ep->recv);
-	atomic_store_explicit(&ep->state, state, memory_order_release);
-}
+void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state);
 
 static inline uint8_t dapl_ep_state(const struct dapl_ep *ep)
 {

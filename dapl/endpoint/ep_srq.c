@@ -89,7 +89,7 @@ static void set_watch(struct dapl_ep *ep)
 	uint32_t soft = cold->soft_armed ? MARK(cold->soft_mark) : UINT32_MAX;
 	uint32_t hard = MARK(cold->hard_mark);
 
-	ep->watch = soft < hard ? soft : hard;
+	ep->recv.watch = soft < hard ? soft : hard;
 	dapl_slots_stop(&ep->recv);
 }
 
@@ -123,7 +123,7 @@ static bool watched(struct dapl_ep *ep)
 	bool yes;
 
 	dapl_lock(&ep->lock);
-	yes = ep->watch != UINT32_MAX;
+	yes = ep->recv.watch != UINT32_MAX;
 	dapl_unlock(&ep->lock);
 	return yes;
 }

@@ -273,51 +273,34 @@ DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_
 
 /* ---- The fast path ---- */
 
-/* Room, or what the general way has to say; EP lock held. */
-static inline bool has_room(struct dapl_ep *ep)
-{
-	struct dapl_slots *slots = &ep->request;
-	uint32_t used;
-
-	if (likely(slots->next != slots->stop))
-		return true;
-	used = dapl_slots_tail(slots) - atomic_load_explicit(&slots->head, memory_order_acquire);
-	if (used == slots->limit || dapl_ep_state(ep) != DAT_EP_STATE_CONNECTED)
-		return false;
-	dapl_slots_allow(slots, slots->limit - used);
-	return true;
-}
-
 /*
- * Whether the fast path is for a request: one segment of less than below bytes, no flags, nobody
- * who traces it or has the lock, and room. If so the lock is taken.
+ * Whether the fast path is for a request: one segment of less than below bytes, no flags, and
+ * nobody who traces it or has the lock, which is taken then.
  */
 static inline __attribute__((always_inline)) bool begin_fast(struct dapl_ep *ep, DAT_COUNT num,
 							     const DAT_LMR_TRIPLET *iov,
 							     DAT_COMPLETION_FLAGS flags,
 							     uint64_t below)
 {
-	if (num != 1 || !iov || iov->segment_length >= below || flags ||
-	    dapl_trace_wanted(post_request) || !dapl_trylock(&ep->lock))
-		return false;
-	if (likely(has_room(ep)))
-		return true;
-	dapl_unlock(&ep->lock);
-	return false;
+	return num == 1 && iov && iov->segment_length < below && !flags &&
+	       !dapl_trace_wanted(post_request) && dapl_trylock(&ep->lock);
 }
 
-/* The transport refused the last one; unlocks. */
+static __attribute__((noinline)) DAT_RETURN end_fast(struct dapl_ep *ep, DAT_RETURN rc)
+{
+	dapl_unlock(&ep->lock);
+	return rc;
+}
+
+/* The transport refused the last one. */
 static __attribute__((noinline)) DAT_RETURN refused(struct dapl_ep *ep, DAT_EP_COUNTERS counter,
 						    int err)
 {
 	struct dapl_slot *slot = dapl_slots_last(&ep->request);
-	DAT_RETURN rc;
 
 	ep->posted[counter]--;
 	ep->posted[counter + 1] -= slot->wr.length;
-	rc = dapl_post_failed(&ep->request, slot, err);
-	dapl_unlock(&ep->lock);
-	return rc;
+	return end_fast(ep, dapl_post_failed(&ep->request, slot, err));
 }
 
 /* Posts after begin_fast, and unlocks; remote is NULL for a Send. */
@@ -325,9 +308,16 @@ static inline __attribute__((always_inline)) DAT_RETURN
 post_fast(struct dapl_ep *ep, uint32_t opcode, DAT_DTOS dto, DAT_EP_COUNTERS counter,
 	  const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie, const DAT_RMR_TRIPLET *remote)
 {
-	struct dapl_slot *slot = dapl_slots_take(&ep->request);
+	struct dapl_slot *slot = ep->request.next;
+	DAT_RETURN rc;
 	int err;
 
+	if (unlikely(slot == ep->request.stop)) {
+		rc = dapl_slots_check(&ep->request);
+		if (unlikely(rc))
+			return end_fast(ep, rc);
+	}
+	dapl_slots_take(&ep->request);
 	ep->posted[counter]++;
 	slot->done.user_cookie.as_64 = cookie;
 	slot->done.operation = dto;

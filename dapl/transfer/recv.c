@@ -63,7 +63,7 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	dapl_lock(&ep->lock);
 	stopped = ep->recv.next == ep->recv.stop;
 	if (unlikely(stopped))
-		rc = dapl_make_room(ep, &ep->recv, DAPL_EP_POST_RECV);
+		rc = dapl_slots_check(&ep->recv);
 	if (!rc)
 		rc = post(ep, num_segments, local_iov, user_cookie.as_64, flags);
 	dapl_unlock(&ep->lock);

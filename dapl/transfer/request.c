@@ -63,23 +63,6 @@ bool dapl_rdma_too_long(const struct dapl_ep *ep, uint64_t length)
 
 /* ---- Room ---- */
 
-DAT_RETURN dapl_make_room(struct dapl_ep *ep, struct dapl_slots *slots, enum dapl_ep_cause cause)
-{
-	uint32_t used = dapl_slots_used(slots), bound = slots->limit;
-	uint8_t state = dapl_ep_state(ep);
-
-	if (!ep->pz || !slots->limit)
-		return DAPL_BAD_STATE(EP_NOTREADY);
-	if (dapl_ep_step(state, cause).verdict == DAPL_EP_REFUSE)
-		return dapl_ep_state_error(state);
-	if (used >= slots->limit)
-		return DAPL_NO_RESOURCE(MEMORY);
-	if (slots == &ep->recv && ep->watch < bound) /* from there on one by one */
-		bound = ep->watch > used ? ep->watch : used + 1;
-	dapl_slots_allow(slots, bound - used);
-	return DAT_SUCCESS;
-}
-
 DAT_RETURN dapl_post_failed(struct dapl_slots *slots, struct dapl_slot *slot, int err)
 {
 	dapl_slots_untake(slots, slot);
@@ -99,7 +82,7 @@ DAT_RETURN dapl_request_take(struct dapl_ep *ep, struct dapl_slot **slot)
 	DAT_RETURN rc = DAT_SUCCESS;
 
 	if (slots->next == slots->stop)
-		rc = dapl_make_room(ep, slots, DAPL_EP_POST_REQUEST);
+		rc = dapl_slots_check(slots);
 	if (!rc)
 		*slot = dapl_slots_take(slots);
 	return rc;

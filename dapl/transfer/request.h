@@ -28,11 +28,6 @@ struct dapl_request {
  */
 DAT_RETURN dapl_request_take(struct dapl_ep *ep, struct dapl_slot **slot);
 DAT_RETURN dapl_request_refused(struct dapl_ep *ep, struct dapl_slot *slot, int err);
-/*
- * Next has met stop: DAT_SUCCESS, with stop as far ahead as there is room, or why nothing can be
- * posted (DTO-16, DTO-18 to DTO-20). EP lock held.
- */
-DAT_RETURN dapl_make_room(struct dapl_ep *ep, struct dapl_slots *slots, enum dapl_ep_cause cause);
 /* The transport refused what was to be in slot, the last one taken; EP lock held. */
 DAT_RETURN dapl_post_failed(struct dapl_slots *slots, struct dapl_slot *slot, int err);
 

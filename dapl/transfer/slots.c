@@ -3,7 +3,6 @@
 
 #include <stdalign.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "dapl/transfer/dto.h"
 
@@ -41,7 +40,7 @@ static bool new_ring(struct dapl_slots *slots, uint32_t limit, uint32_t tail, DA
 
 bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, DAT_EP_HANDLE ep, DAT_DTOS operation)
 {
-	memset(slots, 0, sizeof(*slots));
+	*slots = (struct dapl_slots){ .watch = UINT32_MAX };
 	return !limit || new_ring(slots, limit, 0, ep, operation);
 }
 

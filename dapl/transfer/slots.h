@@ -9,6 +9,7 @@
 
 #include <dat/udat.h>
 
+#include "dapl/base/status.h"
 #include "dapl/event/completion.h"
 
 /*
@@ -23,6 +24,9 @@ struct dapl_slots {
 	_Atomic uint32_t head;
 	struct dapl_slot *slot;
 	uint32_t limit;
+	uint32_t watch; /* at so many outstanding ones every post is checked; UINT32_MAX: never */
+	DAT_RETURN
+		refused; /* why nothing may be posted in the EP's state (DTO-18 to DTO-20), or 0 */
 };
 
 /* An empty ring of the EP with room for limit DTOs, in its own place for good; false: no memory. */
@@ -76,16 +80,26 @@ static inline void dapl_slots_untake(struct dapl_slots *slots, struct dapl_slot 
 	slot->seq -= slots->size;
 }
 
-/* num more posts may follow without a check. */
-static inline void dapl_slots_allow(struct dapl_slots *slots, uint32_t num)
-{
-	slots->stop = &slots->slot[(dapl_slots_tail(slots) + num) & (slots->size - 1)];
-}
-
 /* The next post is checked. */
 static inline void dapl_slots_stop(struct dapl_slots *slots)
 {
 	slots->stop = slots->next;
+}
+
+/* Next has met stop, which moves on as far as there is room; or why nothing can be posted. */
+static inline DAT_RETURN dapl_slots_check(struct dapl_slots *slots)
+{
+	uint32_t bound = slots->limit, used;
+
+	if (slots->refused)
+		return slots->refused;
+	used = dapl_slots_used(slots);
+	if (used >= bound)
+		return DAPL_NO_RESOURCE(MEMORY); /* DTO-16 */
+	if (slots->watch < bound)		 /* from there on one by one */
+		bound = slots->watch > used ? slots->watch : used + 1;
+	slots->stop = &slots->slot[(dapl_slots_tail(slots) + bound - used) & (slots->size - 1)];
+	return DAT_SUCCESS;
 }
 
 #endif
