@@ -3,7 +3,7 @@
 
 #include <dat/dat_ib_extensions.h>
 
-#include "dapl/adapter/counters.h"
+#include "dapl/adapter/ib_counters.h"
 #include "dapl/transfer/post.h"
 #include "dapl/adapter/query_only.h"
 #include "dapl/base/status.h"

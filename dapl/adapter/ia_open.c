@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/adapter/counters.h"
+#include "dapl/adapter/ib_counters.h"
 #include "dapl/adapter/named_attr.h"
 #include "dapl/adapter/upcalls.h"
 #include "dapl/base/config.h"
@@ -67,25 +67,38 @@ static DAT_RETURN open_device(struct dapl_ia *ia)
 	return DAT_SUCCESS;
 }
 
+/* What lies beside an IA, which has to fit into a slot. */
+struct parts {
+	struct tp_device_attr attr;
+	struct dapl_named named;
+	struct dapl_ia_counters counters;
+};
+
 /* False: no memory for one. */
 static bool make_parts(struct dapl_ia *ia)
 {
-	ia->attr = calloc(1, sizeof(*ia->attr));
-	ia->named = calloc(1, sizeof(*ia->named));
-	ia->counters = calloc(1, sizeof(*ia->counters));
+	struct parts *parts = calloc(1, sizeof(*parts));
+
 	ia->config = dapl_config_for_ia(ia->entry->info.ia_name);
-	if (ia->attr && ia->named && ia->counters && ia->config)
+	if (parts && ia->config) {
+		ia->attr = &parts->attr;
+		ia->named = &parts->named;
+		ia->counters = &parts->counters;
 		return true;
+	}
+	free(parts);
 	dapl_err("%s not opened: %s", ia->entry->info.ia_name, dapl_strerror(ENOMEM));
 	return false;
 }
 
-static void free_parts(struct dapl_ia *ia)
+static void release(struct dapl_ia *ia)
 {
 	free(ia->config);
-	free(ia->counters);
-	free(ia->named);
-	free(ia->attr);
+	if (ia->attr)
+		free(container_of(ia->attr, struct parts, attr));
+	dapl_lock_fini(&ia->bind_lock);
+	pthread_mutex_destroy(&ia->lock);
+	dapl_object_release(&ia->obj);
 }
 
 DAT_RETURN dapl_ia_new(struct dapl_entry *entry, const struct dapl_class *class,
@@ -102,11 +115,11 @@ DAT_RETURN dapl_ia_new(struct dapl_entry *entry, const struct dapl_class *class,
 	ia->entry = entry;
 	rc = DAPL_NO_RESOURCE(MEMORY);
 	if (!make_parts(ia))
-		goto free_parts;
+		goto release;
 	err = dapl_loop_create(&ia->loop);
 	rc = dapl_status(err, DAT_RESOURCE_DEVICE);
 	if (err)
-		goto free_parts;
+		goto release;
 	rc = open_device(ia);
 	if (rc)
 		goto destroy_loop;
@@ -116,11 +129,8 @@ DAT_RETURN dapl_ia_new(struct dapl_entry *entry, const struct dapl_class *class,
 
 destroy_loop:
 	dapl_loop_destroy(ia->loop);
-free_parts:
-	free_parts(ia);
-	dapl_lock_fini(&ia->bind_lock);
-	pthread_mutex_destroy(&ia->lock);
-	dapl_object_release(&ia->obj);
+release:
+	release(ia);
 	return rc;
 }
 
@@ -130,10 +140,7 @@ void dapl_ia_delete(struct dapl_ia *ia)
 		dapl_loop_destroy(ia->agents);
 	dapl_module_transport.device->close(ia->dev);
 	dapl_loop_destroy(ia->loop);
-	free_parts(ia);
-	dapl_lock_fini(&ia->bind_lock);
-	pthread_mutex_destroy(&ia->lock);
-	dapl_object_release(&ia->obj);
+	release(ia);
 }
 
 static DAT_RETURN make_async(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_evd **evd)

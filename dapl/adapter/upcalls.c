@@ -5,7 +5,7 @@
 #include "dapl/connect/sp.h"
 #include "dapl/endpoint/ep.h"
 #include "dapl/event/async.h"
-#include "dapl/object/names.h"
+#include "dapl/object/code_names.h"
 #include "dapl/transfer/srq.h"
 #include "trace/log.h"
 

@@ -11,7 +11,7 @@
 #include "dapl/endpoint/ep.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
-#include "dapl/object/names.h"
+#include "dapl/object/code_names.h"
 #include "trace/log.h"
 
 static const struct dapl_cm_ops *cm_of(const struct dapl_ep *ep)
@@ -130,19 +130,19 @@ static DAT_RETURN check_flags(DAT_CONNECT_FLAGS flags)
 							   : DAT_SUCCESS; /* HA-13 */
 }
 
-/* Starts the attempt; cm_lock held, state A. The consumer's time runs from since (TMO-2). */
-static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, DAT_TIMEOUT timeout,
-			uint64_t deadline)
+/* Starts the attempt, in state A. deadline: the consumer's (TMO-2), or 0. */
+static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, uint64_t deadline)
 {
 	struct dapl_ia *ia = ep->obj.ia;
-	int err = cm_of(ep)->connect(ep->qp, param, ep, &ep->conn);
+	int err;
 
+	dapl_assert_mutex_held(&ep->cold->cm_lock);
+	err = cm_of(ep)->connect(ep->qp, param, ep, &ep->conn);
 	if (!err) {
 		dapl_count(ia, DCNT_IA_CM_REQ_TX);
 		ep->cold->connects++;
 		dapl_ep_learn_addr(ep);
-		if (timeout != DAT_TIMEOUT_INFINITE &&
-		    dapl_ep_state(ep) == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
+		if (deadline && dapl_ep_state(ep) == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
 			dapl_loop_timer(ia->loop, &ep->cold->timer, deadline);
 		return DAT_SUCCESS;
 	}
@@ -155,10 +155,14 @@ static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, DAT_
 	return dapl_status(err, DAT_RESOURCE_TEP);
 }
 
-static DAT_RETURN connect_ep(struct dapl_ep *ep, const struct tp_connect *param,
-			     DAT_TIMEOUT timeout)
+static DAT_RETURN connect_ep(struct dapl_ep *ep, const void *remote, DAT_CONN_QUAL qual,
+			     DAT_TIMEOUT timeout, DAT_COUNT size, const void *private_data)
 {
-	uint64_t deadline = dapl_deadline(timeout);
+	const struct tp_connect param = { .remote = remote,
+					  .conn_qual = qual,
+					  .private_data = private_data,
+					  .private_data_len = (uint32_t)size };
+	uint64_t deadline = timeout == DAT_TIMEOUT_INFINITE ? 0 : dapl_deadline(timeout);
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
@@ -170,7 +174,7 @@ static DAT_RETURN connect_ep(struct dapl_ep *ep, const struct tp_connect *param,
 		rc = dapl_ep_fire(ep, DAPL_EP_CONNECT, &step);
 	dapl_unlock(&ep->lock);
 	if (!rc)
-		rc = start(ep, param, timeout, deadline);
+		rc = start(ep, &param, deadline);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
 	return rc;
 }
@@ -190,7 +194,6 @@ DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote, D
 			   const DAT_PVOID private_data, DAT_QOS qos, DAT_CONNECT_FLAGS flags)
 {
 	struct dapl_ep *ep = dapl_ep_get(ep_handle);
-	struct tp_connect param;
 	DAT_RETURN rc;
 
 	if (!ep)
@@ -206,13 +209,9 @@ DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote, D
 		rc = check_flags(flags);
 	if (!rc)
 		rc = dapl_check_remote(ep->obj.ia, (const struct sockaddr *)remote);
-	if (rc)
-		return rc;
-	param = (struct tp_connect){ .remote = (const struct sockaddr *)remote,
-				     .conn_qual = dapl_addr_wire_qual(ep->obj.ia, qual),
-				     .private_data = private_data,
-				     .private_data_len = (uint32_t)private_data_size };
-	return connect_ep(ep, &param, timeout);
+	return rc ? rc
+		  : connect_ep(ep, remote, dapl_addr_wire_qual(ep->obj.ia, qual), timeout,
+			       private_data_size, private_data);
 }
 
 /* Whom a connected EP is connected to. */
@@ -235,7 +234,6 @@ DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_handle
 	struct dapl_ep *dup = dapl_object_arg(dup_handle, DAPL_TYPE_EP);
 	struct dapl_ep *ep = dapl_ep_get(ep_handle);
 	struct tp_conn_addr peer;
-	struct tp_connect param;
 	DAT_RETURN rc;
 
 	if (!ep || !dup || dup->obj.ia != ep->obj.ia)
@@ -247,13 +245,9 @@ DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_handle
 		rc = dapl_check_qos(qos, DAPL_BAD_ARG(6));
 	if (!rc)
 		rc = find_peer(dup, &peer);
-	if (rc)
-		return rc;
-	param = (struct tp_connect){ .remote = (const struct sockaddr *)&peer.remote,
-				     .conn_qual = peer.remote_qual,
-				     .private_data = private_data,
-				     .private_data_len = (uint32_t)private_data_size };
-	return connect_ep(ep, &param, timeout);
+	return rc ? rc
+		  : connect_ep(ep, &peer.remote, peer.remote_qual, timeout, private_data_size,
+			       private_data);
 }
 
 DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote,
@@ -262,7 +256,6 @@ DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR re
 {
 	const struct sockaddr *addr = (const struct sockaddr *)remote;
 	struct dapl_ep *ep = dapl_ep_get(ep_handle);
-	struct tp_connect param;
 	DAT_RETURN rc;
 
 	if (!ep)
@@ -276,26 +269,22 @@ DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR re
 		rc = dapl_check_comm(ep->obj.ia, &ep->cold->comm);
 	if (!rc)
 		rc = dapl_check_remote(ep->obj.ia, addr);
-	if (!rc && !dapl_addr_port(addr))
+	if (!rc && !dapl_addr_port(addr)) /* EP-88 */
 		rc = dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
-	if (rc)
-		return rc;
-	param = (struct tp_connect){ .remote = addr,
-				     .conn_qual = dapl_addr_port(addr), /* EP-88 */
-				     .private_data = private_data,
-				     .private_data_len = (uint32_t)private_data_size };
-	return connect_ep(ep, &param, timeout);
+	return rc ? rc
+		  : connect_ep(ep, addr, dapl_addr_port(addr), timeout, private_data_size,
+			       private_data);
 }
 
 /* ---- dat_ep_disconnect ---- */
 
-/* cm_lock held */
 static DAT_RETURN disconnect(struct dapl_ep *ep, bool graceful)
 {
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 	bool drain;
 
+	dapl_assert_mutex_held(&ep->cold->cm_lock);
 	rc = dapl_ep_lock_and_fire(ep, graceful ? DAPL_EP_DISCONNECT_GRACEFUL : DAPL_EP_DISCONNECT,
 				   &step);
 	if (rc || step.verdict == DAPL_EP_STAY)

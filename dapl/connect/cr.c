@@ -56,15 +56,9 @@ static void end(struct dapl_object *obj)
 	struct dapl_cr *cr = container_of(obj, struct dapl_cr, obj);
 
 	dapl_object_wait_left(obj); /* somebody may be trying to accept (SIM-7) */
-	free(cr->private_data);
-}
-
-static void end_with_ep(struct dapl_cr *cr)
-{
-	dapl_object_wait_left(&cr->obj);
 	if (cr->ep)
-		unmake_ep(cr->ep); /* CR-18 */
-	dapl_ia_end(&cr->obj);
+		unmake_ep(cr->ep);
+	free(cr->private_data);
 }
 
 /* Refuses as if nobody had listened. */
@@ -75,7 +69,7 @@ static void discard(struct dapl_object *obj)
 	if (!dapl_object_retire(obj))
 		return;
 	cm_of(cr)->release(cr->conn);
-	end_with_ep(cr);
+	dapl_ia_end(&cr->obj);
 }
 
 const struct dapl_class dapl_cr_class = {
@@ -158,18 +152,17 @@ int dapl_cr_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_con
 {
 	struct dapl_cr *cr = dapl_cr_new(sp->obj.ia, conn, req);
 
-	if (!cr)
-		goto free_ep;
+	if (!cr) {
+		if (ep)
+			unmake_ep(ep);
+		return -ENOBUFS;
+	}
 	if (ep)
 		dapl_cr_bring_ep(cr, ep);
 	if (dapl_cr_announce(cr, sp))
 		return 0;
-	/* PSP-4: refused, and nothing of it is left here. */
-	dapl_object_retire(&cr->obj);
-	dapl_ia_end(&cr->obj);
-free_ep:
-	if (ep)
-		unmake_ep(ep);
+	if (dapl_object_retire(&cr->obj))
+		dapl_ia_end(&cr->obj); /* PSP-4: refused, and nothing of it remains */
 	return -ENOBUFS;
 }
 
@@ -274,6 +267,8 @@ DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 	if (rc)
 		return rc;
 	dapl_count(cr->obj.ia, DCNT_IA_SP_CR_ACCEPTED);
+	dapl_object_wait_left(&cr->obj);
+	cr->ep = NULL; /* stays */
 	dapl_ia_end(&cr->obj);
 	return DAT_SUCCESS;
 }
@@ -312,7 +307,7 @@ DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		return rc;
 	dapl_count(cr->obj.ia, DCNT_IA_SP_CR_REJECTED);
 	dapl_count(cr->obj.ia, DCNT_IA_CM_USER_REJ_TX);
-	end_with_ep(cr);
+	dapl_ia_end(&cr->obj);
 	return DAT_SUCCESS;
 }
 
@@ -366,6 +361,6 @@ DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL qual)
 	rc = hand_off(cr, qual);
 	dapl_object_leave(&cr->obj);
 	if (!rc)
-		end_with_ep(cr); /* CR-22 */
+		dapl_ia_end(&cr->obj); /* CR-22 */
 	return rc;
 }

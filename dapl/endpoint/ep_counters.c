@@ -34,27 +34,28 @@ static uint64_t received_bytes(const struct dapl_ep *ep)
 	return sum;
 }
 
-/* EP lock and recv_evd's held; after read_posted */
+/* After read_posted. */
 static void read_received(struct dapl_ep *ep, uint64_t *value)
 {
 	const struct dapl_ep_cold *cold = ep->cold;
 
+	dapl_assert_held(&ep->lock);
+	dapl_assert_held(&ep->recv_evd->obj.lock);
 	value[DCNT_EP_RECV] = value[DCNT_EP_POST_RECV] - dapl_slots_used(&ep->recv) -
 			      cold->recv_other - cold->recv_lost + cold->recv_shared;
 	value[DCNT_EP_RECV_DATA] = received_bytes(ep);
 	memcpy(&value[DCNT_EP_RECV_IMM], cold->recv_imm, sizeof(cold->recv_imm));
 }
 
-/* EP lock held */
 static void read_posted(struct dapl_ep *ep, uint64_t *value)
 {
+	dapl_assert_held(&ep->lock);
 	memset(value, 0, DCNT_EP_ALL_COUNTERS * sizeof(*value));
 	memcpy(value, ep->posted, sizeof(ep->posted));
 	value[DCNT_EP_CONNECT] = ep->cold->connects;
 	value[DCNT_EP_DISCONNECT] = ep->cold->disconnects;
 }
 
-/* EP lock held */
 static void read_all(struct dapl_ep *ep, uint64_t *value)
 {
 	read_posted(ep, value);

@@ -16,6 +16,7 @@ DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dap
 {
 	uint8_t state = atomic_load_explicit(&ep->state, memory_order_relaxed);
 
+	dapl_assert_held(&ep->lock);
 	*step = dapl_ep_step(state, cause);
 	if (step->verdict == DAPL_EP_REFUSE)
 		return dapl_ep_state_error(state);
@@ -115,9 +116,9 @@ void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data
 	dapl_object_leave(&evd->obj);
 }
 
-/* EP lock held. */
 static void store_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr)
 {
+	dapl_assert_held(&ep->lock);
 	/* The consumer may be reading it (EP-57). */
 	if (memcmp(&ep->cold->addr.remote, &addr->remote, sizeof(addr->remote)))
 		ep->cold->addr.remote = addr->remote;

@@ -82,7 +82,7 @@ static inline struct dapl_evd *dapl_evd_get(DAT_EVD_HANDLE handle)
 /* The same, locked: it is not freed before it is unlocked. */
 static inline struct dapl_evd *dapl_evd_lock(DAT_EVD_HANDLE handle)
 {
-	return dapl_object_hold(handle, DAPL_TYPE_EVD);
+	return dapl_object_lock(handle, DAPL_TYPE_EVD);
 }
 
 extern const struct dapl_class dapl_evd_class;

@@ -7,12 +7,12 @@
 
 /* ---- Counters ---- */
 
-/* lock held */
 static void read_all(struct dapl_evd *evd, uint64_t *value)
 {
 	const struct dapl_evd_counts *counts = &evd->counts;
 	uint64_t missed = atomic_load_explicit(&counts->missed, memory_order_relaxed);
 
+	dapl_assert_held(&evd->obj.lock);
 	value[DCNT_EVD_WAIT] = counts->waits;
 	value[DCNT_EVD_WAIT_BLOCKED] = counts->blocked;
 	value[DCNT_EVD_WAIT_NOTIFY] = counts->notified;

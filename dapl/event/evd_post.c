@@ -6,7 +6,7 @@
 #include "dapl/event/completion.h"
 #include "dapl/event/evd.h"
 #include "dapl/object/ia.h"
-#include "dapl/object/names.h"
+#include "dapl/object/code_names.h"
 #include "trace/log.h"
 
 /* ---- Waking ---- */

@@ -11,7 +11,7 @@
 #include "dapl/base/wakefd.h"
 #include "dapl/event/completion.h"
 #include "dapl/event/evd.h"
-#include "dapl/object/names.h"
+#include "dapl/object/code_names.h"
 #include "trace/log.h"
 
 /* ---- Delivery ---- */

@@ -177,10 +177,10 @@ static inline void *dapl_object_self(DAT_HANDLE handle, enum dapl_type type)
 }
 
 /*
- * The object of a handle as dapl_object_self, with its lock held: it stays until that is given
- * back, since whoever frees it takes the lock once after it was retired. NULL: it is none, or gone.
+ * The object of a handle as dapl_object_self, locked: it stays until that is unlocked, since
+ * whoever frees it takes the lock once after it was retired. NULL: it is none, or gone.
  */
-static inline void *dapl_object_hold(DAT_HANDLE handle, enum dapl_type type)
+static inline void *dapl_object_lock(DAT_HANDLE handle, enum dapl_type type)
 {
 	struct dapl_object *obj = dapl_object_self(handle, type);
 

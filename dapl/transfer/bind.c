@@ -33,7 +33,7 @@ DAT_EVENT_NUMBER dapl_bind_event(const struct tp_wc *wc, struct dapl_slot *slot,
 
 /* ---- Posting ---- */
 
-/* RMR-21; bind_lock held. */
+/* RMR-21 */
 static bool bound_elsewhere(const struct dapl_rmr *rmr, const struct dapl_ep *ep)
 {
 	const struct dapl_binding *binding = dapl_bindings_newest(&rmr->bindings);
@@ -70,9 +70,11 @@ static int post_to_transport(const struct bind_call *call, const struct dapl_slo
 		call->ep->qp, (uintptr_t)slot, dapl_request_flags(call->flags), &bind, rkey);
 }
 
-/* EP lock and bind_lock held; the handles may have died meanwhile. */
+/* The handles may have died meanwhile. */
 static DAT_RETURN check_alive(const struct bind_call *call)
 {
+	dapl_assert_held(&call->ep->lock);
+	dapl_assert_held(&call->ep->obj.ia->bind_lock);
 	if (!dapl_object_is(&call->rmr->obj, DAPL_TYPE_RMR))
 		return DAPL_BAD_HANDLE(RMR);
 	if (call->to.lmr && !dapl_object_is(&call->to.lmr->obj, DAPL_TYPE_LMR))
@@ -85,7 +87,7 @@ static DAT_RETURN check_alive(const struct bind_call *call)
 
 /*
  * The record is among those of the region before the transport learns of the bind: it may complete
- * at any time from then on. EP lock and bind_lock held.
+ * at any time from then on.
  */
 static DAT_RETURN begin(const struct bind_call *call, struct dapl_bind *record,
 			struct dapl_slot **slot)
@@ -112,7 +114,7 @@ static DAT_RETURN begin(const struct bind_call *call, struct dapl_bind *record,
 	return DAT_SUCCESS;
 }
 
-/* EP lock held; the transport is called without bind_lock, which comes behind the EVD's. */
+/* The transport is called without bind_lock, which comes behind the EVD's. */
 static DAT_RETURN post(const struct bind_call *call, struct dapl_bind *record,
 		       DAT_RMR_CONTEXT *context)
 {

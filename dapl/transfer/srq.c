@@ -18,7 +18,7 @@ static const struct dapl_srq_ops *ops_of(const struct dapl_srq *srq)
 /* The SRQ of a handle with its lock held: it is not freed before that is given back. */
 static struct dapl_srq *hold(DAT_SRQ_HANDLE handle)
 {
-	return dapl_object_hold(handle, DAPL_TYPE_SRQ);
+	return dapl_object_lock(handle, DAPL_TYPE_SRQ);
 }
 
 /* ---- Counts ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Names of codes, for traces and listings. None is ever NULL. */
-#ifndef DAPL_NAMES_H
-#define DAPL_NAMES_H
+#ifndef DAPL_CODE_NAMES_H
+#define DAPL_CODE_NAMES_H
 
 #include <dat/udat.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "dapl/object/names.h"
+#include "dapl/object/code_names.h"
 
 #include <dat/dat_ib_extensions.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The counter calls of the InfiniBand extension. */
-#include "dapl/adapter/counters.h"
+#include "dapl/adapter/ib_counters.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#ifndef DAPL_ADAPTER_COUNTERS_H
-#define DAPL_ADAPTER_COUNTERS_H
+#ifndef DAPL_IB_COUNTERS_H
+#define DAPL_IB_COUNTERS_H
 
 #include <dat/udat.h>
 
