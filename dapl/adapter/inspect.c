@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Tells whoever asks from outside what the IAs of this module have.
+ * Lists the open IAs of this module and their objects, for the control socket.
  *
  * The lock of an IA's list keeps its objects where they are. Of an EP or EVD a few words are copied
- * under its own lock, which is waited for a moment only: who is busy all the time goes first.
+ * under its own lock, which is waited for a moment only: an object that is always in use goes first.
  */
 #include "dapl/adapter/inspect.h"
 

@@ -33,7 +33,7 @@ enum dapl_evd_end {
 };
 
 /* What has happened here (dapl/object/counters.h). */
-struct dapl_evd_counts {
+struct dapl_evd_counters {
 	uint64_t taken;		 /* events by the fast path of dequeue */
 	uint64_t kept, polled;	 /* from the ring and from the transport's queue, otherwise */
 	_Atomic uint64_t missed; /* dequeues without an event */
@@ -62,7 +62,7 @@ struct dapl_evd {
 	bool satisfied; /* the waiter's condition came true */
 	enum dapl_evd_end end;
 	uint32_t threshold;
-	struct dapl_evd_counts counts;
+	struct dapl_evd_counters counters;
 	uint64_t counted_before[DCNT_EVD_ALL_COUNTERS]; /* where the last reset was */
 	struct tp_task task;				/* of DAPL_TARGET_CNO */
 

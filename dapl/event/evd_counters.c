@@ -9,21 +9,21 @@
 
 static void read_all(struct dapl_evd *evd, uint64_t *value)
 {
-	const struct dapl_evd_counts *counts = &evd->counts;
-	uint64_t missed = atomic_load_explicit(&counts->missed, memory_order_relaxed);
+	const struct dapl_evd_counters *counters = &evd->counters;
+	uint64_t missed = atomic_load_explicit(&counters->missed, memory_order_relaxed);
 
 	dapl_assert_held(&evd->obj.lock);
-	value[DCNT_EVD_WAIT] = counts->waits;
-	value[DCNT_EVD_WAIT_BLOCKED] = counts->blocked;
-	value[DCNT_EVD_WAIT_NOTIFY] = counts->notified;
+	value[DCNT_EVD_WAIT] = counters->waits;
+	value[DCNT_EVD_WAIT_BLOCKED] = counters->blocked;
+	value[DCNT_EVD_WAIT_NOTIFY] = counters->notified;
 	value[DCNT_EVD_DEQUEUE_FOUND] =
-		counts->taken + counts->kept + counts->polled - counts->waited;
+		counters->taken + counters->kept + counters->polled - counters->waited;
 	value[DCNT_EVD_DEQUEUE_NOT_FOUND] = missed;
 	value[DCNT_EVD_DEQUEUE] = value[DCNT_EVD_DEQUEUE_FOUND] + missed;
-	value[DCNT_EVD_DEQUEUE_POLL_FOUND] = counts->taken + counts->polled;
+	value[DCNT_EVD_DEQUEUE_POLL_FOUND] = counters->taken + counters->polled;
 	value[DCNT_EVD_DEQUEUE_POLL] = value[DCNT_EVD_DEQUEUE_POLL_FOUND] + (evd->cq ? missed : 0);
-	value[DCNT_EVD_CONN_CALLBACK] = counts->connections;
-	value[DCNT_EVD_DTO_CALLBACK] = counts->notices;
+	value[DCNT_EVD_CONN_CALLBACK] = counters->connections;
+	value[DCNT_EVD_DTO_CALLBACK] = counters->notices;
 }
 
 void dapl_evd_read_counters(struct dapl_object *obj, struct dapl_counters_view *view)

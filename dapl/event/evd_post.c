@@ -180,7 +180,7 @@ static bool post_unlock(struct dapl_evd *evd, const struct dapl_event *event)
 	dapl_assert_held(&evd->obj.lock);
 	room = evd->ring.count < evd->qlen && add(evd, event);
 	if (room) {
-		evd->counts.connections += is_connection(event->number);
+		evd->counters.connections += is_connection(event->number);
 		if (evd->satisfied)
 			dapl_evd_wake(evd);
 		trigger_cno(evd);
@@ -288,7 +288,7 @@ void dapl_evd_run_task(struct tp_task *task)
 	struct dapl_evd *evd = container_of(task, struct dapl_evd, task);
 
 	dapl_lock(&evd->obj.lock);
-	evd->counts.notices++;
+	evd->counters.notices++;
 	dapl_evd_arm(evd);
 	dapl_evd_drain_notify(evd);
 	dapl_unlock(&evd->obj.lock);

@@ -59,11 +59,11 @@ static bool take(struct dapl_evd *evd, DAT_EVENT *event)
 
 	dapl_assert_held(&evd->obj.lock);
 	if (dapl_ring_pop(&evd->ring, &next)) {
-		evd->counts.kept++;
+		evd->counters.kept++;
 	} else {
 		if (!evd->cq || evd->cq->ops->poll(evd->cq, &wc) <= 0)
 			return false;
-		evd->counts.polled++;
+		evd->counters.polled++;
 		dapl_slot_of(wc.wr_id)->complete(&wc, &next);
 	}
 	deliver(evd, &next, event);
@@ -74,7 +74,7 @@ static bool take(struct dapl_evd *evd, DAT_EVENT *event)
 
 static void count_miss(struct dapl_evd *evd)
 {
-	atomic_fetch_add_explicit(&evd->counts.missed, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&evd->counters.missed, 1, memory_order_relaxed);
 }
 
 /* Unlocks the EVD. */
@@ -137,7 +137,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	wr = dapl_module_transport.fast->poll(evd->cq);
 	if (unlikely(!wr))
 		return dequeue_locked(evd, event);
-	evd->counts.taken++;
+	evd->counters.taken++;
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
 	event->evd_handle = evd;
 	dapl_slot_succeeded(container_of(wr, struct dapl_slot, wr),
@@ -248,9 +248,9 @@ static DAT_RETURN wait_asleep(struct dapl_evd *evd, uint64_t deadline)
 		dapl_evd_drain(evd);
 		done = over(evd, err, &rc);
 		if (!done) {
-			evd->counts.blocked += err == NOT_SLEPT;
+			evd->counters.blocked += err == NOT_SLEPT;
 			err = sleep_until(evd, deadline);
-			evd->counts.notified += !err;
+			evd->counters.notified += !err;
 		}
 		end_sleep(evd);
 		if (!done) {
@@ -330,11 +330,11 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COU
 	if (!dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	dapl_lock(&evd->obj.lock);
-	evd->counts.waits++;
+	evd->counters.waits++;
 	rc = (uint32_t)threshold > evd->qlen ? DAPL_BAD_ARG(3)
 					     : wait_one(evd, timeout, deadline, threshold);
 	if (!rc)
-		evd->counts.waited += take(evd, event);
+		evd->counters.waited += take(evd, event);
 	*n_more = (DAT_COUNT)evd->ring.count;
 	dapl_unlock(&evd->obj.lock);
 	dapl_object_leave(&evd->obj);
