@@ -3,24 +3,24 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "dapl/event/cno.h"
-#include "dapl/base/config.h"
-#include "dapl/connect/connect.h"
-#include "dapl/connect/cr.h"
-#include "dapl/transfer/post.h"
-#include "dapl/endpoint/ep.h"
-#include "dapl/event/evd.h"
 #include "dapl/adapter/extension.h"
 #include "dapl/adapter/ia_open.h"
 #include "dapl/adapter/inspect.h"
+#include "dapl/adapter/settings_command.h"
+#include "dapl/base/config.h"
+#include "dapl/connect/connect.h"
+#include "dapl/connect/cr.h"
+#include "dapl/endpoint/ep.h"
+#include "dapl/event/cno.h"
+#include "dapl/event/evd.h"
 #include "dapl/memory/lmr.h"
 #include "dapl/memory/rmr.h"
 #include "dapl/transfer/bind.h"
+#include "dapl/transfer/post.h"
 #include "dapl/transfer/srq.h"
-#include "dapl/adapter/settings_command.h"
-#include "trace/log.h"
 #include "dapl/transport.h"
 #include "dat/dats.h"
+#include "trace/log.h"
 
 #define MODULE_EXPORT __attribute__((visibility("default")))
 

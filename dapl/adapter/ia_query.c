@@ -5,13 +5,13 @@
 
 #include <dat/dat_ib_extensions.h>
 
-#include "dapl/base/config.h"
-#include "dapl/endpoint/ep.h"
-#include "dapl/event/evd.h"
 #include "dapl/adapter/ha.h"
 #include "dapl/adapter/ia_open.h"
 #include "dapl/adapter/named_attr.h"
+#include "dapl/base/config.h"
 #include "dapl/base/status.h"
+#include "dapl/endpoint/ep.h"
+#include "dapl/event/evd.h"
 #include "dat/dats.h"
 
 #define saturate(value) ((value) > INT32_MAX ? INT32_MAX : (DAT_COUNT)(value))

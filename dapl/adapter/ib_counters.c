@@ -80,7 +80,7 @@ DAT_RETURN dapl_ext_print_counters(DAT_HANDLE handle, int counter, int reset)
 
 /* ---- Groups ---- */
 
-/* What the device counts by itself. */
+/* The groups of counters that the device keeps. */
 static const struct group {
 	enum tp_counters counters;
 	DAT_IA_COUNTERS first, last;
@@ -106,7 +106,7 @@ static DAT_RETURN find_group(DAT_HANDLE handle, int type, struct dapl_ia **ia,
 	return DAT_SUCCESS;
 }
 
-/* What the device cannot tell stays 0. */
+/* What the device does not count stays 0. */
 static void sample(struct dapl_ia *ia, const struct group *group, uint64_t *now)
 {
 	uint32_t num = (uint32_t)group->last - (uint32_t)group->first + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What transports tell the core. */
+/* The tp_upcalls of the core. */
 #ifndef DAPL_UPCALLS_H
 #define DAPL_UPCALLS_H
 

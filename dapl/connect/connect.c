@@ -9,9 +9,9 @@
 #include "dapl/base/status.h"
 #include "dapl/connect/addr.h"
 #include "dapl/endpoint/ep.h"
+#include "dapl/object/code_names.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
-#include "dapl/object/code_names.h"
 #include "trace/log.h"
 
 static const struct dapl_cm_ops *cm_of(const struct dapl_ep *ep)

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/base/status.h"
 #include "dapl/connect/addr.h"
 #include "dapl/event/async.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
-#include "dapl/base/status.h"
 #include "trace/log.h"
 
 static const struct dapl_cm_ops *cm_of(const struct dapl_cr *cr)

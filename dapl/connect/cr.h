@@ -3,8 +3,8 @@
 #ifndef DAPL_CR_H
 #define DAPL_CR_H
 
-#include "dapl/endpoint/ep.h"
 #include "dapl/connect/sp.h"
+#include "dapl/endpoint/ep.h"
 
 struct dapl_cr {
 	struct dapl_object obj;
@@ -21,7 +21,7 @@ extern const struct dapl_class dapl_cr_class;
 /* A CR for conn, in the IA's list. NULL: no memory, or the IA is being closed. */
 struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
 			    const struct tp_conn_request *req);
-/* The EP it can be accepted on only; it learns who asks (EP-13 to EP-15). */
+/* The one EP it can be accepted on; the EP gets the peer's address (EP-13 to EP-15). */
 void dapl_cr_bring_ep(struct dapl_cr *cr, struct dapl_ep *ep);
 /* Announces it on the service point's EVD. False: no room, the CR is the caller's. */
 bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp);

@@ -3,11 +3,11 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "dapl/base/status.h"
 #include "dapl/connect/addr.h"
 #include "dapl/connect/cr.h"
-#include "dapl/object/ia.h"
 #include "dapl/connect/sp.h"
-#include "dapl/base/status.h"
+#include "dapl/object/ia.h"
 
 const struct dapl_class dapl_csp_class = {
 	DAPL_CLASS(CSP),
@@ -53,7 +53,7 @@ static struct sockaddr_storage copy_address(const struct sockaddr *addr)
 	return copy;
 }
 
-/* The codes of a qualifier, said of a port (CSP-4). */
+/* The codes of a qualifier as those of a port (CSP-4). */
 static DAT_RETURN as_port(DAT_RETURN rc)
 {
 	switch (DAT_GET_TYPE(rc)) {
@@ -104,13 +104,13 @@ DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDRE
 }
 
 /* The address as given, with the port that was chosen where it had none. */
-static DAT_IA_ADDRESS_PTR told_address(struct dapl_csp *csp)
+static DAT_IA_ADDRESS_PTR address_with_port(struct dapl_csp *csp)
 {
 	in_port_t port = htons((uint16_t)dapl_sp_qual(&csp->sp));
 	pthread_mutex_t *lock = &csp->sp.obj.ia->lock;
 
 	pthread_mutex_lock(lock);
-	/* Once, since the consumer may be reading what it was told before. */
+	/* Once, since the consumer may be reading what an earlier query returned. */
 	if (!dapl_addr_port((const struct sockaddr *)&csp->addr)) {
 		if (csp->addr.ss_family == AF_INET6)
 			((struct sockaddr_in6 *)&csp->addr)->sin6_port = port;
@@ -132,7 +132,7 @@ DAT_RETURN dapl_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK mask, DA
 	*param = (DAT_CSP_PARAM){
 		.ia_handle = dapl_ia_handle(csp->sp.obj.ia),
 		.comm = &csp->comm,
-		.address_ptr = told_address(csp),
+		.address_ptr = address_with_port(csp),
 		.evd_handle = csp->sp.evd,
 	};
 	return DAT_SUCCESS;

@@ -2,12 +2,12 @@
 /* Reserved service points. */
 #include <errno.h>
 
-#include "dapl/object/counters.h"
-#include "dapl/connect/cr.h"
-#include "dapl/object/ia.h"
 #include "dapl/base/loop.h"
-#include "dapl/connect/sp.h"
 #include "dapl/base/status.h"
+#include "dapl/connect/cr.h"
+#include "dapl/connect/sp.h"
+#include "dapl/object/counters.h"
+#include "dapl/object/ia.h"
 
 static DAT_RETURN fire(struct dapl_ep *ep, enum dapl_ep_cause cause)
 {
@@ -17,8 +17,8 @@ static DAT_RETURN fire(struct dapl_ep *ep, enum dapl_ep_cause cause)
 }
 
 /*
- * The one request of an RSP arrived. The rest is done once the transport has left this upcall,
- * since the qualifier is free again before the consumer hears of it (RSP-5).
+ * The one request of an RSP arrived. The rest is done once this upcall has returned,
+ * since the qualifier is free again before the consumer gets the event (RSP-5).
  */
 static int arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
 {
@@ -67,7 +67,7 @@ static void announce(struct tp_task *task)
 
 	if (!cr)
 		return;
-	/* The RSP is no stream of it from here on, but dat_evd_free need not fail for that. */
+	/* From here on the RSP does not keep the EVD from being freed. */
 	dapl_object_enter(&evd->obj, DAPL_TYPE_EVD);
 	dapl_sp_unlisten(&rsp->sp);
 	if (!fire(rsp->ep, DAPL_EP_REQUEST))

@@ -15,7 +15,7 @@ struct dapl_sp {
 	struct tp_listener *listener; /* NULL: not listening any more */
 	bool listening;		      /* as others may know it; under obj.ia->lock */
 	struct dapl_evd *evd;
-	DAT_CONN_QUAL conn_qual; /* 0: the transport's choice, not told yet; under obj.ia->lock */
+	DAT_CONN_QUAL conn_qual; /* 0: not chosen yet by the transport; under obj.ia->lock */
 	/* A request arrived, by the rules of tp_upcalls.conn_request. */
 	int (*arrive)(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req);
 };
@@ -28,7 +28,7 @@ struct dapl_psp {
 struct dapl_csp {
 	struct dapl_sp sp;
 	DAT_COMM comm;
-	struct sockaddr_storage addr; /* as given; port 0 until told (CSP-3), under obj.ia->lock */
+	struct sockaddr_storage addr; /* as given; a query fills in port 0 (CSP-3); obj.ia->lock */
 };
 
 struct dapl_rsp {

@@ -8,10 +8,10 @@
 #include <dat/dat_ib_extensions.h>
 
 #include "dapl/base/config.h"
+#include "dapl/base/status.h"
+#include "dapl/memory/rmr.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
-#include "dapl/memory/rmr.h"
-#include "dapl/base/status.h"
 
 static_assert(TP_ACCESS_REMOTE_READ == (int)DAT_MEM_PRIV_REMOTE_READ_FLAG &&
 		      TP_ACCESS_LOCAL_WRITE == (int)DAT_MEM_PRIV_LOCAL_WRITE_FLAG &&

@@ -3,8 +3,8 @@
 #ifndef DAPL_LMR_H
 #define DAPL_LMR_H
 
-#include "dapl/object/object.h"
 #include "dapl/memory/pz.h"
+#include "dapl/object/object.h"
 #include "dapl/transport.h"
 
 struct dapl_lmr {

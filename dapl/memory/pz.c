@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/memory/pz.h"
 
+#include "dapl/base/status.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
-#include "dapl/base/status.h"
 
 static void end(struct dapl_object *obj)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Counters of the InfiniBand extension (IBX-94 to IBX-105). Objects count where they work, under
- * the lock that is held there anyway; what can be told from other numbers is not counted twice. A
+ * the lock that is held there anyway; what follows from other numbers is not counted twice. A
  * reset leaves all that alone and remembers from where to count.
  */
 #ifndef DAPL_COUNTERS_H

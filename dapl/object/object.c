@@ -10,8 +10,8 @@
 #include "dapl/base/lock.h"
 #include "dapl/base/clock.h"
 #include "dapl/base/status.h"
-#include "trace/log.h"
 #include "dat/dats.h"
+#include "trace/log.h"
 
 static_assert(DAPL_SLOT_SIZE == DATS_SLOT_SIZE, "an object fills one slot of the arena");
 
