@@ -10,29 +10,6 @@
 #include "dapl/transfer/request.h"
 #include "trace/log.h"
 
-/* ---- Completion ---- */
-
-DAT_EVENT_NUMBER dapl_bind_event(const struct tp_wc *wc, struct dapl_slot *slot,
-				 DAT_RMR_BIND_COMPLETION_EVENT_DATA *data)
-{
-	struct dapl_ep *ep = slot->done.ep_handle;
-	struct dapl_ia *ia = ep->obj.ia;
-	struct dapl_bind *bind = slot->bind;
-
-	data->user_cookie.as_64 = slot->done.user_cookie.as_64;
-	data->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
-	if (wc->status && wc->status != TP_WC_FLUSHED)
-		data->status = DAT_RMR_OPERATION_FAILED; /* EVT-17 */
-	dapl_lock(&ia->bind_lock);
-	data->rmr_handle = bind->handle;
-	dapl_slot_free(slot);
-	dapl_bind_completed(bind, wc->status);
-	dapl_unlock(&ia->bind_lock);
-	return DAT_RMR_BIND_COMPLETION_EVENT;
-}
-
-/* ---- Posting ---- */
-
 /* RMR-21 */
 static bool bound_elsewhere(const struct dapl_rmr *rmr, const struct dapl_ep *ep)
 {

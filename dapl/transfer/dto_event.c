@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "dapl/endpoint/ep.h"
-#include "dapl/transfer/bind.h"
+#include "dapl/object/ia.h"
 #include "dapl/transfer/dto.h"
 #include "dapl/transfer/operations.h"
 
@@ -85,6 +85,27 @@ static void receive(const struct tp_wc *wc, struct dapl_slot *slot, bool own,
 		event->silent = !(wc->flags & TP_WC_SOLICITED);
 }
 
+/* ---- Binds ---- */
+
+/* Gives the slot back, too: what the bind did to its region counts from here on. */
+static void complete_bind(const struct tp_wc *wc, struct dapl_slot *slot, struct dapl_event *event)
+{
+	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data = &event->data.rmr_completion_event_data;
+	struct dapl_ep *ep = slot->done.ep_handle;
+	struct dapl_bind *bind = slot->bind;
+
+	event->number = DAT_RMR_BIND_COMPLETION_EVENT;
+	data->user_cookie.as_64 = slot->done.user_cookie.as_64;
+	data->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
+	if (wc->status && wc->status != TP_WC_FLUSHED)
+		data->status = DAT_RMR_OPERATION_FAILED; /* EVT-17 */
+	dapl_lock(&ep->obj.ia->bind_lock);
+	data->rmr_handle = bind->handle;
+	dapl_slot_free(slot);
+	dapl_bind_completed(bind, wc->status);
+	dapl_unlock(&ep->obj.ia->bind_lock);
+}
+
 /* ---- Any completion ---- */
 
 static void begin(const struct tp_wc *wc, const struct dapl_slot *slot, struct dapl_event *event)
@@ -119,7 +140,7 @@ void dapl_dto_complete(const struct tp_wc *wc, struct dapl_event *event)
 	begin(wc, slot, event);
 	switch ((int)slot->done.operation) {
 	case DAPL_OP_BIND:
-		event->number = dapl_bind_event(wc, slot, &event->data.rmr_completion_event_data);
+		complete_bind(wc, slot, event);
 		return;
 	case DAT_DTO_RECEIVE:
 		receive(wc, slot, true, event);
