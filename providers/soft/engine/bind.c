@@ -3,11 +3,12 @@
  * Bindings of memory windows as requests of a QP, and what memory that goes away asks of the QPs.
  * What a binding does is memory/window.c.
  */
+#include "providers/soft/engine/bind.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "providers/soft/base/device.h"
-#include "providers/soft/engine/bind.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The life of a connection in the engine: bound to a QP, open for data, closed. */
+#include "providers/soft/engine/conn.h"
+
 #include <stdlib.h>
 
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/bind.h"
-#include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/complete.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
-#include "providers/soft/link/link.h"
+#include "providers/soft/engine/terminate.h"
 
 static void conn_task(struct tp_task *task)
 {
@@ -179,7 +180,7 @@ static void part(struct soft_conn *conn, struct soft_qp *qp, uint8_t **out, size
 	struct soft_sqe *oldest;
 
 	if (qp->conn == conn && (!dead || conn->fault.terminate))
-		soft_tx_epilogue(conn, out, len);
+		soft_terminate_rest(conn, out, len);
 	if (qp->conn == conn && dead && conn->fault.transport &&
 	    atomic_load(&qp->sq.head) != atomic_load(&qp->sq.tail)) {
 		soft_complete_sends(qp);

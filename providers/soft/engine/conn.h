@@ -14,6 +14,7 @@
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/rx.h"
 #include "providers/soft/engine/tx.h"
+#include "providers/soft/memory/stag.h"
 #include "providers/soft/wire/ddp.h"
 #include "providers/soft/wire/rdmap.h"
 #include "util/list.h"
@@ -142,6 +143,15 @@ void soft_conn_lost(struct soft_conn *conn, int err, uint32_t recv_status);
  * The QP's lock held.
  */
 int soft_conn_stream_error(struct soft_conn *conn);
+
+/* A fault of the peer, at which it and the program are told. */
+struct soft_fault soft_fault_of_peer(const struct soft_ddp *ddp, uint8_t layer, uint8_t etype,
+				     uint8_t code);
+/* The peer's access to our memory is wrong; read: by such a request. */
+void soft_fault_access(struct soft_conn *conn, enum soft_stag_result result,
+		       const struct soft_ddp *ddp, const struct soft_read_request *read);
+/* A Receive of ours is not fit for the message. Returns false. */
+bool soft_fault_recv(struct soft_conn *conn, const struct soft_ddp *ddp, uint32_t status);
 
 /* Has the loop drive it. Any thread. */
 void soft_conn_serve_later(struct soft_conn *conn);

@@ -3,19 +3,18 @@
  * Completion queues. Many connections add, one consumer takes (under the core's EVD lock). A
  * consumer that finds nothing drives the connections that feed the queue.
  */
+#include "providers/soft/engine/cq.h"
+
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "dapl/base/fd.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
-#include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/drive.h"
-#include "providers/soft/engine/watch.h"
 #include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/watch.h"
 #include "providers/soft/link/link.h"
 #include "trace/log.h"
 

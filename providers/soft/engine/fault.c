@@ -185,3 +185,68 @@ void soft_conn_serve_later(struct soft_conn *conn)
 	atomic_store(&conn->serve_wanted, true);
 	dapl_loop_post(conn->base.dev->loop, &conn->task);
 }
+
+/* ---- In placement ---- */
+
+struct soft_fault soft_fault_of_peer(const struct soft_ddp *ddp, uint8_t layer, uint8_t etype,
+				     uint8_t code)
+{
+	return (struct soft_fault){
+		.event = TP_CONN_BROKEN,
+		.err = layer == WIRE_LAYER_RDMAP && etype == WIRE_RDMAP_PROTECTION ? -EACCES
+										   : -EPROTO,
+		.async = true,
+		.terminate = true,
+		.recv_status = TP_WC_FLUSHED,
+		.term = { .error = { layer, etype, code }, .has_ddp = true, .ddp = *ddp },
+	};
+}
+
+void soft_fault_access(struct soft_conn *conn, enum soft_stag_result result,
+		       const struct soft_ddp *ddp, const struct soft_read_request *read)
+{
+	/* By the layer that detects it: DDP checks tags and bounds, RDMAP rights and read sources.
+	 */
+	static const struct soft_error tagged[] = {
+		[SOFT_STAG_INVALID] = { WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_STAG },
+		[SOFT_STAG_BOUNDS] = { WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_BOUNDS },
+		[SOFT_STAG_ACCESS] = { WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_ACCESS },
+		[SOFT_STAG_PD] = { WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_STREAM },
+		[SOFT_STAG_WRAP] = { WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_WRAP },
+	};
+	static const uint8_t source[] = {
+		[SOFT_STAG_INVALID] = WIRE_PROT_STAG,  [SOFT_STAG_BOUNDS] = WIRE_PROT_BOUNDS,
+		[SOFT_STAG_ACCESS] = WIRE_PROT_ACCESS, [SOFT_STAG_PD] = WIRE_PROT_STREAM,
+		[SOFT_STAG_WRAP] = WIRE_PROT_WRAP,
+	};
+	struct soft_fault fault;
+
+	fault = soft_fault_of_peer(ddp, WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, source[result]);
+	fault.err = -EACCES;
+	if (ddp->tagged)
+		fault.term.error = tagged[result];
+	if (read) {
+		fault.term.has_read = true;
+		fault.term.read = *read;
+	}
+	soft_conn_fail(conn, &fault);
+}
+
+bool soft_fault_recv(struct soft_conn *conn, const struct soft_ddp *ddp, uint32_t status)
+{
+	struct soft_fault fault = {
+		.event = TP_CONN_BROKEN,
+		.err = status == TP_WC_LOCAL_LENGTH ? -EMSGSIZE : -EFAULT,
+		.terminate = true,
+		.recv_status = status,
+		.term = { .has_ddp = true, .ddp = *ddp },
+	};
+
+	if (status == TP_WC_LOCAL_LENGTH)
+		fault.term.error = (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED,
+							WIRE_UNTAGGED_TOO_LONG };
+	else
+		fault.term.error = (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_CATASTROPHIC, 0 };
+	soft_conn_fail(conn, &fault);
+	return false;
+}

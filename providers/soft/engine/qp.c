@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Queue pairs: posting, life. */
+#include "providers/soft/engine/qp.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
-#include "providers/soft/engine/qp.h"
 #include "providers/soft/engine/recv.h"
 #include "providers/soft/engine/srq.h"
-#include "providers/soft/link/link.h"
 #include "trace/log.h"
 
 /* ---- Rings ---- */

@@ -14,8 +14,10 @@
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
-#include "providers/soft/engine/watch.h"
+#include "providers/soft/engine/place.h"
 #include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/untagged.h"
+#include "providers/soft/engine/watch.h"
 #include "providers/soft/link/link.h"
 #include "providers/soft/wire/crc32c.h"
 #include "providers/soft/wire/mpa.h"
@@ -214,7 +216,7 @@ static enum step next_fpdu(struct soft_conn *conn)
 	uint32_t ulpdu, size;
 	enum step step;
 
-	if (rx->held && !soft_place_held(conn))
+	if (rx->held && !soft_untagged_replay(conn))
 		return STEP_STOP;
 	if (staged(rx) < WIRE_MPA_LENGTH + 1)
 		return STEP_READ;
@@ -278,7 +280,7 @@ static void ended(struct soft_conn *conn)
 	struct soft_rx *rx = &conn->rx;
 
 	/* The last FPDU may be half a one, and is still under way. */
-	if (rx->held && !soft_place_held(conn))
+	if (rx->held && !soft_untagged_replay(conn))
 		return;
 	if (unreceived(rx)) {
 		rx->stalled = true;

@@ -86,20 +86,4 @@ void soft_rx_run(struct soft_conn *conn);
 /* Gives the large stage back if it was not used since the last call, lock held. */
 void soft_rx_shrink(struct soft_conn *conn);
 
-/* ---- Placement (place.c) ---- */
-
-/* Where the FPDU's payload from pos on goes: fills iov with at most len bytes; number, or -1 on a
- * fault. */
-int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct iovec *iov, int max);
-/* Where it goes is gone. */
-void soft_place_fault(struct soft_conn *conn);
-/* Starts an FPDU's payload: 1, 0 if it has to wait, -1 on a fault. */
-int soft_place_begin(struct soft_conn *conn);
-/* Copies the next len bytes to their place; false on a fault. */
-bool soft_place_copy(struct soft_conn *conn, const uint8_t *src, uint32_t len);
-/* The FPDU is complete and right: delivers what it ends. false on a fault. */
-bool soft_place_done(struct soft_conn *conn);
-/* Hands held messages to Receives that were posted since. false on a fault. */
-bool soft_place_held(struct soft_conn *conn);
-
 #endif

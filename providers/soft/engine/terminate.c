@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The last bytes of a connection: the rest of an FPDU that is partly out, and the Terminate. */
+#include "providers/soft/engine/terminate.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 
 #include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/qp.h"
 #include "providers/soft/memory/copy.h"
 #include "providers/soft/wire/crc32c.h"
 #include "providers/soft/wire/mpa.h"
@@ -53,7 +56,7 @@ static size_t terminate_fpdu(struct soft_conn *conn, uint8_t *out)
 	return size + sizeof(sum);
 }
 
-void soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len)
+void soft_terminate_rest(struct soft_conn *conn, uint8_t **out, size_t *len)
 {
 	bool terminate = soft_conn_dead(conn) && conn->fault.terminate && !conn->tx.hold;
 	struct soft_tx *tx = &conn->tx;
@@ -81,4 +84,55 @@ void soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len)
 	*len = (size_t)rest;
 	if (terminate)
 		*len += terminate_fpdu(conn, *out + *len);
+}
+
+/* ---- The peer's ---- */
+
+/* Whether a request under way is the one a Terminate names; without a header it is the oldest one.
+ */
+static bool named(const struct soft_sqe *sqe, const struct soft_terminate *term)
+{
+	const struct soft_ddp *ddp = &term->ddp;
+
+	if (!term->has_ddp)
+		return true;
+	if (ddp->tagged)
+		return sqe->opcode <= TP_RDMA_WRITE_IMM && sqe->rkey == ddp->stag &&
+		       ddp->to - sqe->remote_addr <= sqe->length;
+	return ddp->msn == sqe->msn && sqe->opcode != TP_RDMA_WRITE &&
+	       (ddp->qn == WIRE_QN_READ) == !!(sqe->flags & SOFT_WR_CAREFUL);
+}
+
+/* The request that the peer's Terminate is about gets the status that goes with it (DTO-84). */
+static void blame(struct soft_conn *conn, const struct soft_terminate *term)
+{
+	struct soft_qp *qp = conn->qp;
+	struct soft_sqe *sqe;
+
+	/* An error of the peer's own is no answer to any of our requests, unless it names one. */
+	if (!term->has_ddp && term->error.etype == WIRE_RDMAP_CATASTROPHIC)
+		return;
+	for (uint32_t i = atomic_load(&qp->sq.head); i != atomic_load(&qp->sq.tail); i++) {
+		sqe = soft_sqe(qp, i);
+		if (sqe->started && !sqe->done && named(sqe, term)) {
+			sqe->status = (uint8_t)soft_error_status(&term->error);
+			break;
+		}
+	}
+}
+
+void soft_terminate_arrived(struct soft_conn *conn)
+{
+	struct soft_fault fault = {
+		.event = TP_CONN_BROKEN,
+		.err = -EREMOTEIO,
+		.received = true,
+		.recv_status = TP_WC_FLUSHED,
+	};
+
+	if (!soft_rdmap_get_terminate(conn->rx.control, conn->rx.pos, &fault.term))
+		fault.err = -EPROTO;
+	blame(conn, &fault.term);
+	fault.transport = fault.term.error.layer == WIRE_LAYER_MPA;
+	soft_conn_fail(conn, &fault);
 }

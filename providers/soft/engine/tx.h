@@ -125,26 +125,4 @@ static inline bool soft_tx_idle(const struct soft_tx *tx)
 bool soft_tx_valid(struct soft_conn *conn);
 /* Sends what can be sent; connection live. */
 void soft_tx_run(struct soft_conn *conn);
-/* A place for the answer to a read request or atomic that came, zeroed; NULL: more than allowed.
- * Lock held. */
-struct soft_response *soft_tx_respond(struct soft_conn *conn, const struct soft_ddp *ddp);
-/* The oldest read or atomic in flight, or NULL. Lock held. */
-const struct soft_flight *soft_tx_oldest_flight(const struct soft_conn *conn);
-/* The tag by which the response names a request. */
-static inline uint32_t soft_tx_sink_tag(const struct soft_tx *tx, uint32_t msn)
-{
-	return tx->read_tag + msn;
-}
-/* It is done. Lock held. */
-void soft_tx_read_done(struct soft_conn *conn);
-
-/* ---- The last FPDUs (terminate.c) ---- */
-
-/*
- * The bytes that must follow for the peer to see whole FPDUs only: the rest of one that was sent in
- * part, and after it the Terminate of conn->fault, if any, in *out (malloced); NULL if there are
- * none, or they cannot be had. Lock held.
- */
-void soft_tx_epilogue(struct soft_conn *conn, uint8_t **out, size_t *len);
-
 #endif
