@@ -303,36 +303,41 @@ static __attribute__((noinline)) DAT_RETURN refused(struct dapl_ep *ep, DAT_EP_C
 	return end_fast(ep, dapl_post_failed(&ep->request, slot, err));
 }
 
-/* Posts after begin_fast, and unlocks; remote is NULL for a Send. */
+/* Posts where there is room, and unlocks; remote is NULL for a Send. */
 static inline __attribute__((always_inline)) DAT_RETURN
-post_fast(struct dapl_ep *ep, uint32_t opcode, DAT_DTOS dto, DAT_EP_COUNTERS counter,
+post_fast(struct dapl_ep *ep, uint32_t opcode, uint32_t dto, uint32_t counter,
 	  const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie, const DAT_RMR_TRIPLET *remote)
 {
-	struct dapl_slot *slot = ep->request.next;
-	DAT_RETURN rc;
+	struct dapl_slot *slot = dapl_slots_take(&ep->request);
 	int err;
 
-	if (unlikely(slot == ep->request.stop)) {
-		rc = dapl_slots_check(&ep->request);
-		if (unlikely(rc))
-			return end_fast(ep, rc);
-	}
-	dapl_slots_take(&ep->request);
 	ep->posted[counter]++;
-	slot->done.user_cookie.as_64 = cookie;
-	slot->done.operation = dto;
-	slot->wr.opcode = opcode;
 	memcpy(&slot->wr.one, iov, sizeof(slot->wr.one));
+	slot->wr.opcode = opcode;
 	if (remote) {
 		slot->wr.remote_addr = remote->virtual_address;
 		slot->wr.rkey = remote->rmr_context;
 	}
+	slot->done.user_cookie.as_64 = cookie;
+	slot->done.operation = (DAT_DTOS)dto;
 	ep->posted[counter + 1] += slot->wr.length;
 	err = ep->post_fast(ep->qp, &slot->wr);
 	if (unlikely(err))
 		return refused(ep, counter, err);
 	dapl_unlock(&ep->lock);
 	return DAT_SUCCESS;
+}
+
+/* Next has met stop. */
+static __attribute__((noinline)) DAT_RETURN
+post_checked(struct dapl_ep *ep, const struct dapl_operation *op, const DAT_LMR_TRIPLET *iov,
+	     DAT_UINT64 cookie, const DAT_RMR_TRIPLET *remote)
+{
+	DAT_RETURN rc = dapl_slots_check(&ep->request);
+
+	if (rc)
+		return end_fast(ep, rc);
+	return post_fast(ep, op->opcode, op->dto, op->counter, iov, cookie, remote);
 }
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -345,6 +350,9 @@ DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		return DAPL_BAD_HANDLE(EP);
 	if (unlikely(!begin_fast(ep, num_segments, local_iov, flags, ep->plain_send_below)))
 		return send_general(ep, num_segments, local_iov, user_cookie, flags);
+	if (unlikely(ep->request.next == ep->request.stop))
+		return post_checked(ep, &dapl_operations[DAPL_SEND], local_iov, user_cookie.as_64,
+				    NULL);
 	return post_fast(ep, TP_SEND, DAT_DTO_SEND, DCNT_EP_POST_SEND, local_iov, user_cookie.as_64,
 			 NULL);
 }
@@ -360,6 +368,9 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 	if (unlikely(!remote_iov ||
 		     !begin_fast(ep, num_segments, local_iov, flags, ep->plain_write_below)))
 		return write_general(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
+	if (unlikely(ep->request.next == ep->request.stop))
+		return post_checked(ep, &dapl_operations[DAPL_RDMA_WRITE], local_iov,
+				    user_cookie.as_64, remote_iov);
 	return post_fast(ep, TP_RDMA_WRITE, DAT_DTO_RDMA_WRITE, DCNT_EP_POST_WRITE, local_iov,
 			 user_cookie.as_64, remote_iov);
 }

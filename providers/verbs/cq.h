@@ -21,6 +21,7 @@ struct vrb_cq {
 	struct vrb_dev *dev;
 	struct ibv_cq *ibcq;
 	int (*ib_poll)(struct ibv_cq *cq, int num, struct ibv_wc *wc); /* the device's own */
+	struct ibv_wc ib; /* what the fast path looks at; CQ lock */
 	struct ibv_comp_channel *channel;
 	/* Under the CQ lock, but for armed and what follows. */
 

@@ -296,16 +296,15 @@ struct tp_wr *vrb_cq_poll_fast(struct tp_cq *base)
 {
 	struct vrb_cq *cq = container_of(base, struct vrb_cq, base);
 	struct vrb_queue *queue;
-	struct ibv_wc ib;
 	struct vrb_wr *wr;
 
-	if (unlikely(cq->count || cq->ib_poll(cq->ibcq, 1, &ib) != 1))
+	if (unlikely(cq->count || cq->ib_poll(cq->ibcq, 1, &cq->ib) != 1))
 		return NULL;
-	wr = (struct vrb_wr *)(uintptr_t)ib.wr_id;
+	wr = (struct vrb_wr *)(uintptr_t)cq->ib.wr_id;
 	queue = wr->queue;
-	if (unlikely((uint32_t)ib.status | wr->flags |
+	if (unlikely((uint32_t)cq->ib.status | wr->flags |
 		     atomic_load_explicit(&queue->slow, memory_order_relaxed)))
-		return poll_slow(cq, &ib);
+		return poll_slow(cq, &cq->ib);
 	atomic_store_explicit(&queue->head, wr->next, memory_order_release);
 	return (struct tp_wr *)(uintptr_t)wr->id;
 }
