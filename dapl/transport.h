@@ -727,7 +727,7 @@ int dapl_loop_mod(struct dapl_loop *loop, struct tp_watch *watch, uint32_t event
  */
 void dapl_loop_del(struct dapl_loop *loop, struct tp_watch *watch);
 
-/* Work for the loop. Posting a task that is queued already does nothing. */
+/* Work for the loop. Posting a task that is queued already does nothing; run may free it. */
 struct tp_task {
 	void (*run)(struct tp_task *task);
 	struct tp_task *next; /* loop's own */

@@ -27,8 +27,9 @@ struct entry {
 
 struct dapl_loop {
 	int epfd, wakefd;
-	pthread_mutex_t lock; /* everything below; a leaf */
-	pthread_cond_t idle;  /* a callback has returned */
+	pthread_mutex_t lock;	   /* everything below; a leaf */
+	pthread_cond_t idle;	   /* a callback has returned */
+	pthread_mutex_t wake_lock; /* of who signals wakefd, taken with lock held */
 	pthread_t thread;
 	struct dapl_stack stack; /* of thread */
 	atomic_bool started;	 /* written under lock; then thread is valid */
@@ -166,12 +167,23 @@ static int start(struct dapl_loop *loop)
 	return 0;
 }
 
-static void wake(struct dapl_loop *loop)
+/*
+ * Unlocks the loop, and wakes its thread if that sleeps: not before, since the thread takes the
+ * lock at once.
+ */
+static void unlock_wake(struct dapl_loop *loop)
 {
+	bool sleeping = loop->sleeping;
+
 	dapl_assert_mutex_held(&loop->lock);
-	if (loop->sleeping)
-		dapl_eventfd_signal(loop->wakefd);
 	loop->sleeping = false;
+	if (sleeping)
+		pthread_mutex_lock(&loop->wake_lock);
+	pthread_mutex_unlock(&loop->lock);
+	if (sleeping) {
+		dapl_eventfd_signal(loop->wakefd);
+		pthread_mutex_unlock(&loop->wake_lock);
+	}
 }
 
 /*
@@ -276,10 +288,9 @@ void dapl_loop_post(struct dapl_loop *loop, struct tp_task *task)
 		task->next = NULL;
 		*loop->tasks_end = task;
 		loop->tasks_end = &task->next;
-		if (!start(loop))
-			wake(loop);
+		start(loop);
 	}
-	pthread_mutex_unlock(&loop->lock);
+	unlock_wake(loop);
 }
 
 static void unlink_task(struct dapl_loop *loop, struct tp_task *task)
@@ -314,9 +325,11 @@ void dapl_loop_timer(struct dapl_loop *loop, struct tp_timer *timer, uint64_t de
 	dapl_timers_del(&loop->timers, timer);
 	timer->deadline = deadline;
 	dapl_timers_add(&loop->timers, timer);
-	if (!start(loop) && loop->timers == timer)
-		wake(loop);
-	pthread_mutex_unlock(&loop->lock);
+	start(loop);
+	if (loop->timers == timer)
+		unlock_wake(loop);
+	else
+		pthread_mutex_unlock(&loop->lock);
 }
 
 void dapl_loop_timer_cancel(struct dapl_loop *loop, struct tp_timer *timer)
@@ -343,6 +356,7 @@ int dapl_loop_create(struct dapl_loop **out)
 	}
 	loop->tasks_end = &loop->tasks;
 	pthread_mutex_init(&loop->lock, NULL);
+	pthread_mutex_init(&loop->wake_lock, NULL);
 	pthread_cond_init(&loop->idle, NULL);
 	loop->epfd = dapl_fd_own(epoll_create1(EPOLL_CLOEXEC));
 	loop->wakefd = dapl_eventfd();
@@ -368,14 +382,17 @@ void dapl_loop_destroy(struct dapl_loop *loop)
 {
 	pthread_mutex_lock(&loop->lock);
 	loop->stopping = true;
-	dapl_eventfd_signal(loop->wakefd);
-	pthread_mutex_unlock(&loop->lock);
+	unlock_wake(loop);
 	if (loop->started)
 		pthread_join(loop->thread, NULL);
+	/* Who woke the thread last may not have returned yet. */
+	pthread_mutex_lock(&loop->wake_lock);
+	pthread_mutex_unlock(&loop->wake_lock);
 	dapl_stack_free(&loop->stack);
 	dapl_fd_close(loop->wakefd);
 	dapl_fd_close(loop->epfd);
 	pthread_cond_destroy(&loop->idle);
+	pthread_mutex_destroy(&loop->wake_lock);
 	pthread_mutex_destroy(&loop->lock);
 	free(loop->entries);
 	free(loop);

@@ -114,12 +114,12 @@ static void finish_agents(struct dapl_cno *cno)
 
 /* ---- Sleeping and waking ---- */
 
-static void wake(struct dapl_cno *cno, int num)
+/* Whether somebody sleeps on word, to be woken. */
+static bool change_word(struct dapl_cno *cno)
 {
 	dapl_assert_mutex_held(&cno->lock);
 	__atomic_store_n(&cno->word, cno->word + 1, __ATOMIC_RELEASE);
-	if (cno->waiters)
-		dapl_futex_wake(&cno->word, num);
+	return cno->waiters;
 }
 
 /* The descriptor is readable exactly while the CNO is triggered (CNO-9). */
@@ -135,12 +135,16 @@ static void set_triggered(struct dapl_cno *cno, bool triggered)
 
 void dapl_cno_trigger_by(struct dapl_cno *cno, DAT_EVD_HANDLE evd)
 {
+	bool asleep;
+
 	pthread_mutex_lock(&cno->lock);
 	cno->last = evd;
 	set_triggered(cno, true);
-	wake(cno, 1);
+	asleep = change_word(cno);
 	detach_agent(cno, evd);
 	pthread_mutex_unlock(&cno->lock);
+	if (asleep) /* not before: who wakes up takes the lock at once */
+		dapl_futex_wake(&cno->word, 1);
 }
 
 static void release_all(struct dapl_cno *cno)
@@ -148,7 +152,8 @@ static void release_all(struct dapl_cno *cno)
 	dapl_assert_mutex_held(&cno->lock);
 	if (cno->waiters)
 		cno->release_all++;
-	wake(cno, INT_MAX);
+	if (change_word(cno))
+		dapl_futex_wake(&cno->word, INT_MAX);
 	detach_agent(cno, DAT_HANDLE_NULL);
 }
 

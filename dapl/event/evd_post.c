@@ -11,37 +11,50 @@
 
 /* ---- Waking ---- */
 
-/* notify_lock held */
-static void wake_waiter(struct dapl_evd *evd)
+/*
+ * True: the waiter sleeps on its word, and the caller is to wake it there, best without a lock that
+ * it takes then. The word is there even if the EVD goes meanwhile (dapl/object/object.c).
+ */
+static bool begin_wake(struct dapl_evd *evd)
 {
 	dapl_assert_held(&evd->notify_lock);
-	if (evd->woken)
-		return;
+	if (evd->target != DAPL_TARGET_WAITER || evd->woken)
+		return false;
 	__atomic_store_n(&evd->woken, 1, __ATOMIC_RELEASE);
 	if (evd->wakefd < 0)
-		dapl_futex_wake(&evd->woken, 1);
-	else
-		dapl_eventfd_signal(evd->wakefd);
+		return true;
+	dapl_eventfd_signal(evd->wakefd);
+	return false;
+}
+
+static bool begin_wake_unlocked(struct dapl_evd *evd)
+{
+	bool asleep;
+
+	dapl_lock(&evd->notify_lock);
+	asleep = begin_wake(evd);
+	dapl_unlock(&evd->notify_lock);
+	return asleep;
 }
 
 void dapl_evd_wake(struct dapl_evd *evd)
 {
-	dapl_lock(&evd->notify_lock);
-	if (evd->target == DAPL_TARGET_WAITER)
-		wake_waiter(evd);
-	dapl_unlock(&evd->notify_lock);
+	if (begin_wake_unlocked(evd))
+		dapl_futex_wake(&evd->woken, 1);
 }
 
 void dapl_evd_cq_event(void *cq_owner)
 {
 	struct dapl_evd *evd = cq_owner;
+	bool asleep;
 
 	dapl_lock(&evd->notify_lock);
-	if (evd->target == DAPL_TARGET_WAITER)
-		wake_waiter(evd);
-	else if (evd->target == DAPL_TARGET_CNO)
+	asleep = begin_wake(evd);
+	if (evd->target == DAPL_TARGET_CNO)
 		dapl_loop_post(evd->obj.ia->loop, &evd->task);
 	dapl_unlock(&evd->notify_lock);
+	if (asleep)
+		dapl_futex_wake(&evd->woken, 1);
 }
 
 static void trigger_cno(struct dapl_evd *evd)
@@ -175,17 +188,18 @@ static bool is_connection(DAT_EVENT_NUMBER number)
 /* Unlocks the EVD. */
 static bool post_unlock(struct dapl_evd *evd, const struct dapl_event *event)
 {
-	bool room;
+	bool room, asleep = false;
 
 	dapl_assert_held(&evd->obj.lock);
 	room = evd->ring.count < evd->qlen && add(evd, event);
 	if (room) {
 		evd->counters.connections += is_connection(event->number);
-		if (evd->satisfied)
-			dapl_evd_wake(evd);
+		asleep = evd->satisfied && begin_wake_unlocked(evd);
 		trigger_cno(evd);
 	}
 	dapl_unlock(&evd->obj.lock);
+	if (asleep)
+		dapl_futex_wake(&evd->woken, 1);
 	dapl_trace(event, DAPL_TRC_DETAIL, evd, "number=%s taken=%d",
 		   dapl_event_name(event->number), room);
 	return room;

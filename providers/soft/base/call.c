@@ -30,8 +30,6 @@ int soft_dev_call(struct soft_dev *dev, int (*fn)(void *arg), void *arg)
 	dapl_loop_post(dev->base.loop, &call.task);
 	while (sem_wait(&call.done) && errno == EINTR)
 		;
-	/* The loop may still be on its way out of the callback, whose task is on this stack. */
-	dapl_loop_cancel(dev->base.loop, &call.task);
 	sem_destroy(&call.done);
 	return call.ret;
 }
