@@ -121,27 +121,6 @@ static uint32_t or_else(uint32_t value, uint32_t instead)
 	return value ? value : instead;
 }
 
-/* Tells the slots why nothing may be posted, if so. */
-static void judge_slots(const struct dapl_ep *ep, struct dapl_slots *slots,
-			enum dapl_ep_cause cause)
-{
-	uint8_t state = dapl_ep_state(ep);
-
-	slots->refused = DAT_SUCCESS;
-	if (!ep->pz || !slots->limit)
-		slots->refused = DAPL_BAD_STATE(EP_NOTREADY);
-	else if (dapl_ep_step(state, cause).verdict == DAPL_EP_REFUSE)
-		slots->refused = dapl_ep_state_error(state);
-	dapl_slots_stop(slots);
-}
-
-void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state)
-{
-	atomic_store_explicit(&ep->state, state, memory_order_release);
-	judge_slots(ep, &ep->request, DAPL_EP_POST_REQUEST);
-	judge_slots(ep, &ep->recv, DAPL_EP_POST_RECV);
-}
-
 void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 {
 	const struct tp_device_attr *dev = ep->cold->dev_attr;
@@ -165,8 +144,7 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 	ep->plain_send_below = fast && ep->max_send_sge ? (uint64_t)dev->max_msg_size + 1 : 0;
 	ep->plain_write_below = fast && ep->max_write_sge ? (uint64_t)dev->max_rdma_size + 1 : 0;
 	dapl_slots_unsilence(&ep->request);
-	judge_slots(ep, &ep->request, DAPL_EP_POST_REQUEST);
-	judge_slots(ep, &ep->recv, DAPL_EP_POST_RECV);
+	dapl_ep_update_slots(ep);
 }
 
 static struct dapl_ep_cold *cold_new(struct dapl_ia *ia, struct dapl_ep *ep)

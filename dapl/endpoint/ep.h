@@ -83,6 +83,8 @@ static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)
 
 /* EP lock held. */
 void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state);
+/* Whether anything may be posted, and why not: after a change of PZ or limits. EP lock held. */
+void dapl_ep_update_slots(struct dapl_ep *ep);
 
 static inline uint8_t dapl_ep_state(const struct dapl_ep *ep)
 {

@@ -6,11 +6,39 @@
 
 #include "dapl/base/config.h"
 #include "dapl/base/loop.h"
+#include "dapl/base/status.h"
 #include "dapl/endpoint/ep.h"
 #include "dapl/event/async.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
 #include "trace/log.h"
+
+static void update_slots(const struct dapl_ep *ep, struct dapl_slots *slots,
+			 enum dapl_ep_cause cause)
+{
+	uint8_t state = dapl_ep_state(ep);
+
+	slots->refused = DAT_SUCCESS;
+	if (!ep->pz || !slots->limit)
+		slots->refused = DAPL_BAD_STATE(EP_NOTREADY);
+	else if (dapl_ep_step(state, cause).verdict == DAPL_EP_REFUSE)
+		slots->refused = dapl_ep_state_error(state);
+	dapl_slots_stop(slots);
+}
+
+void dapl_ep_update_slots(struct dapl_ep *ep)
+{
+	update_slots(ep, &ep->request, DAPL_EP_POST_REQUEST);
+	update_slots(ep, &ep->recv, DAPL_EP_POST_RECV);
+}
+
+void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state)
+{
+	atomic_store_explicit(&ep->state, state, memory_order_release);
+	atomic_store_explicit(&ep->cold->binder.connected, dapl_ep_state_connected(state),
+			      memory_order_relaxed);
+	dapl_ep_update_slots(ep);
+}
 
 DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dapl_ep_step *step)
 {

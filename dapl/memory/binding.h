@@ -48,6 +48,7 @@ struct dapl_bindings {
 struct dapl_binder {
 	struct dapl_bind_table *table;	       /* records, one for each slot */
 	struct dapl_bindings *regions, **last; /* of scope EP, bound through this EP */
+	_Atomic bool connected;		       /* the EP's state; set under its lock */
 };
 
 void dapl_bindings_init(struct dapl_bindings *region);

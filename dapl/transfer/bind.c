@@ -16,8 +16,7 @@ static bool bound_elsewhere(const struct dapl_rmr *rmr, const struct dapl_ep *ep
 	const struct dapl_binding *binding = dapl_bindings_newest(&rmr->bindings);
 
 	return binding->lmr && binding->binder && binding->binder != &ep->cold->binder &&
-	       dapl_ep_state_connected(dapl_ep_state(
-		       container_of(binding->binder, struct dapl_ep_cold, binder)->ep));
+	       atomic_load_explicit(&binding->binder->connected, memory_order_relaxed);
 }
 
 /* A bind whose arguments are right. */
