@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "providers/soft/cm/conn_state.h"
 
-#define go(state)             \
-	{                     \
-		true, (state) \
+#define go(state)                              \
+	{                                      \
+		.valid = true, .next = (state) \
 	}
-#define up(state)                                                     \
-	{                                                             \
-		true, (state), SOFT_LINK_STAYS, SOFT_TELL_ESTABLISHED \
+#define up(state)                                                             \
+	{                                                                     \
+		.valid = true, .next = (state), .tell = SOFT_TELL_ESTABLISHED \
 	}
-#define end(link, tell)                                                   \
-	{                                                                 \
-		true, SOFT_CONN_ENDED, SOFT_LINK_##link, SOFT_TELL_##tell \
+#define end(how, what)                                                           \
+	{                                                                        \
+		.valid = true, .next = SOFT_CONN_ENDED, .link = SOFT_LINK_##how, \
+		.tell = SOFT_TELL_##what                                         \
 	}
 
 /* What is not listed means nothing. */
