@@ -144,7 +144,7 @@ static void bytes(unsigned count)
 
 static void ring(void)
 {
-	if (atomic_exchange(&peer.other->bell, 0))
+	if (atomic_exchange(&peer.other->wake_on, 0))
 		bytes(1);
 }
 
@@ -175,7 +175,7 @@ static _Atomic uint32_t *field(unsigned which)
 	case 2:
 		return &side->taken;
 	default:
-		return &side->bell;
+		return &side->wake_on;
 	}
 }
 

@@ -362,7 +362,7 @@ static void nonsense_ends_one(void **state)
 	dereg(out_mr);
 }
 
-/* So many that their CQ watches them by the bell. */
+/* So many that their CQ watches them by wake-ups. */
 static void many_on_one_queue(void **state)
 {
 	enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The software engine: data over shared memory, the bell, the end, and peers that cheat. */
+/* The software engine: data over shared memory, wake-ups, the end, and peers that cheat. */
 #include "test/unit/soft_shm_util.h"
 
 #include <errno.h>
@@ -76,7 +76,7 @@ static void back_pressure(void **state)
 	assert_memory_equal(to + SHM_RING, from, 10);
 }
 
-/* ---- The bell ---- */
+/* ---- Wake-ups ---- */
 
 static void who_polls_rings_nobody(void **state)
 {
@@ -95,26 +95,26 @@ static void who_polls_rings_nobody(void **state)
 		;
 	while (get(pas, to, SHM_RING) > 0)
 		;
-	assert_int_equal(rung(act), 0);
-	assert_int_equal(rung(pas), 0);
-	/* A sleeper is rung for once, and the byte waits until he sleeps again. */
+	assert_int_equal(woken(act), 0);
+	assert_int_equal(woken(pas), 0);
+	/* A sleeper is woken once, and the byte waits until he sleeps again. */
 	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN);
 	assert_int_equal(put(act, &byte, 1), 1);
-	assert_int_equal(rung(pas), 1);
+	assert_int_equal(woken(pas), 1);
 	assert_int_equal(put(act, &byte, 1), 1);
-	assert_int_equal(rung(pas), 1);
+	assert_int_equal(woken(pas), 1);
 	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN | EPOLLOUT);
 	assert_int_equal(get(pas, to, 10), 2);
 	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN);
-	assert_int_equal(rung(pas), 0);
+	assert_int_equal(woken(pas), 0);
 	/* Room is what half of the ring is. */
 	while (put(act, from, SHM_RING) > 0)
 		;
 	assert_int_equal(shm->arm(act, SOFT_WATCHER_CQ, EPOLLIN | EPOLLOUT, true), EPOLLIN);
 	assert_int_equal(get(pas, to, SHM_RING / 2 - 1), SHM_RING / 2 - 1);
-	assert_int_equal(rung(act), 0);
+	assert_int_equal(woken(act), 0);
 	assert_int_equal(get(pas, to, 1), 1);
-	assert_int_equal(rung(act), 1);
+	assert_int_equal(woken(act), 1);
 }
 
 /* Two sleepers at one end: who takes the byte leaves nobody behind. */
@@ -129,12 +129,12 @@ static void sleepers_together(void **state)
 	assert_int_equal(put(act, &byte, 1), 1);
 	/* There is something: the other one's byte stays. */
 	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN | EPOLLOUT);
-	assert_int_equal(rung(pas), 1);
+	assert_int_equal(woken(pas), 1);
 	assert_int_equal(get(pas, &byte, 1), 1);
 	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN);
-	assert_int_equal(rung(pas), 0);
+	assert_int_equal(woken(pas), 0);
 	assert_int_equal(put(act, &byte, 1), 1);
-	assert_int_equal(rung(pas), 1);
+	assert_int_equal(woken(pas), 1);
 }
 
 static void the_loop_is_woken(void **state)
@@ -320,7 +320,7 @@ static void the_end_in_order(void **state)
 	pair();
 	assert_int_equal(put(act, "last", 4), 4);
 	shm->finish(act);
-	assert_int_equal(rung(pas), 1);
+	assert_int_equal(woken(pas), 1);
 	assert_int_equal(get(pas, to, 3), 3);
 	/* The other way goes on. */
 	assert_int_equal(put(pas, "more", 4), 4);
@@ -443,13 +443,13 @@ static void positions_that_cannot_be(void **state)
 	}
 	/* A peer that says it sleeps, in all tongues, and rings without end. */
 	pair();
-	atomic_store(&soft_shm(act)->own->bell, UINT32_MAX);
+	atomic_store(&soft_shm(act)->own->wake_on, UINT32_MAX);
 	for (int i = 0; i < 5000; i++)
 		(void)send(act->fd, "", 1, MSG_DONTWAIT);
-	atomic_store(&soft_shm(pas)->own->bell, 0);
+	atomic_store(&soft_shm(pas)->own->wake_on, 0);
 	for (int i = 0; i < 200; i++)
 		shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true);
-	assert_int_equal(rung(pas), 0);
+	assert_int_equal(woken(pas), 0);
 	assert_int_equal(put(pas, "y", 1), 1);
 	assert_int_equal(get(act, to, 1), 1);
 }

@@ -124,11 +124,11 @@ void pair(void)
 	assert_int_equal(soft_link_watch(pas, EPOLLONESHOT), 0);
 	assert_int_equal(soft_link_watch(act, EPOLLONESHOT), 0);
 	/* The loop slept at it before. */
-	atomic_store(&soft_shm(pas)->own->bell, 0);
+	atomic_store(&soft_shm(pas)->own->wake_on, 0);
 }
 
-/* Bytes of the bell that wait at the link. */
-int rung(struct soft_link *link)
+/* Wake-up bytes that wait at the link. */
+int woken(struct soft_link *link)
 {
 	uint8_t bytes[16];
 	ssize_t n = recv(link->fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_PEEK);

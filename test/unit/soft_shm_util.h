@@ -35,8 +35,8 @@ void pair(void);
 void end_link(struct soft_link **link, bool abort);
 ssize_t put(struct soft_link *link, const void *data, size_t len);
 ssize_t get(struct soft_link *link, void *data, size_t len);
-/* Bytes of the bell that wait at the link. */
-int rung(struct soft_link *link);
+/* Wake-up bytes that wait at the link. */
+int woken(struct soft_link *link);
 
 /* What an active side does, step by step. */
 extern const struct shm_hello right_hello;

@@ -51,7 +51,7 @@ static void recv_limit_run(struct tp_task *task)
 
 /* ---- Posting ---- */
 
-/* Wakes those who wait, as many as there are receives. A QP stays for as long as it is waked. */
+/* Wakes those who wait, as many as there are receives. A QP stays for as long as it is woken. */
 static __attribute__((noinline)) void wake(struct soft_srq *srq)
 {
 	struct soft_qp *qp;
@@ -65,7 +65,7 @@ static __attribute__((noinline)) void wake(struct soft_srq *srq)
 		soft_drive(qp, SOFT_DRIVE_RX);
 		pthread_mutex_lock(&srq->lock);
 		if (!--qp->waking)
-			pthread_cond_broadcast(&srq->waked);
+			pthread_cond_broadcast(&srq->all_woken);
 	}
 	pthread_mutex_unlock(&srq->lock);
 }
@@ -114,7 +114,7 @@ void soft_srq_detach(struct soft_qp *qp)
 	pthread_mutex_lock(&srq->lock);
 	soft_recv_leave_line(srq, qp);
 	while (qp->waking)
-		pthread_cond_wait(&srq->waked, &srq->lock);
+		pthread_cond_wait(&srq->all_woken, &srq->lock);
 	pthread_mutex_unlock(&srq->lock);
 	dapl_loop_cancel(qp->base.dev->loop, &qp->limit_task);
 }
@@ -135,7 +135,7 @@ static int srq_create(struct tp_device *base, const struct tp_srq_attr *attr, vo
 	srq->task.run = limit_run;
 	soft_list_init(&srq->waiting);
 	pthread_mutex_init(&srq->lock, NULL);
-	pthread_cond_init(&srq->waked, NULL);
+	pthread_cond_init(&srq->all_woken, NULL);
 	*out = &srq->base;
 	return 0;
 
@@ -152,7 +152,7 @@ static void srq_destroy(struct tp_srq *base)
 	struct soft_srq *srq = soft_srq(base);
 
 	dapl_loop_cancel(base->dev->loop, &srq->task);
-	pthread_cond_destroy(&srq->waked);
+	pthread_cond_destroy(&srq->all_woken);
 	pthread_mutex_destroy(&srq->lock);
 	free(srq->ring.slots);
 	free(srq);

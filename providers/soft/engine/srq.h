@@ -17,7 +17,7 @@ struct soft_srq {
 	struct tp_pd *pd;
 	struct soft_ring ring; /* posting under the core's lock, taking and resizing under ours */
 	pthread_mutex_t lock;
-	pthread_cond_t waked; /* a QP's waking became 0 */
+	pthread_cond_t all_woken; /* a QP's waking became 0 */
 	struct soft_list waiting;
 	atomic_uint num_waiting;
 	uint32_t limit;

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Data over shared memory, and who wakes whom.
+ * Data over shared memory, and wake-ups.
  *
- * No wake-up is lost. A side that goes to sleep (arm) first writes what it waits for into its bell
- * and then looks at the peer's positions; the peer first writes its position and then looks at the
- * bell (send, recv). All four are sequentially consistent, so they have one order, in which either
- * the look at the position comes after its change, and the sleeper sees it and stays awake; or the
- * look at the bell comes after it was written, and the peer rings: it clears the bell, so that one
- * byte answers for one sleep, and then sends the byte. Who polls writes no bell, and so neither
- * makes a system call nor has the peer make one.
+ * No wake-up is lost. A side that goes to sleep (arm_wakeup) writes what it waits for into its
+ * wake_on and then looks at the peer's positions; the peer writes its position and then looks at
+ * wake_on (send, recv). All four are sequentially consistent: either the sleeper sees the new
+ * position and stays awake, or the peer sees wake_on, clears it, so that one byte answers for one
+ * sleep, and sends the byte. Who polls leaves wake_on alone, and costs neither side a system call.
  *
- * A byte is for all of this side's sleepers, the loop and up to two CQs, whose epoll sets all watch
- * the socket. It stays, and so do they awake, until one who goes to sleep takes it, and he does so
- * only when nothing that any of them waits for is there. If the bell is cleared meanwhile, the byte
- * that he took may have been its: he begins anew. Hence when he sleeps, nothing was there after the
- * bell was written, and the byte of whatever comes later is not taken.
+ * A byte is for all waiters of this side, the loop and up to two CQs, whose epoll sets all watch the
+ * socket. It stays, and so do they awake, until one who goes to sleep reads it, and he does so only
+ * when nothing that any of them waits for is there. If wake_on is cleared meanwhile, the byte that
+ * he read may have been that one: he begins anew. So when he sleeps, nothing was there after
+ * wake_on was written, and the byte of whatever comes later is not read.
  *
- * Who may sleep and finds that something is there makes his epoll set ready by asking it for
- * EPOLLOUT, which a socket that carries a byte now and then always has.
+ * Who goes to sleep and finds something makes his epoll set ready by asking it for EPOLLOUT, which
+ * a socket that carries a byte now and then always has.
  */
 #include <errno.h>
 #include <string.h>
@@ -51,9 +49,9 @@ enum {
 
 static const uint32_t both = EPOLLIN | EPOLLOUT;
 
-/* ---- The bell ---- */
+/* ---- Wake-ups ---- */
 
-static void ring(struct soft_shm *shm)
+static void send_wakeup(struct soft_shm *shm)
 {
 	/* If there is no room for the byte, others wait there; if there is no peer, the loop hears
 	 * of it. */
@@ -63,8 +61,8 @@ static void ring(struct soft_shm *shm)
 /* After a position of ours has changed. */
 static inline void wake(struct soft_shm *shm, uint32_t why)
 {
-	if ((atomic_load(&shm->peer->bell) & why) && atomic_exchange(&shm->peer->bell, 0))
-		ring(shm);
+	if ((atomic_load(&shm->peer->wake_on) & why) && atomic_exchange(&shm->peer->wake_on, 0))
+		send_wakeup(shm);
 }
 
 /* What a socket would be ready for. Any thread: positions only grow, so that one that is old makes
@@ -93,23 +91,24 @@ static void drain(struct soft_shm *shm)
 /* Somebody goes to sleep: which of what he wants is there already. lock held. */
 static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
 {
-	uint32_t all = 0, bell, ready;
+	uint32_t all = 0, wake_on, ready;
 
 	for (int i = 0; i < SOFT_WATCHERS; i++)
 		all |= shm->wanted[i];
-	bell = (all ? SHM_WAKE_END : 0) | (all & EPOLLIN ? SHM_WAKE_DATA : 0) |
-	       (all & EPOLLOUT ? SHM_WAKE_ROOM : 0);
+	wake_on = (all ? SHM_WAKE_END : 0) | (all & EPOLLIN ? SHM_WAKE_DATA : 0) |
+		  (all & EPOLLOUT ? SHM_WAKE_ROOM : 0);
 	for (int i = 0; i < TRIES; i++) {
-		if (bell)
-			atomic_fetch_or(&shm->own->bell, bell);
+		if (wake_on)
+			atomic_fetch_or(&shm->own->wake_on, wake_on);
 		ready = level(shm);
 		if (ready & all)
 			return ready & wants;
 		drain(shm);
-		if ((atomic_load(&shm->own->bell) & bell) == bell && !atomic_load(&shm->hung_up))
+		if ((atomic_load(&shm->own->wake_on) & wake_on) == wake_on &&
+		    !atomic_load(&shm->hung_up))
 			return 0;
 	}
-	/* A peer that does nothing but ring. */
+	/* A peer that does nothing but send wake-ups. */
 	return wants;
 }
 
@@ -126,7 +125,7 @@ static int outcome(struct soft_shm *shm)
 	return ended == SHM_ENDED ? 0 : -ECONNRESET;
 }
 
-/* ---- Who sleeps ---- */
+/* ---- Who waits ---- */
 
 /* The hang-up is watched for in any case, but told of once. lock held. */
 static int register_loop(struct soft_shm *shm, bool ready)
@@ -346,8 +345,8 @@ void soft_shm_end(struct soft_shm *shm, uint32_t how)
 	BEFORE_SEND();
 	if (!atomic_compare_exchange_strong(&shm->own->ended, &none, how))
 		return;
-	atomic_store(&shm->peer->bell, 0);
-	ring(shm);
+	atomic_store(&shm->peer->wake_on, 0);
+	send_wakeup(shm);
 }
 
 void soft_shm_finish(struct soft_link *link)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Links over memory that two processes of one user share: what the two sides of them, set-up
- * (shm_start.c) and data (link_shm.c), have in common, and the layout of the memory.
+ * (shm_start.c) and data (shm.c), have in common, and the layout of the memory.
  *
  * The memory is a sealed memfd of two rings and what each side says about them. The active side
  * makes it and sends it through an abstract Unix socket, named after the address and qualifier of
- * the service point; one byte is the answer. From then on the socket is life line and bell: the end
- * of its stream is the peer's death, and a byte wakes a peer who said in the memory that he sleeps.
+ * the service point; one byte is the answer. From then on the end of
+ * the socket's stream is the peer's death, and a byte in it wakes a peer who said in the memory that
+ * he sleeps.
  *
  * All of the memory is the peer's to write at any time. Each side keeps its own positions in memory
  * of its own; of the peer's it takes each once, and what does not fit ends the connection.
@@ -53,12 +54,12 @@ enum {
 	SHM_ABORTED = 2,
 };
 
-/* What one side writes, and of the bell the other one too; each in a cache line of its own. */
+/* What one side writes, and wake_on the other one too; each in a cache line of its own. */
 struct shm_side {
-	_Alignas(SHM_LINE) _Atomic uint32_t sent;  /* bytes into its ring so far */
-	_Atomic uint32_t ended;			   /* and no more will come */
-	_Alignas(SHM_LINE) _Atomic uint32_t taken; /* bytes out of the other's ring so far */
-	_Alignas(SHM_LINE) _Atomic uint32_t bell;  /* SHM_WAKE_*; cleared by who rings */
+	_Alignas(SHM_LINE) _Atomic uint32_t sent;    /* bytes into its ring so far */
+	_Atomic uint32_t ended;			     /* and no more will come */
+	_Alignas(SHM_LINE) _Atomic uint32_t taken;   /* bytes out of the other's ring so far */
+	_Alignas(SHM_LINE) _Atomic uint32_t wake_on; /* SHM_WAKE_*; cleared by who wakes */
 };
 
 struct shm_page {
@@ -110,9 +111,9 @@ static inline struct soft_shm *soft_shm(struct soft_link *link)
 
 /* The stages of a link: active, the answer is awaited; passive, the memory is; passive, it can be
  * given to others. */
-extern const struct soft_link_class soft_link_shm_calling;
-extern const struct soft_link_class soft_link_shm_called;
-extern const struct soft_link_class soft_link_shm_young;
+extern const struct soft_link_class soft_link_shm_connecting;
+extern const struct soft_link_class soft_link_shm_incoming;
+extern const struct soft_link_class soft_link_shm_accepted;
 
 /* The memory is there, and taken bytes of the peer's are with somebody else. */
 void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active, uint32_t taken);
@@ -120,7 +121,7 @@ void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active
 void soft_shm_event(struct tp_watch *watch, uint32_t events);
 /* Tells the peer, unless he was told before. */
 void soft_shm_end(struct soft_shm *shm, uint32_t how);
-/* link_shm.c's part of the tables in shm_start.c. */
+/* shm.c's part of the tables in shm_start.c. */
 ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num);
 bool soft_shm_quiet(struct soft_link *link);
 ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num);
@@ -130,7 +131,7 @@ uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t ev
 uint32_t soft_shm_segment(struct soft_link *link);
 bool soft_shm_lost(struct soft_link *link, uint32_t ms);
 uint32_t soft_shm_unsent(struct soft_link *link);
-/* shm_start.c's part of that in link_shm.c. */
+/* shm_start.c's part of that in shm.c. */
 int soft_shm_listen(const struct sockaddr_storage *addr, uint64_t *qual);
 void soft_shm_unlisten(int fd);
 int soft_shm_accept(struct soft_dev *dev, int fd, struct soft_link **link);

@@ -202,7 +202,7 @@ int soft_shm_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link
 		goto close_fd;
 	}
 	rc = -ENOMEM;
-	shm = shm_alloc(dev, &soft_link_shm_called, fd);
+	shm = shm_alloc(dev, &soft_link_shm_incoming, fd);
 	if (!shm)
 		goto close_fd;
 	*link = &shm->link;
@@ -261,7 +261,7 @@ static int take_memory(struct soft_shm *shm, int fd, uint32_t taken)
 	return 0;
 }
 
-static int called(struct soft_shm *shm, const struct shm_hello *hello, ssize_t len, int fd)
+static int take_hello(struct soft_shm *shm, const struct shm_hello *hello, ssize_t len, int fd)
 {
 	struct soft_link *link = &shm->link;
 	int rc = -EPROTO;
@@ -279,11 +279,11 @@ static int called(struct soft_shm *shm, const struct shm_hello *hello, ssize_t l
 	shm->memfd = fd;
 	if (send(link->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
 		return -ECONNRESET;
-	link->class = &soft_link_shm_young;
+	link->class = &soft_link_shm_accepted;
 	return soft_shm_watch(link, EPOLLIN);
 }
 
-static ssize_t called_recv(struct soft_link *link, const struct iovec *iov, int num)
+static ssize_t incoming_recv(struct soft_link *link, const struct iovec *iov, int num)
 {
 	struct soft_shm *shm = soft_shm(link);
 	struct shm_hello hello;
@@ -293,7 +293,7 @@ static ssize_t called_recv(struct soft_link *link, const struct iovec *iov, int 
 	len = receive_hello(link->fd, &hello, &fd);
 	if (len <= 0)
 		return len;
-	rc = called(shm, &hello, len, fd);
+	rc = take_hello(shm, &hello, len, fd);
 	return rc ? rc : link->class->recv(link, iov, num);
 }
 
@@ -307,7 +307,7 @@ static ssize_t no_data(struct soft_link *link, const struct iovec *iov, int num)
 }
 
 /* Who answers keeps it: the memory's descriptor is of no more use. */
-static ssize_t young_send(struct soft_link *link, const struct iovec *iov, int num)
+static ssize_t accepted_send(struct soft_link *link, const struct iovec *iov, int num)
 {
 	struct soft_shm *shm = soft_shm(link);
 
@@ -337,7 +337,7 @@ int soft_shm_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len,
 	    getsockopt(fds[0], SOL_SOCKET, SO_TYPE, &type, &type_len) || domain != AF_UNIX ||
 	    type != SOCK_STREAM || !same_user(fds[0]))
 		return -EPROTO;
-	shm = shm_alloc(dev, &soft_link_shm_young, fds[0]);
+	shm = shm_alloc(dev, &soft_link_shm_accepted, fds[0]);
 	if (!shm)
 		return -ENOMEM;
 	rc = take_memory(shm, fds[1], len);
@@ -396,7 +396,7 @@ static int no_connect(struct soft_shm *shm)
 }
 
 /* Finds the service point and hands it the memory: 0, or why it cannot be had there. */
-static int call(struct soft_shm *shm, int memfd)
+static int hand_memory(struct soft_shm *shm, int memfd)
 {
 	struct sockaddr_un name;
 	socklen_t len = soft_shm_name(&shm->remote, shm->remote_qual, &name);
@@ -431,7 +431,7 @@ int soft_shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
 	fd = dapl_fd_own(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return -errno;
-	shm = shm_alloc(dev, &soft_link_shm_calling, fd);
+	shm = shm_alloc(dev, &soft_link_shm_connecting, fd);
 	if (!shm) {
 		dapl_fd_close(fd);
 		return -ENOMEM;
@@ -442,14 +442,14 @@ int soft_shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
 	*link = &shm->link;
 	/* First of all, so that nobody is called in vain for want of a descriptor. */
 	memfd = new_memory(dev);
-	shm->link.start_err = memfd < 0 ? memfd : call(shm, memfd);
+	shm->link.start_err = memfd < 0 ? memfd : hand_memory(shm, memfd);
 	if (memfd >= 0)
 		dapl_fd_close(memfd);
 	return 0;
 }
 
 /* The answer is one byte. */
-static int calling_watch(struct soft_link *link, uint32_t events)
+static int connecting_watch(struct soft_link *link, uint32_t events)
 {
 	(void)events;
 	return soft_link_register(link, EPOLLIN | EPOLLONESHOT | (link->start_err ? EPOLLOUT : 0));
@@ -485,30 +485,30 @@ static uint32_t no_arm(struct soft_link *link, enum soft_watcher who, uint32_t e
 	.finish = soft_shm_finish, .close = soft_shm_close, .segment = soft_shm_segment,   \
 	.lost = soft_shm_lost, .unsent = soft_shm_unsent, .names = soft_shm_names
 
-const struct soft_link_class soft_link_shm_calling = {
-	.name = "shm, calling",
+const struct soft_link_class soft_link_shm_connecting = {
+	.name = "shm, connecting",
 	COMMON,
 	.send = no_data,
 	.recv = no_data,
 	.quiet = soft_link_unquiet,
-	.watch = calling_watch,
+	.watch = connecting_watch,
 	.arm = no_arm,
 };
 
-const struct soft_link_class soft_link_shm_called = {
-	.name = "shm, called",
+const struct soft_link_class soft_link_shm_incoming = {
+	.name = "shm, incoming",
 	COMMON,
 	.send = no_data,
-	.recv = called_recv,
+	.recv = incoming_recv,
 	.quiet = soft_link_unquiet,
 	.watch = soft_link_register,
 	.arm = no_arm,
 };
 
-const struct soft_link_class soft_link_shm_young = {
-	.name = "shm, young",
+const struct soft_link_class soft_link_shm_accepted = {
+	.name = "shm, accepted",
 	COMMON,
-	.send = young_send,
+	.send = accepted_send,
 	.recv = soft_shm_recv,
 	.quiet = soft_shm_quiet,
 	.watch = soft_shm_watch,
