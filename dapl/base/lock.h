@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The lock of the posting and polling paths: an atomic instruction and a jump to take it and to
- * give it back when nobody else wants it, a futex when somebody does. Under TSan it is a mutex, so
+ * unlock it when nobody else wants it, a futex when somebody does. Under TSan it is a mutex, so
  * that lock orders are checked as well.
  */
 #ifndef DAPL_LOCK_H

@@ -87,7 +87,7 @@ void dapl_evd_set_mode(struct dapl_evd *evd)
 	atomic_store_explicit(&evd->mode, mode, memory_order_relaxed);
 }
 
-/* A waiter owns the arrivals of its time, a CNO does not hear of them (EVD-57). */
+/* A waiter owns the arrivals of its time, they trigger no CNO (EVD-57). */
 static bool add(struct dapl_evd *evd, const struct dapl_event *event)
 {
 	dapl_assert_held(&evd->obj.lock);

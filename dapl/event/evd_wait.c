@@ -151,7 +151,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 
 /*
  * A waiter sleeps on the transport's descriptor and one of its thread; where it can have none of
- * its own, or there is no transport's queue, on a word. Then the loop hears of the completions.
+ * its own, or there is no transport's queue, on a word, and the loop is told of completions.
  */
 static void begin_sleep(struct dapl_evd *evd)
 {
