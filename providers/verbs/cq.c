@@ -98,13 +98,14 @@ static bool consume(struct vrb_cq *cq)
 /* The device forgets no earlier request for a later one of less. */
 static void request(struct vrb_cq *cq)
 {
-	bool solicited = cq->base.solicited && !cq->drainers && !cq->dev->quirks.no_solicited;
-	int kind = solicited ? VRB_ARMED_SOLICITED : VRB_ARMED_ALL, err;
+	int kind = cq->base.solicited && !cq->dev->quirks.no_solicited ? VRB_ARMED_SOLICITED
+								       : VRB_ARMED_ALL,
+	    err;
 
 	if (atomic_load(&cq->armed) >= kind)
 		return;
 	atomic_store(&cq->armed, kind);
-	err = ibv_req_notify_cq(cq->ibcq, solicited);
+	err = ibv_req_notify_cq(cq->ibcq, kind == VRB_ARMED_SOLICITED);
 	if (err && !atomic_load(&cq->dev->gone))
 		dapl_err("%s: completion notification not requested: %s", cq->dev->name,
 			 dapl_strerror(err));
@@ -132,19 +133,16 @@ static void serve_drainers(struct vrb_cq *cq)
 		vrb_cq_notify(cq);
 }
 
-void vrb_cq_ready(struct vrb_cq *cq)
+static void ready(struct tp_watch *w, uint32_t events)
 {
+	struct vrb_cq *cq = container_of(w, struct vrb_cq, watch);
+
+	(void)events;
 	consume(cq);
 	vrb_cq_lock(cq);
 	serve_drainers(cq);
 	vrb_cq_unlock(cq);
 	vrb_cq_notify(cq);
-}
-
-static void ready(struct tp_watch *w, uint32_t events)
-{
-	(void)events;
-	vrb_cq_ready(container_of(w, struct vrb_cq, watch));
 }
 
 void vrb_cq_drain(struct vrb_cq *cq, bool begin)

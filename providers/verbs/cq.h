@@ -77,8 +77,6 @@ void vrb_cq_detach(struct vrb_cq *cq, uint32_t num);
 void vrb_cq_collect(struct vrb_cq *cq);
 /* The loop polls until drain is ended as often as it was begun. */
 void vrb_cq_drain(struct vrb_cq *cq, bool begin);
-/* The channel has something: what the loop does then. */
-void vrb_cq_ready(struct vrb_cq *cq);
 
 /* ---- The backlog (cq_backlog.c); lock held ---- */
 

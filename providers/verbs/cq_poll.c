@@ -2,7 +2,6 @@
 /* What a completion of the device means, and whose it is; CQ lock held. */
 #include <string.h>
 
-#include "dapl/base/fd.h"
 #include "trace/log.h"
 #include "providers/verbs/map.h"
 #include "providers/verbs/qp.h"
@@ -164,7 +163,7 @@ static void describe(struct vrb_dev *dev, const struct ibv_wc *ib, bool recv, st
 static void choose_path(struct vrb_queue *queue)
 {
 	bool slow = queue->recv || queue->failed || queue->deferring ||
-		    atomic_load(&queue->qp->draining) || atomic_load(&queue->qp->flush_fd);
+		    atomic_load(&queue->qp->draining);
 
 	atomic_store(&queue->slow, slow);
 	if (atomic_load(&queue->fetches) != queue->fetched)
@@ -215,17 +214,6 @@ static void done_out_of_order(struct vrb_queue *queue, struct vrb_wr *wr, const 
 		queue->done = wr->next;
 }
 
-/* Who waits for the queue to become empty. */
-static void wake(struct vrb_queue *queue)
-{
-	int flush_fd = atomic_load(&queue->qp->flush_fd);
-
-	if (!queue->recv && atomic_load(&queue->qp->draining))
-		vrb_qp_notify(queue->qp);
-	if (flush_fd)
-		dapl_eventfd_signal(flush_fd - 1);
-}
-
 /* Any completion of the device; its QP if the core is to have it now. */
 struct vrb_qp *vrb_cq_process(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc)
 {
@@ -248,7 +236,8 @@ struct vrb_qp *vrb_cq_process(struct vrb_cq *cq, const struct ibv_wc *ib, struct
 		wr->flags = 0;
 		atomic_store_explicit(&queue->head, wr->next, memory_order_release);
 	}
-	wake(queue);
+	if (!queue->recv && atomic_load(&queue->qp->draining))
+		vrb_qp_notify(queue->qp);
 	choose_path(queue);
 	return given ? queue->qp : NULL;
 }
@@ -262,8 +251,7 @@ struct vrb_qp *vrb_cq_process(struct vrb_cq *cq, const struct ibv_wc *ib, struct
 static bool is_plain_receive(const struct vrb_queue *queue, const struct ibv_wc *ib)
 {
 	return queue->recv && !queue->srq && !queue->failed && !queue->deferring && !ib->status &&
-	       !atomic_load(&queue->qp->flush_fd) && ib->opcode == IBV_WC_RECV &&
-	       !(ib->wc_flags & TELLING);
+	       ib->opcode == IBV_WC_RECV && !(ib->wc_flags & TELLING);
 }
 
 /* The core gets it later. */

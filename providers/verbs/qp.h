@@ -23,7 +23,6 @@ struct vrb_qp {
 	struct vrb_srq *srq; /* where its receives come from; rq has none then */
 	uint32_t max_inline;
 	struct vrb_mr_hint hint;
-	_Atomic int flush_fd;	 /* 1 + eventfd of who waits for its flush, or 0; see await_flush */
 	atomic_bool draining;	 /* the loop is to hear when sq is empty */
 	_Atomic uint32_t fault;	 /* enum tp_wc_status of the first failure, 0 if none */
 	atomic_bool live;	 /* the device may have completions of it */

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The device's QP: making it, its states, and destroying it. */
 #include <errno.h>
-#include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 
-#include "dapl/base/fd.h"
-#include "dapl/base/wakefd.h"
 #include "trace/log.h"
 #include "providers/verbs/map.h"
 #include "providers/verbs/qp.h"
-
-#define WITHOUT_FD_NS \
-	10000000 /* between two looks of a thread that has no descriptor to be woken by */
 
 /* Drains, wakes, and an invalidation before a window is bound again. */
 uint32_t vrb_qp_extra(const struct vrb_dev *dev, uint32_t max_send_wr)
@@ -238,6 +233,16 @@ void vrb_qp_open(struct vrb_qp *qp)
 
 /* ---- Out of service ---- */
 
+static bool flushed(struct vrb_queue *queue)
+{
+	bool all;
+
+	vrb_qp_lock(queue->qp);
+	all = queue->mode == VRB_QUEUE_FLUSHED || vrb_queue_head(queue) == queue->flush_to;
+	vrb_qp_unlock(queue->qp);
+	return all;
+}
+
 void vrb_qp_collect(struct vrb_qp *qp)
 {
 	if (qp->sq.cq)
@@ -246,83 +251,24 @@ void vrb_qp_collect(struct vrb_qp *qp)
 		vrb_cq_collect(qp->rq.cq);
 }
 
-static bool queue_flushed(struct vrb_queue *queue)
-{
-	return queue->mode == VRB_QUEUE_FLUSHED || vrb_queue_head(queue) == queue->flush_to;
-}
-
-static bool flushed(struct vrb_qp *qp)
-{
-	bool all;
-
-	vrb_qp_lock(qp);
-	all = queue_flushed(&qp->sq) && queue_flushed(&qp->rq);
-	vrb_qp_unlock(qp);
-	return all;
-}
-
-static void drain_cqs(struct vrb_qp *qp, bool begin)
-{
-	if (qp->sq.cq)
-		vrb_cq_drain(qp->sq.cq, begin);
-	if (qp->rq.cq)
-		vrb_cq_drain(qp->rq.cq, begin);
-}
-
-/* Whoever takes a completion of the QP wakes this thread, which also looks for them itself: it may
- * be the loop's. */
-static bool wait_flushed(struct vrb_qp *qp, int wakefd, uint64_t deadline)
-{
-	struct vrb_cq *cqs[] = { qp->sq.cq, qp->rq.cq };
-	struct pollfd fds[] = { { .fd = wakefd, .events = POLLIN },
-				{ .fd = cqs[0] ? cqs[0]->channel->fd : -1, .events = POLLIN },
-				{ .fd = cqs[1] ? cqs[1]->channel->fd : -1, .events = POLLIN } };
-	uint64_t now;
-	int i;
-
-	while (!flushed(qp)) {
-		now = dapl_now();
-		if (now > deadline || atomic_load(&qp->dev->gone))
-			return false;
-		if (wakefd < 0 && deadline - now > WITHOUT_FD_NS)
-			now = deadline - WITHOUT_FD_NS;
-		if (poll(fds, 3, (int)((deadline - now) / 1000000) + 1) <= 0)
-			continue;
-		if (fds[0].revents)
-			dapl_eventfd_clear(wakefd);
-		for (i = 0; i < 2; i++)
-			if (fds[i + 1].revents)
-				vrb_cq_ready(cqs[i]);
-	}
-	return true;
-}
-
 /* Whether the device gave everything back in time. */
 static bool await_flush(struct vrb_qp *qp)
 {
 	uint64_t deadline = dapl_now() + (uint64_t)qp->dev->config->flush_ms * 1000000;
-	int wakefd;
-	bool all;
 
-	vrb_qp_collect(qp);
-	if (flushed(qp))
-		return true;
-	if (atomic_load(&qp->dev->gone) || qp->dev->quirks.flushes_at_once)
-		return false;
-	wakefd = dapl_wakefd();
-	atomic_store(&qp->flush_fd, wakefd + 1);
-	if (qp->sq.cq)
-		vrb_queue_choose_path(&qp->sq);
-	drain_cqs(qp, true);
-	all = wait_flushed(qp, wakefd, deadline);
-	/* Nobody writes to it behind the CQs' locks. */
-	atomic_store(&qp->flush_fd, 0);
-	drain_cqs(qp, false);
-	if (!all && !atomic_load(&qp->dev->gone))
-		dapl_err("%s: QP 0x%x: the device did not give back its work in %llu ms",
-			 qp->dev->name, qp->ibqp->qp_num,
-			 (unsigned long long)qp->dev->config->flush_ms);
-	return all;
+	for (;;) {
+		vrb_qp_collect(qp);
+		if (flushed(&qp->sq) && flushed(&qp->rq))
+			return true;
+		if (atomic_load(&qp->dev->gone) || qp->dev->quirks.flushes_at_once)
+			return false;
+		if (dapl_now() > deadline)
+			break;
+		sched_yield();
+	}
+	dapl_err("%s: QP 0x%x: the device did not give back its work in %llu ms", qp->dev->name,
+		 qp->ibqp->qp_num, (unsigned long long)qp->dev->config->flush_ms);
+	return false;
 }
 
 /* left: where the QP goes, if it has to, instead of being destroyed. */
