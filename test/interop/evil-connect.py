@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """
-Connection set-up with peers that are silent, slow, gone or do not speak MPA: the event of EV-5 that
-is due, in time (TMO), or no trace at all on the passive side; a healthy connection of the process
-runs on, nothing is left.
+The provider listens, with peers that are silent, slow, gone or do not speak MPA: the event of
+EV-5 that is due, in time (TMO), or no trace at all on the passive side; a healthy connection of the
+process runs on, nothing is left.
 """
 import os
-import random
-import select
-import socket
 import sys
 import time
 
@@ -17,73 +14,19 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import driver  # noqa: E402
 import iwarp  # noqa: E402
-from driver import Endpoint, establish  # noqa: E402
-from iwarp import REPLY_KEY, REQUEST_KEY, Peer, Startup, Wire  # noqa: E402
-from tap import Skip, case, check, equal, note, one_of  # noqa: E402
-
-NON_PEER_REJECTED = driver.NON_PEER_REJECTED
-PATIENCE_MS = 20000  # the deadline of connection set-up, far off so that it explains no other end
-HANDSHAKE_MS = 2000  # the same for the cases that wait until it is over
-HTTP = b"GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: evil\r\n\r\n"
-HTTP_REPLY = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-TLS = bytes.fromhex("1603010200010001fc0303") + bytes(range(200))
-
-
-def raw_frame(key, rev, length, data=b"", flags=0x40):
-    return key + bytes([flags, rev]) + length.to_bytes(2, "big") + data
-
-
-def bad_frames(key, other):
-    """(name, octets) of everything that is not a startup frame with this key (RFC 5044 7.1.1)."""
-    dice = random.Random(5044)
-    wrong = bytearray(key)
-    wrong[15] ^= 1
-    yield "HTTP", HTTP if key == REQUEST_KEY else HTTP_REPLY
-    yield "TLS", TLS
-    yield "random octets", dice.randbytes(4096)
-    yield "twenty random octets", dice.randbytes(20)
-    yield "zeroes", bytes(64)
-    yield "a wrong key", raw_frame(bytes(wrong), 1, 0)
-    yield "the key of the other side", raw_frame(other, 1, 0)
-    yield "revision 0", raw_frame(key, 0, 0)
-    yield "revision 255", raw_frame(key, 255, 0)
-    yield "513 octets of private data", raw_frame(key, 1, 513, bytes(513))
-    yield "65535 octets of private data", raw_frame(key, 2, 65535, bytes(65535))
-    for length in range(4):
-        yield "S with %d octets" % length, raw_frame(key, 2, length, bytes(length), 0x50)
-
-
-def ends(wire, timeout):
-    """The stream ends without an octet."""
-    try:
-        got = wire.recv_exact(1, timeout)
-        check(False, "the provider answered %s", got.hex())
-    except iwarp.Closed:
-        pass
-    except iwarp.Deadline:
-        check(False, "still open after %.1f s", timeout)
-
-
-def hasty(**settings):
-    """The case has a victim of its own, whose connection set-up is soon over."""
-
-    def mark(function):
-        environment = dict(settings, DAPL_SOFT_HANDSHAKE=str(HANDSHAKE_MS))
-        return lambda _: driver.once(function, environment=environment)
-
-    return mark
-
-
-def still_serves(victim):
-    """The service point takes a proper connection."""
-    ep, peer = establish(victim, "initiates")
-    peer.send(b"still here")
-    equal(ep.received(), b"still here", "message")
-    peer.wire.close()
-    ep.ended((driver.DISCONNECTED,))
-
-
-# ---- The provider listens ------------------------------------------------------------------------
+from evil_setup import (  # noqa: E402
+    HANDSHAKE_MS,
+    HTTP,
+    NON_PEER_REJECTED,
+    PATIENCE_MS,
+    bad_frames,
+    ends,
+    hasty,
+    still_serves,
+)
+from driver import Endpoint  # noqa: E402
+from iwarp import Peer, REPLY_KEY, REQUEST_KEY, Startup, Wire  # noqa: E402
+from tap import case, check, equal, note, one_of  # noqa: E402
 
 
 @case("Requests that are none: closed at once, no event (RFC 5044 7.1.1, 7.1.2 rule 5, 8 code 4)")
@@ -346,232 +289,6 @@ def refused(wire):
         check(reply.reject and not reply.private_data, "reply %s", reply)
     except iwarp.Closed:
         pass
-    wire.close()
-
-
-# ---- The provider connects -----------------------------------------------------------------------
-
-
-def connect_to(victim, listener, ms=5000, recvs=3):
-    ep = Endpoint(victim, recvs)
-    got = victim.ask(
-        "connect", ep=ep.number, address=victim.address, qual=listener.getsockname()[1], ms=ms
-    )
-    equal(got["result"], "DAT_SUCCESS", "dat_ep_connect")
-    return ep
-
-
-def each_attempt(victim, ep, listener, act):
-    """
-    act(wire) for the connection and, if the provider falls back to revision 1, the next one (RFC
-    6581 10), until the provider gives up.
-    """
-    for _ in range(4):
-        act(iwarp.accept(listener))
-        end = time.monotonic() + 15
-        while not select.select([listener], [], [], 0.01)[0]:
-            if ep.state() != "DAT_EP_STATE_ACTIVE_CONNECTION_PENDING":
-                return
-            check(time.monotonic() < end, "the provider neither gives up nor tries again")
-    check(False, "the provider tries again and again")
-
-
-@case("Replies that are none: NON_PEER_REJECTED (EV-9, RFC 5044 7.1.1, 8 code 4)")
-def not_replies(victim):
-    count = 0
-    for name, data in bad_frames(REPLY_KEY, REQUEST_KEY):
-        if name == "zeroes":
-            continue
-        listener = iwarp.listen(victim.address)
-        ep = connect_to(victim, listener)
-
-        def act(wire, data=data):
-            try:
-                Startup.receive(wire, True)
-                wire.send(data)
-                ends(wire, 5)
-            except iwarp.Closed:
-                pass
-            wire.close()
-
-        try:
-            each_attempt(victim, ep, listener, act)
-            ep.ended((NON_PEER_REJECTED,))
-        except AssertionError as err:
-            raise type(err)("%s: %s" % (name, err)) from err
-        listener.close()
-        victim.clean()
-        count += 1
-    note("%d kinds", count)
-
-
-@case("The responder closes or resets instead of replying: NON_PEER_REJECTED (EP-136)")
-def closes(victim):
-    whole = Startup(False, private_data=b"private").pack()
-    for length in (0, 5, 20, 23, len(whole) - 1):
-        for leave in (Wire.close, Wire.reset):
-            listener = iwarp.listen(victim.address)
-            ep = connect_to(victim, listener)
-
-            def act(wire, length=length, leave=leave):
-                Startup.receive(wire, True)
-                wire.send(whole[:length])
-                leave(wire)
-
-            each_attempt(victim, ep, listener, act)
-            ep.ended((NON_PEER_REJECTED,))
-            listener.close()
-            victim.clean()
-
-
-def timed_out(victim, ep, start, ms):
-    end = ep.ended((driver.TIMED_OUT,), ms=ms * 2 + PATIENCE_MS // 2)
-    took = time.monotonic() - start - 0.15  # less the time that ended() watched for further events
-    check(took * 1000 >= ms, "TIMED_OUT after %d of %d ms (TMO-4)", took * 1000, ms)
-    check(took * 1000 <= ms * 1.1 + 1000, "TIMED_OUT after %d of %d ms (TMO-4)", took * 1000, ms)
-    return end
-
-
-@case(
-    "A silent responder: TIMED_OUT in the caller's time, a late answer is ignored (EP-137, "
-    "TMO-2 to TMO-4)"
-)
-def silent_responder(victim):
-    for ms, late in ((1200, False), (1200, True)):
-        listener = iwarp.listen(victim.address)
-        start = time.monotonic()
-        ep = connect_to(victim, listener, ms)
-        wire = iwarp.accept(listener)
-        request = Startup.receive(wire, True)
-        timed_out(victim, ep, start, ms)
-        if late:
-            try:
-                wire.send(request.answer().pack())
-            except iwarp.Closed:
-                pass
-            victim.quiet(300)
-        ends(wire, 3)
-        wire.close()
-        listener.close()
-        victim.clean()
-
-
-@case("A responder that answers octet by octet, too slowly: TIMED_OUT in the caller's time (TMO-2)")
-def slow_responder(victim):
-    listener = iwarp.listen(victim.address)
-    start = time.monotonic()
-    ep = connect_to(victim, listener, 1200)
-    wire = iwarp.accept(listener)
-    reply = Startup.receive(wire, True).answer(private_data=bytes(200)).pack()
-    try:
-        for octet in reply[:200]:
-            wire.send(bytes([octet]))
-            time.sleep(0.01)
-    except iwarp.Closed:
-        pass
-    timed_out(victim, ep, start, 1200)
-    wire.close()
-    listener.close()
-
-
-@case("A host whose TCP does not answer: TIMED_OUT in the caller's time (EP-137)")
-def no_tcp(victim):
-    listener = iwarp.listen(victim.address, 0)
-    fillers = []
-    for _ in range(8):  # fill its backlog, so that the system drops further attempts
-        sock = socket.socket()
-        sock.setblocking(False)
-        sock.connect_ex(listener.getsockname())
-        fillers.append(sock)
-    time.sleep(0.1)
-    start = time.monotonic()
-    ep = connect_to(victim, listener, 500)
-    timed_out(victim, ep, start, 500)
-    for sock in fillers:
-        sock.close()
-    listener.close()
-
-
-@case("The program gives up: DISCONNECTED, and the responder sees the end (EP-93)")
-def gives_up(victim):
-    listener = iwarp.listen(victim.address)
-    ep = connect_to(victim, listener)
-    wire = iwarp.accept(listener)
-    Startup.receive(wire, True)
-    equal(victim.ask("disconnect", ep=ep.number)["result"], "DAT_SUCCESS", "dat_ep_disconnect")
-    ep.ended((driver.DISCONNECTED,))
-    ends(wire, 5)
-    wire.close()
-    listener.close()
-
-
-@case("Nobody listens: NON_PEER_REJECTED at once (EP-71, EV-9)")
-def nobody(victim):
-    holder = socket.socket()
-    holder.bind((victim.address, 0))  # keeps the port without listening
-    start = time.monotonic()
-    ep = connect_to(victim, holder, PATIENCE_MS)
-    ep.ended((NON_PEER_REJECTED,))
-    took = time.monotonic() - start
-    check(took < PATIENCE_MS / 2000, "took %.1f s", took)
-    holder.close()
-
-
-@case("Addresses without a route: INVALID_ADDRESS, or UNREACHABLE by event (EP-70, EV-14, EV-16)")
-def unroutable(victim):
-    for address in ("203.0.113.7", "240.0.0.1", "198.51.100.1"):
-        ep = Endpoint(victim, 2)
-        got = victim.ask("connect", ep=ep.number, address=address, qual=4791, ms=1000)["result"]
-        if got == "DAT_SUCCESS":
-            end = ep.ended((driver.UNREACHABLE, driver.TIMED_OUT))
-            note("%s: %s", address, end["event"])
-        else:
-            check(got.startswith("DAT_INVALID_ADDRESS"), "result %s", got)
-            equal(ep.state(), "DAT_EP_STATE_UNCONNECTED", "state (EP-155)")
-            victim.quiet()
-            note("%s: %s", address, got)
-        victim.clean()
-
-
-@case("A reply with more reads than the provider grants: one outcome, no harm (RFC 6581 9.1)")
-def greedy_reply(victim):
-    for ird, ord_ in ((0, 0x3FFE), (0x3FFE, 0x3FFE)):
-        listener = iwarp.listen(victim.address)
-        ep = connect_to(victim, listener)
-        wire = iwarp.accept(listener)
-        request = Startup.receive(wire, True)
-        wire.send(request.answer(ird=ird, ord=ord_).pack())
-        event = victim.event()
-        while event["event"] == driver.DTO:
-            ep.posted.popleft()
-            event = victim.event()
-        one_of(event["event"], (driver.ESTABLISHED, NON_PEER_REJECTED), "outcome")
-        note("IRD %d ORD %d: %s", ird, ord_, event["event"])
-        wire.close()
-        if event["event"] == driver.ESTABLISHED:
-            ep.ended((driver.DISCONNECTED, driver.BROKEN))
-        listener.close()
-        victim.clean()
-
-
-@case("A reply that offers no RTR kind: one outcome, no harm (RFC 6581 9.2)")
-def no_rtr(victim):
-    listener = iwarp.listen(victim.address)
-    ep = connect_to(victim, listener)
-    wire = iwarp.accept(listener)
-    request = Startup.receive(wire, True)
-    if not request.peer_to_peer:
-        wire.close()
-        listener.close()
-        raise Skip("the provider does not ask for the peer-to-peer model")
-    wire.send(request.answer(rtr=()).pack())
-    peer = Peer(wire, True)
-    event = victim.event()
-    one_of(event["event"], (driver.ESTABLISHED, NON_PEER_REJECTED, driver.DTO), "outcome")
-    equal(int(event["ep"]), ep.number, "EP of the event")
-    if event["event"] != driver.ESTABLISHED:
-        term = peer.until_end()[0]
-        check(not term or term.cause == (2, 0, 7), "%s instead of 2/0/7 (RFC 6581 9.2)", term)
     wire.close()
 
 

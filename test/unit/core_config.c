@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* dapl.conf, and the environment over it. */
 #include "dapl/base/config.h"
+#include "test/unit/core_config_util.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -54,31 +55,23 @@ static const struct dapl_option options[] = {
 
 #define NUM_OPTIONS (sizeof(options) / sizeof(options[0]))
 
-static char path[64], said[16384];
+static struct {
+	const char *section;
+	const struct dapl_option *table;
+	uint32_t num;
+} loaded;
 
-static void write_conf(const char *text)
+static void load_now(void)
 {
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
+	dapl_config_load(loaded.section, loaded.table, loaded.num, loaded.num ? &tunables : NULL);
 }
 
-/* Loads, and keeps in said what went to standard error. */
 static void load_as(const char *section, const struct dapl_option *table, uint32_t num)
 {
-	int err = memfd_create("err", MFD_CLOEXEC), old = dup(STDERR_FILENO);
-	ssize_t n;
-
-	assert_true(err >= 0 && old >= 0);
-	dup2(err, STDERR_FILENO);
-	dapl_config_load(section, table, num, num ? &tunables : NULL);
-	dup2(old, STDERR_FILENO);
-	n = pread(err, said, sizeof(said) - 1, 0);
-	said[n > 0 ? n : 0] = '\0';
-	close(err);
-	close(old);
+	loaded.section = section;
+	loaded.table = table;
+	loaded.num = num;
+	hear(load_now);
 }
 
 static void load(const char *conf)
@@ -86,29 +79,6 @@ static void load(const char *conf)
 	write_conf(conf);
 	memset(&tunables, 0xff, sizeof(tunables));
 	load_as("test", options, NUM_OPTIONS);
-}
-
-static void heard(const char *what)
-{
-	if (strstr(said, what))
-		return;
-	print_message("expected \"%s\" in: %s\n", what, said); /* TAP shows no more of fail_msg */
-	fail();
-}
-
-static void silent(void)
-{
-	assert_string_equal(said, "");
-}
-
-static unsigned int lines(void)
-{
-	unsigned int num = 0;
-	const char *c;
-
-	for (c = said; *c; c++)
-		num += *c == '\n';
-	return num;
 }
 
 static void values(int64_t depth, int64_t eager, int64_t window)
@@ -280,7 +250,7 @@ static void a_missing_file_is_told_if_it_was_asked_for(void **state)
 	load("test { depth = 4 }"); /* nobody reads that one */
 	silent();
 	values(16, 1, 65536);
-	setenv("DAPL_CONF", path, 1);
+	setenv("DAPL_CONF", conf_path, 1);
 }
 
 /* ---- The environment ---- */
@@ -388,204 +358,6 @@ static void a_set_user_id_program_trusts_no_environment(void **state)
 	assert_string_equal(out, "secure 1 depth 16 strict 0\n");
 }
 
-/* ---- Choices, texts, and one IA's own values ---- */
-
-struct lively {
-	int64_t link;
-	const char *file;
-	int64_t depth;
-	int64_t level;
-};
-
-static const char *const links[] = { "auto", "tcp", "shm", NULL };
-
-static const struct dapl_option lively_options[] = {
-	{ .name = "link",
-	  .env = "DAPL_TEST_LINK",
-	  .type = DAPL_OPTION_CHOICE,
-	  .unit = "",
-	  .help = "which way",
-	  .value_default = 0,
-	  .choices = links,
-	  .offset = offsetof(struct lively, link) },
-	{ .name = "file",
-	  .env = "DAPL_TEST_FILE",
-	  .type = DAPL_OPTION_TEXT,
-	  .unit = "",
-	  .help = "where to",
-	  .offset = offsetof(struct lively, file) },
-	{ .name = "depth",
-	  .env = "DAPL_TEST_DEPTH",
-	  .type = DAPL_OPTION_INT,
-	  .unit = "",
-	  .help = "how deep",
-	  .value_default = 16,
-	  .value_min = 1,
-	  .value_max = 100,
-	  .offset = offsetof(struct lively, depth) },
-	{ .name = "level",
-	  .type = DAPL_OPTION_INT,
-	  .unit = "",
-	  .help = "of everybody",
-	  .value_default = 1,
-	  .value_min = 0,
-	  .value_max = 10,
-	  .of_process = true,
-	  .offset = offsetof(struct lively, level) },
-};
-
-static struct lively lively;
-
-/* What is said while body runs. */
-static void hear(void (*body)(void))
-{
-	int err = memfd_create("err", MFD_CLOEXEC), old = dup(STDERR_FILENO);
-	ssize_t n;
-
-	assert_true(err >= 0 && old >= 0);
-	dup2(err, STDERR_FILENO);
-	body();
-	dup2(old, STDERR_FILENO);
-	n = pread(err, said, sizeof(said) - 1, 0);
-	said[n > 0 ? n : 0] = '\0';
-	close(err);
-	close(old);
-}
-
-static void load_lively(void)
-{
-	dapl_config_load("lively", lively_options, 4, &lively);
-}
-
-static struct lively *one, *other;
-
-static void open_both(void)
-{
-	free(one);
-	free(other);
-	one = dapl_config_for_ia("one");
-	other = dapl_config_for_ia("other");
-}
-
-static void choices_and_texts(void **state)
-{
-	(void)state;
-	write_conf("lively { link = SHM file = \"/a b\" }");
-	hear(load_lively);
-	silent();
-	assert_int_equal(lively.link, 2);
-	assert_string_equal(lively.file, "/a b");
-	write_conf("lively { link = udp }");
-	hear(load_lively);
-	heard("link is \"udp\", which is not one of auto, tcp, shm; auto stays");
-	assert_int_equal(lively.link, 0);
-	assert_string_equal(lively.file, "");
-	setenv("DAPL_TEST_LINK", "tcp", 1);
-	setenv("DAPL_TEST_FILE", "/from/outside", 1);
-	hear(load_lively);
-	unsetenv("DAPL_TEST_LINK");
-	unsetenv("DAPL_TEST_FILE");
-	assert_int_equal(lively.link, 1);
-	assert_string_equal(lively.file, "/from/outside");
-}
-
-static void an_ia_has_values_of_its_own(void **state)
-{
-	(void)state;
-	write_conf("ia one { depth = 7\n link = shm }\nlively { depth = 5 }\n"
-		   "ia \"other\" { depth = 1000\n dept = 2\n strict = yes\n level = 3 }\n");
-	hear(load_lively);
-	silent();
-	hear(open_both);
-	assert_int_equal(one->depth, 7);
-	assert_int_equal(one->link, 2);
-	assert_int_equal(other->depth, 5);
-	assert_int_equal(other->link, 0);
-	assert_int_equal(other->level, 1);
-	assert_int_equal(lively.depth, 5);
-	heard(":4, section ia other: depth is 1000, but 1 to 100 are possible; 5 stays");
-	heard(":5, section ia other: unknown name dept, near: depth");
-	heard(":6, section ia other: strict is the whole process's");
-	heard(":7, section ia other: level is the whole process's");
-	assert_int_equal(lines(), 4);
-	hear(open_both); /* said once */
-	silent();
-	setenv("DAPL_TEST_DEPTH", "9", 1);
-	hear(load_lively);
-	hear(open_both);
-	unsetenv("DAPL_TEST_DEPTH");
-	assert_int_equal(one->depth, 9); /* the environment comes last */
-	assert_int_equal(other->depth, 9);
-	assert_int_equal(one->link, 2);
-	free(one);
-	free(other);
-	one = other = NULL;
-}
-
-static char listed[4096];
-
-static void list(void *arg, const struct dapl_setting *setting)
-{
-	size_t used = strlen(listed);
-
-	(void)arg;
-	snprintf(listed + used, sizeof(listed) - used, "%s.%s=%s from %s\n", setting->section,
-		 setting->option->name, setting->value, setting->origin);
-}
-
-static void settings_are_listed_with_their_origin(void **state)
-{
-	char expected[1024];
-
-	(void)state;
-	write_conf("ia one { depth = 7 }\nlively {\n depth = 5\n link = tcp }");
-	setenv("DAPL_TEST_LINK", "shm", 1);
-	hear(load_lively);
-	silent();
-	unsetenv("DAPL_TEST_LINK");
-	listed[0] = '\0';
-	dapl_config_each(NULL, list, NULL);
-	snprintf(expected, sizeof(expected),
-		 "lively.link=shm from environment\nlively.file= from default\n"
-		 "lively.depth=5 from %s:3\nlively.level=1 from default\n",
-		 path);
-	if (!strstr(listed, "dapl.strict=no from default\n") || !strstr(listed, expected))
-		fail_msg("%s", listed);
-	listed[0] = '\0';
-	dapl_config_each("one", list, NULL);
-	snprintf(expected, sizeof(expected), "lively.depth=7 from %s:1\n", path);
-	assert_string_equal(listed, expected);
-	listed[0] = '\0';
-	dapl_config_each("nobody", list, NULL);
-	assert_string_equal(listed, "");
-}
-
-/* ---- What looks like ours and is not ---- */
-
-static void near_sections_and_variables_are_told(void **state)
-{
-	(void)state;
-	write_conf("livly { depth = 7 }\nsomething { x = 1 }");
-	setenv("DAPL_TEST_DEPHT", "7", 1);
-	setenv("DAPL_OF_ANOTHER", "7", 1);
-	setenv("DAPL_NETWORK_NODES", "7", 1);
-	hear(load_lively);
-	unsetenv("DAPL_TEST_DEPHT");
-	unsetenv("DAPL_OF_ANOTHER");
-	unsetenv("DAPL_NETWORK_NODES");
-	heard(":1: unknown section livly, near: lively");
-	heard("DAPL_TEST_DEPHT: unknown variable, near: DAPL_TEST_DEPTH");
-	heard("DAPL_NETWORK_NODES has no effect on provider lively: ");
-	assert_int_equal(lines(), 3);
-	assert_int_equal(lively.depth, 16);
-}
-
-static int remove_conf(void **state)
-{
-	(void)state;
-	return unlink(path);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -601,21 +373,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_missing_file_is_told_if_it_was_asked_for),
 		cmocka_unit_test(the_environment_comes_last),
 		cmocka_unit_test(a_set_user_id_program_trusts_no_environment),
-		cmocka_unit_test(choices_and_texts),
-		cmocka_unit_test(an_ia_has_values_of_its_own),
-		cmocka_unit_test(settings_are_listed_with_their_origin),
-		cmocka_unit_test(near_sections_and_variables_are_told),
 	};
-	int fd;
 
 	if (argc > 1 && !strcmp(argv[1], "report"))
 		report();
-	snprintf(path, sizeof(path), "/tmp/udapl-config-XXXXXX");
-	fd = mkstemp(path);
-	if (fd < 0)
-		return 1;
-	close(fd);
-	setenv("DAPL_CONF", path, 1);
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, remove_conf);
+	return cmocka_run_group_tests(tests, make_conf, remove_conf);
 }

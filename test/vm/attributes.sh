@@ -62,24 +62,10 @@ run_kind() {
 }
 
 inside() {
-	local kind
 	stage_build test/vm/attributes
 	stage_debian
-	for kind in ${KINDS:-RXE SIW}; do
-		run_kind "$kind" &
-	done
-	wait
+	each_kind
 }
 
-case ${1:-} in
---on)
-	shift
-	on "$@"
-	;;
---inside) inside | collect ;;
-*)
-	fetch_debian
-	[ -z "${VM_KEEP:-}" ] || share=$(realpath "$VM_KEEP")
-	enter_guest "${VM_LIMIT:-400}"
-	;;
-esac
+[ -z "${VM_KEEP:-}" ] || share=$(realpath "$VM_KEEP")
+both_stacks "${VM_LIMIT:-400}" "$@"

@@ -66,12 +66,8 @@ is_active() {
 }
 
 inside() {
-	local kind
 	stage_build test/vm/away
-	for kind in ${KINDS:-RXE SIW}; do
-		run_kind "$kind" &
-	done
-	wait
+	each_kind
 }
 
 case ${1:-} in

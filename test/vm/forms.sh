@@ -69,12 +69,8 @@ run_kind() {
 }
 
 inside() {
-	local kind
 	stage_tree
-	for kind in ${KINDS:-RXE SIW}; do
-		run_kind "$kind" &
-	done
-	wait
+	each_kind
 }
 
 case ${1:-} in

@@ -143,6 +143,15 @@ listens_tcp() {
 	vm-on "$1" B grep -qE "^ *[0-9]+: [0-9A-F]+:$(printf '%04X' "$2") [0-9A-F:]+ 0A " /proc/net/tcp
 }
 
+# The script's run_kind KIND for both kinds of devices at once.
+each_kind() {
+	local kind
+	for kind in ${KINDS:-RXE SIW}; do
+		run_kind "$kind" &
+	done
+	wait
+}
+
 # One result of a script in the guest: STATUS NAME [FILE...]
 result() {
 	local status=$1 name=$2
@@ -161,4 +170,21 @@ result() {
 
 skipped() { # NAME REASON
 	echo "ok # SKIP $1: $2"
+}
+
+# What a script that compares both stacks ends with: SECONDS, its arguments.
+both_stacks() {
+	local limit=$1
+	shift
+	case ${1:-} in
+	--on)
+		shift
+		on "$@"
+		;;
+	--inside) inside | collect ;;
+	*)
+		fetch_debian
+		enter_guest "$limit"
+		;;
+	esac
 }

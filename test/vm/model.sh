@@ -21,12 +21,8 @@ run_kind() { # KIND
 }
 
 inside() {
-	local kind
 	stage_build test/model/model
-	for kind in ${KINDS:-RXE SIW}; do
-		run_kind "$kind" &
-	done
-	wait
+	each_kind
 }
 
 case ${1:-} in

@@ -20,13 +20,9 @@ run_kind() { # KIND
 }
 
 inside() {
-	local kind
 	stage_build "${names[@]/#/samples/}"
 	export UDAPL_SAMPLES=$stage/bin SAMPLE_LIMIT=300
-	for kind in ${KINDS:-RXE SIW}; do
-		run_kind "$kind" &
-	done
-	wait
+	each_kind
 }
 
 case ${1:-} in

@@ -90,23 +90,9 @@ run_kind() {
 }
 
 inside() {
-	local kind
 	stage_build test/vm/wire
 	stage_debian
-	for kind in ${KINDS:-RXE SIW}; do
-		run_kind "$kind" &
-	done
-	wait
+	each_kind
 }
 
-case ${1:-} in
---on)
-	shift
-	on "$@"
-	;;
---inside) inside | collect ;;
-*)
-	fetch_debian
-	enter_guest "${VM_LIMIT:-650}"
-	;;
-esac
+both_stacks "${VM_LIMIT:-650}" "$@"

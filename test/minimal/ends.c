@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Waiting, CNOs and the ends of a connection, over the smallest transport. */
+#include "test/minimal/rig.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+
+/* ---- Waiting ---- */
+
+static void a_threshold_is_waited_for(void **state)
+{
+	struct rig *rig = *state;
+	struct ct_waiter *waiter = ct_evd_waiter(rig->b.recv, CT_US, 3);
+	uint64_t i;
+
+	for (i = 0; i < 3; i++) {
+		assert_false(ct_waiter_done(waiter));
+		expect_ok(ct_post_recv(&rig->b, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG));
+		expect_ok(ct_post_send(&rig->a, 0, 8, i, DAT_COMPLETION_SUPPRESS_FLAG));
+	}
+	ct_waiter_join(waiter);
+	expect_ok(waiter->rc);
+	assert_int_equal(waiter->more, 2);
+	assert_int_equal(waiter->event.event_data.dto_completion_event_data.user_cookie.as_64, 0);
+}
+
+/* DTO-25, EVD-46: unsolicited messages are silent. */
+static void only_solicited_messages_wake(void **state)
+{
+	struct rig *rig = *state;
+	struct ct_end b = { 0 };
+	struct ct_waiter *waiter;
+	DAT_EP_ATTR attr;
+
+	ct_default_attr(rig->ib.ia, &attr);
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	ct_end_open(&b, rig->ib.ia, &attr);
+	ct_end_connect(&rig->a, &b);
+	waiter = ct_evd_waiter(b.recv, CT_US, 1);
+	expect_ok(ct_post_recv(&b, 0, 8, 1, DAT_COMPLETION_DEFAULT_FLAG));
+	expect_ok(ct_post_recv(&b, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG));
+	expect_ok(ct_post_send(&rig->a, 0, 8, 3, DAT_COMPLETION_DEFAULT_FLAG));
+	ct_completion(rig->a.request, 3, DAT_DTO_SUCCESS);
+	assert_false(ct_waiter_done(waiter));
+	expect_ok(ct_post_send(&rig->a, 0, 8, 4, DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+	ct_waiter_join(waiter);
+	expect_ok(waiter->rc);
+	assert_int_equal(waiter->more, 1);
+	ct_end_close(&b);
+}
+
+static void a_timeout_is_never_early(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t start;
+	DAT_EVENT event;
+	DAT_COUNT more;
+	DAT_TIMEOUT us;
+
+	for (us = 1; us < 100000; us = us * 7 + 13) {
+		start = ct_now_us();
+		expect_exact(dat_evd_wait(rig->a.recv, us, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+		ct_took(ct_now_us() - start, us);
+	}
+}
+
+/* ---- CNO ---- */
+
+static DAT_EVD_HANDLE cno_trigger(DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+	expect_ok(dat_cno_trigger(cno, &evd));
+	return evd;
+}
+
+static void completions_trigger_a_cno(void **state)
+{
+	struct rig *rig = *state;
+	DAT_CNO_HANDLE cno = ct_cno(rig->ib.ia);
+	DAT_EVD_HANDLE hint;
+	int i;
+
+	expect_ok(dat_evd_modify_cno(rig->b.recv, cno));
+	for (i = 0; i < 20; i++) {
+		expect_ok(ct_post_recv(&rig->b, 0, 8, 1, DAT_COMPLETION_DEFAULT_FLAG));
+		expect_ok(ct_post_send(&rig->a, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG));
+		ct_completion(rig->a.request, 2, DAT_DTO_SUCCESS);
+		expect_ok(dat_cno_wait(cno, CT_US, &hint));
+		assert_ptr_equal(hint, rig->b.recv);
+		assert_int_equal(ct_drain(rig->b.recv), 1);
+	}
+	expect_exact(dat_cno_wait(cno, 1000, &hint), DAT_QUEUE_EMPTY);
+}
+
+/* CNO-6: what comes while the EVD is re-pointed triggers one of the two. */
+static void no_trigger_is_lost_when_the_cno_changes(void **state)
+{
+	struct rig *rig = *state;
+	DAT_CNO_HANDLE cno[2] = { ct_cno(rig->ib.ia), ct_cno(rig->ib.ia) };
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		expect_ok(ct_post_recv(&rig->b, 0, 8, 1, DAT_COMPLETION_DEFAULT_FLAG));
+		expect_ok(dat_evd_modify_cno(rig->b.recv, cno[0]));
+		expect_ok(ct_post_send(&rig->a, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG));
+		ct_completion(rig->a.request, 2, DAT_DTO_SUCCESS);
+		if (i & 1)
+			expect_ok(dat_evd_modify_cno(rig->b.recv, cno[1]));
+		else
+			expect_ok(dat_evd_disable(rig->b.recv));
+		assert_ptr_equal(cno_trigger(cno[0]), rig->b.recv);
+		assert_null(cno_trigger(cno[1]));
+		expect_ok(dat_evd_enable(rig->b.recv));
+		assert_null(cno_trigger(cno[0]));
+		assert_int_equal(ct_drain(rig->b.recv), 1);
+	}
+}
+
+struct agent {
+	DAT_CNO_HANDLE cno;
+	atomic_int calls;
+	_Atomic(DAT_EVD_HANDLE) evd;
+};
+
+static void on_trigger(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	struct agent *agent = data;
+	DAT_OS_WAIT_PROXY_AGENT again = { agent, on_trigger };
+	DAT_EVENT event;
+
+	if (evd) {
+		while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS)
+			;
+		dat_cno_modify_agent(agent->cno, again);
+	}
+	atomic_store(&agent->evd, evd);
+	atomic_fetch_add(&agent->calls, 1);
+}
+
+static void an_agent_may_call_and_arm_itself_again(void **state)
+{
+	struct rig *rig = *state;
+	struct agent agent = { .calls = 0 };
+	DAT_OS_WAIT_PROXY_AGENT proxy = { &agent, on_trigger };
+	int i;
+
+	expect_ok(dat_cno_create(rig->ib.ia, proxy, &agent.cno));
+	expect_ok(dat_evd_modify_cno(rig->b.recv, agent.cno));
+	for (i = 0; i < 20; i++) {
+		expect_ok(ct_post_recv(&rig->b, 0, 8, 1, DAT_COMPLETION_DEFAULT_FLAG));
+		expect_ok(ct_post_send(&rig->a, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG));
+		ct_completion(rig->a.request, 2, DAT_DTO_SUCCESS);
+		ct_await(atomic_load(&agent.calls) == i + 1);
+		assert_ptr_equal(atomic_load(&agent.evd), rig->b.recv);
+	}
+	ct_close(&rig->ib);
+	assert_int_equal(atomic_load(&agent.calls), 21);
+	assert_null(atomic_load(&agent.evd));
+}
+
+static void a_descriptor_is_readable_while_triggered(void **state)
+{
+	struct rig *rig = *state;
+	struct pollfd fd = { .events = POLLIN };
+	DAT_CNO_HANDLE cno;
+
+	expect_ok(dat_cno_fd_create(rig->ib.ia, &fd.fd, &cno));
+	expect_ok(dat_evd_modify_cno(rig->b.connect, cno));
+	assert_int_equal(poll(&fd, 1, 0), 0);
+	rig_connect(rig, CT_US);
+	expect_ok(dat_cr_accept(rig_take_cr(rig), rig->b.ep, 0, NULL));
+	assert_int_equal(poll(&fd, 1, CT_MS), 1);
+	assert_ptr_equal(cno_trigger(cno), rig->b.connect);
+	assert_int_equal(poll(&fd, 1, 0), 0);
+	rig_conn_event(&rig->b, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* ---- Ends ---- */
+
+static void an_abrupt_close_takes_everything(void **state)
+{
+	struct rig *rig = *state;
+	DAT_CNO_HANDLE cno = ct_cno(rig->ib.ia);
+	struct ct_waiter *on_evd, *on_cno;
+	struct ct_end spare = { 0 };
+	DAT_RSP_HANDLE rsp;
+
+	ct_end_open(&spare, rig->ib.ia, NULL);
+	expect_ok(dat_rsp_create(rig->ib.ia, rig->qual + 1, spare.ep, rig->cr, &rsp));
+	ct_evd(rig->ib.ia, 8, cno, DAT_EVD_SOFTWARE_FLAG);
+	on_evd = ct_evd_waiter(rig->b.recv, DAT_TIMEOUT_INFINITE, 1);
+	on_cno = ct_cno_waiter(cno, DAT_TIMEOUT_INFINITE);
+	expect_ok(ct_post_send(&rig->b, 0, 8, 1, DAT_COMPLETION_DEFAULT_FLAG));
+	expect_ok(ct_post_recv(&rig->b, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG));
+	ct_close(&rig->ib);
+	ct_waiter_join(on_evd);
+	/* A flushed receive may be there before the EVD goes. */
+	if (on_evd->rc)
+		expect_type(on_evd->rc, DAT_ABORT);
+	ct_waiter_join(on_cno);
+	expect_ok(on_cno->rc);
+	assert_null(on_cno->hint);
+	rig_conn_event(&rig->a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	/* Stale handles are refused. */
+	expect_handle(dat_ep_free(rig->b.ep), EP);
+	expect_handle(dat_psp_free(rig->psp), PSP);
+	expect_handle(dat_cno_free(cno), CNO);
+	ct_mem_close(&(struct ct_mem){ .base = spare.mem.base, .len = spare.mem.len });
+}
+
+static void a_pending_request_is_refused_by_a_close(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_connect(rig, CT_US);
+	rig_take_cr(rig);
+	ct_close(&rig->ib);
+	rig_conn_event(&rig->a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static DAT_COUNT queued(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	expect_exact(dat_evd_wait(evd, 0, ct_evd_param(evd).evd_qlen, &event, &more),
+		     DAT_TIMEOUT_EXPIRED);
+	return more;
+}
+
+/* EVD-92 */
+static void a_request_nobody_took_goes_with_its_dispatcher(void **state)
+{
+	struct rig *rig = *state;
+
+	rig_connect(rig, CT_US);
+	ct_await(queued(rig->cr) == 1);
+	expect_ok(dat_psp_free(rig->psp));
+	expect_ok(dat_evd_free(rig->cr));
+	rig_conn_event(&rig->a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void ends_are_used_again_and_again(void **state)
+{
+	struct rig *rig = *state;
+	int round;
+
+	for (round = 0; round < 200; round++) {
+		expect_ok(ct_post_recv(&rig->b, 0, 8, 1, DAT_COMPLETION_DEFAULT_FLAG));
+		rig_establish(rig);
+		expect_ok(ct_post_send(&rig->a, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG));
+		ct_completion(rig->b.recv, 1, DAT_DTO_SUCCESS);
+		ct_completion(rig->a.request, 2, DAT_DTO_SUCCESS);
+		expect_ok(ct_post_recv(&rig->a, 0, 8, 3, DAT_COMPLETION_DEFAULT_FLAG));
+		expect_ok(dat_ep_disconnect(round & 1 ? rig->a.ep : rig->b.ep,
+					    DAT_CLOSE_ABRUPT_FLAG));
+		rig_conn_event(&rig->a, DAT_CONNECTION_EVENT_DISCONNECTED);
+		rig_conn_event(&rig->b, DAT_CONNECTION_EVENT_DISCONNECTED);
+		ct_completion(rig->a.recv, 3, DAT_DTO_ERR_FLUSHED);
+		expect_ok(dat_ep_reset(rig->a.ep));
+		expect_ok(dat_ep_reset(rig->b.ep));
+	}
+	ct_empty(rig->ia.async);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		RIG_CONNECTED(a_threshold_is_waited_for),
+		RIG_TEST(only_solicited_messages_wake),
+		RIG_TEST(a_timeout_is_never_early),
+		RIG_CONNECTED(completions_trigger_a_cno),
+		RIG_CONNECTED(no_trigger_is_lost_when_the_cno_changes),
+		RIG_CONNECTED(an_agent_may_call_and_arm_itself_again),
+		RIG_TEST(a_descriptor_is_readable_while_triggered),
+		RIG_CONNECTED(an_abrupt_close_takes_everything),
+		RIG_TEST(a_pending_request_is_refused_by_a_close),
+		RIG_TEST(a_request_nobody_took_goes_with_its_dispatcher),
+		RIG_TEST(ends_are_used_again_and_again),
+	};
+
+	rig_main();
+	return harness_run(tests, RIG_NUM_OF(tests));
+}
