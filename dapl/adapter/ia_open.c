@@ -11,6 +11,7 @@
 #include "dapl/base/config.h"
 #include "dapl/base/loop.h"
 #include "dapl/base/status.h"
+#include "dapl/base/wakefd.h"
 #include "dapl/event/async.h"
 #include "dapl/object/counters.h"
 #include "trace/log.h"
@@ -209,5 +210,6 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	dapl_open_remove(ia);
 	dapl_object_retire(&ia->obj);
 	dapl_ia_delete(ia);
+	dapl_wakefd_close(); /* nothing is left of an IA; the next wait of this thread makes another */
 	return DAT_SUCCESS;
 }
