@@ -572,8 +572,6 @@ static void rmr_done(struct model *m, const struct call *call, const struct resu
 
 void dto_done(struct model *m, const struct call *call, const struct result *result)
 {
-	struct cell *cell;
-
 	switch (call->step.op) {
 	case STEP_RECV:
 		recv_done(m, call, result);
@@ -587,9 +585,8 @@ void dto_done(struct model *m, const struct call *call, const struct result *res
 		rmr_done(m, call, result);
 		break;
 	case STEP_SCRIBBLE:
-		cell = &m->cell[call->request];
-		cell->scribbled = call->step.arg[1] != 0;
-		cell->pattern = 0;
+		m->cell[call->request].scribbled = call->step.arg[1] != 0;
+		m->cell[call->request].pattern = 0;
 		reads_find_any(m, (int)call->request, NULL);
 		break;
 	case STEP_FILL:
