@@ -2,13 +2,8 @@
 /* The software engine: connections, transfers and their order, through dapl/transport.h. */
 #include "test/unit/soft_two.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "test/unit/soft_loop.h"
 
@@ -28,134 +23,6 @@ static int tear_down(void **state)
 	(void)state;
 	two_close();
 	return 0;
-}
-
-/* ---- Connections ---- */
-
-static void connect_and_disconnect(void **state)
-{
-	static const uint32_t sizes[] = { 0, 1, 508 };
-	struct tp_conn_addr at_left, at_right;
-	uint8_t data[MAX_DATA];
-	struct event *event;
-	struct end a, b;
-
-	(void)state;
-	fill(data, sizeof(data), 5);
-	end_create(&a, &left, NULL);
-	end_create(&b, &right, NULL);
-	for (unsigned i = 0; i < 3; i++) {
-		end_connect(&a, &right, data, sizes[i]);
-		b.conn = node_request(&right);
-		assert_int_equal(right.data_len, sizes[i]);
-		assert_true(filled(right.data, sizes[i], 5));
-		assert_int_equal(t->cm->accept(b.conn, b.qp, data, sizes[2 - i], &b), 0);
-		event = end_event(&a, TP_CONN_ESTABLISHED);
-		assert_int_equal(event->len, sizes[2 - i]);
-		assert_true(filled(event->data, event->len, 5));
-		assert_int_equal(end_event(&b, TP_CONN_ESTABLISHED)->len, 0);
-		t->cm->addr(a.conn, &at_left);
-		t->cm->addr(b.conn, &at_right);
-		assert_int_equal(at_left.local_qual, at_right.remote_qual);
-		assert_int_equal(at_left.remote_qual, right.listener->conn_qual);
-		assert_int_equal(at_right.local_qual, right.listener->conn_qual);
-		t->cm->disconnect(i & 1 ? a.conn : b.conn, false);
-		end_event(i & 1 ? &b : &a, TP_CONN_DISCONNECTED);
-		end_quiet(&a, 20);
-		end_quiet(&b, 20);
-		end_reset(&a);
-		end_reset(&b);
-	}
-	unpair(&a, &b);
-}
-
-static void refusals(void **state)
-{
-	struct tp_device_attr attr;
-	struct tp_connect param = { 0 };
-	struct tp_listener *other;
-	struct event *event;
-	struct end a;
-
-	(void)state;
-	end_create(&a, &left, NULL);
-	/* The program rejects. */
-	end_connect(&a, &right, "why", 3);
-	assert_int_equal(t->cm->reject(node_request(&right), "no such thing", 13), 0);
-	event = end_event(&a, TP_CONN_REJECTED);
-	assert_int_equal(event->len, 13);
-	assert_memory_equal(event->data, "no such thing", 13);
-	end_reset(&a);
-	/* The core refuses. */
-	node_refuse(&right, -ENOSPC);
-	end_connect(&a, &right, NULL, 0);
-	end_event(&a, TP_CONN_REFUSED);
-	end_reset(&a);
-	node_refuse(&right, 0);
-	/* Nobody answers, and the device goes. */
-	end_connect(&a, &right, NULL, 0);
-	t->cm->release(node_request(&right));
-	end_event(&a, TP_CONN_REFUSED);
-	end_reset(&a);
-	/* Nobody listens. */
-	assert_int_equal(t->cm->listen(right.dev, 0, &right, &other), 0);
-	t->device->query(right.dev, &attr);
-	param.remote = (struct sockaddr *)&attr.addr;
-	param.conn_qual = other->conn_qual;
-	assert_int_equal(t->cm->listen(left.dev, other->conn_qual, &left, &other), -EADDRINUSE);
-	t->cm->unlisten(other);
-	for (int i = 0; i < 3; i++) {
-		assert_int_equal(t->cm->connect(a.qp, &param, &a, &a.conn), 0);
-		end_event(&a, TP_CONN_REFUSED);
-		end_reset(&a);
-		param.conn_qual = i ? 0 : 1ull << 40;
-	}
-	end_destroy(&a);
-}
-
-static void aborted_attempts(void **state)
-{
-	struct end a, b;
-	struct tp_wc wc;
-
-	(void)state;
-	end_create(&a, &left, NULL);
-	end_create(&b, &right, NULL);
-	for (int i = 0; i < 20; i++) {
-		post_recv(&a, 77, out, 8, out_mr);
-		end_connect(&a, &right, NULL, 0);
-		b.conn = node_request(&right);
-		t->cm->disconnect(a.conn, i & 1);
-		/* Flushed before it returns, and no event. */
-		assert_wc(take_wc(a.recv_cq), 77, FLUSHED);
-		assert_int_equal(t->cm->accept(b.conn, b.qp, NULL, 0, &b), 0);
-		end_event(&b, TP_CONN_BROKEN);
-		end_quiet(&a, 1);
-		end_reset(&a);
-		end_reset(&b);
-	}
-	assert_false(try_wc(a.recv_cq, &wc));
-	unpair(&a, &b);
-}
-
-static void both_disconnect(void **state)
-{
-	struct end a, b;
-
-	(void)state;
-	end_create(&a, &left, NULL);
-	end_create(&b, &right, NULL);
-	for (int i = 0; i < 50; i++) {
-		ends_connect(&a, &b);
-		t->cm->disconnect(a.conn, false);
-		t->cm->disconnect(b.conn, false);
-		end_reset(&a);
-		end_reset(&b);
-		/* The second one's own call may have been too late for its event. */
-		a.next_event = a.num_events;
-		b.next_event = b.num_events;
-	}
-	unpair(&a, &b);
 }
 
 /* ---- Transfers ---- */
@@ -449,195 +316,6 @@ static void no_reads(void **state)
 	unpair(&a, &b);
 }
 
-/* ---- Sends without a Receive (DTO-90) ---- */
-
-static void late_receives(void **state)
-{
-	static const struct end_options options = { 64, 4, 4, 4, false };
-	struct end a, b;
-	struct tp_wc wc;
-
-	(void)state;
-	pair(&a, &b, &options);
-	fill(out, BIG, 1);
-	for (unsigned i = 0; i < 20; i++)
-		post_send(&a, i, out + i * 1000, 1000 * i, out_mr, TP_WR_SIGNALED);
-	/* They are kept aside: a write behind them is placed, and a read of the other side
-	 * answered; one behind them waits with them (RFC 5040 section 5.5, DTO-90). */
-	fill(in + 2000000, 1000, 0);
-	post_rdma(&a, TP_RDMA_WRITE, 49, out, 1000, out_mr, in + 2000000, in_mr->rkey, 0);
-	post_rdma(&a, TP_RDMA_READ, 50, out + 1000000, 100000, out_mr, in, in_mr->rkey,
-		  TP_WR_SIGNALED);
-	for (unsigned i = 0; i < 20; i++)
-		assert_wc(take_wc(a.send_cq), i, SUCCESS);
-	post_rdma(&b, TP_RDMA_READ, 51, in + 1000000, 100000, in_mr, out, out_mr->rkey,
-		  TP_WR_SIGNALED);
-	assert_wc(take_wc(b.send_cq), 51, SUCCESS);
-	assert_memory_equal(in + 2000000, out, 1000);
-	assert_false(try_wc(b.recv_cq, &wc));
-	for (unsigned i = 0; i < 20; i++) {
-		post_recv(&b, i, in, 20000, in_mr);
-		wc = take_wc(b.recv_cq);
-		assert_wc(wc, i, SUCCESS);
-		assert_int_equal(wc.byte_len, 1000 * i);
-		assert_memory_equal(in, out + i * 1000, 1000 * i);
-		if (i < 19)
-			assert_false(try_wc(a.send_cq, &wc));
-	}
-	assert_wc(take_wc(a.send_cq), 50, SUCCESS);
-	unpair(&a, &b);
-}
-
-/* More than is kept: the sender stalls, and goes on once there are Receives. */
-static void backpressure(void **state)
-{
-	static const struct end_options options = { 64, 4, 4, 4, false };
-	struct end a, b;
-	uint32_t recvs, sends_left;
-
-	(void)state;
-	soft_config.held_bytes = 100000;
-	pair(&a, &b, &options);
-	fill(out, BIG, 9);
-	for (unsigned i = 0; i < 60; i++)
-		post_send(&a, i, out, BIG / 2, out_mr, TP_WR_SIGNALED);
-	pause_ms(100);
-	a.qp->ops->pending(a.qp, &recvs, &sends_left);
-	assert_true(sends_left > 30);
-	for (unsigned i = 0; i < 60; i++) {
-		memset(in, 0, BIG / 2);
-		post_recv(&b, i, in, BIG, in_mr);
-		assert_wc(take_wc(b.recv_cq), i, SUCCESS);
-		assert_true(filled(in, BIG / 2, 9));
-		assert_wc(take_wc(a.send_cq), i, SUCCESS);
-	}
-	soft_config.held_bytes = 256 << 10;
-	unpair(&a, &b);
-}
-
-/* One that waits is looked at again and again, but summed once: what changes in it then is not
- * seen. */
-static void stalled_and_summed_once(void **state)
-{
-	struct soft_conn *conn;
-	struct soft_rx *rx;
-	struct tp_wc wc;
-	struct end a, b;
-	uint64_t limit = now_ms() + DEADLINE_MS;
-
-	(void)state;
-	soft_config.held_bytes = 0;
-	pair(&a, &b, NULL);
-	fill(out, 100, 3);
-	post_send(&a, 1, out, 100, out_mr, 0);
-	conn = soft_conn(b.conn);
-	rx = &conn->rx;
-	while (!atomic_load(&conn->rx_stalled) && now_ms() < limit)
-		try_wc(b.recv_cq, &wc);
-	pthread_mutex_lock(&conn->qp->lock);
-	assert_true(conn->crc && rx->stalled);
-	rx->stage[rx->begin + WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + 50] ^= 1;
-	pthread_mutex_unlock(&conn->qp->lock);
-	for (int i = 0; i < 10; i++)
-		assert_false(try_wc(b.recv_cq, &wc));
-	post_recv(&b, 2, in, 100, in_mr);
-	assert_wc(take_wc(b.recv_cq), 2, SUCCESS);
-	in[50] ^= 1;
-	assert_true(filled(in, 100, 3));
-	soft_config.held_bytes = 256 << 10;
-	unpair(&a, &b);
-}
-
-static void stalled_and_hung_up(void **state)
-{
-	struct end a, b;
-
-	(void)state;
-	soft_config.held_bytes = 0;
-	soft_config.unreceived_ms = 100;
-	for (int polling = 0; polling < 2; polling++) {
-		struct tp_wc wc;
-		uint64_t limit = now_ms() + DEADLINE_MS;
-
-		pair(&a, &b, NULL);
-		post_send(&a, 1, out, 8, out_mr, 0);
-		if (polling)
-			for (int i = 0; i < 1000; i++)
-				try_wc(b.recv_cq, &wc);
-		else
-			pause_ms(20);
-		t->cm->disconnect(a.conn, false);
-		while (polling && end_events(&b) == 1 && now_ms() < limit)
-			try_wc(b.recv_cq, &wc);
-		end_event(&b, TP_CONN_DISCONNECTED);
-		unpair(&a, &b);
-	}
-	soft_config.unreceived_ms = 10000;
-	soft_config.held_bytes = 256 << 10;
-}
-
-/* The sender gives up while the receiver does not read: the receiver learns of it once it has
- * received what was sent with success. */
-static void stalled_and_given_up(void **state)
-{
-	unsigned done;
-	struct end a, b;
-	struct tp_wc wc;
-
-	(void)state;
-	soft_config.linger_ms = 50;
-	for (int round = 0; round < 4; round++) {
-		soft_config.held_bytes = round & 1 ? 0 : 100000;
-		pair(&a, &b, NULL);
-		for (unsigned i = 0; i < 16; i++)
-			post_send(&a, i, out, BIG, out_mr, TP_WR_SIGNALED);
-		pause_ms(50);
-		if (round & 2)
-			t->cm->disconnect(a.conn, true);
-		t->cm->disconnect(a.conn, false);
-		for (done = 0; try_wc(a.send_cq, &wc);)
-			done += wc.status == TP_WC_SUCCESS;
-		end_quiet(&b, 200);
-		for (unsigned i = 0; i < 16; i++)
-			post_recv(&b, i, in, BIG, in_mr);
-		for (unsigned i = 0; i < done; i++)
-			assert_wc(take_wc(b.recv_cq), i, SUCCESS);
-		end_event2(&b, TP_CONN_BROKEN, TP_CONN_DISCONNECTED);
-		unpair(&a, &b);
-	}
-	soft_config.linger_ms = 2000;
-	soft_config.held_bytes = 256 << 10;
-}
-
-/* EVD-95: a completion without a place breaks its connection, and no other. */
-static void overflow(void **state)
-{
-	struct end a, b, c, d;
-	uint32_t recvs, requests;
-
-	(void)state;
-	pair(&a, &b, NULL);
-	pair(&c, &d, NULL);
-	/* The queue has 64 places (EVD-93). */
-	for (unsigned i = 0; i < 65; i++) {
-		post_recv(&b, i, in, 8, in_mr);
-		post_send(&a, i, out, 8, out_mr, TP_WR_SIGNALED);
-		assert_wc(take_wc(a.send_cq), i, SUCCESS);
-		for (recvs = 1; recvs;)
-			b.qp->ops->pending(b.qp, &recvs, &requests);
-	}
-	end_event(&b, TP_CONN_BROKEN);
-	end_event(&a, TP_CONN_BROKEN);
-	node_await_asyncs(&right, 1);
-	assert_int_equal(right.async, TP_ASYNC_CQ_OVERFLOW);
-	assert_ptr_equal(right.async_object, &b);
-	post_recv(&d, 1, in, 8, in_mr);
-	post_send(&c, 2, out, 8, out_mr, TP_WR_SIGNALED);
-	assert_wc(take_wc(d.recv_cq), 1, SUCCESS);
-	unpair(&a, &b);
-	unpair(&c, &d);
-}
-
 /* ---- Ends ---- */
 
 /* FL-1 to FL-4: everything completes once, in order, finished ones first. */
@@ -829,10 +507,6 @@ static void notification(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(connect_and_disconnect),
-		cmocka_unit_test(refusals),
-		cmocka_unit_test(aborted_attempts),
-		cmocka_unit_test(both_disconnect),
 		cmocka_unit_test(confirmations_before_later_ends),
 		cmocka_unit_test(sends_polling),
 		cmocka_unit_test(sends_waiting),
@@ -844,12 +518,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(order_and_suppression),
 		cmocka_unit_test(fence),
 		cmocka_unit_test(no_reads),
-		cmocka_unit_test(late_receives),
-		cmocka_unit_test(backpressure),
-		cmocka_unit_test(stalled_and_summed_once),
-		cmocka_unit_test(stalled_and_hung_up),
-		cmocka_unit_test(stalled_and_given_up),
-		cmocka_unit_test(overflow),
 		cmocka_unit_test(flush_order),
 		cmocka_unit_test(data_before_the_end),
 		cmocka_unit_test(graceful_with_reads),

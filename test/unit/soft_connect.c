@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Connections and their ends without data. */
+#include "test/unit/soft_two.h"
+
+#include "test/unit/soft_loop.h"
+
+static const struct dapl_transport *const t = &dapl_module_transport;
+
+#define BIG (3u << 20)
+
+static int set_up(void **state)
+{
+	(void)state;
+	two_open(BIG, FULL, FULL);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	two_close();
+	return 0;
+}
+
+/* ---- Connections ---- */
+
+static void connect_and_disconnect(void **state)
+{
+	static const uint32_t sizes[] = { 0, 1, 508 };
+	struct tp_conn_addr at_left, at_right;
+	uint8_t data[MAX_DATA];
+	struct event *event;
+	struct end a, b;
+
+	(void)state;
+	fill(data, sizeof(data), 5);
+	end_create(&a, &left, NULL);
+	end_create(&b, &right, NULL);
+	for (unsigned i = 0; i < 3; i++) {
+		end_connect(&a, &right, data, sizes[i]);
+		b.conn = node_request(&right);
+		assert_int_equal(right.data_len, sizes[i]);
+		assert_true(filled(right.data, sizes[i], 5));
+		assert_int_equal(t->cm->accept(b.conn, b.qp, data, sizes[2 - i], &b), 0);
+		event = end_event(&a, TP_CONN_ESTABLISHED);
+		assert_int_equal(event->len, sizes[2 - i]);
+		assert_true(filled(event->data, event->len, 5));
+		assert_int_equal(end_event(&b, TP_CONN_ESTABLISHED)->len, 0);
+		t->cm->addr(a.conn, &at_left);
+		t->cm->addr(b.conn, &at_right);
+		assert_int_equal(at_left.local_qual, at_right.remote_qual);
+		assert_int_equal(at_left.remote_qual, right.listener->conn_qual);
+		assert_int_equal(at_right.local_qual, right.listener->conn_qual);
+		t->cm->disconnect(i & 1 ? a.conn : b.conn, false);
+		end_event(i & 1 ? &b : &a, TP_CONN_DISCONNECTED);
+		end_quiet(&a, 20);
+		end_quiet(&b, 20);
+		end_reset(&a);
+		end_reset(&b);
+	}
+	unpair(&a, &b);
+}
+
+static void refusals(void **state)
+{
+	struct tp_device_attr attr;
+	struct tp_connect param = { 0 };
+	struct tp_listener *other;
+	struct event *event;
+	struct end a;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	/* The program rejects. */
+	end_connect(&a, &right, "why", 3);
+	assert_int_equal(t->cm->reject(node_request(&right), "no such thing", 13), 0);
+	event = end_event(&a, TP_CONN_REJECTED);
+	assert_int_equal(event->len, 13);
+	assert_memory_equal(event->data, "no such thing", 13);
+	end_reset(&a);
+	/* The core refuses. */
+	node_refuse(&right, -ENOSPC);
+	end_connect(&a, &right, NULL, 0);
+	end_event(&a, TP_CONN_REFUSED);
+	end_reset(&a);
+	node_refuse(&right, 0);
+	/* Nobody answers, and the device goes. */
+	end_connect(&a, &right, NULL, 0);
+	t->cm->release(node_request(&right));
+	end_event(&a, TP_CONN_REFUSED);
+	end_reset(&a);
+	/* Nobody listens. */
+	assert_int_equal(t->cm->listen(right.dev, 0, &right, &other), 0);
+	t->device->query(right.dev, &attr);
+	param.remote = (struct sockaddr *)&attr.addr;
+	param.conn_qual = other->conn_qual;
+	assert_int_equal(t->cm->listen(left.dev, other->conn_qual, &left, &other), -EADDRINUSE);
+	t->cm->unlisten(other);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(t->cm->connect(a.qp, &param, &a, &a.conn), 0);
+		end_event(&a, TP_CONN_REFUSED);
+		end_reset(&a);
+		param.conn_qual = i ? 0 : 1ull << 40;
+	}
+	end_destroy(&a);
+}
+
+static void aborted_attempts(void **state)
+{
+	struct end a, b;
+	struct tp_wc wc;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	end_create(&b, &right, NULL);
+	for (int i = 0; i < 20; i++) {
+		post_recv(&a, 77, out, 8, out_mr);
+		end_connect(&a, &right, NULL, 0);
+		b.conn = node_request(&right);
+		t->cm->disconnect(a.conn, i & 1);
+		/* Flushed before it returns, and no event. */
+		assert_wc(take_wc(a.recv_cq), 77, FLUSHED);
+		assert_int_equal(t->cm->accept(b.conn, b.qp, NULL, 0, &b), 0);
+		end_event(&b, TP_CONN_BROKEN);
+		end_quiet(&a, 1);
+		end_reset(&a);
+		end_reset(&b);
+	}
+	assert_false(try_wc(a.recv_cq, &wc));
+	unpair(&a, &b);
+}
+
+static void both_disconnect(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	end_create(&b, &right, NULL);
+	for (int i = 0; i < 50; i++) {
+		ends_connect(&a, &b);
+		t->cm->disconnect(a.conn, false);
+		t->cm->disconnect(b.conn, false);
+		end_reset(&a);
+		end_reset(&b);
+		/* The second one's own call may have been too late for its event. */
+		a.next_event = a.num_events;
+		b.next_event = b.num_events;
+	}
+	unpair(&a, &b);
+}
+
+/* With an argument only the tests that match it run. */
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(connect_and_disconnect),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(aborted_attempts),
+		cmocka_unit_test(both_disconnect),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
