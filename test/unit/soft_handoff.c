@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The software engine: connection requests handed on, inside the process and to others (CR-20). */
+#include "test/unit/soft_handoff_roles.h"
 #include "test/unit/soft_util.h"
 
-#include <arpa/inet.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <malloc.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <semaphore.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "providers/soft/cm/handoff/handoff.h"
 #include "test/unit/soft_loop.h"
@@ -28,11 +19,8 @@ static uint8_t out[64], in[64];
 static struct tp_mr *out_mr;
 static unsigned fds_before, fds_idle; /* without the nodes, and with nothing but them */
 
-#define SQUATTED "127.0.0.77"
-
 enum {
 	HANDOFF_MS = 1000, /* as usual: for those who do not answer */
-	NOBODY = 65534,
 };
 
 static int set_up(void **state)
@@ -229,23 +217,6 @@ static void the_other_closes(void **state)
 
 /* ---- To another process ---- */
 
-/* Reads the other process's qualifier, or what it says. */
-static uint64_t word(int fd)
-{
-	struct pollfd watch = { .fd = fd, .events = POLLIN };
-	uint64_t value = 0;
-
-	assert_int_equal(poll(&watch, 1, DEADLINE_MS), 1);
-	assert_int_equal(read(fd, &value, sizeof(value)), sizeof(value));
-	return value;
-}
-
-static void say(int fd, uint64_t value)
-{
-	if (write(fd, &value, sizeof(value)) != sizeof(value))
-		_exit(9);
-}
-
 /* Starts this program anew. */
 static pid_t start(const char *role, int *fd)
 {
@@ -286,37 +257,6 @@ static void stop(pid_t pid)
 	kill(pid, SIGSTOP);
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
 	assert_true(WIFSTOPPED(status));
-}
-
-/* Role: takes requests until the other side closes; tells of each. */
-static void server(int fd)
-{
-	struct node node;
-	struct tp_mr *mr;
-	struct tp_conn *conn;
-	struct end b;
-	uint64_t go;
-
-	soft_config.handoff_ms = DEADLINE_MS;
-	node_open(&node, "127.0.0.1");
-	mr = reg(&node, in, sizeof(in), FULL);
-	say(fd, node.listener->conn_qual);
-	while (read(fd, &go, sizeof(go)) == sizeof(go)) {
-		conn = node_request(&node);
-		end_create(&b, &node, NULL);
-		post_recv(&b, 1, in, sizeof(in), mr);
-		b.conn = conn;
-		t->cm->accept(conn, b.qp, "there", 5, &b);
-		end_event(&b, TP_CONN_ESTABLISHED);
-		say(fd, take_wc(b.recv_cq).status);
-		pthread_mutex_lock(&node.lock);
-		say(fd, node.data_len);
-		pthread_mutex_unlock(&node.lock);
-		end_event(&b, TP_CONN_DISCONNECTED);
-		end_destroy(&b);
-	}
-	dereg(mr);
-	node_close(&node);
 }
 
 /* The server takes a request with 7 bytes of private data, and one message. */
@@ -393,31 +333,6 @@ static void cr_20_another_process(void **state)
 	end_destroy(&a);
 }
 
-/* Role: another user, who takes all names of this one's servers. */
-static void squatter(int fd)
-{
-	struct soft_dev dev = { .addr.ss_family = AF_INET };
-	struct sockaddr_un name;
-	socklen_t len;
-	uint64_t go;
-	int server;
-
-	/* Of an address that no other test uses. */
-	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = inet_addr(SQUATTED);
-	for (uint32_t place = 0; place < SOFT_HANDOFF_NAMES; place++) {
-		len = soft_handoff_name(&dev, place, &name);
-		server = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-		/* The name is root's, the process is not. */
-		if (seteuid(NOBODY) ||
-		    (bind(server, (struct sockaddr *)&name, len) == 0 && listen(server, 4)) ||
-		    seteuid(0))
-			_exit(4);
-	}
-	say(fd, 1);
-	if (read(fd, &go, sizeof(go)))
-		_exit(5);
-}
-
 /* Nobody can hand on to it, and who tries is told why. */
 static void names_taken_by_another_user(void **state)
 {
@@ -484,13 +399,6 @@ static void cr_20_others_stand_still(void **state)
 
 /* ---- Servers and sessions that do not keep to the rules ---- */
 
-enum {
-	SILENT,	 /* says yes, and nothing more */
-	NO,	 /* takes the request, and says no */
-	CLOSES,	 /* says yes, and closes */
-	RUBBISH, /* answers with what is no answer */
-};
-
 /* Out of descriptors a process takes in none, and goes on when there are some again. */
 static void cr_20_a_process_without_descriptors(void **state)
 {
@@ -519,52 +427,6 @@ static void cr_20_a_process_without_descriptors(void **state)
 	works_there(&a, conn, fd, qual);
 	end_destroy(&a);
 	finish(pid, fd, false);
-}
-
-/* Role: a server that behaves badly. */
-static void bad_server(int out_fd, int how)
-{
-	static const int32_t yes = 0, no = -EINVAL;
-	struct soft_dev dev = { .addr.ss_family = AF_INET };
-	struct sockaddr_un name;
-	uint8_t packet[1024];
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), peer;
-
-	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	for (uint32_t place = 0; place < SOFT_HANDOFF_NAMES; place++) {
-		socklen_t len = soft_handoff_name(&dev, place, &name);
-
-		if (!bind(fd, (struct sockaddr *)&name, len))
-			break;
-	}
-	listen(fd, 4);
-	say(out_fd, 1);
-	peer = accept(fd, NULL, NULL);
-	if (recv(peer, packet, sizeof(packet), 0) != sizeof(struct soft_handoff_ask))
-		_exit(3);
-	if (how == RUBBISH) {
-		send(peer, "too long to be an answer", 24, 0);
-		pause();
-	}
-	send(peer, &yes, sizeof(yes), 0);
-	if (how == CLOSES) {
-		close(peer);
-		pause();
-	}
-	/* The descriptor is received, and kept. */
-	{
-		char control[CMSG_SPACE(sizeof(int))];
-		struct iovec iov = { packet, sizeof(packet) };
-		struct msghdr msg = { .msg_iov = &iov,
-				      .msg_iovlen = 1,
-				      .msg_control = control,
-				      .msg_controllen = sizeof(control) };
-
-		recvmsg(peer, &msg, 0);
-	}
-	if (how == NO)
-		send(peer, &no, sizeof(no), 0);
-	pause();
 }
 
 static void servers_that_cheat(void **state)
@@ -601,51 +463,6 @@ static void servers_that_cheat(void **state)
 	end_destroy(&a);
 }
 
-/* Role: a session that sends what it likes to every server, with descriptors that are no requests. */
-static void bad_session(int out_fd)
-{
-	struct soft_dev dev = { .addr.ss_family = AF_INET };
-	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, 0 };
-	struct soft_handoff_give give = { .kind = SOFT_HANDOFF_GIVE };
-	int fd[3 * SOFT_HANDOFF_SESSIONS];
-	struct sockaddr_un name;
-
-	if (read(out_fd, &ask.qual, sizeof(ask.qual)) != sizeof(ask.qual))
-		_exit(3);
-	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	for (uint32_t place = 0; place < 4; place++) {
-		socklen_t len = soft_handoff_name(&dev, place, &name);
-
-		for (unsigned i = 0; i < 3 * SOFT_HANDOFF_SESSIONS; i++) {
-			char control[CMSG_SPACE(3 * sizeof(int))] = { 0 };
-			struct iovec iov = { &give, i % 3 ? sizeof(give) : 10 };
-			struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-			struct cmsghdr *cmsg = (struct cmsghdr *)(void *)control;
-			unsigned num = i % 4;
-			int passed[3] = { 0, 1, out_fd };
-
-			fd[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
-			if (connect(fd[i], (struct sockaddr *)&name, len))
-				continue;
-			if (i % 5)
-				send(fd[i], &ask, sizeof(ask), MSG_NOSIGNAL);
-			if (num) {
-				msg.msg_control = control;
-				msg.msg_controllen = CMSG_SPACE(num * sizeof(int));
-				cmsg->cmsg_level = SOL_SOCKET;
-				cmsg->cmsg_type = SCM_RIGHTS;
-				cmsg->cmsg_len = CMSG_LEN(num * sizeof(int));
-				memcpy(CMSG_DATA(cmsg), passed, num * sizeof(int));
-			}
-			sendmsg(fd[i], &msg, MSG_NOSIGNAL);
-		}
-		poll(NULL, 0, 20);
-		for (unsigned i = 0; i < 3 * SOFT_HANDOFF_SESSIONS; i++)
-			close(fd[i]);
-	}
-	say(out_fd, 1);
-}
-
 static void sessions_that_cheat(void **state)
 {
 	unsigned fds;
@@ -670,22 +487,6 @@ static void sessions_that_cheat(void **state)
 	end_connect(&a, &right, NULL, 0);
 	works_at(&a, &right, node_request(&right));
 	end_destroy(&a);
-}
-
-static void role(const char *name, int fd)
-{
-	static const char *const servers[] = { "silent", "no", "closes", "rubbish" };
-
-	alarm(60);
-	if (!strcmp(name, "server"))
-		server(fd);
-	else if (!strcmp(name, "session"))
-		bad_session(fd);
-	else if (!strcmp(name, "squatter"))
-		squatter(fd);
-	for (int i = 0; i < 4; i++)
-		if (!strcmp(name, servers[i]))
-			bad_server(fd, i);
 }
 
 int main(int argc, char **argv)

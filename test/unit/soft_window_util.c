@@ -63,7 +63,7 @@ void rdma_works(struct end *end, enum tp_opcode opcode, uint64_t remote, uint32_
 	post_rdma(end, opcode, 1, out, len, out_mr, (void *)(uintptr_t)remote, rkey,
 		  TP_WR_SIGNALED);
 	assert_wc(take_wc(end->send_cq), 1, SUCCESS);
-	/* A write is only known window_bind have worked by what is behind it. */
+	/* A write is only known to have worked by what is behind it. */
 	post_rdma(end, TP_RDMA_READ, 2, NULL, 0, NULL, NULL, 0, TP_WR_SIGNALED);
 	assert_wc(take_wc(end->send_cq), 2, SUCCESS);
 }
