@@ -49,7 +49,10 @@ DAT_RMR_PARAM bu_query(DAT_RMR_HANDLE rmr);
 void bu_check_unbound(DAT_RMR_HANDLE rmr);
 void bu_check_bound(DAT_RMR_HANDLE rmr, const struct ct_mem *mem, size_t offset, size_t len,
 		    DAT_RMR_CONTEXT context);
-/* A Send that waits for its receive, and whatever is posted behind it. */
+/*
+ * The peer has posted no receive: a send waits, and what is posted behind it (DTO-90). An iWARP
+ * device breaks the connection instead.
+ */
 void bu_stall(struct ct_end *end);
 /* Whether a region is bound to mem: whether it cannot be freed. Must not be the last word. */
 void bu_in_use(const struct ct_mem *mem);

@@ -285,6 +285,7 @@ static void burst(struct side *sides, enum end how)
 	sides[0].may_fail = sides[1].may_fail = true;
 }
 
+/* What load_side.c posts keeps to DTO-17 and DTO-69. */
 static void one_round(uint64_t seed, enum end how)
 {
 	struct side *sides = calloc(2, sizeof(*sides)), *a = &sides[0], *p = &sides[1];

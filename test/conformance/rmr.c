@@ -483,10 +483,7 @@ static void rmr_23_unsignalled_binds_are_silent(void **state)
 	BOUND(p.request, rmr, 2);
 }
 
-/*
- * The peer has posted no receive: a send waits, and what is posted behind it (DTO-90). An iWARP
- * device breaks the connection instead.
- */
+/* Behind a send that stalls (DTO-90). */
 static void rmr_26_takes_a_place_of_the_queue(void **state)
 {
 	struct cu_rig *rig = *state;

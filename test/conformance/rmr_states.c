@@ -98,7 +98,7 @@ static void rmr_19_24_queued_binds_are_flushed(void **state)
 	DAT_RMR_CONTEXT context;
 	DAT_EVENT event;
 
-	bu_stall(p);
+	bu_stall(p); /* DTO-90 */
 	expect_ok(bu_bind(p, rmr, one, 0, 64, 2, &context));
 	expect_ok(dat_ep_disconnect(p->ep, DAT_CLOSE_ABRUPT_FLAG));
 	cu_poll(p->request, &event); /* the send */
@@ -140,7 +140,7 @@ static void rmr_33_freed_while_its_bind_waits(void **state)
 	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data;
 	DAT_EVENT event;
 
-	bu_stall(p);
+	bu_stall(p); /* DTO-90 */
 	expect_ok(bu_bind(p, rmr, &p->mem, 0, 64, 5, NULL));
 	expect_ok(dat_rmr_free(rmr));
 	if (ct_ep_state(p->ep) != DAT_EP_STATE_CONNECTED)
