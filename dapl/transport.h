@@ -519,7 +519,8 @@ struct dapl_fast_ops {
 	/*
 	 * As post_send, of a signalled Send or RDMA Write without other flags and with one segment,
 	 * wr->one, which may be empty. wr_id is the address of wr, which stays as it is until its
-	 * completion was polled; wr_id itself is the transport's to change.
+	 * completion was polled; wr_id itself is the transport's to change. Anything but 0: the
+	 * core calls post_send with wr as it is now, which takes back what was begun and decides.
 	 */
 	int (*post)(struct tp_qp *qp, struct tp_wr *wr);
 	/*

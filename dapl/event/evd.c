@@ -64,7 +64,7 @@ static void end(struct dapl_object *obj)
 	dapl_evd_arm(evd); /* no more */
 	cq = evd->cq;
 	evd->cq = NULL; /* the loop may still be about to look */
-	dapl_evd_set_mode(evd);
+	dapl_evd_choose_dequeue(evd);
 	dapl_unlock(&evd->obj.lock);
 
 	if (cq)
@@ -139,7 +139,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 			goto free_ring;
 		evd->cq->lock = &evd->obj.lock;
 	}
-	dapl_evd_set_mode(evd);
+	dapl_evd_choose_dequeue(evd);
 	if (!dapl_ia_add(ia, &evd->obj, &dapl_evd_class, ia->attr->max_cq)) {
 		rc = DAPL_NO_RESOURCE(TEVD);
 		goto destroy_cq;

@@ -18,13 +18,6 @@ enum dapl_evd_target {
 	DAPL_TARGET_CNO,    /* the service thread looks, and triggers the CNO */
 };
 
-/* Where dequeue takes from. */
-enum dapl_evd_mode {
-	DAPL_DEQUEUE_ANY,  /* the ring, then the transport's queue */
-	DAPL_DEQUEUE_CQ,   /* the ring is empty: dapl_fast_ops.poll, then the transport's queue */
-	DAPL_DEQUEUE_NONE, /* nothing is queued, and no completions come here */
-};
-
 /* Why a waiter is to return although no event satisfied it (EVD-58). */
 enum dapl_evd_end {
 	DAPL_END_NONE,
@@ -46,8 +39,10 @@ struct dapl_evd_counters {
 struct dapl_evd {
 	struct dapl_object obj; /* its lock: everything down to task */
 	struct dapl_ring ring;
-	struct tp_cq *cq;     /* NULL without DTO and bind streams */
-	_Atomic uint8_t mode; /* enum dapl_evd_mode */
+	struct tp_cq *cq; /* NULL without DTO and bind streams */
+	/* The transport's, while the ring is empty and dequeue has nothing else to look at. */
+	struct tp_wr *(*poll_fast)(struct tp_cq *cq);
+	_Atomic bool nothing; /* nothing is queued, and no completions come here */
 	struct dapl_cno *cno;
 	uint32_t qlen;
 	uint32_t flags; /* DAT_EVD_FLAGS of creation */
@@ -142,8 +137,8 @@ void dapl_evd_drain_notify(struct dapl_evd *evd);
 void dapl_evd_arm(struct dapl_evd *evd);
 /* That the transport was notified before counts no more. */
 void dapl_evd_forget_notified(struct dapl_evd *evd);
-/* After every change of what mode depends on. */
-void dapl_evd_set_mode(struct dapl_evd *evd);
+/* Chooses how dequeue goes, after every change of what that depends on. */
+void dapl_evd_choose_dequeue(struct dapl_evd *evd);
 /* Gets a waiter that sleeps to look again. */
 void dapl_evd_wake(struct dapl_evd *evd);
 /* The loop's part of a notification. */

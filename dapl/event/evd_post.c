@@ -76,15 +76,13 @@ static void notify(struct dapl_evd *evd, bool notifies)
 
 /* ---- Into the ring ---- */
 
-void dapl_evd_set_mode(struct dapl_evd *evd)
+void dapl_evd_choose_dequeue(struct dapl_evd *evd)
 {
-	enum dapl_evd_mode mode = DAPL_DEQUEUE_ANY;
+	const struct dapl_fast_ops *fast = dapl_module_transport.fast;
+	bool empty = !evd->waiter && !evd->ring.count;
 
-	if (!evd->waiter && !evd->ring.count && (!evd->overflowed || !evd->cq))
-		mode = !evd->cq			    ? DAPL_DEQUEUE_NONE
-		       : dapl_module_transport.fast ? DAPL_DEQUEUE_CQ
-						    : DAPL_DEQUEUE_ANY;
-	atomic_store_explicit(&evd->mode, mode, memory_order_relaxed);
+	evd->poll_fast = empty && evd->cq && !evd->overflowed && fast ? fast->poll : NULL;
+	atomic_store_explicit(&evd->nothing, empty && !evd->cq, memory_order_relaxed);
 }
 
 /* A waiter owns the arrivals of its time, they trigger no CNO (EVD-57). */
@@ -93,7 +91,7 @@ static bool add(struct dapl_evd *evd, const struct dapl_event *event)
 	dapl_assert_held(&evd->obj.lock);
 	if (!dapl_ring_push(&evd->ring, event))
 		return false;
-	dapl_evd_set_mode(evd);
+	dapl_evd_choose_dequeue(evd);
 	if (evd->waiter && !event->silent && evd->ring.count >= evd->threshold)
 		evd->satisfied = true;
 	return true;
@@ -247,7 +245,7 @@ bool dapl_evd_set_overflowed(struct dapl_evd *evd)
 	dapl_lock(&evd->obj.lock);
 	first = !evd->overflowed;
 	evd->overflowed = true;
-	dapl_evd_set_mode(evd);
+	dapl_evd_choose_dequeue(evd);
 	dapl_unlock(&evd->obj.lock);
 	return first;
 }

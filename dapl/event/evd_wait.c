@@ -42,7 +42,7 @@ static void deliver(struct dapl_evd *evd, const struct dapl_event *from, DAT_EVE
 	if (from->leave)
 		from->leave(from, true);
 	evd->overflowed = false;
-	dapl_evd_set_mode(evd);
+	dapl_evd_choose_dequeue(evd);
 	dapl_trace_at(
 		event_taken, evd, EVENT_TAKEN_FORMAT, dapl_event_name(event->event_number),
 		event->event_data.dto_completion_event_data.ep_handle,
@@ -111,11 +111,6 @@ static __attribute__((noinline)) DAT_RETURN dequeue_contended(struct dapl_evd *e
 	return dequeue_locked(evd, event);
 }
 
-static inline enum dapl_evd_mode mode_of(const struct dapl_evd *evd)
-{
-	return (enum dapl_evd_mode)atomic_load_explicit(&evd->mode, memory_order_relaxed);
-}
-
 /* The fast path: the ring is empty, and what the transport has is a success. */
 DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
@@ -126,15 +121,14 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	if (unlikely(!event))
 		return DAPL_BAD_ARG(2);
-	if (unlikely(mode_of(evd) == DAPL_DEQUEUE_NONE))
+	if (unlikely(atomic_load_explicit(&evd->nothing, memory_order_relaxed)))
 		return dequeue_nothing(evd);
 	if (unlikely(dapl_trace_wanted(event_taken) || !dapl_trylock(&evd->obj.lock)))
 		return dequeue_contended(evd, event);
 	/* From here on it is not freed. */
-	if (unlikely(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD) ||
-		     mode_of(evd) != DAPL_DEQUEUE_CQ))
+	if (unlikely(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD) || !evd->poll_fast))
 		return dequeue_locked(evd, event);
-	wr = dapl_module_transport.fast->poll(evd->cq);
+	wr = evd->poll_fast(evd->cq);
 	if (unlikely(!wr))
 		return dequeue_locked(evd, event);
 	evd->counters.taken++;
@@ -294,7 +288,7 @@ static DAT_RETURN wait_one(struct dapl_evd *evd, DAT_TIMEOUT timeout, uint64_t d
 	if (rc)
 		return rc;
 	evd->waiter = true;
-	dapl_evd_set_mode(evd);
+	dapl_evd_choose_dequeue(evd);
 	evd->satisfied = false;
 	evd->end = DAPL_END_NONE;
 	evd->threshold = (uint32_t)threshold;
@@ -307,7 +301,7 @@ static DAT_RETURN wait_one(struct dapl_evd *evd, DAT_TIMEOUT timeout, uint64_t d
 	else
 		rc = wait_asleep(evd, deadline);
 	evd->waiter = false;
-	dapl_evd_set_mode(evd);
+	dapl_evd_choose_dequeue(evd);
 	dapl_evd_arm(evd);
 	return rc;
 }

@@ -292,12 +292,14 @@ static __attribute__((noinline)) DAT_RETURN end_fast(struct dapl_ep *ep, DAT_RET
 	return rc;
 }
 
-/* The transport refused the last one. */
-static __attribute__((noinline)) DAT_RETURN refused(struct dapl_ep *ep, DAT_EP_COUNTERS counter,
-						    int err)
+/* The transport did not take the last one on its fast path. */
+static __attribute__((noinline)) DAT_RETURN post_again(struct dapl_ep *ep, uint32_t counter)
 {
 	struct dapl_slot *slot = dapl_slots_last(&ep->request);
+	int err = ep->qp->ops->post_send(ep->qp, &slot->wr);
 
+	if (!err)
+		return end_fast(ep, DAT_SUCCESS);
 	ep->posted[counter]--;
 	ep->posted[counter + 1] -= slot->wr.length;
 	return end_fast(ep, dapl_post_failed(&ep->request, slot, err));
@@ -309,7 +311,7 @@ post_fast(struct dapl_ep *ep, uint32_t opcode, uint32_t dto, uint32_t counter,
 	  const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie, const DAT_RMR_TRIPLET *remote)
 {
 	struct dapl_slot *slot = dapl_slots_take(&ep->request);
-	int err;
+	uint32_t length = iov->segment_length;
 
 	ep->posted[counter]++;
 	memcpy(&slot->wr.one, iov, sizeof(slot->wr.one));
@@ -320,10 +322,9 @@ post_fast(struct dapl_ep *ep, uint32_t opcode, uint32_t dto, uint32_t counter,
 	}
 	slot->done.user_cookie.as_64 = cookie;
 	slot->done.operation = (DAT_DTOS)dto;
-	ep->posted[counter + 1] += slot->wr.length;
-	err = ep->post_fast(ep->qp, &slot->wr);
-	if (unlikely(err))
-		return refused(ep, counter, err);
+	ep->posted[counter + 1] += length;
+	if (unlikely(ep->post_fast(ep->qp, &slot->wr)))
+		return post_again(ep, counter);
 	dapl_unlock(&ep->lock);
 	return DAT_SUCCESS;
 }

@@ -265,8 +265,9 @@ void vrb_cq_process_later(struct vrb_cq *cq, const struct ibv_wc *ib)
 }
 
 /* What the fast path found but cannot tell of goes into the backlog. */
-static __attribute__((noinline)) struct tp_wr *poll_slow(struct vrb_cq *cq, const struct ibv_wc *ib)
+static __attribute__((noinline)) struct tp_wr *poll_slow(struct vrb_cq *cq)
 {
+	const struct ibv_wc *ib = &cq->ib;
 	struct vrb_wr *wr = (struct vrb_wr *)(uintptr_t)ib->wr_id;
 	struct tp_wr *own = (struct tp_wr *)(uintptr_t)wr->id;
 
@@ -292,7 +293,7 @@ struct tp_wr *vrb_cq_poll_fast(struct tp_cq *base)
 	queue = wr->queue;
 	if (unlikely((uint32_t)cq->ib.status | wr->flags |
 		     atomic_load_explicit(&queue->slow, memory_order_relaxed)))
-		return poll_slow(cq, &cq->ib);
+		return poll_slow(cq);
 	atomic_store_explicit(&queue->head, wr->next, memory_order_release);
 	return (struct tp_wr *)(uintptr_t)wr->id;
 }

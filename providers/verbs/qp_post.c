@@ -47,22 +47,13 @@ static_assert((int)TP_WR_FENCE == IBV_SEND_FENCE && (int)TP_WR_SIGNALED == IBV_S
 
 /* ---- The fast path ---- */
 
-/* The device did not take the last request. */
-static __attribute__((noinline)) int refused(struct vrb_qp *qp, int err)
-{
-	struct vrb_queue *queue = &qp->sq;
-
-	return vrb_queue_refused(queue, vrb_queue_before(queue, vrb_queue_next(queue)), err);
-}
-
+/* What the device refuses vrb_qp_post_send takes back. */
 static inline int post_plain(struct vrb_qp *qp, struct tp_wr *wr, __typeof__(qp->ib_post) post)
 {
 	struct vrb_wr *own = vrb_queue_reserve(&qp->sq, (uintptr_t)wr, 0);
-	int err;
 
 	wr->wr_id = (uintptr_t)own;
-	err = post(qp->ibqp, (struct ibv_send_wr *)(void *)wr, &qp->bad);
-	return likely(!err) ? 0 : refused(qp, err);
+	return post(qp->ibqp, (struct ibv_send_wr *)(void *)wr, &qp->bad);
 }
 
 static __attribute__((noinline)) int post_slow(struct vrb_qp *qp, struct tp_wr *wr)
@@ -167,14 +158,14 @@ static unsigned int send_flags(const struct tp_wr *wr)
 	return flags;
 }
 
-static int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
+static int post_request(struct vrb_qp *qp, const struct tp_wr *wr, uint64_t id)
 {
 	struct vrb_queue *queue = &qp->sq;
 	struct ibv_send_wr ib;
 	struct vrb_wr *own;
 
 	memcpy(&ib, wr, offsetof(struct tp_wr, one));
-	own = vrb_queue_reserve(queue, wr->wr_id, flags_of(wr));
+	own = vrb_queue_reserve(queue, id, flags_of(wr));
 	ib.send_flags = send_flags(wr);
 	if (!wr->length && wr->opcode == TP_RDMA_READ && qp->dev->quirks.empty_read_hangs) {
 		ib.opcode = IBV_WR_RDMA_WRITE;
@@ -199,13 +190,25 @@ static int post_request(struct vrb_qp *qp, const struct tp_wr *wr)
 	return vrb_qp_post_ib(qp, own, &ib);
 }
 
+/* The id of a request; the entry that the fast path took for it is free again. */
+static uint64_t take_back(struct vrb_queue *queue, const struct tp_wr *wr)
+{
+	struct vrb_wr *last = vrb_queue_before(queue, vrb_queue_next(queue));
+
+	if (wr->wr_id != (uintptr_t)last || last->id != (uintptr_t)wr)
+		return wr->wr_id;
+	vrb_queue_unreserve(queue, last);
+	return last->id;
+}
+
 int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 {
 	struct vrb_qp *qp = vrb_qp(base);
+	uint64_t id = take_back(&qp->sq, wr);
 
 	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
-		return vrb_qp_post_inactive(qp, wr->wr_id);
-	return vrb_queue_full(&qp->sq) ? -ENOMEM : post_request(qp, wr);
+		return vrb_qp_post_inactive(qp, id);
+	return vrb_queue_full(&qp->sq) ? -ENOMEM : post_request(qp, wr, id);
 }
 
 /* QP lock held */
