@@ -274,16 +274,22 @@ DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_
 /* ---- The fast path ---- */
 
 /*
- * Whether the fast path is for a request: one segment of less than below bytes, no flags, and
+ * Whether the fast path is for a request: one segment of less than *below bytes, no flags, and
  * nobody who traces it or has the lock, which is taken then.
  */
 static inline __attribute__((always_inline)) bool begin_fast(struct dapl_ep *ep, DAT_COUNT num,
 							     const DAT_LMR_TRIPLET *iov,
 							     DAT_COMPLETION_FLAGS flags,
-							     uint64_t below)
+							     const uint64_t *below)
 {
-	return num == 1 && iov && iov->segment_length < below && !flags &&
+	return num == 1 && iov->segment_length < *below && !flags &&
 	       !dapl_trace_wanted(post_request) && dapl_trylock(&ep->lock);
+}
+
+/* Neither is NULL, by one test. False may be said of others, which take the general way then. */
+static inline bool surely_both(const void *a, const void *b)
+{
+	return (uintptr_t)a & (uintptr_t)b;
 }
 
 static __attribute__((noinline)) DAT_RETURN end_fast(struct dapl_ep *ep, DAT_RETURN rc)
@@ -349,7 +355,8 @@ DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 
 	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	if (unlikely(!begin_fast(ep, num_segments, local_iov, flags, ep->plain_send_below)))
+	if (unlikely(!local_iov ||
+		     !begin_fast(ep, num_segments, local_iov, flags, &ep->plain_send_below)))
 		return send_general(ep, num_segments, local_iov, user_cookie, flags);
 	if (unlikely(ep->request.next == ep->request.stop))
 		return post_checked(ep, &dapl_operations[DAPL_SEND], local_iov, user_cookie.as_64,
@@ -366,8 +373,8 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 
 	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	if (unlikely(!remote_iov ||
-		     !begin_fast(ep, num_segments, local_iov, flags, ep->plain_write_below)))
+	if (unlikely(!surely_both(local_iov, remote_iov) ||
+		     !begin_fast(ep, num_segments, local_iov, flags, &ep->plain_write_below)))
 		return write_general(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
 	if (unlikely(ep->request.next == ep->request.stop))
 		return post_checked(ep, &dapl_operations[DAPL_RDMA_WRITE], local_iov,
