@@ -4,24 +4,25 @@
  *
  * A transport supplies one const struct dapl_transport; the core calls down through its tables and
  * the transport calls up through struct tp_upcalls. A module is the core linked with one transport.
- * This header is all a transport may know of the core.
+ * This header, and those of dapl/base, are all a transport may know of the core.
  *
  * General rules
  *
  * - Every function that can fail returns 0 (or a count) or a negative errno. The core alone speaks
  *   DAT_RETURN. The transport logs why, once, where it first knows (dapl_err in trace/log.h), with
  *   object, peer, errno text and the limit that was hit.
- * - No slot is NULL. A function that a transport lacks answers -EOPNOTSUPP, and the lack shows in
- * struct tp_device_attr.
+ * - No function of a table is NULL, but those of struct dapl_fast_ops. What a transport does not
+ *   support answers -EOPNOTSUPP (dapl/base/unsupported.h), and struct tp_device_attr says so.
  * - Objects are allocated by the transport, which embeds the tp_* base first in its own structure.
- * The transport fills all members of the base; members marked "core" are the core's to read and
- * write.
- * - Locks. "EP lock" below is the core's lock of one endpoint: calls marked so are serialised per
- * QP and direction by the core. A transport never calls up while it holds a lock of its own, except
- *   cq_event. A transport's own locks nest inside the core's.
- * - Threads. Each open device has one service thread, the loop. Everything that takes time or calls
- * up (connection management, asynchronous errors) runs there. Polling threads only move data; when
- * they find a broken connection they hand the rest to the loop (dapl_loop_post).
+ *   The transport fills all members of the base; members marked "core" are the core's to read and
+ *   write.
+ * - Locks. "EP lock" and "EVD lock" are the core's locks of one endpoint and of one dispatcher;
+ *   calls marked so come under them, and the transport may take them by tp_qp.lock and tp_cq.lock,
+ *   the QP's before the CQ's and both before all of its own. It never calls up while it holds a
+ *   lock of its own, except cq_event.
+ * - Threads. Each open device has one service thread, the loop (dapl/base/loop.h). Everything that
+ *   takes time or calls up (connection management, asynchronous errors) runs there. Polling threads
+ *   only move data; when they find a broken connection they hand the rest to the loop.
  * - Teardown is close, stop, free: destroy functions stop new work, wait until no callback of the
  *   object runs on another thread, and free. Called on the loop itself they do not wait for it: an
  *   upcall on the loop may end with its connection released or its listener gone, so whoever made
@@ -38,10 +39,11 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "dapl/base/loop.h"
+
 #define DAPL_TRANSPORT_VERSION 6
 
 struct dapl_lock;
-struct dapl_loop;
 struct dapl_option;
 struct tp_upcalls;
 
@@ -55,8 +57,7 @@ struct tp_qp;
 struct tp_listener;
 struct tp_conn;
 
-/* ---- Work requests and completions
- * ---------------------------------------------------------------- */
+/* ---- Work requests and completions ---- */
 
 /* One local segment; the layout of DAT_LMR_TRIPLET and of a verbs scatter/gather element. */
 struct tp_sge {
@@ -155,8 +156,7 @@ struct tp_wc {
 	void *qp_owner;	   /* of the QP that took it; valid for a receive from an SRQ */
 };
 
-/* ---- Device
- * ------------------------------------------------------------------------------------------ */
+/* ---- Device ---- */
 
 struct tp_device_attr {
 	struct sockaddr_storage addr; /* the IA's own address, port 0 */
@@ -237,8 +237,7 @@ struct dapl_device_ops {
 	int (*sample)(struct tp_device *dev, enum tp_counters group, uint64_t *value, uint32_t num);
 };
 
-/* ---- Memory
- * ------------------------------------------------------------------------------------------- */
+/* ---- Memory ---- */
 
 struct tp_pd {
 	struct tp_device *dev;
@@ -287,8 +286,7 @@ struct dapl_mr_ops {
 	void (*dereg)(struct tp_mr *mr);
 };
 
-/* ---- Memory windows
- * ----------------------------------------------------------------------------------- */
+/* ---- Memory windows ---- */
 
 struct tp_mw {
 	struct tp_pd *pd;
@@ -325,8 +323,7 @@ struct dapl_mw_ops {
 		    uint32_t *rkey);
 };
 
-/* ---- Completion queues
- * --------------------------------------------------------------------------------- */
+/* ---- Completion queues ---- */
 
 enum tp_arm {
 	TP_ARM_WAITER, /* the caller goes to sleep on fd() and polls as soon as it is readable */
@@ -390,8 +387,7 @@ struct dapl_cq_ops {
 	int (*fd)(struct tp_cq *cq);
 };
 
-/* ---- Shared receive queues
- * ---------------------------------------------------------------------------- */
+/* ---- Shared receive queues ---- */
 
 struct tp_srq_attr {
 	struct tp_pd *pd;
@@ -425,8 +421,7 @@ struct dapl_srq_ops {
 	int (*arm)(struct tp_srq *srq, uint32_t limit);
 };
 
-/* ---- Queue pairs
- * ----------------------------------------------------------------------------------------- */
+/* ---- Queue pairs ---- */
 
 enum {
 	TP_QP_PD = 0x01,
@@ -532,8 +527,7 @@ struct dapl_fast_ops {
 	struct tp_wr *(*poll)(struct tp_cq *cq);
 };
 
-/* ---- Connection management
- * -------------------------------------------------------------------------------- */
+/* ---- Connection management ---- */
 
 struct tp_listener {
 	struct tp_device *dev;
@@ -627,8 +621,7 @@ struct dapl_cm_ops {
 	void (*addr)(struct tp_conn *conn, struct tp_conn_addr *addr);
 };
 
-/* ---- Upcalls: what a transport tells the core
- * ----------------------------------------------------------- */
+/* ---- Upcalls: what a transport tells the core ---- */
 
 enum tp_conn_event {
 	TP_CONN_ESTABLISHED, /* usable both ways; data = peer's accept data on the active side, else
@@ -691,75 +684,7 @@ struct tp_upcalls {
 	void (*async)(void *device_owner, enum tp_async_event event, void *object);
 };
 
-/* ---- The loop: services of the core for a transport
- * ------------------------------------------------------ */
-
-/* Nanoseconds of CLOCK_MONOTONIC. */
-uint64_t dapl_now(void);
-
-/* For the stack of a thread that runs no code of the program's. */
-#define DAPL_SMALL_STACK ((size_t)256 * 1024)
-
-/*
- * Starts a thread that leaves the program's signals to the program's threads. stack in bytes,
- * beside those of the program's thread-local variables. 0 or an errno.
- */
-int dapl_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
-		      void *arg);
-
-/*
- * A watched descriptor. ready runs on the loop with no lock held; events are EPOLL*. Level
- * triggered unless EPOLLONESHOT or EPOLLET is among the events. The memory is the transport's,
- * zeroed before first use.
- */
-struct tp_watch {
-	void (*ready)(struct tp_watch *watch, uint32_t events);
-	int fd;
-	uint64_t id; /* loop's own; 0 while not watched */
-};
-
-/* 0, -ENOMEM, -ENOSPC (the limit of watches of the user). Any thread, any lock. */
-int dapl_loop_add(struct dapl_loop *loop, struct tp_watch *watch, uint32_t events);
-/* Changes or re-arms. Any thread, any lock. */
-int dapl_loop_mod(struct dapl_loop *loop, struct tp_watch *watch, uint32_t events);
-/*
- * Ends the watch; ready is not running on another thread after return. Does not close fd. Called on
- * the loop or while holding no lock that ready may take.
- */
-void dapl_loop_del(struct dapl_loop *loop, struct tp_watch *watch);
-
-/* Work for the loop. Posting a task that is queued already does nothing; run may free it. */
-struct tp_task {
-	void (*run)(struct tp_task *task);
-	struct tp_task *next; /* loop's own */
-	bool queued;	      /* loop's own */
-};
-
-/*
- * Any thread, any lock; no allocation; one write to an eventfd if the loop sleeps. The first need
- * starts the loop's thread; where that fails the task waits until the next need starts it.
- */
-void dapl_loop_post(struct dapl_loop *loop, struct tp_task *task);
-/* Unqueues; not running on another thread after return. Locks as dapl_loop_del. */
-void dapl_loop_cancel(struct dapl_loop *loop, struct tp_task *task);
-
-/* A one-shot timer; never fires early (TMO-4). Zeroed before first use. */
-struct tp_timer {
-	void (*expired)(struct tp_timer *timer);
-	uint64_t deadline;		       /* loop's own */
-	struct tp_timer **prev, *next, *child; /* loop's own */
-};
-
-/* Sets or moves. deadline by dapl_now(). Any thread, any lock. */
-void dapl_loop_timer(struct dapl_loop *loop, struct tp_timer *timer, uint64_t deadline);
-/* Not running on another thread after return. Locks as dapl_loop_del. */
-void dapl_loop_timer_cancel(struct dapl_loop *loop, struct tp_timer *timer);
-
-/* Whether the caller is the loop's thread. */
-bool dapl_loop_is_self(const struct dapl_loop *loop);
-
-/* ---- The transport
- * ---------------------------------------------------------------------------------------- */
+/* ---- The transport ---- */
 
 struct dapl_transport {
 	uint32_t version; /* DAPL_TRANSPORT_VERSION of its compilation */
@@ -787,15 +712,5 @@ struct dapl_transport {
 
 /* Each module's transport defines this one. */
 extern const struct dapl_transport dapl_module_transport;
-
-/* ---- What a transport lacks: these answer -EOPNOTSUPP (dapl/base/unsupported.c)
- * -------------------------------- */
-
-extern const struct dapl_mw_ops dapl_lacking_mw_ops;
-extern const struct dapl_srq_ops dapl_lacking_srq_ops;
-int dapl_lacking_sample(struct tp_device *dev, enum tp_counters group, uint64_t *value,
-			uint32_t num);
-int dapl_lacking_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard);
-int dapl_lacking_handoff(struct tp_conn *conn, uint64_t conn_qual);
 
 #endif

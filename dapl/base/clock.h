@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Times are those of dapl_now in dapl/transport.h. */
 #ifndef DAPL_CLOCK_H
 #define DAPL_CLOCK_H
 
-#include "dapl/transport.h"
+#include <stdint.h>
+
+/* Nanoseconds of CLOCK_MONOTONIC. */
+uint64_t dapl_now(void);
 
 /* The absolute time a consumer's timeout in microseconds ends at; DAT_TIMEOUT_INFINITE: in nine
  * years. */

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Threads of ours, and what they stand on. Its service to transports is declared in
- * dapl/transport.h. */
+/* Threads of ours, and what they stand on. */
 #ifndef DAPL_THREAD_H
 #define DAPL_THREAD_H
 
 #include <pthread.h>
 #include <stddef.h>
+
+/* For the stack of a thread that runs no code of the program's. */
+#define DAPL_SMALL_STACK ((size_t)256 * 1024)
+
+/*
+ * Starts a thread that leaves the program's signals to the program's threads. stack in bytes,
+ * beside those of the program's thread-local variables. 0 or an errno.
+ */
+int dapl_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
+		      void *arg);
 
 /* A thread's stack; zeroed: the system's. */
 struct dapl_stack {

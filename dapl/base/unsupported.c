@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The slots of a transport that lacks an object or a call. */
 #include <errno.h>
 
-#include "dapl/transport.h"
+#include "dapl/base/unsupported.h"
 
 static int mw_alloc(struct tp_pd *pd, bool qp_scope, struct tp_mw **mw)
 {
@@ -28,7 +27,7 @@ static int mw_bind(struct tp_qp *qp, uint64_t wr_id, uint32_t flags, const struc
 	return -EOPNOTSUPP;
 }
 
-const struct dapl_mw_ops dapl_lacking_mw_ops = {
+const struct dapl_mw_ops dapl_unsupported_mw_ops = {
 	.alloc = mw_alloc,
 	.free = mw_free,
 	.bind = mw_bind,
@@ -78,7 +77,7 @@ static int srq_arm(struct tp_srq *srq, uint32_t limit)
 	return -EOPNOTSUPP;
 }
 
-const struct dapl_srq_ops dapl_lacking_srq_ops = {
+const struct dapl_srq_ops dapl_unsupported_srq_ops = {
 	.create = srq_create,
 	.destroy = srq_destroy,
 	.resize = srq_resize,
@@ -87,8 +86,8 @@ const struct dapl_srq_ops dapl_lacking_srq_ops = {
 	.arm = srq_arm,
 };
 
-int dapl_lacking_sample(struct tp_device *dev, enum tp_counters group, uint64_t *value,
-			uint32_t num)
+int dapl_unsupported_sample(struct tp_device *dev, enum tp_counters group, uint64_t *value,
+			    uint32_t num)
 {
 	(void)dev;
 	(void)group;
@@ -97,7 +96,7 @@ int dapl_lacking_sample(struct tp_device *dev, enum tp_counters group, uint64_t 
 	return -EOPNOTSUPP;
 }
 
-int dapl_lacking_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard)
+int dapl_unsupported_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard)
 {
 	(void)qp;
 	(void)soft;
@@ -105,7 +104,7 @@ int dapl_lacking_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard)
 	return -EOPNOTSUPP;
 }
 
-int dapl_lacking_handoff(struct tp_conn *conn, uint64_t conn_qual)
+int dapl_unsupported_handoff(struct tp_conn *conn, uint64_t conn_qual)
 {
 	(void)conn;
 	(void)conn_qual;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/base/unsupported.h"
 #include "trace/log.h"
 
 static void notify_cm(struct tp_task *task)
@@ -262,6 +263,6 @@ const struct dapl_qp_ops vrb_qp_ops = {
 	.destroy = qp_destroy,
 	.post_send = vrb_qp_post_send,
 	.post_recv = vrb_qp_post_recv,
-	.limit_recv = dapl_lacking_limit_recv,
+	.limit_recv = dapl_unsupported_limit_recv,
 	.pending = qp_pending,
 };

@@ -2,6 +2,8 @@
 /* Listeners and connections: two structures that know each other. */
 #include "test/minimal/minimal.h"
 
+#include "dapl/base/unsupported.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
@@ -344,7 +346,7 @@ const struct dapl_cm_ops mini_cm_ops = {
 	.connect = cm_connect,
 	.accept = cm_accept,
 	.reject = cm_reject,
-	.handoff = dapl_lacking_handoff,
+	.handoff = dapl_unsupported_handoff,
 	.disconnect = cm_disconnect,
 	.release = cm_release,
 	.addr = cm_addr,

@@ -2,6 +2,8 @@
 /* The device, and the tables that make a transport of it all. */
 #include "test/minimal/minimal.h"
 
+#include "dapl/base/unsupported.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -61,7 +63,7 @@ static const struct dapl_device_ops device_ops = {
 	.open = device_open,
 	.close = device_close,
 	.query = device_query,
-	.sample = dapl_lacking_sample,
+	.sample = dapl_unsupported_sample,
 };
 
 const struct dapl_transport dapl_module_transport = {
@@ -73,8 +75,8 @@ const struct dapl_transport dapl_module_transport = {
 	.device = &device_ops,
 	.pd = &mini_pd_ops,
 	.mr = &mini_mr_ops,
-	.mw = &dapl_lacking_mw_ops,
-	.srq = &dapl_lacking_srq_ops,
+	.mw = &dapl_unsupported_mw_ops,
+	.srq = &dapl_unsupported_srq_ops,
 	.cq = &mini_cq_ops,
 	.qp = &mini_qp_ops,
 	.cm = &mini_cm_ops,

@@ -2,6 +2,8 @@
 /* Queue pairs, and the execution of what was posted to them. */
 #include "test/minimal/minimal.h"
 
+#include "dapl/base/unsupported.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,6 +287,6 @@ const struct dapl_qp_ops mini_qp_ops = {
 	.destroy = qp_destroy,
 	.post_send = qp_post_send,
 	.post_recv = qp_post_recv,
-	.limit_recv = dapl_lacking_limit_recv,
+	.limit_recv = dapl_unsupported_limit_recv,
 	.pending = qp_pending,
 };

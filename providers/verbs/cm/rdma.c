@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "dapl/base/unsupported.h"
 #include "trace/log.h"
 #include "providers/verbs/addr.h"
 #include "providers/verbs/cm/rdma.h"
@@ -283,7 +284,7 @@ const struct dapl_cm_ops vrb_cm_ops = {
 	.connect = cm_connect,
 	.accept = cm_accept,
 	.reject = cm_reject,
-	.handoff = dapl_lacking_handoff,
+	.handoff = dapl_unsupported_handoff,
 	.disconnect = cm_disconnect,
 	.release = cm_release,
 	.addr = cm_addr,
