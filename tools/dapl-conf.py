@@ -47,7 +47,7 @@ def declared():
         env = {name: value for name, value in os.environ.items() if not name.startswith(("DAPL_", "DAT_"))}
         env.update(DAT_OVERRIDE=conf.name, DAPL_CONF="/dev/null", DAT_TRACE_LEVEL="0")
         names = [f"ia{i}" for i in range(len(modules))]
-        out = subprocess.run([BUILD + "/tools/settings", "settings", *names], env=env, stdout=subprocess.PIPE, text=True,
+        out = subprocess.run([BUILD + "/tools/run-command", "settings", *names], env=env, stdout=subprocess.PIPE, text=True,
                              check=True).stdout
     rows = {}
     for line in out.splitlines():

@@ -35,7 +35,7 @@ def told():
         env = {name: value for name, value in os.environ.items() if not name.startswith(("DAPL_", "DAT_"))}
         env.update(DAT_OVERRIDE=conf.name, DAPL_CONF="/dev/null", DAT_TRACE_LEVEL="0")
         names = [f"ia{i}" for i in range(len(modules))]
-        out = subprocess.run([BUILD + "/tools/settings", "points", *names], env=env, stdout=subprocess.PIPE,
+        out = subprocess.run([BUILD + "/tools/run-command", "points", *names], env=env, stdout=subprocess.PIPE,
                              text=True, check=True).stdout
     points = {}
     for line in out.splitlines():

@@ -124,7 +124,7 @@ def _():
     with Scratch() as s:
         conf = s.write("dat.conf", entry("ofa", params="nothing", lib=ofa))
         variables = {name: "1" for name in RELEASE_2_1_10}
-        result = call(0, os.path.join(BUILD, "tools/settings"), "settings", "ofa",
+        result = call(0, os.path.join(BUILD, "tools/run-command"), "settings", "ofa",
                       env={"DAT_OVERRIDE": conf, "DAPL_CONF": "/dev/null", **variables})
         declared = {line.split("\t")[9] for line in result.out.splitlines()}
         for name in RELEASE_2_1_10:
@@ -138,7 +138,7 @@ def _():
         conf = s.write("dapl.conf", 'dapl {\n trace_level = 11\n trace_dest = printer\n trace_fil = "/x"\n'
                                     ' dat_trace_level = high\n}\n')
         env = {"DAT_OVERRIDE": s.write("dat.conf", entry("soft-lo"))}
-        settings = os.path.join(BUILD, "tools/settings")
+        settings = os.path.join(BUILD, "tools/run-command")
         result = call(0, settings, "trace", "soft-lo", env={**env, "DAPL_CONF": conf})
         result.complains(
             "^dat: %s:2, section dapl: trace_level is 11, but 0 to 10 are possible; 0 stays$" % conf,

@@ -29,16 +29,18 @@ struct field {
 
 /* ---- Records ---- */
 
-/* json NULL: the text as a string. */
-static void record(FILE *out, const char *group, const char *name, const char *text,
-		   const char *json)
+/* json is the record's now. */
+static void record_json(FILE *out, const char *group, const char *name, const char *text,
+			struct json_object *json)
 {
-	fprintf(out, "%s%c%s%c%s%c", group, 0, name, 0, text, 0);
-	if (json)
-		fputs(json, out);
-	else
-		info_json_quote(out, text);
-	fputc(0, out);
+	fprintf(out, "%s%c%s%c%s%c%s%c", group, 0, name, 0, text, 0,
+		json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN), 0);
+	json_object_put(json);
+}
+
+static void record(FILE *out, const char *group, const char *name, const char *text)
+{
+	record_json(out, group, name, text, info_json_text(text));
 }
 
 static void record_number(FILE *out, const char *group, const char *name, int64_t value)
@@ -46,13 +48,13 @@ static void record_number(FILE *out, const char *group, const char *name, int64_
 	char text[32];
 
 	snprintf(text, sizeof(text), "%lld", (long long)value);
-	record(out, group, name, text, text);
+	record_json(out, group, name, text, json_object_new_int64(value));
 }
 
 static void record_bool(FILE *out, const char *group, const char *name, DAT_BOOLEAN value)
 {
 	if (value == DAT_TRUE || value == DAT_FALSE)
-		record(out, group, name, value ? "yes" : "no", value ? "true" : "false");
+		record_json(out, group, name, value ? "yes" : "no", json_object_new_boolean(value));
 	else
 		record_number(out, group, name, (int64_t)value);
 }
@@ -72,38 +74,32 @@ static void record_choice(FILE *out, const char *group, const struct field *fiel
 	const char *name = name_at(field->names, value);
 
 	if (name)
-		record(out, group, field->name, name, NULL);
+		record(out, group, field->name, name);
 	else
 		record_number(out, group, field->name, value);
 }
 
 static void record_flags(FILE *out, const char *group, const struct field *field, uint32_t value)
 {
-	char *text = NULL, *json = NULL;
-	size_t text_size, json_size;
-	FILE *t = open_memstream(&text, &text_size), *j = open_memstream(&json, &json_size);
-	static const char *const separators[] = { "", ", " };
-	const char *const *separator = separators, *name;
-	char number[16];
-	uint32_t bit = 0;
+	struct json_object *json = json_object_new_array();
+	const char *name, *separator = "";
+	char number[16], *text = NULL;
+	size_t size;
+	FILE *t = open_memstream(&text, &size);
+	uint32_t bit;
 
-	fputc('[', j);
-	for (; bit < 32; bit++) {
+	for (bit = 0; bit < 32; bit++) {
 		if (!(value & (uint32_t)1 << bit))
 			continue;
 		name = name_at(field->names, bit);
 		snprintf(number, sizeof(number), "bit %u", bit);
-		fprintf(t, "%s%s", *separator, name ? name : number);
-		fputs(*separator, j);
-		info_json_quote(j, name ? name : number);
-		separator = &separators[1];
+		fprintf(t, "%s%s", separator, name ? name : number);
+		json_object_array_add(json, info_json_text(name ? name : number));
+		separator = ", ";
 	}
-	fputc(']', j);
 	fclose(t);
-	fclose(j);
-	record(out, group, field->name, *text ? text : field->zero, json);
+	record_json(out, group, field->name, *text ? text : field->zero, json);
 	free(text);
-	free(json);
 }
 
 static void record_field(FILE *out, const char *group, const struct field *field, const void *base)
@@ -117,7 +113,7 @@ static void record_field(FILE *out, const char *group, const struct field *field
 	switch (field->kind) {
 	case TEXT:
 		snprintf(text, sizeof(text), "%.255s", at);
-		record(out, group, field->name, text, NULL);
+		record(out, group, field->name, text);
 		break;
 	case COUNT:
 		record_number(out, group, field->name, (int32_t)value);
@@ -128,7 +124,7 @@ static void record_field(FILE *out, const char *group, const struct field *field
 	case ADDRESS:
 		memcpy(&address, at, sizeof(address));
 		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
-		record(out, group, field->name, text, NULL);
+		record(out, group, field->name, text);
 		break;
 	case BOOLEAN:
 		record_bool(out, group, field->name, (DAT_BOOLEAN)value);
@@ -156,10 +152,11 @@ static void record_named(FILE *out, const char *group, const DAT_NAMED_ATTR *att
 		if (!attr[i].name)
 			continue;
 		if (is_function(&attr[i]))
-			record(out, group, attr[i].name, "(function)", NULL);
+			record(out, group, attr[i].name, "(function)");
+		else if (attr[i].value)
+			record(out, group, attr[i].name, attr[i].value);
 		else
-			record(out, group, attr[i].name, attr[i].value ? attr[i].value : "",
-			       attr[i].value ? NULL : "null");
+			record_json(out, group, attr[i].name, "", NULL);
 	}
 }
 
@@ -221,7 +218,8 @@ static void record_address(FILE *out, const struct sockaddr *addr)
 			  text, sizeof(text));
 	else if (addr)
 		snprintf(text, sizeof(text), "address family %d", addr->sa_family);
-	record(out, "ia", "ia_address", *text ? text : "none", *text ? NULL : "null");
+	record_json(out, "ia", "ia_address", *text ? text : "none",
+		    *text ? info_json_text(text) : NULL);
 }
 
 void info_attrs_ia(FILE *out, const DAT_IA_ATTR *attr)
@@ -295,29 +293,27 @@ static void record_merging(FILE *out, const DAT_PROVIDER_ATTR *attr)
 {
 	static const char *const streams[] = { "software",   "cr",	 "dto",
 					       "connection", "rmr_bind", "async" };
-	char *text = NULL, *json = NULL;
-	size_t text_size, json_size;
-	FILE *t = open_memstream(&text, &text_size), *j = open_memstream(&json, &json_size);
+	struct json_object *json = json_object_new_array(), *line;
+	char *text = NULL;
+	size_t size;
+	FILE *t = open_memstream(&text, &size);
 	int row, column;
 
 	for (row = 0; row < 6; row++) {
-		fputs(row ? ", [" : "[[", j);
+		line = json_object_new_array();
+		json_object_array_add(json, line);
 		for (column = 0; column < 6; column++) {
 			int merges = attr->evd_stream_merging_supported[row][column] != DAT_FALSE;
 
-			fprintf(j, "%s%s", column ? ", " : "", merges ? "true" : "false");
+			json_object_array_add(line, json_object_new_boolean(merges));
 			if (!merges && column >= row)
 				fprintf(t, "%s%s+%s", ftell(t) ? ", " : "all but ", streams[row],
 					streams[column]);
 		}
-		fputc(']', j);
 	}
-	fputc(']', j);
 	fclose(t);
-	fclose(j);
-	record(out, "provider", "evd_stream_merging_supported", *text ? text : "all", json);
+	record_json(out, "provider", "evd_stream_merging_supported", *text ? text : "all", json);
 	free(text);
-	free(json);
 }
 
 void info_attrs_provider(FILE *out, const DAT_PROVIDER_ATTR *attr)

@@ -118,15 +118,14 @@ static bool check_files(const struct info_options *options, struct info_findings
 static void report(const struct info_options *options, const struct info_findings *findings)
 {
 	size_t warnings = findings->num - findings->errors;
-	struct info_json json;
+	struct json_object *json;
 
 	if (options->json) {
-		info_json_init(&json, stdout);
-		info_json_object(&json, NULL);
-		info_json_number(&json, "errors", (int64_t)findings->errors);
-		info_json_number(&json, "warnings", (int64_t)warnings);
-		info_findings_json(findings, &json);
-		info_json_end(&json);
+		json = info_json_object();
+		info_json_number(json, "errors", (int64_t)findings->errors);
+		info_json_number(json, "warnings", (int64_t)warnings);
+		info_findings_json(findings, json);
+		info_json_print(json);
 		return;
 	}
 	info_findings_print(findings, stdout);

@@ -74,22 +74,20 @@ void info_findings_print(const struct info_findings *findings, FILE *out)
 	}
 }
 
-void info_findings_json(const struct info_findings *findings, struct info_json *json)
+void info_findings_json(const struct info_findings *findings, struct json_object *json)
 {
+	struct json_object *list = info_json_list(json, "findings"), *item;
 	const struct info_finding *finding;
 	size_t i;
 
-	info_json_list(json, "findings");
 	for (i = 0; i < findings->num; i++) {
 		finding = &findings->list[i];
-		info_json_object(json, NULL);
-		info_json_string(json, "file", finding->file);
-		info_json_number(json, "line", finding->line);
-		info_json_string(json, "severity", finding->error ? "error" : "warning");
-		info_json_string(json, "text", finding->text);
-		info_json_end(json);
+		item = info_json_item(list);
+		info_json_string(item, "file", finding->file);
+		info_json_number(item, "line", finding->line);
+		info_json_string(item, "severity", finding->error ? "error" : "warning");
+		info_json_string(item, "text", finding->text);
 	}
-	info_json_end(json);
 }
 
 void info_findings_free(struct info_findings *findings)

@@ -27,7 +27,7 @@ void info_findings_sort(struct info_findings *findings);
 void info_findings_print(const struct info_findings *findings, FILE *out);
 /* Adds copies of those of another list. */
 void info_findings_append(struct info_findings *to, const struct info_findings *from);
-void info_findings_json(const struct info_findings *findings, struct info_json *json);
+void info_findings_json(const struct info_findings *findings, struct json_object *json);
 void info_findings_free(struct info_findings *findings);
 
 #endif

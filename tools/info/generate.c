@@ -187,28 +187,24 @@ static void print_lines(const struct lines *lines)
 
 static void json_lines(const struct lines *lines)
 {
+	struct json_object *json = info_json_object(), *list = info_json_list(json, "entries"),
+			   *item;
 	const struct line *line;
-	struct info_json json;
 	size_t i;
 
-	info_json_init(&json, stdout);
-	info_json_object(&json, NULL);
-	info_json_list(&json, "entries");
 	for (i = 0; i < lines->num; i++) {
 		line = &lines->list[i];
-		info_json_object(&json, NULL);
-		info_json_string(&json, "name", line->name);
-		info_json_string(&json, "library", line->lib);
-		info_json_string(&json, "provider_version", line->version);
-		info_json_string(&json, "parameters", line->params);
-		info_json_string(&json, "off",
+		item = info_json_item(list);
+		info_json_string(item, "name", line->name);
+		info_json_string(item, "library", line->lib);
+		info_json_string(item, "provider_version", line->version);
+		info_json_string(item, "parameters", line->params);
+		info_json_string(item, "off",
 				 line->off	       ? line->off
 				 : same_name(lines, i) ? "the name stands above already"
 						       : NULL);
-		info_json_end(&json);
 	}
-	info_json_end(&json);
-	info_json_end(&json);
+	info_json_print(json);
 }
 
 int info_generate(const struct info_options *options)

@@ -68,24 +68,22 @@ static void print_bad_lines(const struct info_registry *registry)
 	}
 }
 
-static void json_bad_lines(const struct info_registry *registry, struct info_json *json)
+static void json_bad_lines(const struct info_registry *registry, struct json_object *json)
 {
+	struct json_object *list = info_json_list(json, "bad_lines"), *item;
 	const struct dat_conf_diag *diag;
 	size_t i;
 
-	info_json_list(json, "bad_lines");
 	for (i = 0; i < registry->conf.num_diags; i++) {
 		diag = &registry->conf.diags[i];
 		if (is_duplicate(registry, diag->line))
 			continue;
-		info_json_object(json, NULL);
-		info_json_number(json, "line", diag->line);
-		info_json_number(json, "field", diag->field);
-		info_json_string(json, "field_name", dat_conf_field_name(diag->field));
-		info_json_string(json, "reason", diag->reason);
-		info_json_end(json);
+		item = info_json_item(list);
+		info_json_number(item, "line", diag->line);
+		info_json_number(item, "field", diag->field);
+		info_json_string(item, "field_name", dat_conf_field_name(diag->field));
+		info_json_string(item, "reason", diag->reason);
 	}
-	info_json_end(json);
 }
 
 /* ---- One entry ---- */
@@ -96,7 +94,7 @@ static const char *threads(const struct dat_conf_entry *conf)
 }
 
 static void json_entry(const struct info_registry *registry, const struct info_entry *entry,
-		       struct info_json *json)
+		       struct json_object *json)
 {
 	const struct dat_conf_entry *conf = entry->conf;
 
@@ -215,25 +213,19 @@ static void print_entry(const struct info_registry *registry, const struct info_
 		print_probe(probe);
 }
 
-static void json_group(const struct info_probe *probe, const char *group, struct info_json *json)
+static void json_group(const struct info_probe *probe, const char *group, struct json_object *json)
 {
 	size_t i;
 
 	for (i = 0; i < probe->num_attrs; i++)
 		if (!strcmp(probe->attrs[i].group, group))
-			info_json_raw(json, probe->attrs[i].name, probe->attrs[i].json);
+			json_object_object_add(json, probe->attrs[i].name,
+					       json_tokener_parse(probe->attrs[i].json));
 }
 
-static void json_subgroup(const struct info_probe *probe, const char *group, const char *key,
-			  struct info_json *json)
+static void json_probe(const struct info_probe *probe, struct json_object *json)
 {
-	info_json_object(json, key);
-	json_group(probe, group, json);
-	info_json_end(json);
-}
-
-static void json_probe(const struct info_probe *probe, struct info_json *json)
-{
+	struct json_object *list, *ia, *provider;
 	static const char *const outcomes[] = {
 		[INFO_OPENED] = "opened",   [INFO_NO_LIBRARY] = "no library",
 		[INFO_REFUSED] = "refused", [INFO_DIED] = "died",
@@ -245,20 +237,17 @@ static void json_probe(const struct info_probe *probe, struct info_json *json)
 	info_json_bool(json, "opened", probe->opened);
 	info_json_string(json, "reason", probe->reason);
 	info_json_string(json, "cause", probe->cause);
-	info_json_list(json, "messages");
+	list = info_json_list(json, "messages");
 	for (i = 0; i < probe->num_messages; i++)
-		info_json_string(json, NULL, probe->messages[i]);
-	info_json_end(json);
+		json_object_array_add(list, info_json_text(probe->messages[i]));
 	info_json_string(json, "loaded_from", probe->loaded);
-	info_json_object(json, "ia");
-	json_group(probe, "ia", json);
-	json_subgroup(probe, "transport", "transport_attr", json);
-	json_subgroup(probe, "vendor", "vendor_attr", json);
-	info_json_end(json);
-	info_json_object(json, "provider");
-	json_group(probe, "provider", json);
-	json_subgroup(probe, "specific", "provider_specific_attr", json);
-	info_json_end(json);
+	ia = info_json_member(json, "ia");
+	json_group(probe, "ia", ia);
+	json_group(probe, "transport", info_json_member(ia, "transport_attr"));
+	json_group(probe, "vendor", info_json_member(ia, "vendor_attr"));
+	provider = info_json_member(json, "provider");
+	json_group(probe, "provider", provider);
+	json_group(probe, "specific", info_json_member(provider, "provider_specific_attr"));
 }
 
 /* ---- The list ---- */
@@ -266,7 +255,7 @@ static void json_probe(const struct info_probe *probe, struct info_json *json)
 /* True: it is open, or is none that programs open. */
 static bool show_opened(const struct info_options *options, const struct info_registry *registry,
 			const struct info_entry *entry, struct info_tunables *tunables,
-			struct info_json *json)
+			struct json_object *json)
 {
 	struct info_probe probe;
 	bool fine;
@@ -294,29 +283,25 @@ static bool show_opened(const struct info_options *options, const struct info_re
 static int list_json(const struct info_options *options, const struct info_registry *registry)
 {
 	struct info_tunables tunables = { .list = NULL };
-	struct info_json json;
+	struct json_object *json = info_json_object(), *list, *item;
 	int not_open = 0;
 	size_t i;
 
-	info_json_init(&json, stdout);
-	info_json_object(&json, NULL);
-	info_json_string(&json, "file", registry->path);
-	info_json_list(&json, "entries");
+	info_json_string(json, "file", registry->path);
+	list = info_json_list(json, "entries");
 	for (i = 0; i < registry->num_entries; i++) {
 		if (!asked_for(options, &registry->entries[i]))
 			continue;
-		info_json_object(&json, NULL);
+		item = info_json_item(list);
 		if (!options->verbose)
-			json_entry(registry, &registry->entries[i], &json);
-		else if (!show_opened(options, registry, &registry->entries[i], &tunables, &json))
+			json_entry(registry, &registry->entries[i], item);
+		else if (!show_opened(options, registry, &registry->entries[i], &tunables, item))
 			not_open++;
-		info_json_end(&json);
 	}
-	info_json_end(&json);
-	json_bad_lines(registry, &json);
+	json_bad_lines(registry, json);
 	info_findings_sort(&tunables.findings);
-	info_findings_json(&tunables.findings, &json);
-	info_json_end(&json);
+	info_findings_json(&tunables.findings, json);
+	info_json_print(json);
 	info_tunables_free(&tunables);
 	return not_open;
 }

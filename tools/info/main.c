@@ -185,7 +185,7 @@ static int run(const struct info_options *options)
  * What libdat2 and the providers say is what this program is for, but DAT_TRACE_LEVEL=0 silences
  * them, and libdat2 has read it by now.
  */
-static void wish_for_messages(char **argv)
+static void undo_silence(char **argv)
 {
 	const char *level = getenv("DAT_TRACE_LEVEL");
 
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 	struct info_options options = { .sysfs = "/sys", .timeout = 10, .interval_ms = 2000 };
 	int status;
 
-	wish_for_messages(argv);
+	undo_silence(argv);
 	take_options(&options, argc, argv);
 	status = run(&options);
 	if (fflush(stdout) || ferror(stdout)) {

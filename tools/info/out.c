@@ -167,99 +167,76 @@ static int utf8_length(const unsigned char *text)
 	return length;
 }
 
-void info_json_quote(FILE *out, const char *text)
+struct json_object *info_json_text(const char *text)
 {
-	const unsigned char *p = (const unsigned char *)text;
+	const unsigned char *from = (const unsigned char *)text;
+	char *clean = info_alloc(2 * strlen(text) + 1, 1), *to = clean;
+	struct json_object *json;
 	int length;
 
-	fputc('"', out);
-	while (*p) {
-		length = utf8_length(p);
-		if (*p == '"' || *p == '\\') {
-			fprintf(out, "\\%c", *p++);
-		} else if (*p < ' ' || *p == 0x7f || !length) {
-			fprintf(out, "\\u%04x", *p++);
-		} else {
-			fwrite(p, 1, (size_t)length, out);
-			p += length;
+	while (*from) {
+		length = utf8_length(from);
+		if (!length) { /* a byte of an older alphabet, such as a file name may have */
+			*to++ = (char)(0xc0 | *from >> 6);
+			*to++ = (char)(0x80 | (*from & 0x3f));
+			from++;
 		}
+		for (; length; length--)
+			*to++ = (char)*from++;
 	}
-	fputc('"', out);
+	json = checked(json_object_new_string(clean));
+	free(clean);
+	return json;
 }
 
-void info_json_init(struct info_json *json, FILE *out)
+struct json_object *info_json_object(void)
 {
-	memset(json, 0, sizeof(*json));
-	json->out = out;
+	return checked(json_object_new_object());
 }
 
-static void begin(struct info_json *json, const char *key)
+struct json_object *info_json_member(struct json_object *object, const char *key)
 {
-	if (json->depth)
-		fprintf(json->out, "%s\n%*s", json->any[json->depth] ? "," : "", 2 * json->depth,
-			"");
-	json->any[json->depth] = true;
-	if (key) {
-		info_json_quote(json->out, key);
-		fputs(": ", json->out);
-	}
+	struct json_object *member = info_json_object();
+
+	json_object_object_add(object, key, member);
+	return member;
 }
 
-static void open_level(struct info_json *json, const char *key, char open, char close)
+struct json_object *info_json_list(struct json_object *object, const char *key)
 {
-	begin(json, key);
-	fputc(open, json->out);
-	json->depth++;
-	json->any[json->depth] = false;
-	json->end[json->depth] = close;
+	struct json_object *list = checked(json_object_new_array());
+
+	json_object_object_add(object, key, list);
+	return list;
 }
 
-void info_json_object(struct info_json *json, const char *key)
+struct json_object *info_json_item(struct json_object *list)
 {
-	open_level(json, key, '{', '}');
+	struct json_object *item = info_json_object();
+
+	json_object_array_add(list, item);
+	return item;
 }
 
-void info_json_list(struct info_json *json, const char *key)
+void info_json_string(struct json_object *object, const char *key, const char *text)
 {
-	open_level(json, key, '[', ']');
+	json_object_object_add(object, key, text ? info_json_text(text) : NULL);
 }
 
-void info_json_end(struct info_json *json)
+void info_json_number(struct json_object *object, const char *key, int64_t value)
 {
-	bool any = json->any[json->depth];
-	char end = json->end[json->depth];
-
-	json->depth--;
-	if (any)
-		fprintf(json->out, "\n%*s", 2 * json->depth, "");
-	fputc(end, json->out);
-	if (!json->depth)
-		fputc('\n', json->out);
+	json_object_object_add(object, key, checked(json_object_new_int64(value)));
 }
 
-void info_json_raw(struct info_json *json, const char *key, const char *value)
+void info_json_bool(struct json_object *object, const char *key, bool value)
 {
-	begin(json, key);
-	fputs(value, json->out);
+	json_object_object_add(object, key, checked(json_object_new_boolean(value)));
 }
 
-void info_json_string(struct info_json *json, const char *key, const char *text)
+void info_json_print(struct json_object *object)
 {
-	if (!text) {
-		info_json_raw(json, key, "null");
-		return;
-	}
-	begin(json, key);
-	info_json_quote(json->out, text);
-}
-
-void info_json_number(struct info_json *json, const char *key, int64_t value)
-{
-	begin(json, key);
-	fprintf(json->out, "%lld", (long long)value);
-}
-
-void info_json_bool(struct info_json *json, const char *key, bool value)
-{
-	info_json_raw(json, key, value ? "true" : "false");
+	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY |
+							    JSON_C_TO_STRING_SPACED |
+							    JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(object);
 }

@@ -8,10 +8,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum {
-	INFO_TABLE_COLUMNS = 16,
-	INFO_JSON_DEPTH = 16,
-};
+#include <json.h>
+
+#define INFO_TABLE_COLUMNS 16
 
 /* Rows of cells, printed with columns as wide as their widest cell. */
 struct info_table {
@@ -31,27 +30,22 @@ void info_table_free(struct info_table *table);
 /* Prints words on lines of a screen's width. */
 void info_wrap(const char *text, int indent, FILE *out);
 
-/* Writes JSON as it is told; the caller opens and closes in pairs. key: NULL inside a list. */
-struct info_json {
-	FILE *out;
-	int depth;
-	bool any[INFO_JSON_DEPTH]; /* something stands at this depth already */
-	char end[INFO_JSON_DEPTH];
-};
-
-void info_json_init(struct info_json *json, FILE *out);
-void info_json_object(struct info_json *json, const char *key);
-void info_json_list(struct info_json *json, const char *key);
-void info_json_end(struct info_json *json);
-/* text: NULL gives null. */
-void info_json_string(struct info_json *json, const char *key, const char *text);
-void info_json_number(struct info_json *json, const char *key, int64_t value);
-void info_json_bool(struct info_json *json, const char *key, bool value);
-/* A value that is JSON already. */
-void info_json_raw(struct info_json *json, const char *key, const char *value);
-
-/* Writes text as a JSON string. */
-void info_json_quote(FILE *out, const char *text);
+/*
+ * JSON is built with json-c; these end the program if there is no memory. Bytes that are no UTF-8
+ * are taken for ISO 8859-1.
+ */
+struct json_object *info_json_text(const char *text);
+struct json_object *info_json_object(void);
+/* Each adds a member to an object. text: NULL gives null. */
+struct json_object *info_json_member(struct json_object *object, const char *key);
+struct json_object *info_json_list(struct json_object *object, const char *key);
+void info_json_string(struct json_object *object, const char *key, const char *text);
+void info_json_number(struct json_object *object, const char *key, int64_t value);
+void info_json_bool(struct json_object *object, const char *key, bool value);
+/* Adds an object to a list. */
+struct json_object *info_json_item(struct json_object *list);
+/* Prints and frees it. */
+void info_json_print(struct json_object *object);
 
 /* malloc'ed text; ends the program if there is no memory. */
 char *info_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

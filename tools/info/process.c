@@ -334,30 +334,27 @@ static bool is_number(const char *text)
 
 static void json_view(const struct view *view)
 {
+	struct json_object *json = info_json_object(), *list, *item;
 	const struct info_object *object;
-	struct info_json json;
 	size_t i, j;
 	char name[64];
 
-	info_json_init(&json, stdout);
-	info_json_object(&json, NULL);
-	info_json_number(&json, "pid", view->options->pid);
-	info_json_string(&json, "program", program(view->options->pid, name));
-	info_json_number(&json, "time", (int64_t)time(NULL));
-	info_json_list(&json, "objects");
+	info_json_number(json, "pid", view->options->pid);
+	info_json_string(json, "program", program(view->options->pid, name));
+	info_json_number(json, "time", (int64_t)time(NULL));
+	list = info_json_list(json, "objects");
 	for (i = 0; i < view->now.num; i++) {
 		object = &view->now.list[i];
-		info_json_object(&json, NULL);
-		info_json_string(&json, "kind", object->kind);
+		item = info_json_item(list);
+		info_json_string(item, "kind", object->kind);
 		for (j = 0; j < object->num; j++)
 			if (is_number(object->values[j]))
-				info_json_raw(&json, object->keys[j], object->values[j]);
+				info_json_number(item, object->keys[j],
+						 strtoll(object->values[j], NULL, 10));
 			else
-				info_json_string(&json, object->keys[j], object->values[j]);
-		info_json_end(&json);
+				info_json_string(item, object->keys[j], object->values[j]);
 	}
-	info_json_end(&json);
-	info_json_end(&json);
+	info_json_print(json);
 }
 
 static void show(const struct view *view)

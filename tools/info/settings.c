@@ -79,26 +79,22 @@ static void print_verbose(const struct info_tunables *tunables)
 
 static void print_json(const struct info_tunables *tunables)
 {
-	struct info_json json;
+	struct json_object *json = info_json_object(), *list, *item;
 	size_t i;
 	int j;
 
-	info_json_init(&json, stdout);
-	info_json_object(&json, NULL);
-	info_json_string(&json, "file", info_tunables_path());
-	info_json_list(&json, "settings");
+	info_json_string(json, "file", info_tunables_path());
+	list = info_json_list(json, "settings");
 	for (i = 0; i < tunables->num; i++) {
-		info_json_object(&json, NULL);
+		item = info_json_item(list);
 		for (j = 0; j < INFO_TUNABLE_FIELDS; j++)
-			info_json_string(&json, keys[j],
+			info_json_string(item, keys[j],
 					 j == INFO_TUNABLE_IA && !of_one_ia(&tunables->list[i])
 						 ? NULL
 						 : tunables->list[i].field[j]);
-		info_json_end(&json);
 	}
-	info_json_end(&json);
-	info_findings_json(&tunables->findings, &json);
-	info_json_end(&json);
+	info_findings_json(&tunables->findings, json);
+	info_json_print(json);
 }
 
 static void print(const struct info_options *options, const struct info_tunables *tunables,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Prints what a command of the control channel ("settings", "points") answers in this process, with
- * the modules loaded that serve the named IAs, which need not open:  settings COMMAND IA...
+ * the modules loaded that serve the named IAs, which need not open:  run-command COMMAND IA...
  */
 #include <stdint.h>
 #include <stdio.h>
