@@ -8,6 +8,7 @@
 #include "dat/strerror.h"
 #include "trace/control.h"
 #include "trace/dat_log.h"
+#include "util/list.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -20,14 +21,14 @@
 
 /* An extension open that awaits its close; the handle is the provider's own. */
 struct ext_open {
-	struct ext_open *next;
+	struct list link;
 	DAT_HANDLE handle;
 	struct dat_entry *entry;
 	int closing;
 };
 
 pthread_mutex_t dat_ext_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ext_open *ext_opens;
+static struct list ext_opens = LIST_EMPTY(ext_opens);
 static int ext_seen; /* some IA that was opened has an extension (GEN-30) */
 
 static __thread const DAT_PROVIDER *opening;
@@ -248,37 +249,32 @@ static int ext_remember(DAT_HANDLE handle, struct dat_entry *entry)
 	open->handle = handle;
 	open->entry = entry;
 	pthread_mutex_lock(&dat_ext_lock);
-	open->next = ext_opens;
-	ext_opens = open;
+	list_add(&ext_opens, &open->link);
 	pthread_mutex_unlock(&dat_ext_lock);
 	return 0;
 }
 
 static struct ext_open *ext_begin_close(DAT_HANDLE handle)
 {
-	struct ext_open *open;
+	struct ext_open *open, *found = NULL;
 
 	pthread_mutex_lock(&dat_ext_lock);
-	for (open = ext_opens; open; open = open->next)
+	list_for_each(open, &ext_opens, link)
 		if (open->handle == handle && !open->closing)
-			break;
-	if (open)
-		open->closing = 1;
+			found = open;
+	if (found)
+		found->closing = 1;
 	pthread_mutex_unlock(&dat_ext_lock);
-	return open;
+	return found;
 }
 
 /* Forgets an open whose close succeeded, else makes it live again. */
 static void ext_end_close(struct ext_open *open, int closed)
 {
-	struct ext_open **link = &ext_opens;
-
 	pthread_mutex_lock(&dat_ext_lock);
 	open->closing = 0;
-	while (*link != open)
-		link = &(*link)->next;
 	if (closed)
-		*link = open->next;
+		list_del(&open->link);
 	pthread_mutex_unlock(&dat_ext_lock);
 	if (closed)
 		free(open);
@@ -286,7 +282,7 @@ static void ext_end_close(struct ext_open *open, int closed)
 
 void dat_ext_abandon(void)
 {
-	ext_opens = NULL;
+	list_init(&ext_opens);
 }
 
 static DAT_RETURN call_extension(const DAT_PROVIDER *provider, DAT_HANDLE handle,

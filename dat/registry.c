@@ -21,7 +21,7 @@
 
 pthread_mutex_t dat_registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t source_idle = PTHREAD_COND_INITIALIZER;
-static struct dat_entry *entries;
+static struct list entries = LIST_EMPTY(entries);
 static int finalised;
 
 int dat_name_is_legal(const char *name)
@@ -84,7 +84,7 @@ static struct dat_entry *best_entry(const DAT_PROVIDER_INFO *wanted)
 {
 	struct dat_entry *entry, *best = NULL;
 
-	for (entry = entries; entry; entry = entry->next)
+	list_for_each(entry, &entries, link)
 		if (better(&entry->info, best ? &best->info : NULL, wanted))
 			best = entry;
 	return best;
@@ -103,11 +103,12 @@ static struct dat_source *best_source(const struct dat_static *sr, const DAT_PRO
 
 static struct dat_entry *exact_entry(const DAT_PROVIDER_INFO *info)
 {
-	struct dat_entry *entry = entries;
+	struct dat_entry *entry;
 
-	while (entry && !dat_info_same(&entry->info, info))
-		entry = entry->next;
-	return entry;
+	list_for_each(entry, &entries, link)
+		if (dat_info_same(&entry->info, info))
+			return entry;
+	return NULL;
 }
 
 static DAT_RETURN not_found(const struct dat_static *sr, const DAT_PROVIDER_INFO *wanted)
@@ -123,7 +124,7 @@ static DAT_RETURN not_found(const struct dat_static *sr, const DAT_PROVIDER_INFO
 	struct dat_entry *entry;
 	size_t i;
 
-	for (entry = entries; entry; entry = entry->next)
+	list_for_each(entry, &entries, link)
 		if ((m = match(&entry->info, wanted)) > furthest)
 			furthest = m;
 	for (i = 0; i < sr->num_sources; i++)
@@ -256,20 +257,17 @@ DAT_RETURN dat_registry_acquire(const DAT_PROVIDER_INFO *wanted, struct dat_entr
 
 static int provider_has_entry(const DAT_PROVIDER *provider)
 {
-	struct dat_entry *entry = entries;
+	struct dat_entry *entry;
 
-	while (entry && entry->provider != provider)
-		entry = entry->next;
-	return entry != NULL;
+	list_for_each(entry, &entries, link)
+		if (entry->provider == provider)
+			return 1;
+	return 0;
 }
 
 static void entry_remove(struct dat_entry *entry)
 {
-	struct dat_entry **link = &entries;
-
-	while (*link != entry)
-		link = &(*link)->next;
-	*link = entry->next;
+	list_del(&entry->link);
 	if (entry->foreign)
 		dat_arena_foreign_removed();
 	else if (!provider_has_entry(entry->provider))
@@ -306,7 +304,7 @@ void dat_registry_abandon(void)
 	size_t i;
 
 	pthread_cond_init(&source_idle, NULL);
-	for (entry = entries; entry; entry = entry->next)
+	list_for_each(entry, &entries, link)
 		entry->opens = 0;
 	for (i = 0; i < sr->num_sources; i++) {
 		struct dat_source *source = &sr->sources[i];
@@ -338,8 +336,8 @@ int dat_registry_has_name(const char *name)
 	for (i = 0; i < sr->num_sources && !has; i++)
 		has = !strcmp(sr->sources[i].conf.info.ia_name, name);
 	pthread_mutex_lock(&dat_registry_lock);
-	for (entry = entries; entry && !has; entry = entry->next)
-		has = !strcmp(entry->info.ia_name, name);
+	list_for_each(entry, &entries, link)
+		has = has || !strcmp(entry->info.ia_name, name);
 	pthread_mutex_unlock(&dat_registry_lock);
 	return has;
 }
@@ -366,7 +364,7 @@ static int wrong_init(const DAT_PROVIDER_INFO *info)
 /* Called with the lock held. */
 static DAT_RETURN entry_add(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
 {
-	struct dat_entry *entry, **link = &entries;
+	struct dat_entry *entry;
 
 	if (wrong_init(info)) /* the library would be unloaded under it */
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
@@ -380,9 +378,7 @@ static DAT_RETURN entry_add(const DAT_PROVIDER *provider, const DAT_PROVIDER_INF
 	entry->foreign = !dat_arena_has_user(provider);
 	if (entry->foreign)
 		dat_arena_foreign_added();
-	while (*link)
-		link = &(*link)->next;
-	*link = entry;
+	list_add(&entries, &entry->link);
 	return DAT_SUCCESS;
 }
 

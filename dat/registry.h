@@ -4,12 +4,13 @@
 #define DAT_REGISTRY_INTERNAL_H
 
 #include "dat/internal.h"
+#include "util/list.h"
 
 struct dat_source;
 
 /* A provider that has registered itself: one entry of the dynamic registry (REG-1). */
 struct dat_entry {
-	struct dat_entry *next;
+	struct list link;
 	DAT_PROVIDER_INFO info;
 	const DAT_PROVIDER *provider;
 	int foreign;		   /* does not use the arena */

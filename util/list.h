@@ -7,21 +7,29 @@
 
 #include "util/compiler.h"
 
-struct soft_list {
-	struct soft_list *next, *prev;
+/* The head of a list, or a node of one. */
+struct list {
+	struct list *next, *prev;
 };
 
-static inline void soft_list_init(struct soft_list *list)
+/* What an empty list of that name begins as. */
+#define LIST_EMPTY(name)     \
+	{                    \
+		&name, &name \
+	}
+
+static inline void list_init(struct list *list)
 {
 	list->next = list->prev = list;
 }
 
-static inline bool soft_list_empty(const struct soft_list *list)
+static inline bool list_empty(const struct list *list)
 {
 	return list->next == list;
 }
 
-static inline void soft_list_add(struct soft_list *list, struct soft_list *node)
+/* At the end. */
+static inline void list_add(struct list *list, struct list *node)
 {
 	node->prev = list->prev;
 	node->next = list;
@@ -29,19 +37,26 @@ static inline void soft_list_add(struct soft_list *list, struct soft_list *node)
 	list->prev = node;
 }
 
-static inline void soft_list_del(struct soft_list *node)
+static inline void list_del(struct list *node)
 {
 	node->prev->next = node->next;
 	node->next->prev = node->prev;
-	soft_list_init(node);
+	list_init(node);
 }
 
-/* Each member of a list in turn; the list must not change meanwhile. */
-#define soft_list_each(entry, list, member)                                  \
-	for (entry = container_of((list)->next, __typeof__(*entry), member); \
-	     &entry->member != (list);                                       \
-	     entry = container_of(entry->member.next, __typeof__(*entry), member))
+/* Each structure of a list, whose nodes are its members of that name. None may go meanwhile. */
+#define list_for_each(each, list, member)                                  \
+	for (each = container_of((list)->next, __typeof__(*each), member); \
+	     &each->member != (list);                                      \
+	     each = container_of(each->member.next, __typeof__(*each), member))
 
-#define soft_container container_of
+/* Older names. */
+#define soft_list	list
+#define soft_list_init	list_init
+#define soft_list_empty list_empty
+#define soft_list_add	list_add
+#define soft_list_del	list_del
+#define soft_list_each	list_for_each
+#define soft_container	container_of
 
 #endif
