@@ -118,7 +118,7 @@ static enum dat_trace_component component_of(int hook)
 									    : DAT_TRC_DAT;
 }
 
-/* As far as it fits: programs make records while they connect, which printf would take long for. */
+/* As far as it fits: programs record records while they connect, which printf would take long for. */
 static void copy_text(char *to, size_t size, const char *from)
 {
 	size_t len = strnlen(from, size - 1);
@@ -127,9 +127,9 @@ static void copy_text(char *to, size_t size, const char *from)
 	to[len] = '\0';
 }
 
-/* said: standard error has it already, in other words. */
-static void make(int hook, const struct dats_point *point, const void *object, const char *msg,
-		 int said)
+/* on_stderr: standard error has it already, in other words. */
+static void make_record(int hook, const struct dats_point *point, const void *object,
+			const char *msg, int on_stderr)
 {
 	struct dat_record record = { .time = dats_clock(CLOCK_REALTIME),
 				     .object = object,
@@ -146,7 +146,7 @@ static void make(int hook, const struct dats_point *point, const void *object, c
 	if (dat_trace_level(component_of(hook)) < point->level)
 		return;
 	format_line(&record, msg, line, sizeof(line));
-	dat_sink_write(hook, point->level, line, said);
+	dat_sink_write(hook, point->level, line, on_stderr);
 }
 
 void dats_trace_record(int hook, const struct dats_point *point, const void *object,
@@ -154,11 +154,11 @@ void dats_trace_record(int hook, const struct dats_point *point, const void *obj
 {
 	int saved = errno;
 
-	make(hook, point, object, msg, 0);
+	make_record(hook, point, object, msg, 0);
 	errno = saved;
 }
 
-#define RECORD_SAID(point, object, fmt, msg) make(hook, (point), (object), (msg), 1)
+#define RECORD_DIAG(point, object, fmt, msg) make_record(hook, (point), (object), (msg), 1)
 
 void dats_diag(int hook, const char *msg)
 {
@@ -169,7 +169,7 @@ void dats_diag(int hook, const char *msg)
 		snprintf(line, sizeof(line), "dat: %.*s\n", TEXT_LENGTH, msg);
 		dat_sink_stderr(line);
 	}
-	DATS_TRACE(dat, error, DATS_TRC_ERROR, RECORD_SAID, NULL, "text=%s", msg);
+	DATS_TRACE(dat, error, DATS_TRC_ERROR, RECORD_DIAG, NULL, "text=%s", msg);
 	errno = saved;
 }
 

@@ -62,10 +62,10 @@ void dapl_trace_out(const struct dats_point *point, const void *object, const ch
  */
 #define DAPL_TRACE_POINT(point, level, format) DATS_POINT(dapl, point, level, format)
 #define dapl_trace_wanted(point)	       DATS_WANTED(dapl, point)
-#define dapl_trace_at(point, object, ...)                                            \
-	do {                                                                         \
-		if (DATS_WANTED(dapl, point))                                        \
-			DATS_TELL(dapl, point, dapl_trace_out, object, __VA_ARGS__); \
+#define dapl_trace_at(point, object, ...)                                              \
+	do {                                                                           \
+		if (DATS_WANTED(dapl, point))                                          \
+			DATS_RECORD(dapl, point, dapl_trace_out, object, __VA_ARGS__); \
 	} while (0)
 
 /* The module's trace points, as "points" of the control channel tells them. */

@@ -157,7 +157,7 @@ struct dats_point {
 #endif
 
 /* The record of a point that is wanted. */
-#define DATS_TELL(component, point, out, object, fmt, ...)                           \
+#define DATS_RECORD(component, point, out, object, fmt, ...)                         \
 	do {                                                                         \
 		const void *point_object = (object);                                 \
 		DATS_PROBE(component, point, point_object, ##__VA_ARGS__);           \
@@ -169,7 +169,7 @@ struct dats_point {
 	do {                                                                             \
 		DATS_POINT(component, point, lvl, fmt);                                  \
 		if ((int)(lvl) <= (int)DATS_TRC_NORMAL || DATS_WANTED(component, point)) \
-			DATS_TELL(component, point, out, object, fmt, ##__VA_ARGS__);    \
+			DATS_RECORD(component, point, out, object, fmt, ##__VA_ARGS__);  \
 	} while (0)
 
 /* Makes the points of an array follow a level. */

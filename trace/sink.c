@@ -26,7 +26,7 @@ static struct {
 	uint64_t size;
 	unsigned int keep;
 	int fd; /* -1: to be opened */
-	int complained;
+	int failure_reported;
 	int given_up; /* it cannot be opened */
 } file = { .size = 16 << 20, .keep = 2, .fd = -1 };
 
@@ -65,7 +65,7 @@ static const char *reason(int err)
 	return dats_errno_text(err, text, sizeof(text));
 }
 
-static void file_say(const char *path, const char *why, const char *what)
+static void file_report(const char *path, const char *why, const char *what)
 {
 	char line[PATH_LEN + 256];
 
@@ -130,7 +130,7 @@ static void file_open(const char *path)
 	if (fd >= 0)
 		close(fd);
 	file.given_up = 1;
-	file_say(path, why, "the trace goes to standard error");
+	file_report(path, why, "the trace goes to standard error");
 }
 
 static void move_aside(const char *path)
@@ -172,7 +172,7 @@ static int full(void)
 	       (uint64_t)st.st_size >= file.size;
 }
 
-/* 0 if the record is on its way, or lost with a word said once; -1: to standard error with it. */
+/* 0 if the record is on its way, or lost and that said once; -1: to standard error. */
 static int file_write(const char *line)
 {
 	char path[PATH_LEN];
@@ -188,12 +188,12 @@ static int file_write(const char *line)
 		return -1;
 	if (write_quietly(file.fd, line, strlen(line)) >= 0)
 		return 0;
-	if (!file.complained)
-		file_say(path,
-			 errno == EFBIG ? "it is as large as files may be (knob: ulimit -f)"
-					: reason(errno),
-			 "records are lost");
-	file.complained = 1;
+	if (!file.failure_reported)
+		file_report(path,
+			    errno == EFBIG ? "it is as large as files may be (knob: ulimit -f)"
+					   : reason(errno),
+			    "records are lost");
+	file.failure_reported = 1;
 	return 0;
 }
 
@@ -214,7 +214,7 @@ void dat_sink_file(const char *path, uint64_t size, unsigned int keep)
 	file.path = path && *path ? strdup(path) : NULL;
 	file.size = size;
 	file.keep = keep;
-	file.complained = file.given_up = 0;
+	file.failure_reported = file.given_up = 0;
 	pthread_mutex_unlock(&dat_sink_lock);
 }
 
@@ -252,7 +252,7 @@ static void to_program(int hook, int level, const char *line)
 	inside = 0;
 }
 
-void dat_sink_write(int hook, int level, const char *line, int said)
+void dat_sink_write(int hook, int level, const char *line, int on_stderr)
 {
 	int chosen = __atomic_load_n(&sinks, __ATOMIC_RELAXED), saved = errno, missed = 0;
 
@@ -261,7 +261,7 @@ void dat_sink_write(int hook, int level, const char *line, int said)
 		missed = file_write(line);
 		pthread_mutex_unlock(&dat_sink_lock);
 	}
-	if (!said && (chosen & DAT_SINK_STDERR || missed))
+	if (!on_stderr && (chosen & DAT_SINK_STDERR || missed))
 		dat_sink_stderr(line);
 	if (chosen & DAT_SINK_SYSLOG)
 		syslog(level <= DATS_TRC_ERROR ? LOG_ERR : LOG_DEBUG, "%s", line);

@@ -25,9 +25,9 @@ void dat_sink_file(const char *path, uint64_t size, unsigned int keep);
 void dat_sink_callback(DAT_TRACE_FUNC func, void *arg);
 
 /*
- * Hands a record on; line ends with a newline. said: standard error knows already. Keeps errno.
+ * Hands a record on; line ends with a newline. on_stderr: standard error knows already. Keeps errno.
  */
-void dat_sink_write(int hook, int level, const char *line, int said);
+void dat_sink_write(int hook, int level, const char *line, int on_stderr);
 
 /* One line on standard error, whatever is chosen. Never raises SIGPIPE. */
 void dat_sink_stderr(const char *line);

@@ -10,7 +10,7 @@
 #include "trace/log.h"
 #include "dat/dats.h"
 
-struct telling {
+struct request {
 	const char *ia_name;
 	FILE *out;
 };
@@ -22,7 +22,7 @@ static const char *const type_names[] = {
 	[DAPL_OPTION_TEXT] = "text",
 };
 
-static void tell_range(const struct dapl_option *option, FILE *out)
+static void print_range(const struct dapl_option *option, FILE *out)
 {
 	size_t i;
 
@@ -33,35 +33,35 @@ static void tell_range(const struct dapl_option *option, FILE *out)
 		fprintf(out, "%s%s", i ? "|" : "", option->choices[i]);
 }
 
-static void tell(void *arg, const struct dapl_setting *setting)
+static void print_setting(void *arg, const struct dapl_setting *setting)
 {
 	const struct dapl_option *option = setting->option;
-	struct telling *telling = arg;
-	FILE *out = telling->out;
+	struct request *request = arg;
+	FILE *out = request->out;
 
-	fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t", telling->ia_name ? telling->ia_name : "-",
+	fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t", request->ia_name ? request->ia_name : "-",
 		setting->section, option->name, setting->value, setting->origin,
 		type_names[option->type], option->unit);
-	tell_range(option, out);
+	print_range(option, out);
 	fprintf(out, "\t%s\t%s\t%s\n", setting->standard, option->env ? option->env : "",
 		option->help);
 }
 
-static void tell_ia(void *arg, const char *ia_name)
+static void print_ia(void *arg, const char *ia_name)
 {
-	struct telling telling = { .ia_name = ia_name, .out = arg };
+	struct request request = { .ia_name = ia_name, .out = arg };
 
-	dapl_config_each(ia_name, tell, &telling);
+	dapl_config_each(ia_name, print_setting, &request);
 }
 
 static int run(void *arg, const char *args, FILE *out)
 {
-	struct telling telling = { .out = out };
+	struct request request = { .out = out };
 
 	(void)arg;
 	(void)args;
-	dapl_config_each(NULL, tell, &telling);
-	dapl_entry_each(tell_ia, out);
+	dapl_config_each(NULL, print_setting, &request);
+	dapl_entry_each(print_ia, out);
 	return 0;
 }
 
@@ -73,7 +73,7 @@ static int run_points(void *arg, const char *args, FILE *out)
 	return 0;
 }
 
-static void hand_on(void *arg, const struct dapl_setting *setting)
+static void pass_to_trace(void *arg, const struct dapl_setting *setting)
 {
 	(void)arg;
 	if (!strcmp(setting->section, "dapl") &&
@@ -87,7 +87,7 @@ static void hand_on(void *arg, const struct dapl_setting *setting)
 void dapl_settings_trace(void)
 {
 	if (dats_trace_default)
-		dapl_config_each(NULL, hand_on, NULL);
+		dapl_config_each(NULL, pass_to_trace, NULL);
 }
 
 void dapl_settings_offer(void)

@@ -36,7 +36,7 @@ struct table {
 	const struct dapl_option *options;
 	uint32_t num;
 	char *base;
-	int *origins; /* one per option; NULL if nobody asks */
+	int *origins; /* one per option; NULL: no memory */
 };
 
 static struct table core, transport;
@@ -208,8 +208,8 @@ static bool assign(const struct table *table, const struct dapl_option *option, 
 }
 
 /* What is wrong with a value that was not taken. file: not a variable's, which its name tells. */
-static void say_wrong(const struct table *table, const struct dapl_option *option, const char *text,
-		      const char *where, bool file)
+static void report_wrong(const struct table *table, const struct dapl_option *option,
+			 const char *text, const char *where, bool file)
 {
 	int64_t stays = *number_of(table, option), value;
 	char kind[256], now[256];
@@ -247,7 +247,7 @@ static void defaults(const struct table *table)
 /* ---- The environment ---- */
 
 /* The environment may change, the value must not. */
-static const char *keep_text(const char *text)
+static const char *copy_text(const char *text)
 {
 	char **more = realloc(env_texts, (num_env_texts + 1) * sizeof(*more)), *copy;
 
@@ -270,13 +270,13 @@ static void from_environment(const struct table *table)
 		option = &table->options[i];
 		text = option->env ? secure_getenv(option->env) : NULL;
 		if (text && option->type == DAPL_OPTION_TEXT)
-			text = keep_text(text);
+			text = copy_text(text);
 		if (text && !assign(table, option, text, ORIGIN_ENV) && !option->env_judged)
-			say_wrong(table, option, text, option->env, false);
+			report_wrong(table, option, text, option->env, false);
 	}
 }
 
-static void judge_variable(const char *name)
+static void check_variable(const char *name)
 {
 	const char *why = dapl_old_variable(name), *near, *of_core;
 	size_t best = NEAR_VARIABLE + 1;
@@ -292,7 +292,7 @@ static void judge_variable(const char *name)
 }
 
 /* Variables under our prefix that do not do what their setter believes. */
-static void judge_environment(void)
+static void check_environment(void)
 {
 	char name[64];
 	char **entry;
@@ -305,7 +305,7 @@ static void judge_environment(void)
 		memcpy(name, *entry, len);
 		name[len] = '\0';
 		if (secure_getenv(name))
-			judge_variable(name);
+			check_variable(name);
 	}
 }
 
@@ -317,8 +317,8 @@ static void line_where(const struct dapl_conf_line *line, char *out, size_t size
 		 *line->title ? " " : "", line->title);
 }
 
-static void say_unknown(const struct table *table, const struct dapl_conf_line *line,
-			const char *where)
+static void report_unknown(const struct table *table, const struct dapl_conf_line *line,
+			   const char *where)
 {
 	size_t best = NEAR_NAME + 1;
 	const char *near = nearest(table, line->name, false, &best);
@@ -334,13 +334,13 @@ static void take_line(const struct table *table, const struct dapl_conf_line *li
 
 	line_where(line, where, sizeof(where));
 	if (!option)
-		say_unknown(table, line, where);
+		report_unknown(table, line, where);
 	else if (!assign(table, option, line->value, line->line))
-		say_wrong(table, option, line->value, where, true);
+		report_wrong(table, option, line->value, where, true);
 }
 
 /* Other sections are other modules', unless they look as if one of ours was meant. */
-static void judge_section(const struct dapl_conf_line *line)
+static void check_section(const struct dapl_conf_line *line)
 {
 	const struct table *const tables[] = { &core, &transport };
 	const char *section = line->section;
@@ -364,7 +364,7 @@ static void take_file(void)
 		else if (!strcmp(line->section, transport.section))
 			take_line(&transport, line);
 		else if (!*line->title)
-			judge_section(line);
+			check_section(line);
 	}
 }
 
@@ -411,12 +411,12 @@ void dapl_config_load(const char *section, const struct dapl_option *options, ui
 	take_file();
 	from_environment(&core);
 	from_environment(&transport);
-	judge_environment();
+	check_environment();
 }
 
 /* ---- One IA ---- */
 
-static void say_not_of_ia(const struct dapl_conf_line *line, const char *where)
+static void report_not_of_ia(const struct dapl_conf_line *line, const char *where)
 {
 	const struct table *table = find_option(&core, line->name) ? &core : &transport;
 
@@ -424,7 +424,7 @@ static void say_not_of_ia(const struct dapl_conf_line *line, const char *where)
 		dapl_err("%s: %s is the whole process's; it belongs into section %s", where,
 			 line->name, table->section);
 	else
-		say_unknown(&transport, line, where);
+		report_unknown(&transport, line, where);
 }
 
 static void take_ia_line(const struct table *table, struct dapl_conf_line *line)
@@ -437,13 +437,13 @@ static void take_ia_line(const struct table *table, struct dapl_conf_line *line)
 	if (option && transport.origins && transport.origins[option - table->options] == ORIGIN_ENV)
 		return;
 	if ((option && assign(table, option, line->value, line->line)) ||
-	    atomic_exchange(&line->told, true))
+	    atomic_exchange(&line->reported, true))
 		return;
 	line_where(line, where, sizeof(where));
 	if (option)
-		say_wrong(table, option, line->value, where, true);
+		report_wrong(table, option, line->value, where, true);
 	else
-		say_not_of_ia(line, where);
+		report_not_of_ia(line, where);
 }
 
 static size_t table_size(const struct table *table)
@@ -487,10 +487,10 @@ void *dapl_config_for_ia(const char *ia_name)
 	return table.base;
 }
 
-/* ---- Telling ---- */
+/* ---- Listing ---- */
 
-static void tell(const struct table *table, const struct dapl_option *option, int origin,
-		 void (*each)(void *arg, const struct dapl_setting *), void *arg)
+static void each_one(const struct table *table, const struct dapl_option *option, int origin,
+		     void (*each)(void *arg, const struct dapl_setting *), void *arg)
 {
 	struct dapl_setting setting = { .section = table->section, .option = option };
 	const void *standard = &option->value_default;
@@ -517,7 +517,7 @@ static void each_of(const struct table *table, bool changed_only,
 	for (i = 0; i < table->num; i++) {
 		origin = table->origins ? table->origins[i] : ORIGIN_DEFAULT;
 		if (!changed_only || origin != ORIGIN_DEFAULT)
-			tell(table, &table->options[i], origin, each, arg);
+			each_one(table, &table->options[i], origin, each, arg);
 	}
 }
 

@@ -82,7 +82,7 @@ void dapl_config_each(const char *ia_name, void (*each)(void *arg, const struct 
 
 /*
  * Why a variable of release 2.1.10 means nothing here (old_variables.c); NULL: name is not one.
- * A module that declares one as its own does not ask.
+ * Not for one that a module declares as its own.
  */
 const char *dapl_old_variable(const char *name);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * libconfuse stops at the first name it was not told of, and takes no notice of the rest. So the
- * file is read until no such name turns up any more, each time with the one found added. Then it is
- * read for good. Which names mean anything is judged by others, after that.
+ * libconfuse stops at the first name that it was not given. So the file is read again and again,
+ * each time with the unknown name added, until there is none; then once more for its values. Which
+ * names mean anything is checked by others, after that.
  */
 #include "dapl/base/dapl_conf.h"
 
@@ -40,9 +40,9 @@ struct section {
 struct reading {
 	const char *path;
 	struct dapl_conf *out;
-	bool for_good; /* values are taken, and what is wrong is reported */
-	bool again;    /* a name was added */
-	bool stopped;  /* at something else */
+	bool final;   /* values are taken, and what is wrong is reported */
+	bool again;   /* a name was added */
+	bool stopped; /* at something else */
 	bool no_memory;
 	uint32_t num_sections;
 	struct section section[MAX_SECTIONS];
@@ -86,10 +86,10 @@ static bool add_name(struct section *section, const char *name)
 }
 
 /*
- * Whether libconfuse complains of a name it was not told of, and the name could be added. Told by
+ * Whether libconfuse complains of a name it was not given, and the name could be added. Shown by
  * the arguments, since the text is translated: it names one thing, which is not known.
  */
-static bool learn(cfg_t *cfg, const char *fmt, va_list ap)
+static bool add_unknown(cfg_t *cfg, const char *fmt, va_list ap)
 {
 	const char *arg = strchr(fmt, '%'), *name;
 	struct section *section;
@@ -105,14 +105,14 @@ static bool learn(cfg_t *cfg, const char *fmt, va_list ap)
 	return section && add_name(section, name);
 }
 
-__attribute__((format(printf, 2, 0))) static void complaint(cfg_t *cfg, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void on_error(cfg_t *cfg, const char *fmt, va_list ap)
 {
 	char text[256];
 	va_list copy;
 
-	if (!reading->for_good) {
+	if (!reading->final) {
 		va_copy(copy, ap);
-		reading->again = learn(cfg, fmt, copy);
+		reading->again = add_unknown(cfg, fmt, copy);
 		va_end(copy);
 		return;
 	}
@@ -131,7 +131,7 @@ static void line_free(struct dapl_conf_line *line)
 	free(line->value);
 }
 
-static bool keep(struct dapl_conf *out, const struct dapl_conf_line *from)
+static bool add_line(struct dapl_conf *out, const struct dapl_conf_line *from)
 {
 	struct dapl_conf_line *more, *line;
 
@@ -145,7 +145,7 @@ static bool keep(struct dapl_conf *out, const struct dapl_conf_line *from)
 	line->name = strdup(from->name);
 	line->value = strdup(from->value);
 	line->line = from->line;
-	line->told = false;
+	line->reported = false;
 	if (line->section && line->title && line->name && line->value) {
 		out->num_lines++;
 		return true;
@@ -166,7 +166,7 @@ static int value_read(cfg_t *cfg, cfg_opt_t *opt)
 		.line = cfg->line,
 	};
 
-	if (reading->for_good && text && !keep(reading->out, &line))
+	if (reading->final && text && !add_line(reading->out, &line))
 		reading->no_memory = true;
 	return 0;
 }
@@ -204,7 +204,7 @@ static void read_once(const char *text)
 		reading->no_memory = true;
 		return;
 	}
-	cfg_set_error_function(cfg, complaint);
+	cfg_set_error_function(cfg, on_error);
 	cfg_parse_buf(cfg, text);
 	cfg_free(cfg);
 }
@@ -274,7 +274,7 @@ static int parse(const char *path, const char *text, struct dapl_conf *out)
 	do
 		read_once(text);
 	while (reading->again && !reading->no_memory);
-	reading->for_good = true;
+	reading->final = true;
 	read_once(text);
 	err = reading->no_memory ? -ENOMEM : 0;
 	free(reading);

@@ -11,7 +11,7 @@
 struct dapl_conf_line {
 	char *section, *title, *name, *value; /* title: "" if the section has none */
 	int line;
-	atomic_bool told; /* for the use of who judges: reported as wrong */
+	atomic_bool reported; /* as wrong, by whoever checks the values */
 };
 
 struct dapl_conf {
