@@ -59,68 +59,28 @@ struct dats_point {
 #define DATS_POINTS(component)	   __start_##component##_points
 #define DATS_POINTS_END(component) __stop_##component##_points
 
-/* In variables, so that of an array the address is given. */
-#define DATS_PROBE_0(c, p, o)         \
-	do {                          \
-		STAP_PROBE1(c, p, o); \
-	} while (0)
-#define DATS_PROBE_1(c, p, o, A)               \
-	do {                                   \
-		__auto_type probe_a = (A);     \
-		STAP_PROBE2(c, p, o, probe_a); \
-	} while (0)
-#define DATS_PROBE_2(c, p, o, A, B)                     \
-	do {                                            \
-		__auto_type probe_a = (A);              \
-		__auto_type probe_b = (B);              \
-		STAP_PROBE3(c, p, o, probe_a, probe_b); \
-	} while (0)
-#define DATS_PROBE_3(c, p, o, A, B, C)                           \
-	do {                                                     \
-		__auto_type probe_a = (A);                       \
-		__auto_type probe_b = (B);                       \
-		__auto_type probe_c = (C);                       \
-		STAP_PROBE4(c, p, o, probe_a, probe_b, probe_c); \
-	} while (0)
-#define DATS_PROBE_4(c, p, o, A, B, C, D)                                 \
-	do {                                                              \
-		__auto_type probe_a = (A);                                \
-		__auto_type probe_b = (B);                                \
-		__auto_type probe_c = (C);                                \
-		__auto_type probe_d = (D);                                \
-		STAP_PROBE5(c, p, o, probe_a, probe_b, probe_c, probe_d); \
-	} while (0)
-#define DATS_PROBE_5(c, p, o, A, B, C, D, E)                                       \
-	do {                                                                       \
-		__auto_type probe_a = (A);                                         \
-		__auto_type probe_b = (B);                                         \
-		__auto_type probe_c = (C);                                         \
-		__auto_type probe_d = (D);                                         \
-		__auto_type probe_e = (E);                                         \
-		STAP_PROBE6(c, p, o, probe_a, probe_b, probe_c, probe_d, probe_e); \
-	} while (0)
-#define DATS_PROBE_6(c, p, o, A, B, C, D, E, F)                                             \
-	do {                                                                                \
-		__auto_type probe_a = (A);                                                  \
-		__auto_type probe_b = (B);                                                  \
-		__auto_type probe_c = (C);                                                  \
-		__auto_type probe_d = (D);                                                  \
-		__auto_type probe_e = (E);                                                  \
-		__auto_type probe_f = (F);                                                  \
-		STAP_PROBE7(c, p, o, probe_a, probe_b, probe_c, probe_d, probe_e, probe_f); \
-	} while (0)
-#define DATS_PROBE_7(c, p, o, A, B, C, D, E, F, G)                                         \
-	do {                                                                               \
-		__auto_type probe_a = (A);                                                 \
-		__auto_type probe_b = (B);                                                 \
-		__auto_type probe_c = (C);                                                 \
-		__auto_type probe_d = (D);                                                 \
-		__auto_type probe_e = (E);                                                 \
-		__auto_type probe_f = (F);                                                 \
-		__auto_type probe_g = (G);                                                 \
-		STAP_PROBE8(c, p, o, probe_a, probe_b, probe_c, probe_d, probe_e, probe_f, \
-			    probe_g);                                                      \
-	} while (0)
+/* An argument by way of a variable, so that of an array the address is given. */
+#define DATS_VALUE(argument)                          \
+	({                                            \
+		__auto_type probe_value = (argument); \
+		probe_value;                          \
+	})
+#define DATS_PROBE_0(c, p, o)	    STAP_PROBE1(c, p, o)
+#define DATS_PROBE_1(c, p, o, A)    STAP_PROBE2(c, p, o, DATS_VALUE(A))
+#define DATS_PROBE_2(c, p, o, A, B) STAP_PROBE3(c, p, o, DATS_VALUE(A), DATS_VALUE(B))
+#define DATS_PROBE_3(c, p, o, A, B, C) \
+	STAP_PROBE4(c, p, o, DATS_VALUE(A), DATS_VALUE(B), DATS_VALUE(C))
+#define DATS_PROBE_4(c, p, o, A, B, C, D) \
+	STAP_PROBE5(c, p, o, DATS_VALUE(A), DATS_VALUE(B), DATS_VALUE(C), DATS_VALUE(D))
+#define DATS_PROBE_5(c, p, o, A, B, C, D, E)                                             \
+	STAP_PROBE6(c, p, o, DATS_VALUE(A), DATS_VALUE(B), DATS_VALUE(C), DATS_VALUE(D), \
+		    DATS_VALUE(E))
+#define DATS_PROBE_6(c, p, o, A, B, C, D, E, F)                                          \
+	STAP_PROBE7(c, p, o, DATS_VALUE(A), DATS_VALUE(B), DATS_VALUE(C), DATS_VALUE(D), \
+		    DATS_VALUE(E), DATS_VALUE(F))
+#define DATS_PROBE_7(c, p, o, A, B, C, D, E, F, G)                                       \
+	STAP_PROBE8(c, p, o, DATS_VALUE(A), DATS_VALUE(B), DATS_VALUE(C), DATS_VALUE(D), \
+		    DATS_VALUE(E), DATS_VALUE(F), DATS_VALUE(G))
 #define DATS_COUNT_(_, A, B, C, D, E, F, G, n, ...) n
 #define DATS_COUNT(...)				    DATS_COUNT_(_, ##__VA_ARGS__, 7, 6, 5, 4, 3, 2, 1, 0)
 #define DATS_JOIN_(a, b)			    a##b
