@@ -382,17 +382,23 @@ static DAT_RETURN entry_add(const DAT_PROVIDER *provider, const DAT_PROVIDER_INF
 	return DAT_SUCCESS;
 }
 
+/* What adding and removing refuse alike. */
+static DAT_RETURN check_entry(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
+{
+	if (!provider)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!info || !dat_name_is_legal(info->ia_name))
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	return dat_registry_finalised() ? DAT_ERR(DAT_INVALID_STATE, 0) : DAT_SUCCESS;
+}
+
 DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 				     const DAT_PROVIDER_INFO *provider_info)
 {
-	DAT_RETURN rc;
+	DAT_RETURN rc = check_entry(provider, provider_info);
 
-	if (!provider)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
-	if (!provider_info || !dat_name_is_legal(provider_info->ia_name))
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (dat_registry_finalised())
-		return DAT_ERR(DAT_INVALID_STATE, 0);
+	if (rc != DAT_SUCCESS)
+		return rc;
 	pthread_mutex_lock(&dat_registry_lock);
 	rc = entry_add(provider, provider_info);
 	if (!provider_has_entry(provider))
@@ -407,15 +413,11 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 					const DAT_PROVIDER_INFO *provider_info)
 {
+	DAT_RETURN rc = check_entry(provider, provider_info);
 	struct dat_entry *entry;
-	DAT_RETURN rc = DAT_SUCCESS;
 
-	if (!provider)
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
-	if (!provider_info || !dat_name_is_legal(provider_info->ia_name))
-		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (dat_registry_finalised())
-		return DAT_ERR(DAT_INVALID_STATE, 0);
+	if (rc != DAT_SUCCESS)
+		return rc;
 	pthread_mutex_lock(&dat_registry_lock);
 	entry = exact_entry(provider_info);
 	if (!entry || entry->provider != provider)

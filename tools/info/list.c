@@ -132,9 +132,7 @@ static void list_table(const struct info_options *options, const struct info_reg
 	struct info_table table;
 	size_t i;
 
-	info_table_init(&table, sizeof(heads) / sizeof(heads[0]));
-	for (i = 0; i < table.columns; i++)
-		info_table_add(&table, "%s", heads[i]);
+	info_table_heads(&table, heads, sizeof(heads) / sizeof(heads[0]));
 	for (i = 0; i < registry->num_entries; i++)
 		if (asked_for(options, &registry->entries[i]))
 			row(registry, &registry->entries[i], &table);

@@ -79,6 +79,15 @@ void info_table_add(struct info_table *table, const char *fmt, ...)
 	va_end(args);
 }
 
+void info_table_heads(struct info_table *table, const char *const *heads, unsigned int num)
+{
+	unsigned int i;
+
+	info_table_init(table, num);
+	for (i = 0; i < num; i++)
+		info_table_add(table, "%s", heads[i]);
+}
+
 /* Characters, not bytes, of UTF-8. */
 static int width_of(const char *text)
 {

@@ -21,6 +21,8 @@ struct info_table {
 };
 
 void info_table_init(struct info_table *table, unsigned int columns);
+/* Begins it with a row of headings. */
+void info_table_heads(struct info_table *table, const char *const *heads, unsigned int num);
 /* One cell, row by row. Bytes that a terminal might obey are masked. */
 void info_table_add(struct info_table *table, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

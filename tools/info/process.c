@@ -53,15 +53,6 @@ static void add_fill(struct info_table *table, const struct info_object *object,
 		info_table_add(table, "?");
 }
 
-static void add_heads(struct info_table *table, const char *const *heads, unsigned int num)
-{
-	unsigned int i;
-
-	info_table_init(table, num);
-	for (i = 0; i < num; i++)
-		info_table_add(table, "%s", heads[i]);
-}
-
 static void print_table(struct info_table *table)
 {
 	if (table->num_cells > table->columns) {
@@ -172,7 +163,7 @@ static void print_eps(const struct view *view, const struct info_object *ia)
 	struct info_table table;
 	size_t i;
 
-	add_heads(&table, heads, view->seconds > 0 ? 13 : 10);
+	info_table_heads(&table, heads, view->seconds > 0 ? 13 : 10);
 	for (i = 4; i < table.columns; i++)
 		table.right[i] = true;
 	for (i = 0; i < view->now.num; i++) {
@@ -198,7 +189,7 @@ static void print_evds(const struct view *view, const struct info_object *ia)
 	struct info_table table;
 	size_t i;
 
-	add_heads(&table, heads, sizeof(heads) / sizeof(heads[0]));
+	info_table_heads(&table, heads, sizeof(heads) / sizeof(heads[0]));
 	table.right[2] = true;
 	for (i = 0; i < view->now.num; i++) {
 		object = &view->now.list[i];
@@ -229,7 +220,7 @@ static void print_sps(const struct view *view, const struct info_object *ia)
 	struct info_table table;
 	size_t i;
 
-	add_heads(&table, heads, sizeof(heads) / sizeof(heads[0]));
+	info_table_heads(&table, heads, sizeof(heads) / sizeof(heads[0]));
 	table.right[2] = true;
 	for (i = 0; i < view->now.num; i++) {
 		object = &view->now.list[i];

@@ -43,9 +43,7 @@ static void print_table(const struct info_tunables *tunables)
 	struct info_table table;
 	size_t i;
 
-	info_table_init(&table, sizeof(heads) / sizeof(heads[0]));
-	for (i = 0; i < table.columns; i++)
-		info_table_add(&table, "%s", heads[i]);
+	info_table_heads(&table, heads, sizeof(heads) / sizeof(heads[0]));
 	for (i = 0; i < tunables->num; i++)
 		add_row(&table, &tunables->list[i]);
 	info_table_print(&table, "", stdout);
