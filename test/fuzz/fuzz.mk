@@ -14,7 +14,7 @@ targets = conf stream shm dapl_conf control private_data
 conf_under = dat/conf.c
 conf_max_len = 1024
 
-stream_under = $(addprefix providers/soft/,wire/ddp.c link/tcp.c wire/mpa.c engine/place.c wire/rdmap.c engine/rx.c)
+stream_under = $(addprefix providers/soft/,wire/ddp.c link/tcp.c wire/mpa.c engine/place.c engine/response.c engine/untagged.c wire/rdmap.c engine/rx.c)
 stream_needs = test/fuzz/watch.c test/fuzz/soft_attacked.c $(soft) $(loop)
 stream_max_len = 1500
 
