@@ -12,7 +12,7 @@
  *   DAT_RETURN. The transport logs why, once, where it first knows (dapl_err in trace/log.h), with
  *   object, peer, errno text and the limit that was hit.
  * - No function of a table is NULL, but those of struct dapl_fast_ops. What a transport does not
- *   support answers -EOPNOTSUPP (dapl/base/unsupported.h), and struct tp_device_attr says so.
+ *   support answers -EOPNOTSUPP (dapl/unsupported.h), and struct tp_device_attr says so.
  * - Objects are allocated by the transport, which embeds the tp_* base first in its own structure.
  *   The transport fills all members of the base; members marked "core" are the core's to read and
  *   write.
@@ -40,6 +40,8 @@
 #include <sys/socket.h>
 
 #include "dapl/base/loop.h"
+#include "dapl/device_attr.h"
+#include "dapl/work.h"
 
 #define DAPL_TRANSPORT_VERSION 6
 
@@ -57,144 +59,7 @@ struct tp_qp;
 struct tp_listener;
 struct tp_conn;
 
-/* ---- Work requests and completions ---- */
-
-/* One local segment; the layout of DAT_LMR_TRIPLET and of a verbs scatter/gather element. */
-struct tp_sge {
-	uint64_t addr;
-	uint32_t length;
-	uint32_t lkey;
-};
-
-/* The values are those of enum ibv_wr_opcode. */
-enum tp_opcode {
-	TP_RDMA_WRITE = 0,
-	TP_RDMA_WRITE_IMM = 1, /* and the immediate completes a receive of the peer (IBX-47) */
-	TP_SEND = 2,
-	TP_RDMA_READ = 4,
-	TP_CMP_AND_SWAP = 5,
-	TP_FETCH_AND_ADD = 6,
-	TP_SEND_INVALIDATE = 9,
-	/* Without a value there: one segment, whose lkey is a remote key of this side (DTO-52). */
-	TP_READ_TO_RKEY = 0x100,
-};
-
-/* The values are those of enum ibv_send_flags. */
-enum {
-	TP_WR_FENCE = 0x1,     /* starts after all earlier reads of the QP completed (DTO-33) */
-	TP_WR_SIGNALED = 0x2,  /* success makes a completion; failure makes one always (DTO-26) */
-	TP_WR_SOLICITED = 0x4, /* the peer's receive completion carries TP_WC_SOLICITED */
-};
-
-/*
- * A request. Keys and addresses of empty segments, and of an RDMA of length 0, are not looked at
- * (DTO-10, DTO-56). As far as it goes the layout is that of a verbs send work request of an RC QP,
- * so that such a transport passes it on as it is; length lies in a part that is not read there. An
- * atomic has one segment of 8 bytes at least, of which 8 are written (IBX-38); its operands are
- * integers of the host, and so is what it leaves in memory (IBX-42).
- */
-struct tp_wr {
-	uint64_t wr_id;		  /* returned in the completion, opaque */
-	struct tp_wr *next;	  /* NULL */
-	const struct tp_sge *sge; /* the caller's; copied before the post returns (DTO-7) */
-	uint32_t num_sge;
-	uint32_t opcode; /* enum tp_opcode */
-	uint32_t flags;	 /* TP_WR_* */
-	union {
-		uint32_t immediate;  /* TP_RDMA_WRITE_IMM: carried as it lies here (IBX-50) */
-		uint32_t invalidate; /* TP_SEND_INVALIDATE: the peer's remote key */
-	};
-	uint64_t remote_addr; /* RDMA and atomics */
-	union {
-		uint32_t rkey; /* RDMA */
-		struct {
-			uint64_t compare_add; /* compared with, or added to, what is there */
-			uint64_t swap;
-			uint32_t rkey;
-		} atomic;
-	};
-	union {
-		struct tp_sge one; /* the segment of tp_qp's post; sge points to it */
-		struct {
-			uint64_t one_addr;
-			uint32_t length; /* bytes to move, <= sum of the segments; 8 of an atomic */
-		};
-	};
-};
-
-/* Completion status. The values are those of DAT_DTO_COMPLETION_STATUS; dapl/transfer/dto.c asserts
- * it. */
-enum tp_wc_status {
-	TP_WC_SUCCESS = 0,
-	TP_WC_FLUSHED = 1,
-	TP_WC_LOCAL_LENGTH = 2,
-	TP_WC_LOCAL_EP = 3,
-	TP_WC_LOCAL_PROTECTION = 4,
-	TP_WC_BAD_RESPONSE = 5,
-	TP_WC_REMOTE_ACCESS = 6,
-	TP_WC_REMOTE_RESPONDER = 7,
-	TP_WC_TRANSPORT = 8,
-	TP_WC_RECEIVER_NOT_READY = 9,
-	TP_WC_PARTIAL_PACKET = 10,
-	TP_WC_BIND_FAILED = 11,
-};
-
-enum {
-	TP_WC_RECV = 0x1,	  /* a receive completed */
-	TP_WC_SOLICITED = 0x2,	  /* its sender asked for notification */
-	TP_WC_IMMEDIATE = 0x4,	  /* data is the sender's immediate */
-	TP_WC_WRITTEN = 0x8,	  /* ditto, of an RDMA Write; byte_len is the bytes it wrote */
-	TP_WC_INVALIDATED = 0x10, /* data is the remote key that the sender invalidated (DTO-58) */
-};
-
-struct tp_wc {
-	uint64_t wr_id;
-	uint32_t status;   /* enum tp_wc_status */
-	uint32_t flags;	   /* TP_WC_*; valid on success */
-	uint32_t byte_len; /* bytes received; valid for a successful receive */
-	uint32_t data;	   /* by flags */
-	void *qp_owner;	   /* of the QP that took it; valid for a receive from an SRQ */
-};
-
 /* ---- Device ---- */
-
-struct tp_device_attr {
-	struct sockaddr_storage addr; /* the IA's own address, port 0 */
-	char vendor_name[64];
-	uint32_t hw_major, hw_minor, fw_major, fw_minor;
-	uint32_t max_qp, max_qp_wr; /* WRs of one direction of one QP */
-	uint32_t max_sge;	    /* segments of a send or receive */
-	uint32_t max_sge_read, max_sge_write;
-	uint32_t max_read_in,
-		max_read_out; /* reads outstanding per QP, as target and as originator */
-	uint32_t max_cq, max_cqe;
-	uint32_t max_mr, max_pd;
-	uint64_t max_mr_size;
-	uint32_t max_msg_size, max_rdma_size; /* bytes */
-	uint32_t max_private_data;	      /* bytes, of connect, accept and reject alike */
-	uint64_t max_conn_qual;		      /* largest qualifier that can be listened on */
-	uint32_t max_srq, max_mw;	      /* 0: the transport has none */
-	uint32_t max_srq_wr, max_srq_sge;
-	bool zero_based;	       /* tp_mr_attr.zero_based and tp_bind.zero_based work */
-	bool read_needs_remote_write;  /* a read's sink needs remote write rights (LMR-28) */
-	bool read_exposes_sink;	       /* a read tells the peer the sink's key (LMR-28) */
-	bool mw_pd_scope, mw_qp_scope; /* RMR-4 */
-	bool srq_limit;		       /* dapl_srq_ops.arm works (IA-67) */
-	bool srq_count;		       /* dapl_srq_ops.available works (IA-69) */
-	bool srq_pd_differs;	       /* a QP and its SRQ may have different PDs (IA-68) */
-	bool recv_limits; /* dapl_qp_ops.limit_recv works for QPs with an SRQ (IA-67) */
-	bool send_invalidate, read_to_rkey;
-	bool ib_extension; /* the adapter is announced with the IB extension (IBX-2) */
-	bool fetch_and_add, cmp_and_swap, write_immediate;
-	bool delayed_ack; /* tp_qp_attr.delayed_ack works */
-	bool handoff;	  /* dapl_cm_ops.handoff works */
-	/* The named attributes of IBX-116; what is empty or 0 does not apply. */
-	char ib_device[64];
-	char gid[48];
-	uint64_t node_guid;
-	uint32_t mtu, port_num;
-	const char *port_status; /* constant */
-};
 
 struct tp_device_init {
 	const char *ia_name; /* valid during open */
@@ -234,7 +99,8 @@ struct dapl_device_ops {
 	 * counters from DCNT_IA_LNK_ERR_SYM or DCNT_IA_DIAG_RQ_... on; those it lacks stay 0. How
 	 * many it set, or -EOPNOTSUPP. No lock held; may block shortly.
 	 */
-	int (*sample)(struct tp_device *dev, enum tp_counters group, uint64_t *value, uint32_t num);
+	int (*read_counters)(struct tp_device *dev, enum tp_counters group, uint64_t *value,
+			     uint32_t num);
 };
 
 /* ---- Memory ---- */

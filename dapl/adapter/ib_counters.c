@@ -112,7 +112,8 @@ static void sample(struct dapl_ia *ia, const struct group *group, uint64_t *now)
 	uint32_t num = (uint32_t)group->last - (uint32_t)group->first + 1;
 
 	memset(now, 0, DCNT_IA_ALL_COUNTERS * sizeof(*now));
-	ia->dev->transport->device->sample(ia->dev, group->counters, &now[group->first], num);
+	ia->dev->transport->device->read_counters(ia->dev, group->counters, &now[group->first],
+						  num);
 }
 
 DAT_RETURN dapl_ext_start_counter(DAT_HANDLE handle, int type)

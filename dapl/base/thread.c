@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dapl/transport.h"
 #include "util/thread.h"
 
 /* ---- Stacks ---- */

@@ -6,7 +6,7 @@
 #ifndef DAPL_TIMERS_H
 #define DAPL_TIMERS_H
 
-#include "dapl/transport.h"
+#include "dapl/base/loop.h"
 
 /* *first: the one with the earliest deadline; NULL: none is set. timer is in none. */
 void dapl_timers_add(struct tp_timer **first, struct tp_timer *timer);

@@ -3,7 +3,8 @@
 #include "providers/soft/base/counters.h"
 #include "providers/soft/base/device.h"
 
-int soft_sample(struct tp_device *base, enum tp_counters group, uint64_t *value, uint32_t num)
+int soft_read_counters(struct tp_device *base, enum tp_counters group, uint64_t *value,
+		       uint32_t num)
 {
 	struct soft_dev *dev = soft_dev(base);
 	uint32_t first = group == TP_COUNTERS_LINK ? 0 : SOFT_COUNT_DIAG;

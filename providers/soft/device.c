@@ -144,5 +144,5 @@ const struct dapl_device_ops soft_device_ops = {
 	.open = dev_open,
 	.close = dev_close,
 	.query = dev_query,
-	.sample = soft_sample,
+	.read_counters = soft_read_counters,
 };

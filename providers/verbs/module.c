@@ -136,7 +136,7 @@ static const struct dapl_device_ops device_ops = {
 	.open = dev_open,
 	.close = dev_close,
 	.query = dev_query,
-	.sample = vrb_dev_counters,
+	.read_counters = vrb_dev_counters,
 };
 
 const struct dapl_transport dapl_module_transport = {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/base/unsupported.h"
+#include "dapl/unsupported.h"
 #include "trace/log.h"
 
 static void notify_cm(struct tp_task *task)

@@ -2,7 +2,7 @@
 /* Listeners and connections: two structures that know each other. */
 #include "test/minimal/minimal.h"
 
-#include "dapl/base/unsupported.h"
+#include "dapl/unsupported.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -2,7 +2,7 @@
 /* The device, and the tables that make a transport of it all. */
 #include "test/minimal/minimal.h"
 
-#include "dapl/base/unsupported.h"
+#include "dapl/unsupported.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -63,7 +63,7 @@ static const struct dapl_device_ops device_ops = {
 	.open = device_open,
 	.close = device_close,
 	.query = device_query,
-	.sample = dapl_unsupported_sample,
+	.read_counters = dapl_unsupported_read_counters,
 };
 
 const struct dapl_transport dapl_module_transport = {

@@ -2,7 +2,7 @@
 /* Queue pairs, and the execution of what was posted to them. */
 #include "test/minimal/minimal.h"
 
-#include "dapl/base/unsupported.h"
+#include "dapl/unsupported.h"
 
 #include <errno.h>
 #include <stdlib.h>

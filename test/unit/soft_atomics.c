@@ -197,7 +197,7 @@ static uint64_t counter(struct node *node, enum soft_count what)
 {
 	uint64_t value[9] = { 0 };
 
-	assert_int_equal(t->device->sample(node->dev, TP_COUNTERS_DIAG, value, 9), 9);
+	assert_int_equal(t->device->read_counters(node->dev, TP_COUNTERS_DIAG, value, 9), 9);
 	return value[what - SOFT_COUNT_DIAG];
 }
 

@@ -23,6 +23,7 @@ enum soft_count {
 	SOFT_COUNTS = SOFT_COUNT_DIAG + 9,
 };
 
-int soft_sample(struct tp_device *dev, enum tp_counters group, uint64_t *value, uint32_t num);
+int soft_read_counters(struct tp_device *dev, enum tp_counters group, uint64_t *value,
+		       uint32_t num);
 
 #endif

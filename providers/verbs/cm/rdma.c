@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "dapl/base/unsupported.h"
+#include "dapl/unsupported.h"
 #include "trace/log.h"
 #include "providers/verbs/addr.h"
 #include "providers/verbs/cm/rdma.h"

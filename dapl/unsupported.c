@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include <errno.h>
 
-#include "dapl/base/unsupported.h"
+#include "dapl/unsupported.h"
 
 static int mw_alloc(struct tp_pd *pd, bool qp_scope, struct tp_mw **mw)
 {
@@ -86,8 +86,8 @@ const struct dapl_srq_ops dapl_unsupported_srq_ops = {
 	.arm = srq_arm,
 };
 
-int dapl_unsupported_sample(struct tp_device *dev, enum tp_counters group, uint64_t *value,
-			    uint32_t num)
+int dapl_unsupported_read_counters(struct tp_device *dev, enum tp_counters group, uint64_t *value,
+				   uint32_t num)
 {
 	(void)dev;
 	(void)group;
