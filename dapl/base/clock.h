@@ -4,8 +4,13 @@
 
 #include <stdint.h>
 
+#include "util/clock.h"
+
 /* Nanoseconds of CLOCK_MONOTONIC. */
-uint64_t dapl_now(void);
+static inline uint64_t dapl_now(void)
+{
+	return dats_clock(CLOCK_MONOTONIC);
+}
 
 /* The absolute time a consumer's timeout in microseconds ends at; DAT_TIMEOUT_INFINITE: in nine
  * years. */

@@ -210,11 +210,6 @@ struct ibv_qp *vrb_qp_orphan(struct vrb_qp *qp)
 	return NULL;
 }
 
-uint64_t dapl_now(void)
-{
-	return 0;
-}
-
 void dapl_trace_out(const struct dats_point *point, const void *object, const char *fmt, ...)
 {
 	(void)point;

@@ -38,14 +38,6 @@ struct dapl_loop {
 	const void *running;
 };
 
-uint64_t dapl_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static void wake(struct dapl_loop *loop)
 {
 	uint64_t one = 1;
