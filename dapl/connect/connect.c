@@ -47,9 +47,9 @@ static void explain(struct dapl_ep *ep, DAT_EVENT_NUMBER number, int err)
 
 	if (!err)
 		return;
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	dapl_addr_text(&ep->cold->addr.remote, ep->cold->addr.remote_qual, peer);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	dapl_trace_limited(ep_conn_failed, DAPL_TRC_ERROR, ep, "peer=%s event=%s why=%s", peer,
 			   dapl_event_name(number), dapl_strerror(err));
 }
@@ -100,17 +100,17 @@ void dapl_ep_conn_event(void *conn_owner, enum tp_conn_event event, int err, con
 	dapl_ep_learn_addr(ep);
 	/* Not later: who sees the new state may begin to drain. */
 	dapl_loop_timer_cancel(ep->obj.ia->loop, &ep->cold->timer);
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	before = dapl_ep_state(ep);
 	rc = dapl_ep_fire(ep, cause_of(event), &step);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	if (rc)
 		return;
 	count_outcome(ep->obj.ia, before, event);
 	explain(ep, step.event, err);
 	dapl_ep_event(ep, step.event, data, len);
 	if (event == TP_CONN_ESTABLISHED)
-		dapl_ep_check_marks(ep);
+		dapl_ep_check_marks(&ep->qp);
 }
 
 /* ---- dat_ep_connect and its like ---- */
@@ -137,7 +137,7 @@ static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, uint
 	int err;
 
 	dapl_assert_mutex_held(&ep->cold->cm_lock);
-	err = cm_of(ep)->connect(ep->qp, param, ep, &ep->conn);
+	err = cm_of(ep)->connect(ep->qp.tp, param, ep, &ep->conn);
 	if (!err) {
 		dapl_count(ia, DCNT_IA_CM_REQ_TX);
 		ep->cold->connects++;
@@ -147,9 +147,9 @@ static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, uint
 		return DAT_SUCCESS;
 	}
 	ep->conn = NULL;
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	dapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED); /* EP-155 */
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	if (err == -EADDRNOTAVAIL)
 		err = -EAGAIN; /* no local port left */
 	return dapl_status(err, DAT_RESOURCE_TEP);
@@ -167,12 +167,12 @@ static DAT_RETURN connect_ep(struct dapl_ep *ep, const void *remote, DAT_CONN_QU
 	DAT_RETURN rc;
 
 	pthread_mutex_lock(&ep->cold->cm_lock);
-	dapl_lock(&ep->lock);
-	if (dapl_ep_state(ep) == DAT_EP_STATE_UNCONNECTED && !ep->pz)
+	dapl_lock(&ep->qp.lock);
+	if (dapl_ep_state(ep) == DAT_EP_STATE_UNCONNECTED && !ep->qp.pz)
 		rc = DAPL_BAD_STATE(EP_NOTREADY);
 	else
 		rc = dapl_ep_fire(ep, DAPL_EP_CONNECT, &step);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	if (!rc)
 		rc = start(ep, &param, deadline);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
@@ -219,10 +219,10 @@ static DAT_RETURN find_peer(struct dapl_ep *dup, struct tp_conn_addr *peer)
 {
 	uint8_t state;
 
-	dapl_lock(&dup->lock);
+	dapl_lock(&dup->qp.lock);
 	state = dapl_ep_state(dup);
 	*peer = dup->cold->addr;
-	dapl_unlock(&dup->lock);
+	dapl_unlock(&dup->qp.lock);
 	return dapl_ep_state_connected(state) ? DAT_SUCCESS : dapl_ep_state_error(state);
 }
 

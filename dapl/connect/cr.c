@@ -43,10 +43,10 @@ static void unmake_ep(struct dapl_ep *ep)
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	rc = dapl_ep_fire(ep, DAPL_EP_REJECT, &step);
 	ep->cold->addr_known = false;
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	if (!rc && step.next == DAPL_EP_GONE)
 		dapl_ep_delete(ep);
 }
@@ -197,7 +197,7 @@ static DAT_RETURN choose_ep(const struct dapl_cr *cr, DAT_EP_HANDLE handle, stru
 		ep = dapl_object_arg(handle, DAPL_TYPE_EP);
 	if (!ep || ep->obj.ia != cr->obj.ia)
 		return DAPL_BAD_HANDLE(EP);
-	if (!ep->pz || !ep->connect_evd)
+	if (!ep->qp.pz || !ep->connect_evd)
 		return DAPL_BAD_HANDLE(EP);
 	*out = ep;
 	return DAT_SUCCESS;
@@ -212,13 +212,13 @@ static DAT_RETURN complete(struct dapl_cr *cr, struct dapl_ep *ep, uint8_t befor
 	ep->conn = cr->conn;
 	dapl_ep_learn_addr(ep);
 	dapl_count(ep->obj.ia, DCNT_IA_CM_REP_TX);
-	err = cm_of(cr)->accept(cr->conn, ep->qp, private_data, len, ep);
+	err = cm_of(cr)->accept(cr->conn, ep->qp.tp, private_data, len, ep);
 	if (!err)
 		return DAT_SUCCESS;
 	ep->conn = NULL;
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	dapl_ep_set_state(ep, before);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	dapl_object_restore(&cr->obj);
 	return dapl_status(err, DAT_RESOURCE_TEP);
 }
@@ -235,10 +235,10 @@ static DAT_RETURN accept_on(struct dapl_cr *cr, struct dapl_ep *ep, const void *
 		rc = DAPL_BAD_HANDLE(CR);
 		goto unlock;
 	}
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	before = dapl_ep_state(ep);
 	rc = dapl_ep_fire(ep, cr->ep ? DAPL_EP_ACCEPT_OWN : DAPL_EP_ACCEPT, &step);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	if (rc)
 		dapl_object_restore(&cr->obj);
 	else

@@ -53,38 +53,38 @@ void dapl_ep_default_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *
 
 static void use_parts(struct dapl_ep *ep)
 {
-	if (ep->pz)
-		dapl_object_use(&ep->pz->obj);
+	if (ep->qp.pz)
+		dapl_object_use(&ep->qp.pz->obj);
 	if (ep->recv_evd) {
 		dapl_object_use(&ep->recv_evd->obj);
-		dapl_ep_count_stream(ep->recv_evd, ep->recv_mode, 1);
+		dapl_ep_count_stream(ep->recv_evd, ep->qp.recv_mode, 1);
 	}
 	if (ep->request_evd) {
 		dapl_object_use(&ep->request_evd->obj);
-		dapl_ep_count_stream(ep->request_evd, ep->request_mode, 1);
+		dapl_ep_count_stream(ep->request_evd, ep->qp.request_mode, 1);
 	}
 	if (ep->connect_evd)
 		dapl_object_use(&ep->connect_evd->obj);
-	if (ep->srq)
-		dapl_object_use(&ep->srq->obj);
+	if (ep->qp.srq)
+		dapl_object_use(&ep->qp.srq->obj);
 }
 
 static void unuse_parts(struct dapl_ep *ep)
 {
-	if (ep->srq)
-		dapl_object_unuse(&ep->srq->obj);
+	if (ep->qp.srq)
+		dapl_object_unuse(&ep->qp.srq->obj);
 	if (ep->connect_evd)
 		dapl_object_unuse(&ep->connect_evd->obj);
 	if (ep->request_evd) {
-		dapl_ep_count_stream(ep->request_evd, ep->request_mode, -1);
+		dapl_ep_count_stream(ep->request_evd, ep->qp.request_mode, -1);
 		dapl_object_unuse(&ep->request_evd->obj);
 	}
 	if (ep->recv_evd) {
-		dapl_ep_count_stream(ep->recv_evd, ep->recv_mode, -1);
+		dapl_ep_count_stream(ep->recv_evd, ep->qp.recv_mode, -1);
 		dapl_object_unuse(&ep->recv_evd->obj);
 	}
-	if (ep->pz)
-		dapl_object_unuse(&ep->pz->obj);
+	if (ep->qp.pz)
+		dapl_object_unuse(&ep->qp.pz->obj);
 }
 
 static struct tp_cq *cq_of(const struct dapl_evd *evd)
@@ -121,29 +121,47 @@ static uint32_t or_else(uint32_t value, uint32_t instead)
 	return value ? value : instead;
 }
 
-void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr)
+/* What posts have to keep to. */
+static void take_limits(struct dapl_qp *qp, const struct tp_device_attr *dev,
+			const DAT_EP_ATTR *attr)
 {
-	const struct tp_device_attr *dev = ep->cold->dev_attr;
+	bool strict = dapl_config.strict;
+
+	qp->max_recv_sge = qp->srq ? 0 : (uint32_t)attr->max_recv_iov;
+	qp->max_send_sge = (uint32_t)attr->max_request_iov;
+	/* DTO-12: 0 means the same as max_request_iov. */
+	qp->max_read_sge = or_else((uint32_t)attr->max_rdma_read_iov, qp->max_send_sge);
+	qp->max_read_sge = at_most(qp->max_read_sge, dev->max_sge_read);
+	qp->max_write_sge = or_else((uint32_t)attr->max_rdma_write_iov, qp->max_send_sge);
+	qp->max_write_sge = at_most(qp->max_write_sge, dev->max_sge_write);
+	qp->cold->max_read_out = (uint32_t)attr->max_rdma_read_out;
+	if (!qp->cold->max_read_out)
+		qp->max_read_sge = dev->max_sge_read;
+	/* A size attribute counts in strict mode, where it is not 0; else the adapter's does. */
+	qp->cold->max_message =
+		strict && attr->max_message_size ? attr->max_message_size : dev->max_msg_size;
+	qp->cold->max_rdma =
+		strict && attr->max_rdma_size ? attr->max_rdma_size : dev->max_rdma_size;
+}
+
+void dapl_ep_take_attr(struct dapl_ep *ep, const struct tp_device_attr *dev,
+		       const DAT_EP_ATTR *attr)
+{
+	struct dapl_qp *qp = &ep->qp;
 	bool fast;
 
+	dapl_assert_held(&qp->lock);
 	ep->cold->attr = *attr;
 	dapl_ep_name_attr(dev, &ep->cold->attr);
-	ep->recv_mode = dapl_ep_mode((uint32_t)attr->recv_completion_flags, true);
-	ep->request_mode = dapl_ep_mode((uint32_t)attr->request_completion_flags, false);
-	ep->recv_unsignalled = ep->recv_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
-	ep->request_unsignalled = ep->request_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
-	ep->max_recv_sge = ep->srq ? 0 : (uint32_t)attr->max_recv_iov;
-	ep->max_send_sge = (uint32_t)attr->max_request_iov;
-	/* DTO-12: 0 means the same as max_request_iov. */
-	ep->max_read_sge = or_else((uint32_t)attr->max_rdma_read_iov, ep->max_send_sge);
-	ep->max_write_sge = or_else((uint32_t)attr->max_rdma_write_iov, ep->max_send_sge);
-	ep->max_read_sge =
-		attr->max_rdma_read_out ? at_most(ep->max_read_sge, dev->max_sge_read) : 0;
-	ep->max_write_sge = at_most(ep->max_write_sge, dev->max_sge_write);
-	fast = !dapl_config.strict && !ep->request_unsignalled;
-	ep->plain_send_below = fast && ep->max_send_sge ? (uint64_t)dev->max_msg_size + 1 : 0;
-	ep->plain_write_below = fast && ep->max_write_sge ? (uint64_t)dev->max_rdma_size + 1 : 0;
-	dapl_slots_unsilence(&ep->request);
+	qp->recv_mode = dapl_ep_mode((uint32_t)attr->recv_completion_flags, true);
+	qp->request_mode = dapl_ep_mode((uint32_t)attr->request_completion_flags, false);
+	qp->recv_unsignalled = qp->recv_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
+	qp->request_unsignalled = qp->request_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
+	take_limits(qp, dev, attr);
+	fast = !dapl_config.strict && !qp->request_unsignalled;
+	qp->plain_send_below = fast && qp->max_send_sge ? qp->cold->max_message + 1 : 0;
+	qp->plain_write_below = fast && qp->max_write_sge ? qp->cold->max_rdma + 1 : 0;
+	dapl_slots_unsilence(&qp->request);
 	dapl_ep_update_slots(ep);
 }
 
@@ -155,7 +173,7 @@ static struct dapl_ep_cold *cold_new(struct dapl_ia *ia, struct dapl_ep *ep)
 		return NULL;
 	pthread_mutex_init(&cold->cm_lock, NULL);
 	cold->ep = ep;
-	cold->dev_attr = ia->attr;
+	cold->qp.check_marks = dapl_ep_check_marks;
 	cold->comm = (DAT_COMM){ .domain = ia->attr->addr.ss_family, .type = SOCK_STREAM };
 	cold->timer.expired = dapl_ep_timed_out;
 	cold->breaker.run = dapl_ep_break;
@@ -182,15 +200,15 @@ void dapl_ep_delete(struct dapl_ep *ep)
 {
 	dapl_object_retire(&ep->obj);
 	dapl_ep_drop_conn(ep);
-	ep->qp->ops->destroy(ep->qp);
+	ep->qp.tp->ops->destroy(ep->qp.tp);
 	dapl_ep_keep_completions(ep);
-	dapl_binder_end(&ep->cold->binder, ep->obj.ia);
+	dapl_binder_end(&ep->qp.cold->binder, ep->obj.ia);
 	unuse_parts(ep);
 	dapl_ia_remove(&ep->obj);
-	free(ep->request.slot);
-	free(ep->recv.slot);
+	free(ep->qp.request.slot);
+	free(ep->qp.recv.slot);
 	cold_free(ep->cold);
-	dapl_lock_fini(&ep->lock);
+	dapl_lock_fini(&ep->qp.lock);
 	dapl_object_release(&ep->obj);
 }
 
@@ -227,28 +245,31 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 	ep = dapl_object_alloc(sizeof(*ep));
 	if (!ep)
 		return rc;
-	dapl_lock_init(&ep->lock);
+	dapl_lock_init(&ep->qp.lock);
 	ep->cold = cold_new(ia, ep);
 	if (!ep->cold)
 		goto no_memory;
-	if (!dapl_slots_init(&ep->recv, parts->srq ? 0 : (uint32_t)attr->max_recv_dtos, ep,
+	ep->qp.cold = &ep->cold->qp;
+	if (!dapl_slots_init(&ep->qp.recv, parts->srq ? 0 : (uint32_t)attr->max_recv_dtos, ep,
 			     DAT_DTO_RECEIVE) ||
-	    !dapl_slots_init(&ep->request, (uint32_t)attr->max_request_dtos, ep, DAT_DTO_SEND))
+	    !dapl_slots_init(&ep->qp.request, (uint32_t)attr->max_request_dtos, ep, DAT_DTO_SEND))
 		goto no_memory;
-	ep->pz = parts->pz;
+	ep->qp.pz = parts->pz;
 	ep->recv_evd = parts->recv_evd;
 	ep->request_evd = parts->request_evd;
 	ep->connect_evd = parts->connect_evd;
-	ep->srq = parts->srq;
+	ep->qp.srq = parts->srq;
 	atomic_store_explicit(&ep->state, state, memory_order_relaxed);
-	dapl_ep_take_attr(ep, attr);
+	dapl_lock(&ep->qp.lock);
+	dapl_ep_take_attr(ep, ia->attr, attr);
+	dapl_unlock(&ep->qp.lock);
 	dapl_ep_qp_attr(parts, attr, &qp_attr);
-	err = ia->dev->transport->qp->create(ia->dev, &qp_attr, ep, &ep->qp);
+	err = ia->dev->transport->qp->create(ia->dev, &qp_attr, ep, &ep->qp.tp);
 	rc = dapl_status(err, DAT_RESOURCE_TEP);
 	if (err)
 		goto free_slots;
-	ep->qp->lock = &ep->lock;
-	ep->post_fast = fast && fast->post ? fast->post : dapl_post_fast;
+	ep->qp.tp->lock = &ep->qp.lock;
+	ep->qp.post_fast = fast && fast->post ? fast->post : dapl_post_fast;
 	use_parts(ep);
 	if (attr->srq_soft_hw > 0) {
 		rc = dapl_ep_set_marks(ep, attr->srq_soft_hw, DAT_WATERMARK_INFINITE);
@@ -264,16 +285,16 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 
 destroy_qp:
 	unuse_parts(ep);
-	ep->qp->ops->destroy(ep->qp);
+	ep->qp.tp->ops->destroy(ep->qp.tp);
 	goto free_slots;
 no_memory:
 	dapl_err("endpoint not created: %s", dapl_strerror(ENOMEM));
 free_slots:
-	free(ep->request.slot);
-	free(ep->recv.slot);
+	free(ep->qp.request.slot);
+	free(ep->qp.recv.slot);
 	if (ep->cold)
 		cold_free(ep->cold);
-	dapl_lock_fini(&ep->lock);
+	dapl_lock_fini(&ep->qp.lock);
 	dapl_object_release(&ep->obj);
 	return rc;
 }
@@ -342,7 +363,7 @@ DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP
 	cold = ep->cold;
 	memset(param, 0, sizeof(*param));
 	param->ia_handle = dapl_ia_handle(ep->obj.ia);
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	param->ep_state = (DAT_EP_STATE)dapl_ep_state(ep);
 	param->comm = cold->comm;
 	param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->obj.ia->attr->addr;
@@ -352,13 +373,13 @@ DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP
 		param->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cold->addr.remote;
 		param->remote_port_qual = cold->addr.remote_qual;
 	}
-	param->pz_handle = ep->pz;
+	param->pz_handle = ep->qp.pz;
 	param->recv_evd_handle = ep->recv_evd;
 	param->request_evd_handle = ep->request_evd;
 	param->connect_evd_handle = ep->connect_evd;
-	param->srq_handle = ep->srq;
+	param->srq_handle = ep->qp.srq;
 	param->ep_attr = cold->attr;
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	return DAT_SUCCESS;
 }
 
@@ -372,7 +393,7 @@ DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *state, DAT_
 		return DAPL_BAD_HANDLE(EP);
 	if (state)
 		*state = (DAT_EP_STATE)dapl_ep_state(ep);
-	ep->qp->ops->pending(ep->qp, &recv, &request);
+	ep->qp.tp->ops->pending(ep->qp.tp, &recv, &request);
 	if (recv_idle)
 		*recv_idle = recv ? DAT_FALSE : DAT_TRUE;
 	if (request_idle)
@@ -390,7 +411,6 @@ void dapl_ep_keep_completions(struct dapl_ep *ep)
 		dapl_evd_drain_ep(ep->request_evd, ep);
 }
 
-/* cm_lock held */
 static DAT_RETURN reset(struct dapl_ep *ep)
 {
 	struct dapl_ep_step step;
@@ -399,6 +419,7 @@ static DAT_RETURN reset(struct dapl_ep *ep)
 	DAT_RETURN rc;
 	int err;
 
+	dapl_assert_mutex_held(&ep->cold->cm_lock);
 	step = dapl_ep_step(state, DAPL_EP_RESET);
 	if (step.verdict == DAPL_EP_REFUSE)
 		return dapl_ep_state_error(state);
@@ -406,21 +427,21 @@ static DAT_RETURN reset(struct dapl_ep *ep)
 		return DAT_SUCCESS;
 	dapl_ep_drop_conn(ep);
 	dapl_ep_keep_completions(ep); /* binds that were flushed are to be known as such */
-	err = ep->qp->ops->reset(ep->qp);
+	err = ep->qp.tp->ops->reset(ep->qp.tp);
 	if (err)
 		return dapl_status(err, DAT_RESOURCE_TEP);
 	dapl_ep_keep_completions(ep);
-	dapl_lock(&ep->lock);
-	ep->qp->ops->pending(ep->qp, &recv, &request);
-	ep->cold->recv_lost += dapl_slots_used(&ep->recv);
-	dapl_slots_empty(&ep->recv, recv);
-	ep->cold->recv_lost -= dapl_slots_used(&ep->recv);
-	dapl_slots_empty(&ep->request, request);
+	dapl_lock(&ep->qp.lock);
+	ep->qp.tp->ops->pending(ep->qp.tp, &recv, &request);
+	ep->qp.cold->recv_lost += dapl_slots_used(&ep->qp.recv);
+	dapl_slots_empty(&ep->qp.recv, recv);
+	ep->qp.cold->recv_lost -= dapl_slots_used(&ep->qp.recv);
+	dapl_slots_empty(&ep->qp.request, request);
 	ep->cold->addr_known = false;
 	free(ep->cold->private_data);
 	ep->cold->private_data = NULL;
 	rc = dapl_ep_fire(ep, DAPL_EP_RESET, &step);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	return rc;
 }
 

@@ -8,33 +8,20 @@
 #include <dat/dat_ib_extensions.h>
 
 #include "dapl/endpoint/ep_state.h"
-#include "dapl/event/completion.h"
 #include "dapl/event/evd.h"
 #include "dapl/base/lock.h"
 #include "dapl/object/object.h"
-#include "dapl/memory/binding.h"
 #include "dapl/memory/pz.h"
-#include "dapl/transfer/slots.h"
+#include "dapl/transfer/qp.h"
 #include "dapl/transport.h"
 
 struct dapl_ep {
-	struct dapl_object obj;
-	struct dapl_lock lock; /* state, tails, conn */
+	union {
+		struct dapl_object obj;
+		struct dapl_qp qp; /* begins with obj; its lock is also that of state and conn */
+	};
 	_Atomic uint8_t state; /* DAT_EP_STATE or DAPL_EP_GONE; written under lock */
-	uint8_t recv_mode;     /* the one completion flag of the stream that counts (DTO-24) */
-	uint8_t request_mode;
-	uint8_t recv_unsignalled, request_unsignalled; /* the flag where posts may carry it, or 0 */
-	uint32_t max_send_sge, max_recv_sge, max_write_sge;
-	uint32_t max_read_sge; /* 0 also if no read may be outstanding */
-	/* Where the fast path ends, by the bytes of a segment; 0: there is none. */
-	uint64_t plain_send_below, plain_write_below;
-	struct tp_qp *qp;
-	int (*post_fast)(struct tp_qp *qp, struct tp_wr *wr);
-	struct dapl_slots recv, request;
-	uint64_t posted[DCNT_EP_RECV]; /* by DAT_EP_COUNTERS */
 	struct dapl_evd *recv_evd, *request_evd, *connect_evd;
-	struct dapl_pz *pz;
-	struct dapl_srq *srq; /* NULL: receives are posted to the EP */
 	struct tp_conn *conn; /* from connect or accept to reset or free */
 	struct dapl_ep_cold *cold;
 };
@@ -48,6 +35,7 @@ struct dapl_retired {
 
 /* What connecting, querying and modifying need. */
 struct dapl_ep_cold {
+	struct dapl_qp_cold qp;
 	pthread_mutex_t cm_lock;
 	DAT_EP_ATTR attr;
 	DAT_COMM comm;
@@ -56,22 +44,13 @@ struct dapl_ep_cold {
 	struct tp_timer timer; /* for the connection: connecting, draining */
 	uint32_t undrained;    /* requests outstanding when a drain was looked at last */
 	struct dapl_retired *retired;
-	const struct tp_device_attr *dev_attr;
 	struct dapl_ep *ep;
 	DAT_COUNT soft_mark, hard_mark; /* without SRQ; the transport counts with one */
 	bool soft_armed;
 	struct tp_task breaker; /* the hard mark was passed while posting */
-	struct dapl_binder binder;
-	void *private_data; /* of the last connection event; malloc'ed, EVT-22 */
-	/* What else counts (dapl/object/counters.h); of receives under the EVD's lock. */
+	void *private_data;	/* of the last connection event; malloc'ed, EVT-22 */
 	uint64_t connects, disconnects;
-	uint64_t recv_other;  /* own receives that were no plain success */
-	uint64_t recv_lost;   /* that a reset swept away; EP lock */
-	uint64_t recv_shared; /* plain successes of an SRQ's receives */
-	uint64_t recv_bytes;  /* of plain successes that no slot counts */
-	uint64_t recv_imm[DCNT_EP_RECV_RDMA_IMM_DATA - DCNT_EP_RECV_IMM + 1];
 	uint64_t counted_before[DCNT_EP_ALL_COUNTERS]; /* where the last reset was */
-	_Atomic uint64_t failed, flushed; /* completions with an error of their own, or without */
 };
 
 extern const struct dapl_class dapl_ep_class;
@@ -81,9 +60,8 @@ static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)
 	return dapl_object_self(handle, DAPL_TYPE_EP);
 }
 
-/* EP lock held. */
 void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state);
-/* Whether anything may be posted, and why not: after a change of PZ or limits. EP lock held. */
+/* Whether anything may be posted, and why not: after a change of PZ or limits. */
 void dapl_ep_update_slots(struct dapl_ep *ep);
 
 static inline uint8_t dapl_ep_state(const struct dapl_ep *ep)
@@ -112,7 +90,8 @@ void dapl_ep_default_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *
 void dapl_ep_qp_attr(const struct dapl_ep_parts *parts, const DAT_EP_ATTR *attr,
 		     struct tp_qp_attr *qp);
 /* Makes attr the EP's own and derives from it what the posting path needs. */
-void dapl_ep_take_attr(struct dapl_ep *ep, const DAT_EP_ATTR *attr);
+void dapl_ep_take_attr(struct dapl_ep *ep, const struct tp_device_attr *dev,
+		       const DAT_EP_ATTR *attr);
 /* Tears down an EP whose state has become GONE; no event of it comes afterwards (EP-112, EP-113).
  */
 void dapl_ep_delete(struct dapl_ep *ep);
@@ -140,7 +119,7 @@ DAT_RETURN dapl_ep_set_marks(struct dapl_ep *ep, DAT_COUNT soft, DAT_COUNT hard)
 /* The soft one of an attribute, where 0 means none as well; looks at the count. */
 DAT_RETURN dapl_ep_set_soft(struct dapl_ep *ep, DAT_COUNT soft);
 /* Compares the count with them, as far as they are set; no lock held. */
-void dapl_ep_check_marks(struct dapl_ep *ep);
+void dapl_ep_check_marks(struct dapl_qp *qp);
 /* On the loop: the hard mark was passed. */
 void dapl_ep_break(struct tp_task *task);
 
@@ -151,7 +130,7 @@ void dapl_ep_read_counters(struct dapl_object *obj, struct dapl_counters_view *v
 /* ep_event.c */
 /*
  * Takes the step that cause calls for: DAT_SUCCESS with *step, or the DAT_INVALID_STATE of the
- * state. The event of the step is the caller's to post. EP lock held.
+ * state. The event of the step is the caller's to post.
  */
 DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dapl_ep_step *step);
 DAT_RETURN dapl_ep_lock_and_fire(struct dapl_ep *ep, enum dapl_ep_cause cause,

@@ -65,9 +65,9 @@ static void other_streams(struct dapl_evd *evd, const struct dapl_ep *self, uint
 	int i, num = 0;
 
 	if (self && self->recv_evd == evd)
-		modes[num++] = self->recv_mode;
+		modes[num++] = self->qp.recv_mode;
 	if (self && self->request_evd == evd)
-		modes[num++] = self->request_mode;
+		modes[num++] = self->qp.request_mode;
 	for (i = 0; i < num; i++)
 		own[modes[i] == DAT_COMPLETION_UNSIGNALLED_FLAG	     ? 0
 		    : modes[i] == DAT_COMPLETION_SOLICITED_WAIT_FLAG ? 1
@@ -247,7 +247,7 @@ static DAT_RETURN modify_allowed(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask)
 		return dapl_ep_state_error(state);
 	if ((mask & ONLY_U) && dapl_ep_step(state, DAPL_EP_MODIFY_U).verdict == DAPL_EP_REFUSE)
 		return dapl_ep_state_error(state);
-	if ((mask & F(EP_ATTR_RECV_COMPLETION_FLAGS)) && dapl_slots_used(&ep->recv))
+	if ((mask & F(EP_ATTR_RECV_COMPLETION_FLAGS)) && dapl_slots_used(&ep->qp.recv))
 		return dapl_ep_state_error(state);
 	return DAT_SUCCESS;
 }
@@ -257,8 +257,8 @@ static DAT_RETURN new_parts(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 {
 	const struct dapl_ia *ia = ep->obj.ia;
 
-	*parts = (struct dapl_ep_parts){ ep->pz, ep->recv_evd, ep->request_evd, ep->connect_evd,
-					 ep->srq };
+	*parts = (struct dapl_ep_parts){ ep->qp.pz, ep->recv_evd, ep->request_evd, ep->connect_evd,
+					 ep->qp.srq };
 	if (mask & F(PZ_HANDLE)) {
 		parts->pz = param->pz_handle ? dapl_pz_arg(param->pz_handle, ia) : NULL;
 		if (param->pz_handle && !parts->pz)
@@ -278,8 +278,8 @@ static DAT_RETURN new_parts(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 	    dapl_evd_connect_arg(param->connect_evd_handle, ia))
 #undef EVD
 	/* SRQ-34 holds on, and the completions of an SRQ need a place. */
-	if (ep->srq && (!parts->recv_evd ||
-			(parts->pz && parts->pz != ep->srq->pz && !ia->attr->srq_pd_differs)))
+	if (ep->qp.srq && (!parts->recv_evd ||
+			   (parts->pz && parts->pz != ep->qp.srq->pz && !ia->attr->srq_pd_differs)))
 		return DAPL_BAD_ARG(3);
 	return DAT_SUCCESS;
 }
@@ -347,6 +347,7 @@ static DAT_RETURN resize_slots(struct dapl_ep *ep, struct dapl_slots *slots, uin
 {
 	struct dapl_retired *retired;
 
+	dapl_assert_held(&ep->qp.lock);
 	if (!limit || (slots->slot && limit < slots->size)) {
 		slots->limit = limit;
 		return DAT_SUCCESS;
@@ -357,7 +358,7 @@ static DAT_RETURN resize_slots(struct dapl_ep *ep, struct dapl_slots *slots, uin
 	retired->slot = slots->slot;
 	retired->size = slots->size;
 	if (!dapl_slots_extend(slots, limit, ep,
-			       slots == &ep->recv ? DAT_DTO_RECEIVE : DAT_DTO_SEND)) {
+			       slots == &ep->qp.recv ? DAT_DTO_RECEIVE : DAT_DTO_SEND)) {
 		free(retired);
 		return DAPL_NO_RESOURCE(MEMORY);
 	}
@@ -376,34 +377,34 @@ static void swap_part(struct dapl_object *old, struct dapl_object *now)
 
 #define OBJ(part) ((part) ? &(part)->obj : NULL)
 
-/* Everything is checked and the transport has agreed; EP lock held. */
+/* Everything is checked and the transport has agreed. */
 static void commit(struct dapl_ep *ep, const struct dapl_ep_parts *parts, const DAT_EP_ATTR *attr)
 {
+	dapl_assert_held(&ep->qp.lock);
 	if (ep->recv_evd)
-		dapl_ep_count_stream(ep->recv_evd, ep->recv_mode, -1);
+		dapl_ep_count_stream(ep->recv_evd, ep->qp.recv_mode, -1);
 	if (ep->request_evd)
-		dapl_ep_count_stream(ep->request_evd, ep->request_mode, -1);
-	swap_part(OBJ(ep->pz), OBJ(parts->pz));
+		dapl_ep_count_stream(ep->request_evd, ep->qp.request_mode, -1);
+	swap_part(OBJ(ep->qp.pz), OBJ(parts->pz));
 	swap_part(OBJ(ep->recv_evd), OBJ(parts->recv_evd));
 	swap_part(OBJ(ep->request_evd), OBJ(parts->request_evd));
 	swap_part(OBJ(ep->connect_evd), OBJ(parts->connect_evd));
-	ep->pz = parts->pz;
+	ep->qp.pz = parts->pz;
 	ep->recv_evd = parts->recv_evd;
 	ep->request_evd = parts->request_evd;
 	ep->connect_evd = parts->connect_evd;
-	dapl_ep_take_attr(ep, attr);
+	dapl_ep_take_attr(ep, ep->obj.ia->attr, attr);
 	if (ep->recv_evd)
-		dapl_ep_count_stream(ep->recv_evd, ep->recv_mode, 1);
+		dapl_ep_count_stream(ep->recv_evd, ep->qp.recv_mode, 1);
 	if (ep->request_evd)
-		dapl_ep_count_stream(ep->request_evd, ep->request_mode, 1);
+		dapl_ep_count_stream(ep->request_evd, ep->qp.request_mode, 1);
 }
 
 static uint32_t recv_limit(const struct dapl_ep *ep, const DAT_EP_ATTR *attr)
 {
-	return ep->srq ? 0 : (uint32_t)attr->max_recv_dtos;
+	return ep->qp.srq ? 0 : (uint32_t)attr->max_recv_dtos;
 }
 
-/* EP lock held */
 static DAT_RETURN apply(struct dapl_ep *ep, const struct dapl_ep_parts *parts,
 			const DAT_EP_ATTR *attr)
 {
@@ -411,24 +412,25 @@ static DAT_RETURN apply(struct dapl_ep *ep, const struct dapl_ep_parts *parts,
 	DAT_RETURN rc;
 	int err;
 
-	rc = resize_slots(ep, &ep->recv, recv_limit(ep, attr));
+	dapl_assert_held(&ep->qp.lock);
+	rc = resize_slots(ep, &ep->qp.recv, recv_limit(ep, attr));
 	if (!rc)
-		rc = resize_slots(ep, &ep->request, (uint32_t)attr->max_request_dtos);
+		rc = resize_slots(ep, &ep->qp.request, (uint32_t)attr->max_request_dtos);
 	if (!rc) {
 		dapl_ep_qp_attr(parts, attr, &qp_attr);
-		err = ep->qp->ops->modify(ep->qp, &qp_attr, TP_QP_ALL);
+		err = ep->qp.tp->ops->modify(ep->qp.tp, &qp_attr, TP_QP_ALL);
 		rc = dapl_status(err, DAT_RESOURCE_TEP);
 	}
 	if (rc) {
-		ep->recv.limit = recv_limit(ep, &ep->cold->attr);
-		ep->request.limit = (uint32_t)ep->cold->attr.max_request_dtos;
+		ep->qp.recv.limit = recv_limit(ep, &ep->cold->attr);
+		ep->qp.request.limit = (uint32_t)ep->cold->attr.max_request_dtos;
 		return rc;
 	}
 	commit(ep, parts, attr);
 	return DAT_SUCCESS;
 }
 
-/* EP lock held; soft gets the watermark that is to be set. */
+/* soft gets the watermark that is to be set. */
 static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param,
 			 DAT_COUNT *soft)
 {
@@ -436,6 +438,7 @@ static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_E
 	DAT_EP_ATTR attr;
 	DAT_RETURN rc;
 
+	dapl_assert_held(&ep->qp.lock);
 	rc = new_parts(ep, mask, param, &parts);
 	if (rc)
 		return rc;
@@ -447,8 +450,8 @@ static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_E
 	rc = modify_allowed(ep, mask);
 	if (rc)
 		return rc;
-	if ((uint32_t)attr.max_recv_dtos < dapl_slots_used(&ep->recv) ||
-	    (uint32_t)attr.max_request_dtos < dapl_slots_used(&ep->request))
+	if ((uint32_t)attr.max_recv_dtos < dapl_slots_used(&ep->qp.recv) ||
+	    (uint32_t)attr.max_request_dtos < dapl_slots_used(&ep->qp.request))
 		return dapl_ep_state_error(dapl_ep_state(ep)); /* EP-64 */
 	if ((mask & (F(PZ_HANDLE) | QUEUES)) ||
 	    dapl_ep_delayed_ack(&attr) != dapl_ep_delayed_ack(&ep->cold->attr)) {
@@ -477,9 +480,9 @@ DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask,
 		return DAT_SUCCESS;
 	if (!param)
 		return DAPL_BAD_ARG(3);
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	rc = modify(ep, mask, param, &soft);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	if (!rc && (mask & F(EP_ATTR_SRQ_SOFT_HW)))
 		rc = dapl_ep_set_soft(ep, soft);
 	return rc;

@@ -18,7 +18,7 @@ static uint64_t ring_bytes(const struct dapl_ep *ep, const struct dapl_slot *slo
 	uint32_t i;
 
 	for (i = 0; slot && i < size; i++)
-		if (slot[i].head == &ep->recv.head)
+		if (slot[i].head == &ep->qp.recv.head)
 			sum += slot[i].moved;
 	return sum;
 }
@@ -26,7 +26,7 @@ static uint64_t ring_bytes(const struct dapl_ep *ep, const struct dapl_slot *slo
 /* Bytes of receives that completed well; recv_evd's lock held. */
 static uint64_t received_bytes(const struct dapl_ep *ep)
 {
-	uint64_t sum = ep->cold->recv_bytes + ring_bytes(ep, ep->recv.slot, ep->recv.size);
+	uint64_t sum = ep->qp.cold->recv_bytes + ring_bytes(ep, ep->qp.recv.slot, ep->qp.recv.size);
 	const struct dapl_retired *old;
 
 	for (old = ep->cold->retired; old; old = old->next)
@@ -37,11 +37,11 @@ static uint64_t received_bytes(const struct dapl_ep *ep)
 /* After read_posted. */
 static void read_received(struct dapl_ep *ep, uint64_t *value)
 {
-	const struct dapl_ep_cold *cold = ep->cold;
+	const struct dapl_qp_cold *cold = ep->qp.cold;
 
-	dapl_assert_held(&ep->lock);
+	dapl_assert_held(&ep->qp.lock);
 	dapl_assert_held(&ep->recv_evd->obj.lock);
-	value[DCNT_EP_RECV] = value[DCNT_EP_POST_RECV] - dapl_slots_used(&ep->recv) -
+	value[DCNT_EP_RECV] = value[DCNT_EP_POST_RECV] - dapl_slots_used(&ep->qp.recv) -
 			      cold->recv_other - cold->recv_lost + cold->recv_shared;
 	value[DCNT_EP_RECV_DATA] = received_bytes(ep);
 	memcpy(&value[DCNT_EP_RECV_IMM], cold->recv_imm, sizeof(cold->recv_imm));
@@ -49,9 +49,9 @@ static void read_received(struct dapl_ep *ep, uint64_t *value)
 
 static void read_posted(struct dapl_ep *ep, uint64_t *value)
 {
-	dapl_assert_held(&ep->lock);
+	dapl_assert_held(&ep->qp.lock);
 	memset(value, 0, DCNT_EP_ALL_COUNTERS * sizeof(*value));
-	memcpy(value, ep->posted, sizeof(ep->posted));
+	memcpy(value, ep->qp.posted, sizeof(ep->qp.posted));
 	value[DCNT_EP_CONNECT] = ep->cold->connects;
 	value[DCNT_EP_DISCONNECT] = ep->cold->disconnects;
 }
@@ -70,27 +70,27 @@ void dapl_ep_read_counters(struct dapl_object *obj, struct dapl_counters_view *v
 {
 	struct dapl_ep *ep = container_of(obj, struct dapl_ep, obj);
 
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	read_all(ep, view->value);
 	dapl_counters_since(view, ep->cold->counted_before);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 }
 
 /* Slots whose bytes are summed up while a thread that posts may have to wait. */
 #define QUICK_SLOTS 1024
 
 /*
- * As read_all, for who must not make others wait: EP lock held. False: those of completed receives
- * are missing.
+ * As read_all, for who must not make others wait. False: those of completed receives are missing.
  */
 static bool try_read(struct dapl_ep *ep, uint64_t *value)
 {
 	struct dapl_evd *evd = ep->recv_evd;
 
+	dapl_assert_held(&ep->qp.lock);
 	read_posted(ep, value);
 	if (!evd)
 		return true;
-	if (ep->recv.size > QUICK_SLOTS || !dapl_trylock(&evd->obj.lock))
+	if (ep->qp.recv.size > QUICK_SLOTS || !dapl_trylock(&evd->obj.lock))
 		return false;
 	read_received(ep, value);
 	dapl_unlock(&evd->obj.lock);
@@ -110,20 +110,20 @@ struct ep_view {
 
 static bool look_at_ep(struct dapl_ep *ep, struct ep_view *view)
 {
-	if (!dapl_describe_lock(&ep->lock))
+	if (!dapl_describe_lock(&ep->qp.lock))
 		return false;
 	view->addr_known = ep->cold->addr_known;
 	if (view->addr_known)
 		view->addr = ep->cold->addr;
-	view->recvs = dapl_slots_used(&ep->recv);
-	view->max_recvs = ep->recv.limit;
-	view->requests = dapl_slots_used(&ep->request);
-	view->max_requests = ep->request.limit;
+	view->recvs = dapl_slots_used(&ep->qp.recv);
+	view->max_recvs = ep->qp.recv.limit;
+	view->requests = dapl_slots_used(&ep->qp.request);
+	view->max_requests = ep->qp.request.limit;
 	view->recv_evd = ep->recv_evd;
 	view->request_evd = ep->request_evd;
 	view->connect_evd = ep->connect_evd;
 	view->received = try_read(ep, view->counter);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	return true;
 }
 
@@ -167,7 +167,7 @@ void dapl_ep_describe(struct dapl_object *obj, FILE *out)
 		describe_traffic(&view, out);
 	}
 	fprintf(out, "\terrors=%" PRIu64 "\tflushed=%" PRIu64,
-		atomic_load_explicit(&ep->cold->failed, memory_order_relaxed),
-		atomic_load_explicit(&ep->cold->flushed, memory_order_relaxed));
+		atomic_load_explicit(&ep->qp.cold->failed, memory_order_relaxed),
+		atomic_load_explicit(&ep->qp.cold->flushed, memory_order_relaxed));
 	fputc('\n', out);
 }

@@ -13,13 +13,13 @@
 #include "dapl/object/ia.h"
 #include "trace/log.h"
 
-static void update_slots(const struct dapl_ep *ep, struct dapl_slots *slots,
-			 enum dapl_ep_cause cause)
+static void update_slots(struct dapl_ep *ep, struct dapl_slots *slots, enum dapl_ep_cause cause)
 {
 	uint8_t state = dapl_ep_state(ep);
 
+	dapl_assert_held(&ep->qp.lock);
 	slots->refused = DAT_SUCCESS;
-	if (!ep->pz || !slots->limit)
+	if (!ep->qp.pz || !slots->limit)
 		slots->refused = DAPL_BAD_STATE(EP_NOTREADY);
 	else if (dapl_ep_step(state, cause).verdict == DAPL_EP_REFUSE)
 		slots->refused = dapl_ep_state_error(state);
@@ -28,14 +28,15 @@ static void update_slots(const struct dapl_ep *ep, struct dapl_slots *slots,
 
 void dapl_ep_update_slots(struct dapl_ep *ep)
 {
-	update_slots(ep, &ep->request, DAPL_EP_POST_REQUEST);
-	update_slots(ep, &ep->recv, DAPL_EP_POST_RECV);
+	update_slots(ep, &ep->qp.request, DAPL_EP_POST_REQUEST);
+	update_slots(ep, &ep->qp.recv, DAPL_EP_POST_RECV);
 }
 
 void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state)
 {
+	dapl_assert_held(&ep->qp.lock);
 	atomic_store_explicit(&ep->state, state, memory_order_release);
-	atomic_store_explicit(&ep->cold->binder.connected, dapl_ep_state_connected(state),
+	atomic_store_explicit(&ep->qp.cold->binder.connected, dapl_ep_state_connected(state),
 			      memory_order_relaxed);
 	dapl_ep_update_slots(ep);
 }
@@ -44,7 +45,7 @@ DAT_RETURN dapl_ep_fire(struct dapl_ep *ep, enum dapl_ep_cause cause, struct dap
 {
 	uint8_t state = atomic_load_explicit(&ep->state, memory_order_relaxed);
 
-	dapl_assert_held(&ep->lock);
+	dapl_assert_held(&ep->qp.lock);
 	*step = dapl_ep_step(state, cause);
 	if (step->verdict == DAPL_EP_REFUSE)
 		return dapl_ep_state_error(state);
@@ -62,9 +63,9 @@ DAT_RETURN dapl_ep_lock_and_fire(struct dapl_ep *ep, enum dapl_ep_cause cause,
 {
 	DAT_RETURN rc;
 
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	rc = dapl_ep_fire(ep, cause, step);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	return rc;
 }
 
@@ -89,11 +90,11 @@ static struct dapl_evd *enter_connect_evd(struct dapl_ep *ep)
 {
 	struct dapl_evd *evd;
 
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	evd = ep->connect_evd;
 	if (evd && !dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
 		evd = NULL;
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	return evd;
 }
 
@@ -102,11 +103,11 @@ void dapl_ep_forget(struct dapl_object *obj, struct dapl_object *evd)
 	struct dapl_ep *ep = container_of(obj, struct dapl_ep, obj);
 	bool forget;
 
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	forget = ep->connect_evd && &ep->connect_evd->obj == evd;
 	if (forget)
 		ep->connect_evd = NULL;
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	if (forget)
 		dapl_object_unuse(evd);
 }
@@ -120,7 +121,7 @@ static void post_last_receive(struct dapl_ep *ep, DAT_EVENT_NUMBER number)
 	bool ended = number == DAT_CONNECTION_EVENT_DISCONNECTED ||
 		     number == DAT_CONNECTION_EVENT_BROKEN;
 
-	if (ended && ep->srq && !dapl_config.strict)
+	if (ended && ep->qp.srq && !dapl_config.strict)
 		dapl_async_last_receive(ep->obj.ia, ep);
 }
 
@@ -146,7 +147,7 @@ void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data
 
 static void store_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr)
 {
-	dapl_assert_held(&ep->lock);
+	dapl_assert_held(&ep->qp.lock);
 	/* The consumer may be reading it (EP-57). */
 	if (memcmp(&ep->cold->addr.remote, &addr->remote, sizeof(addr->remote)))
 		ep->cold->addr.remote = addr->remote;
@@ -157,9 +158,9 @@ static void store_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr)
 
 void dapl_ep_set_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr)
 {
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	store_addr(ep, addr);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 }
 
 /* Asks under the lock: what the loop has learned is not overwritten with what was before. */
@@ -167,10 +168,10 @@ void dapl_ep_learn_addr(struct dapl_ep *ep)
 {
 	struct tp_conn_addr addr = { .local_qual = 0 };
 
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	ep->obj.ia->dev->transport->cm->addr(ep->conn, &addr);
 	store_addr(ep, &addr);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 }
 
 /* ---- Time limits ---- */
@@ -179,7 +180,7 @@ static uint32_t outstanding(struct dapl_ep *ep)
 {
 	uint32_t recv, request;
 
-	ep->qp->ops->pending(ep->qp, &recv, &request);
+	ep->qp.tp->ops->pending(ep->qp.tp, &recv, &request);
 	return request;
 }
 

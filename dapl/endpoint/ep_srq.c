@@ -82,15 +82,16 @@ bool dapl_ep_has_watermarks(const struct tp_device_attr *dev)
 
 #define MARK(watermark) ((watermark) == DAT_WATERMARK_INFINITE ? UINT32_MAX : (uint32_t)(watermark))
 
-/* Where posting begins to look closer: at the lower of the marks that are armed. EP lock held. */
+/* Where posting begins to look closer: at the lower of the marks that are armed. */
 static void set_watch(struct dapl_ep *ep)
 {
 	const struct dapl_ep_cold *cold = ep->cold;
 	uint32_t soft = cold->soft_armed ? MARK(cold->soft_mark) : UINT32_MAX;
 	uint32_t hard = MARK(cold->hard_mark);
 
-	ep->recv.watch = soft < hard ? soft : hard;
-	dapl_slots_stop(&ep->recv);
+	dapl_assert_held(&ep->qp.lock);
+	ep->qp.recv.watch = soft < hard ? soft : hard;
+	dapl_slots_stop(&ep->qp.recv);
 }
 
 /* Ends the connection of an EP that holds too many receives (SRQ-42, EP-124). */
@@ -99,10 +100,10 @@ static void break_connection(struct dapl_ep *ep)
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	rc = dapl_ep_state(ep) == DAT_EP_STATE_CONNECTED ? dapl_ep_fire(ep, DAPL_EP_BROKEN, &step)
 							 : DAPL_BAD_STATE(EP_UNCONNECTED);
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	if (rc)
 		return;
 	dapl_err_limited(
@@ -122,9 +123,9 @@ static bool watched(struct dapl_ep *ep)
 {
 	bool yes;
 
-	dapl_lock(&ep->lock);
-	yes = ep->recv.watch != UINT32_MAX;
-	dapl_unlock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
+	yes = ep->qp.recv.watch != UINT32_MAX;
+	dapl_unlock(&ep->qp.lock);
 	return yes;
 }
 
@@ -137,22 +138,24 @@ static bool check_marks(struct dapl_ep *ep)
 
 	if (!watched(ep))
 		return false;
-	ep->qp->ops->pending(ep->qp, &recv, &request);
-	dapl_lock(&ep->lock);
+	ep->qp.tp->ops->pending(ep->qp.tp, &recv, &request);
+	dapl_lock(&ep->qp.lock);
 	soft = cold->soft_armed && recv > MARK(cold->soft_mark);
 	hard = recv > MARK(cold->hard_mark) && dapl_ep_state(ep) == DAT_EP_STATE_CONNECTED;
 	if (soft) {
 		cold->soft_armed = false;
 		set_watch(ep);
 	}
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	if (soft)
 		dapl_async_watermark(ep->obj.ia, ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 	return hard;
 }
 
-void dapl_ep_check_marks(struct dapl_ep *ep)
+void dapl_ep_check_marks(struct dapl_qp *qp)
 {
+	struct dapl_ep *ep = container_of(qp, struct dapl_ep, qp);
+
 	if (check_marks(ep))
 		dapl_loop_post(ep->obj.ia->loop, &ep->cold->breaker);
 }
@@ -162,27 +165,27 @@ DAT_RETURN dapl_ep_set_marks(struct dapl_ep *ep, DAT_COUNT soft, DAT_COUNT hard)
 	struct dapl_ep_cold *cold = ep->cold;
 	int err = 0;
 
-	if (ep->srq)
-		err = ep->qp->ops->limit_recv(ep->qp, MARK(soft), MARK(hard));
+	if (ep->qp.srq)
+		err = ep->qp.tp->ops->limit_recv(ep->qp.tp, MARK(soft), MARK(hard));
 	if (err)
 		return dapl_status(err, DAT_RESOURCE_TEP);
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	cold->soft_mark = soft;
 	cold->hard_mark = hard;
-	if (!ep->srq) {
+	if (!ep->qp.srq) {
 		cold->soft_armed = soft != DAT_WATERMARK_INFINITE;
 		set_watch(ep);
 	}
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 	return DAT_SUCCESS;
 }
 
 /* In dat_ep_query, as the consumer gave it. */
 static void show_soft(struct dapl_ep *ep, DAT_COUNT soft)
 {
-	dapl_lock(&ep->lock);
+	dapl_lock(&ep->qp.lock);
 	ep->cold->attr.srq_soft_hw = soft;
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&ep->qp.lock);
 }
 
 DAT_RETURN dapl_ep_set_soft(struct dapl_ep *ep, DAT_COUNT soft)
@@ -191,13 +194,13 @@ DAT_RETURN dapl_ep_set_soft(struct dapl_ep *ep, DAT_COUNT soft)
 	DAT_RETURN rc = DAT_SUCCESS;
 
 	pthread_mutex_lock(&ep->cold->cm_lock);
-	if (dapl_ep_has_watermarks(ep->cold->dev_attr)) /* else it is none */
+	if (dapl_ep_has_watermarks(ep->obj.ia->attr)) /* else it is none */
 		rc = dapl_ep_set_marks(ep, mark, ep->cold->hard_mark);
 	if (!rc)
 		show_soft(ep, soft);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
 	if (!rc)
-		dapl_ep_check_marks(ep);
+		dapl_ep_check_marks(&ep->qp);
 	return rc;
 }
 
@@ -212,7 +215,7 @@ DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft, DAT_CO
 		return DAPL_BAD_ARG(2);
 	if (hard < DAT_WATERMARK_INFINITE)
 		return DAPL_BAD_ARG(3);
-	if (!dapl_ep_has_watermarks(ep->cold->dev_attr)) /* SRQ-44 */
+	if (!dapl_ep_has_watermarks(ep->obj.ia->attr)) /* SRQ-44 */
 		return soft == DAT_WATERMARK_INFINITE && hard == DAT_WATERMARK_INFINITE
 			       ? DAT_SUCCESS
 			       : DAPL_NO_MODEL;
@@ -235,8 +238,8 @@ DAT_RETURN dapl_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocate
 
 	if (!ep)
 		return DAPL_BAD_HANDLE(EP);
-	if (!ep->srq || ep->cold->dev_attr->recv_limits) {
-		ep->qp->ops->pending(ep->qp, &recv, &request);
+	if (!ep->qp.srq || ep->obj.ia->attr->recv_limits) {
+		ep->qp.tp->ops->pending(ep->qp.tp, &recv, &request);
 		count = (DAT_COUNT)recv;
 	}
 	/* Every transport receives in order: the span is the count (SRQ-47). */

@@ -8,7 +8,7 @@
  *   entries         the entries and open IAs (dapl/object/entries.c)
  *   ep->cm_lock     serialises a consumer's connection calls on one EP; never taken on the loop
  *   ia->lock        the IA's list of objects, counts and close state
- *   ep->lock        state, queues of slots, the transport's posting calls
+ *   ep->qp.lock     state, queues of slots, the transport's posting calls
  *   srq->obj.lock   posting to the SRQ
  *   evd->obj.lock   the event ring, the waiter, the transport CQ's calls
  *   ia->bind_lock   what RMRs are bound to; no transport is called with it held

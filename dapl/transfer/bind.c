@@ -11,18 +11,18 @@
 #include "trace/log.h"
 
 /* RMR-21 */
-static bool bound_elsewhere(const struct dapl_rmr *rmr, const struct dapl_ep *ep)
+static bool bound_elsewhere(const struct dapl_rmr *rmr, const struct dapl_qp *qp)
 {
 	const struct dapl_binding *binding = dapl_bindings_newest(&rmr->bindings);
 
-	return binding->lmr && binding->binder && binding->binder != &ep->cold->binder &&
+	return binding->lmr && binding->binder && binding->binder != &qp->cold->binder &&
 	       atomic_load_explicit(&binding->binder->connected, memory_order_relaxed);
 }
 
 /* A bind whose arguments are right. */
 struct bind_call {
 	struct dapl_rmr *rmr;
-	struct dapl_ep *ep;
+	struct dapl_qp *qp;
 	struct dapl_binding to;
 	DAT_UINT64 cookie;
 	DAT_COMPLETION_FLAGS flags;
@@ -42,21 +42,21 @@ static int post_to_transport(const struct bind_call *call, const struct dapl_slo
 		.zero_based = call->to.va_type == DAT_VA_TYPE_ZB,
 	};
 
-	return call->ep->obj.ia->dev->transport->mw->bind(
-		call->ep->qp, (uintptr_t)slot, dapl_request_flags(call->flags), &bind, rkey);
+	return call->qp->obj.ia->dev->transport->mw->bind(
+		call->qp->tp, (uintptr_t)slot, dapl_request_flags(call->flags), &bind, rkey);
 }
 
 /* The handles may have died meanwhile. */
 static DAT_RETURN check_alive(const struct bind_call *call)
 {
-	dapl_assert_held(&call->ep->lock);
-	dapl_assert_held(&call->ep->obj.ia->bind_lock);
+	dapl_assert_held(&call->qp->lock);
+	dapl_assert_held(&call->qp->obj.ia->bind_lock);
 	if (!dapl_object_is(&call->rmr->obj, DAPL_TYPE_RMR))
 		return DAPL_BAD_HANDLE(RMR);
 	if (call->to.lmr && !dapl_object_is(&call->to.lmr->obj, DAPL_TYPE_LMR))
 		return DAPL_BAD_HANDLE(LMR);
 	dapl_bindings_settle(&call->rmr->bindings);
-	if (bound_elsewhere(call->rmr, call->ep))
+	if (bound_elsewhere(call->rmr, call->qp))
 		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	return DAT_SUCCESS;
 }
@@ -71,22 +71,22 @@ static DAT_RETURN begin(const struct bind_call *call, struct dapl_bind *record,
 	struct dapl_bind bind = { .region = &call->rmr->bindings,
 				  .handle = call->rmr,
 				  .to = call->to,
-				  .ring_size = call->ep->request.size };
+				  .ring_size = call->qp->request.size };
 	DAT_RETURN rc = check_alive(call);
 
 	if (!rc)
-		rc = dapl_request_take(call->ep, slot);
+		rc = dapl_request_take(call->qp, slot);
 	if (rc)
 		return rc;
 	bind.head = (*slot)->head;
 	bind.seq = (*slot)->seq;
 	if (call->rmr->scope == DAT_RMR_SCOPE_EP)
-		bind.to.binder = &call->ep->cold->binder;
+		bind.to.binder = &call->qp->cold->binder;
 	dapl_bind_add(record, &bind);
 	(*slot)->bind = record;
 	(*slot)->done.user_cookie.as_64 = call->cookie;
 	(*slot)->done.operation = (DAT_DTOS)DAPL_OP_BIND;
-	(*slot)->silent = (uint8_t)call->flags & call->ep->request_unsignalled;
+	(*slot)->silent = (uint8_t)call->flags & call->qp->request_unsignalled;
 	return DAT_SUCCESS;
 }
 
@@ -94,7 +94,7 @@ static DAT_RETURN begin(const struct bind_call *call, struct dapl_bind *record,
 static DAT_RETURN post(const struct bind_call *call, struct dapl_bind *record,
 		       DAT_RMR_CONTEXT *context)
 {
-	struct dapl_ia *ia = call->ep->obj.ia;
+	struct dapl_ia *ia = call->qp->obj.ia;
 	struct dapl_slot *slot;
 	uint32_t rkey = 0;
 	DAT_RETURN rc;
@@ -113,7 +113,7 @@ static DAT_RETURN post(const struct bind_call *call, struct dapl_bind *record,
 		dapl_bind_named(&call->rmr->bindings, record, rkey);
 	dapl_unlock(&ia->bind_lock);
 	if (err)
-		return dapl_request_refused(call->ep, slot, err);
+		return dapl_post_failed(call->qp, &call->qp->request, slot, err);
 	if (context)
 		*context = rkey;
 	return DAT_SUCCESS;
@@ -121,19 +121,19 @@ static DAT_RETURN post(const struct bind_call *call, struct dapl_bind *record,
 
 static DAT_RETURN bind_rmr(const struct bind_call *call, DAT_RMR_CONTEXT *context)
 {
-	struct dapl_ep *ep = call->ep;
+	struct dapl_qp *qp = call->qp;
 	struct dapl_bind *record;
 	DAT_RETURN rc = DAPL_NO_RESOURCE(MEMORY);
 
-	dapl_lock(&ep->lock);
-	record = dapl_bind_record(&ep->cold->binder, ep->request.size,
-				  (uint32_t)(ep->request.next - ep->request.slot));
+	dapl_lock(&qp->lock);
+	record = dapl_bind_record(&qp->cold->binder, qp->request.size,
+				  (uint32_t)(qp->request.next - qp->request.slot));
 	if (record)
 		rc = post(call, record, context);
 	else
-		dapl_err("EP %p: no memory for the records of %u binds: %s", (void *)ep,
-			 ep->request.size, dapl_strerror(ENOMEM));
-	dapl_unlock(&ep->lock);
+		dapl_err("EP %p: no memory for the records of %u binds: %s", (void *)qp,
+			 qp->request.size, dapl_strerror(ENOMEM));
+	dapl_unlock(&qp->lock);
 	return rc;
 }
 
@@ -162,15 +162,15 @@ static DAT_RETURN check_binding(const struct dapl_ia *ia, const struct dapl_bind
 static DAT_RETURN check_call(const struct bind_call *call)
 {
 	const struct dapl_lmr *lmr = call->to.lmr;
-	const struct dapl_ep *ep = call->ep;
+	const struct dapl_qp *qp = call->qp;
 
-	if (!dapl_request_ready(ep))
+	if (!dapl_request_ready(qp))
 		return DAPL_BAD_STATE(EP_NOTREADY);
-	if (dapl_request_flags_bad(ep, call->flags))
+	if (dapl_request_flags_bad(qp, call->flags))
 		return DAPL_BAD_ARG(8);
-	if (ep->pz != call->rmr->pz || (lmr && lmr->pz != call->rmr->pz))
+	if (qp->pz != call->rmr->pz || (lmr && lmr->pz != call->rmr->pz))
 		return dapl_fail(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
-	return lmr ? check_binding(ep->obj.ia, &call->to) : DAT_SUCCESS;
+	return lmr ? check_binding(qp->obj.ia, &call->to) : DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
@@ -179,14 +179,14 @@ DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 			 DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
 	struct bind_call call = { .rmr = dapl_object_self(rmr_handle, DAPL_TYPE_RMR),
-				  .ep = dapl_object_arg(ep_handle, DAPL_TYPE_EP),
+				  .qp = dapl_object_arg(ep_handle, DAPL_TYPE_EP),
 				  .cookie = user_cookie.as_64,
 				  .flags = flags };
 	DAT_RETURN rc;
 
 	if (!call.rmr)
 		return DAPL_BAD_HANDLE(RMR);
-	if (!call.ep || call.ep->obj.ia != call.rmr->obj.ia)
+	if (!call.qp || call.qp->obj.ia != call.rmr->obj.ia)
 		return DAPL_BAD_HANDLE(EP);
 	if (!triplet)
 		return DAPL_BAD_ARG(3);

@@ -2,7 +2,7 @@
 /* Completions as events, but for the plain successes that an EVD takes by itself. */
 #include <assert.h>
 
-#include "dapl/endpoint/ep.h"
+#include "dapl/transfer/qp.h"
 #include "dapl/object/ia.h"
 #include "dapl/transfer/dto.h"
 #include "dapl/transfer/operations.h"
@@ -30,12 +30,12 @@ same_status(TP_WC_BIND_FAILED, DAT_RMR_OPERATION_FAILED);
 static void describe_extra(const struct tp_wc *wc, struct dapl_event *event)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->data.dto_completion_event_data;
-	struct dapl_ep *ep = dto->ep_handle;
+	struct dapl_qp *qp = dto->ep_handle;
 
 	if (wc->flags & TP_WC_INVALIDATED) {
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 		dto->rmr_context = wc->data;
-		dapl_binder_invalidated(&ep->cold->binder, ep->obj.ia, wc->data);
+		dapl_binder_invalidated(&qp->cold->binder, qp->obj.ia, wc->data);
 		return;
 	}
 	event->number = (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
@@ -46,7 +46,7 @@ static void describe_extra(const struct tp_wc *wc, struct dapl_event *event)
 }
 
 /* own: posted to the EP, so that it is among those that were posted and are gone. */
-static void count(const struct tp_wc *wc, struct dapl_ep_cold *cold, bool own)
+static void count(const struct tp_wc *wc, struct dapl_qp_cold *cold, bool own)
 {
 	bool immediate = !wc->status && (wc->flags & (TP_WC_IMMEDIATE | TP_WC_WRITTEN));
 	uint64_t *counter = &cold->recv_imm[wc->flags & TP_WC_WRITTEN ? 2 : 0];
@@ -69,10 +69,10 @@ static void receive(const struct tp_wc *wc, struct dapl_slot *slot, bool own,
 		    struct dapl_event *event)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->data.dto_completion_event_data;
-	struct dapl_ep *ep = dapl_completion_ep(wc);
+	struct dapl_qp *qp = dapl_completion_ep(wc);
 	bool extra = !wc->status && (wc->flags & WC_EXTRA);
 
-	dto->ep_handle = ep;
+	dto->ep_handle = qp;
 	dto->operation = DAT_DTO_RECEIVE;
 	dto->transfered_length = wc->byte_len;
 	if (extra)
@@ -80,8 +80,8 @@ static void receive(const struct tp_wc *wc, struct dapl_slot *slot, bool own,
 	if (own && !wc->status && !extra)
 		slot->moved += wc->byte_len;
 	else
-		count(wc, ep->cold, own);
-	if (!wc->status && ep->recv_mode == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+		count(wc, qp->cold, own);
+	if (!wc->status && qp->recv_mode == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
 		event->silent = !(wc->flags & TP_WC_SOLICITED);
 }
 
@@ -91,7 +91,7 @@ static void receive(const struct tp_wc *wc, struct dapl_slot *slot, bool own,
 static void complete_bind(const struct tp_wc *wc, struct dapl_slot *slot, struct dapl_event *event)
 {
 	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data = &event->data.rmr_completion_event_data;
-	struct dapl_ep *ep = slot->done.ep_handle;
+	struct dapl_qp *qp = slot->done.ep_handle;
 	struct dapl_bind *bind = slot->bind;
 
 	event->number = DAT_RMR_BIND_COMPLETION_EVENT;
@@ -99,11 +99,11 @@ static void complete_bind(const struct tp_wc *wc, struct dapl_slot *slot, struct
 	data->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
 	if (wc->status && wc->status != TP_WC_FLUSHED)
 		data->status = DAT_RMR_OPERATION_FAILED; /* EVT-17 */
-	dapl_lock(&ep->obj.ia->bind_lock);
+	dapl_lock(&qp->obj.ia->bind_lock);
 	data->rmr_handle = bind->handle;
 	dapl_slot_free(slot);
 	dapl_bind_completed(bind, wc->status);
-	dapl_unlock(&ep->obj.ia->bind_lock);
+	dapl_unlock(&qp->obj.ia->bind_lock);
 }
 
 /* ---- Any completion ---- */
@@ -111,7 +111,7 @@ static void complete_bind(const struct tp_wc *wc, struct dapl_slot *slot, struct
 static void begin(const struct tp_wc *wc, const struct dapl_slot *slot, struct dapl_event *event)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->data.dto_completion_event_data;
-	struct dapl_ep *ep = dapl_completion_ep(wc);
+	struct dapl_qp *qp = dapl_completion_ep(wc);
 
 	event->number = DAT_DTO_COMPLETION_EVENT;
 	event->silent = slot->silent && !wc->status; /* DTO-26 */
@@ -119,8 +119,8 @@ static void begin(const struct tp_wc *wc, const struct dapl_slot *slot, struct d
 	*dto = slot->done;
 	dto->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
 	if (wc->status)
-		atomic_fetch_add_explicit(wc->status == TP_WC_FLUSHED ? &ep->cold->flushed
-								      : &ep->cold->failed,
+		atomic_fetch_add_explicit(wc->status == TP_WC_FLUSHED ? &qp->cold->flushed
+								      : &qp->cold->failed,
 					  1, memory_order_relaxed);
 }
 

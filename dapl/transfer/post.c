@@ -7,6 +7,7 @@
 
 #include "dapl/base/config.h"
 #include "dapl/base/status.h"
+#include "dapl/object/ia.h"
 #include "dapl/transfer/request.h"
 #include "trace/log.h"
 
@@ -38,35 +39,35 @@ static void fill_wr(struct tp_wr *wr, const struct dapl_request *rq)
 
 static void count(const struct dapl_request *rq, uint64_t by)
 {
-	uint64_t *counter = &rq->ep->posted[rq->op->counter];
+	uint64_t *counter = &rq->qp->posted[rq->op->counter];
 
 	counter[0] += by;
 	if (rq->op->counts_bytes)
 		counter[1] += by * rq->length;
 }
 
-/* EP lock held */
 static DAT_RETURN post(const struct dapl_request *rq, struct dapl_slot *slot)
 {
-	struct dapl_ep *ep = rq->ep;
+	struct dapl_qp *qp = rq->qp;
 	int err;
 
+	dapl_assert_held(&qp->lock);
 	slot->done.user_cookie.as_64 = rq->cookie;
 	slot->done.operation = (DAT_DTOS)rq->op->dto;
-	slot->silent = (uint8_t)rq->flags & ep->request_unsignalled;
+	slot->silent = (uint8_t)rq->flags & qp->request_unsignalled;
 	slot->wr.wr_id = (uintptr_t)slot;
 	fill_wr(&slot->wr, rq);
 	count(rq, 1);
-	dapl_trace_at(post_request, ep, POST_REQUEST_FORMAT, rq->op->name, rq->length,
+	dapl_trace_at(post_request, qp, POST_REQUEST_FORMAT, rq->op->name, rq->length,
 		      (unsigned long long)rq->cookie);
-	err = ep->qp->ops->post_send(ep->qp, &slot->wr);
+	err = qp->tp->ops->post_send(qp->tp, &slot->wr);
 	slot->wr.sge = &slot->wr.one;
 	slot->wr.num_sge = 1;
 	slot->wr.flags = TP_WR_SIGNALED;
 	if (!err)
 		return DAT_SUCCESS;
 	count(rq, -1ull);
-	return dapl_request_refused(ep, slot, err);
+	return dapl_post_failed(qp, &qp->request, slot, err);
 }
 
 DAT_RETURN dapl_request_post(const struct dapl_request *rq)
@@ -74,11 +75,11 @@ DAT_RETURN dapl_request_post(const struct dapl_request *rq)
 	struct dapl_slot *slot;
 	DAT_RETURN rc;
 
-	dapl_lock(&rq->ep->lock);
-	rc = dapl_request_take(rq->ep, &slot);
+	dapl_lock(&rq->qp->lock);
+	rc = dapl_request_take(rq->qp, &slot);
 	if (!rc)
 		rc = post(rq, slot);
-	dapl_unlock(&rq->ep->lock);
+	dapl_unlock(&rq->qp->lock);
 	return rc;
 }
 
@@ -87,30 +88,30 @@ DAT_RETURN dapl_request_post(const struct dapl_request *rq)
 /* Everything but the flag of dat_ep_post_send_with_invalidate, which comes last. */
 static DAT_RETURN check_send(struct dapl_request *rq, DAT_COUNT num)
 {
-	const struct dapl_ep *ep = rq->ep;
+	const struct dapl_qp *qp = rq->qp;
 	uint64_t total;
 	DAT_RETURN rc;
 
-	if (!dapl_request_ready(ep))
+	if (!dapl_request_ready(qp))
 		return DAPL_BAD_STATE(EP_NOTREADY);
-	rc = dapl_check_iov(rq->iov, num, ep->max_send_sge, &total);
+	rc = dapl_check_iov(rq->iov, num, qp->max_send_sge, &total);
 	if (rc)
 		return rc;
-	if (dapl_message_too_long(ep, total))
+	if (total > qp->cold->max_message)
 		return DAPL_BAD_ARG(3); /* DTO-35 */
-	if (dapl_request_flags_bad(ep, rq->flags))
+	if (dapl_request_flags_bad(qp, rq->flags))
 		return DAPL_BAD_ARG(5);
 	rq->num = (uint32_t)num;
 	rq->length = (uint32_t)total;
 	return DAT_SUCCESS;
 }
 
-static __attribute__((noinline)) DAT_RETURN send_general(struct dapl_ep *ep, DAT_COUNT num,
+static __attribute__((noinline)) DAT_RETURN send_general(struct dapl_qp *qp, DAT_COUNT num,
 							 const DAT_LMR_TRIPLET *iov,
 							 DAT_DTO_COOKIE cookie,
 							 DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_request rq = { .ep = ep,
+	struct dapl_request rq = { .qp = qp,
 				   .op = &dapl_operations[DAPL_SEND],
 				   .iov = iov,
 				   .cookie = cookie.as_64,
@@ -127,7 +128,7 @@ DAT_RETURN dapl_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT 
 					     DAT_RMR_CONTEXT rmr_context)
 {
 	const struct dapl_operation *op = &dapl_operations[DAPL_SEND_INVALIDATE];
-	struct dapl_request rq = { .ep = dapl_ep_get(ep_handle),
+	struct dapl_request rq = { .qp = dapl_qp_get(ep_handle),
 				   .op = invalidate_flag ? op : &dapl_operations[DAPL_SEND],
 				   .iov = local_iov,
 				   .cookie = user_cookie.as_64,
@@ -135,9 +136,9 @@ DAT_RETURN dapl_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT 
 				   .immediate = rmr_context };
 	DAT_RETURN rc;
 
-	if (!rq.ep)
+	if (!rq.qp)
 		return DAPL_BAD_HANDLE(EP);
-	if (!dapl_operation_there(op, rq.ep->cold->dev_attr))
+	if (!dapl_operation_there(op, rq.qp->obj.ia->attr))
 		return DAPL_NO_MODEL;
 	rc = check_send(&rq, num_segments);
 	if (rc)
@@ -161,22 +162,17 @@ static DAT_RETURN check_remote(bool read, const DAT_RMR_TRIPLET *remote, uint64_
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN rdma_general(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
+static DAT_RETURN rdma_general(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
 			       DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 			       DAT_COMPLETION_FLAGS flags, bool read)
 {
 	static const DAT_RMR_TRIPLET nowhere; /* DTO-56 */
-	const struct dapl_ep_cold *cold = ep->cold;
-	uint32_t max = ep->max_write_sge;
 	uint64_t total;
 	DAT_RETURN rc;
 
-	if (!dapl_request_ready(ep))
+	if (!dapl_request_ready(qp))
 		return DAPL_BAD_STATE(EP_NOTREADY);
-	if (read)
-		max = cold->attr.max_rdma_read_out ? ep->max_read_sge
-						   : cold->dev_attr->max_sge_read;
-	rc = dapl_check_iov(iov, num, max, &total);
+	rc = dapl_check_iov(iov, num, read ? qp->max_read_sge : qp->max_write_sge, &total);
 	if (rc)
 		return rc;
 	if (num && !remote)
@@ -185,14 +181,14 @@ static DAT_RETURN rdma_general(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_
 	rc = check_remote(read, remote, &total);
 	if (rc)
 		return rc;
-	if (dapl_rdma_too_long(ep, total))
+	if (total > qp->cold->max_rdma)
 		return DAPL_BAD_ARG(3); /* DTO-55 */
-	if (dapl_request_flags_bad(ep, flags))
+	if (dapl_request_flags_bad(qp, flags))
 		return DAPL_BAD_ARG(6);
-	if (read && !cold->attr.max_rdma_read_out)
+	if (read && !qp->cold->max_read_out)
 		return DAPL_NO_RESOURCE(CREDITS); /* DTO-50 */
 	return dapl_request_post(&(struct dapl_request){
-		.ep = ep,
+		.qp = qp,
 		.op = &dapl_operations[read ? DAPL_RDMA_READ : DAPL_RDMA_WRITE],
 		.iov = iov,
 		.num = (uint32_t)num,
@@ -204,21 +200,21 @@ static DAT_RETURN rdma_general(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_
 }
 
 static __attribute__((noinline)) DAT_RETURN
-write_general(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+write_general(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 	      const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
 {
-	return rdma_general(ep, num, iov, cookie, remote, flags, false);
+	return rdma_general(qp, num, iov, cookie, remote, flags, false);
 }
 
 DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				  const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+	struct dapl_qp *qp = dapl_qp_get(ep_handle);
 
-	if (!ep)
+	if (!qp)
 		return DAPL_BAD_HANDLE(EP);
-	return rdma_general(ep, num_segments, local_iov, user_cookie, remote_iov, flags, true);
+	return rdma_general(qp, num_segments, local_iov, user_cookie, remote_iov, flags, true);
 }
 
 static_assert(offsetof(DAT_RMR_TRIPLET, virtual_address) == offsetof(struct tp_sge, addr) &&
@@ -233,16 +229,16 @@ DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_
 					 DAT_COMPLETION_FLAGS flags)
 {
 	const struct dapl_operation *op = &dapl_operations[DAPL_READ_TO_RMR];
-	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+	struct dapl_qp *qp = dapl_qp_get(ep_handle);
 	DAT_RMR_TRIPLET sink;
 	uint64_t total;
 	DAT_RETURN rc;
 
-	if (!ep)
+	if (!qp)
 		return DAPL_BAD_HANDLE(EP);
-	if (!dapl_operation_there(op, ep->cold->dev_attr))
+	if (!dapl_operation_there(op, qp->obj.ia->attr))
 		return DAPL_NO_MODEL;
-	if (!dapl_request_ready(ep))
+	if (!dapl_request_ready(qp))
 		return DAPL_BAD_STATE(EP_NOTREADY);
 	if (!local_iov)
 		return DAPL_BAD_ARG(2);
@@ -253,14 +249,14 @@ DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_
 	rc = check_remote(true, remote_iov, &total);
 	if (rc)
 		return rc;
-	if (dapl_rdma_too_long(ep, total))
+	if (total > qp->cold->max_rdma)
 		return DAPL_BAD_ARG(2);
-	if (dapl_request_flags_bad(ep, flags))
+	if (dapl_request_flags_bad(qp, flags))
 		return DAPL_BAD_ARG(5);
-	if (!ep->cold->attr.max_rdma_read_out)
+	if (!qp->cold->max_read_out)
 		return DAPL_NO_RESOURCE(CREDITS);
 	sink.segment_length = (uint32_t)total;
-	return dapl_request_post(&(struct dapl_request){ .ep = ep,
+	return dapl_request_post(&(struct dapl_request){ .qp = qp,
 							 .op = op,
 							 .iov = (const DAT_LMR_TRIPLET *)&sink,
 							 .num = 1,
@@ -277,13 +273,13 @@ DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_
  * Whether the fast path is for a request: one segment of less than *below bytes, no flags, and
  * nobody who traces it or has the lock, which is taken then.
  */
-static inline __attribute__((always_inline)) bool begin_fast(struct dapl_ep *ep, DAT_COUNT num,
+static inline __attribute__((always_inline)) bool begin_fast(struct dapl_qp *qp, DAT_COUNT num,
 							     const DAT_LMR_TRIPLET *iov,
 							     DAT_COMPLETION_FLAGS flags,
 							     const uint64_t *below)
 {
 	return num == 1 && iov->segment_length < *below && !flags &&
-	       !dapl_trace_wanted(post_request) && dapl_trylock(&ep->lock);
+	       !dapl_trace_wanted(post_request) && dapl_trylock(&qp->lock);
 }
 
 /* Neither is NULL, by one test. False may be said of others, which take the general way then. */
@@ -292,34 +288,34 @@ static inline bool surely_both(const void *a, const void *b)
 	return (uintptr_t)a & (uintptr_t)b;
 }
 
-static __attribute__((noinline)) DAT_RETURN end_fast(struct dapl_ep *ep, DAT_RETURN rc)
+static __attribute__((noinline)) DAT_RETURN end_fast(struct dapl_qp *qp, DAT_RETURN rc)
 {
-	dapl_unlock(&ep->lock);
+	dapl_unlock(&qp->lock);
 	return rc;
 }
 
 /* The transport did not take the last one on its fast path. */
-static __attribute__((noinline)) DAT_RETURN post_again(struct dapl_ep *ep, uint32_t counter)
+static __attribute__((noinline)) DAT_RETURN post_again(struct dapl_qp *qp, uint32_t counter)
 {
-	struct dapl_slot *slot = dapl_slots_last(&ep->request);
-	int err = ep->qp->ops->post_send(ep->qp, &slot->wr);
+	struct dapl_slot *slot = dapl_slots_last(&qp->request);
+	int err = qp->tp->ops->post_send(qp->tp, &slot->wr);
 
 	if (!err)
-		return end_fast(ep, DAT_SUCCESS);
-	ep->posted[counter]--;
-	ep->posted[counter + 1] -= slot->wr.length;
-	return end_fast(ep, dapl_post_failed(&ep->request, slot, err));
+		return end_fast(qp, DAT_SUCCESS);
+	qp->posted[counter]--;
+	qp->posted[counter + 1] -= slot->wr.length;
+	return end_fast(qp, dapl_post_failed(qp, &qp->request, slot, err));
 }
 
 /* Posts where there is room, and unlocks; remote is NULL for a Send. */
 static inline __attribute__((always_inline)) DAT_RETURN
-post_fast(struct dapl_ep *ep, uint32_t opcode, uint32_t dto, uint32_t counter,
+post_fast(struct dapl_qp *qp, uint32_t opcode, uint32_t dto, uint32_t counter,
 	  const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie, const DAT_RMR_TRIPLET *remote)
 {
-	struct dapl_slot *slot = dapl_slots_take(&ep->request);
+	struct dapl_slot *slot = dapl_slots_take(&qp->request);
 	uint32_t length = iov->segment_length;
 
-	ep->posted[counter]++;
+	qp->posted[counter]++;
 	memcpy(&slot->wr.one, iov, sizeof(slot->wr.one));
 	slot->wr.opcode = opcode;
 	if (remote) {
@@ -328,40 +324,40 @@ post_fast(struct dapl_ep *ep, uint32_t opcode, uint32_t dto, uint32_t counter,
 	}
 	slot->done.user_cookie.as_64 = cookie;
 	slot->done.operation = (DAT_DTOS)dto;
-	ep->posted[counter + 1] += length;
-	if (unlikely(ep->post_fast(ep->qp, &slot->wr)))
-		return post_again(ep, counter);
-	dapl_unlock(&ep->lock);
+	qp->posted[counter + 1] += length;
+	if (unlikely(qp->post_fast(qp->tp, &slot->wr)))
+		return post_again(qp, counter);
+	dapl_unlock(&qp->lock);
 	return DAT_SUCCESS;
 }
 
 /* Next has met stop. */
 static __attribute__((noinline)) DAT_RETURN
-post_checked(struct dapl_ep *ep, const struct dapl_operation *op, const DAT_LMR_TRIPLET *iov,
+post_checked(struct dapl_qp *qp, const struct dapl_operation *op, const DAT_LMR_TRIPLET *iov,
 	     DAT_UINT64 cookie, const DAT_RMR_TRIPLET *remote)
 {
-	DAT_RETURN rc = dapl_slots_check(&ep->request);
+	DAT_RETURN rc = dapl_slots_check(&qp->request);
 
 	if (rc)
-		return end_fast(ep, rc);
-	return post_fast(ep, op->opcode, op->dto, op->counter, iov, cookie, remote);
+		return end_fast(qp, rc);
+	return post_fast(qp, op->opcode, op->dto, op->counter, iov, cookie, remote);
 }
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_ep *ep = ep_handle;
+	struct dapl_qp *qp = ep_handle;
 
-	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
+	if (unlikely(!dapl_object_looks(&qp->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
 	if (unlikely(!local_iov ||
-		     !begin_fast(ep, num_segments, local_iov, flags, &ep->plain_send_below)))
-		return send_general(ep, num_segments, local_iov, user_cookie, flags);
-	if (unlikely(ep->request.next == ep->request.stop))
-		return post_checked(ep, &dapl_operations[DAPL_SEND], local_iov, user_cookie.as_64,
+		     !begin_fast(qp, num_segments, local_iov, flags, &qp->plain_send_below)))
+		return send_general(qp, num_segments, local_iov, user_cookie, flags);
+	if (unlikely(qp->request.next == qp->request.stop))
+		return post_checked(qp, &dapl_operations[DAPL_SEND], local_iov, user_cookie.as_64,
 				    NULL);
-	return post_fast(ep, TP_SEND, DAT_DTO_SEND, DCNT_EP_POST_SEND, local_iov, user_cookie.as_64,
+	return post_fast(qp, TP_SEND, DAT_DTO_SEND, DCNT_EP_POST_SEND, local_iov, user_cookie.as_64,
 			 NULL);
 }
 
@@ -369,16 +365,16 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 				   DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				   const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_ep *ep = ep_handle;
+	struct dapl_qp *qp = ep_handle;
 
-	if (unlikely(!dapl_object_looks(&ep->obj, DAPL_TYPE_EP)))
+	if (unlikely(!dapl_object_looks(&qp->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
 	if (unlikely(!surely_both(local_iov, remote_iov) ||
-		     !begin_fast(ep, num_segments, local_iov, flags, &ep->plain_write_below)))
-		return write_general(ep, num_segments, local_iov, user_cookie, remote_iov, flags);
-	if (unlikely(ep->request.next == ep->request.stop))
-		return post_checked(ep, &dapl_operations[DAPL_RDMA_WRITE], local_iov,
+		     !begin_fast(qp, num_segments, local_iov, flags, &qp->plain_write_below)))
+		return write_general(qp, num_segments, local_iov, user_cookie, remote_iov, flags);
+	if (unlikely(qp->request.next == qp->request.stop))
+		return post_checked(qp, &dapl_operations[DAPL_RDMA_WRITE], local_iov,
 				    user_cookie.as_64, remote_iov);
-	return post_fast(ep, TP_RDMA_WRITE, DAT_DTO_RDMA_WRITE, DCNT_EP_POST_WRITE, local_iov,
+	return post_fast(qp, TP_RDMA_WRITE, DAT_DTO_RDMA_WRITE, DCNT_EP_POST_WRITE, local_iov,
 			 user_cookie.as_64, remote_iov);
 }

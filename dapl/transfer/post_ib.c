@@ -2,6 +2,7 @@
 /* Requests of the InfiniBand extension. */
 #include "dapl/base/config.h"
 #include "dapl/base/status.h"
+#include "dapl/object/ia.h"
 #include "dapl/transfer/post.h"
 
 /*
@@ -12,15 +13,15 @@ static DAT_RETURN check_ep(DAT_HANDLE handle, struct dapl_request *rq)
 {
 	const struct tp_device_attr *dev;
 
-	rq->ep = dapl_object_arg(handle, DAPL_TYPE_EP);
-	if (!rq->ep)
+	rq->qp = dapl_object_arg(handle, DAPL_TYPE_EP);
+	if (!rq->qp)
 		return DAPL_BAD_HANDLE(EP);
-	dev = rq->ep->cold->dev_attr;
+	dev = rq->qp->obj.ia->attr;
 	if (!dev->ib_extension)
 		return DAPL_NOT_IMPLEMENTED;
 	if (!dapl_operation_there(rq->op, dev))
 		return DAPL_NO_MODEL;
-	return dapl_request_ready(rq->ep) ? DAT_SUCCESS : DAPL_BAD_STATE(EP_NOTREADY);
+	return dapl_request_ready(rq->qp) ? DAT_SUCCESS : DAPL_BAD_STATE(EP_NOTREADY);
 }
 
 /* ---- Atomics ---- */
@@ -47,9 +48,9 @@ static DAT_RETURN post_atomic(struct dapl_request *rq, DAT_HANDLE handle, va_lis
 		return BAD_ARG(arg + 2);
 	if (rq->iov->segment_length < sizeof(DAT_UINT64))
 		return dapl_fail(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	if (dapl_request_flags_bad(rq->ep, rq->flags))
+	if (dapl_request_flags_bad(rq->qp, rq->flags))
 		return BAD_ARG(arg + 3);
-	if (!rq->ep->cold->attr.max_rdma_read_out)
+	if (!rq->qp->cold->max_read_out)
 		return DAPL_NO_RESOURCE(CREDITS); /* IBX-45 */
 	rq->num = 1;
 	rq->length = sizeof(DAT_UINT64);
@@ -77,12 +78,12 @@ static DAT_RETURN cmp_and_swap(struct dapl_request *rq, DAT_HANDLE handle, va_li
 static DAT_RETURN check_write(struct dapl_request *rq, DAT_COUNT num, const DAT_RMR_TRIPLET *remote)
 {
 	uint64_t total;
-	DAT_RETURN rc = dapl_check_iov(rq->iov, num, rq->ep->max_write_sge, &total);
+	DAT_RETURN rc = dapl_check_iov(rq->iov, num, rq->qp->max_write_sge, &total);
 
 	if (rc)
 		return (rc & DAT_SUBTYPE_MASK) == DAT_INVALID_ARG2 ? DAPL_BAD_ARG(3)
 								   : DAPL_BAD_ARG(4);
-	if (dapl_rdma_too_long(rq->ep, total))
+	if (total > rq->qp->cold->max_rdma)
 		return DAPL_BAD_ARG(4);
 	rq->num = (uint32_t)num;
 	rq->length = (uint32_t)total;
@@ -113,7 +114,7 @@ static DAT_RETURN write_immediate(struct dapl_request *rq, DAT_HANDLE handle, va
 		rc = check_write(rq, num, remote);
 	if (rc)
 		return rc;
-	if (dapl_request_flags_bad(rq->ep, rq->flags))
+	if (dapl_request_flags_bad(rq->qp, rq->flags))
 		return DAPL_BAD_ARG(8);
 	return dapl_request_post(rq);
 }

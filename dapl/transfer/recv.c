@@ -5,41 +5,41 @@
 #include "dapl/transfer/post.h"
 #include "trace/log.h"
 
-static DAT_RETURN check_recv(const struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
+static DAT_RETURN check_recv(const struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	if (ep->srq)
+	if (qp->srq)
 		return DAPL_BAD_STATE(SRQ_IN_USE); /* DTO-43 */
-	if (!ep->pz || !ep->recv.limit)
+	if (!qp->pz || !qp->recv.limit)
 		return DAPL_BAD_STATE(EP_NOTREADY);
-	if ((uint32_t)num > ep->max_recv_sge)
+	if ((uint32_t)num > qp->max_recv_sge)
 		return DAPL_BAD_ARG(2);
 	if (num && !iov)
 		return DAPL_BAD_ARG(3);
-	if (flags && dapl_config.strict && ((uint32_t)flags & ~(uint32_t)ep->recv_unsignalled))
+	if (flags && dapl_config.strict && ((uint32_t)flags & ~(uint32_t)qp->recv_unsignalled))
 		return DAPL_BAD_ARG(5);
 	return DAT_SUCCESS;
 }
 
-/* EP lock held */
-static DAT_RETURN post(struct dapl_ep *ep, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
+static DAT_RETURN post(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
 		       DAT_UINT64 cookie, DAT_COMPLETION_FLAGS flags)
 {
 	uint64_t length = num ? dapl_total_length(iov, num) : 0;
-	struct dapl_slot *slot = dapl_slots_take(&ep->recv);
+	struct dapl_slot *slot = dapl_slots_take(&qp->recv);
 	int err;
 
-	ep->posted[DCNT_EP_POST_RECV]++;
-	ep->posted[DCNT_EP_POST_RECV_DATA] += length;
+	dapl_assert_held(&qp->lock);
+	qp->posted[DCNT_EP_POST_RECV]++;
+	qp->posted[DCNT_EP_POST_RECV_DATA] += length;
 	slot->done.user_cookie.as_64 = cookie;
-	slot->silent = (uint8_t)flags & ep->recv_unsignalled;
-	err = ep->qp->ops->post_recv(ep->qp, (uintptr_t)slot, (const struct tp_sge *)iov,
+	slot->silent = (uint8_t)flags & qp->recv_unsignalled;
+	err = qp->tp->ops->post_recv(qp->tp, (uintptr_t)slot, (const struct tp_sge *)iov,
 				     (uint32_t)num);
 	if (!unlikely(err))
 		return DAT_SUCCESS;
-	ep->posted[DCNT_EP_POST_RECV]--;
-	ep->posted[DCNT_EP_POST_RECV_DATA] -= length;
-	return dapl_post_failed(&ep->recv, slot, err);
+	qp->posted[DCNT_EP_POST_RECV]--;
+	qp->posted[DCNT_EP_POST_RECV_DATA] -= length;
+	return dapl_post_failed(qp, &qp->recv, slot, err);
 }
 
 #define POST_RECV_FORMAT "segments=%d cookie=0x%llx"
@@ -49,26 +49,26 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+	struct dapl_qp *qp = dapl_qp_get(ep_handle);
 	bool stopped;
 	DAT_RETURN rc;
 
-	if (!ep)
+	if (!qp)
 		return DAPL_BAD_HANDLE(EP);
-	rc = check_recv(ep, num_segments, local_iov, flags);
+	rc = check_recv(qp, num_segments, local_iov, flags);
 	if (unlikely(rc))
 		return rc;
-	dapl_trace_at(post_recv, ep, POST_RECV_FORMAT, num_segments,
+	dapl_trace_at(post_recv, qp, POST_RECV_FORMAT, num_segments,
 		      (unsigned long long)user_cookie.as_64);
-	dapl_lock(&ep->lock);
-	stopped = ep->recv.next == ep->recv.stop;
+	dapl_lock(&qp->lock);
+	stopped = qp->recv.next == qp->recv.stop;
 	if (unlikely(stopped))
-		rc = dapl_slots_check(&ep->recv);
+		rc = dapl_slots_check(&qp->recv);
 	if (!rc)
-		rc = post(ep, num_segments, local_iov, user_cookie.as_64, flags);
-	dapl_unlock(&ep->lock);
+		rc = post(qp, num_segments, local_iov, user_cookie.as_64, flags);
+	dapl_unlock(&qp->lock);
 	/* From the watermark on every post is stopped. */
 	if (unlikely(stopped) && !rc)
-		dapl_ep_check_marks(ep);
+		qp->cold->check_marks(qp);
 	return rc;
 }

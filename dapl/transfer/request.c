@@ -17,10 +17,10 @@ static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(struct tp_sge, 
 
 /* ---- Arguments ---- */
 
-bool dapl_request_flags_bad(const struct dapl_ep *ep, DAT_COMPLETION_FLAGS flags)
+bool dapl_request_flags_bad(const struct dapl_qp *qp, DAT_COMPLETION_FLAGS flags)
 {
 	uint32_t legal = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |
-			 DAT_COMPLETION_BARRIER_FENCE_FLAG | ep->request_unsignalled;
+			 DAT_COMPLETION_BARRIER_FENCE_FLAG | qp->request_unsignalled;
 
 	return dapl_config.strict && ((uint32_t)flags & ~legal);
 }
@@ -45,26 +45,12 @@ DAT_RETURN dapl_check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t ma
 	return DAT_SUCCESS;
 }
 
-/* A size attribute counts in strict mode, where it is not 0; else the adapter's limit does. */
-static bool too_long(uint64_t length, uint64_t attribute, uint32_t limit)
-{
-	return length > (dapl_config.strict && attribute ? attribute : limit);
-}
-
-bool dapl_message_too_long(const struct dapl_ep *ep, uint64_t length)
-{
-	return too_long(length, ep->cold->attr.max_message_size, ep->cold->dev_attr->max_msg_size);
-}
-
-bool dapl_rdma_too_long(const struct dapl_ep *ep, uint64_t length)
-{
-	return too_long(length, ep->cold->attr.max_rdma_size, ep->cold->dev_attr->max_rdma_size);
-}
-
 /* ---- Room ---- */
 
-DAT_RETURN dapl_post_failed(struct dapl_slots *slots, struct dapl_slot *slot, int err)
+DAT_RETURN dapl_post_failed(struct dapl_qp *qp, struct dapl_slots *slots, struct dapl_slot *slot,
+			    int err)
 {
+	dapl_assert_held(&qp->lock);
 	dapl_slots_untake(slots, slot);
 	switch (err) {
 	case -ENOTCONN: /* the connection is only just being given up or reset (DTO-22) */
@@ -76,21 +62,17 @@ DAT_RETURN dapl_post_failed(struct dapl_slots *slots, struct dapl_slot *slot, in
 	}
 }
 
-DAT_RETURN dapl_request_take(struct dapl_ep *ep, struct dapl_slot **slot)
+DAT_RETURN dapl_request_take(struct dapl_qp *qp, struct dapl_slot **slot)
 {
-	struct dapl_slots *slots = &ep->request;
+	struct dapl_slots *slots = &qp->request;
 	DAT_RETURN rc = DAT_SUCCESS;
 
+	dapl_assert_held(&qp->lock);
 	if (slots->next == slots->stop)
 		rc = dapl_slots_check(slots);
 	if (!rc)
 		*slot = dapl_slots_take(slots);
 	return rc;
-}
-
-DAT_RETURN dapl_request_refused(struct dapl_ep *ep, struct dapl_slot *slot, int err)
-{
-	return dapl_post_failed(&ep->request, slot, err);
 }
 
 int dapl_post_fast(struct tp_qp *qp, struct tp_wr *wr)

@@ -3,13 +3,13 @@
 #ifndef DAPL_REQUEST_H
 #define DAPL_REQUEST_H
 
-#include "dapl/endpoint/ep.h"
+#include "dapl/transfer/qp.h"
 #include "dapl/transfer/operations.h"
 #include "dapl/transfer/slots.h"
 
 /* A request whose arguments are checked. */
 struct dapl_request {
-	struct dapl_ep *ep;
+	struct dapl_qp *qp;
 	const struct dapl_operation *op;
 	const DAT_LMR_TRIPLET *iov;
 	uint32_t num;
@@ -22,14 +22,11 @@ struct dapl_request {
 	DAT_UINT64 compare_add, swap; /* atomics */
 };
 
-/*
- * The next slot for a request that goes another way, or why there is none. EP lock held, as for the
- * second, which gives it back when the transport refused.
- */
-DAT_RETURN dapl_request_take(struct dapl_ep *ep, struct dapl_slot **slot);
-DAT_RETURN dapl_request_refused(struct dapl_ep *ep, struct dapl_slot *slot, int err);
-/* The transport refused what was to be in slot, the last one taken; EP lock held. */
-DAT_RETURN dapl_post_failed(struct dapl_slots *slots, struct dapl_slot *slot, int err);
+/* The next slot for a request that goes another way, or why there is none. */
+DAT_RETURN dapl_request_take(struct dapl_qp *qp, struct dapl_slot **slot);
+/* The transport refused what was to be in slot, the last one of slots that was taken. */
+DAT_RETURN dapl_post_failed(struct dapl_qp *qp, struct dapl_slots *slots, struct dapl_slot *slot,
+			    int err);
 
 /* dapl_fast_ops.post of a transport that has none. */
 int dapl_post_fast(struct tp_qp *qp, struct tp_wr *wr);
@@ -39,17 +36,14 @@ int dapl_post_fast(struct tp_qp *qp, struct tp_wr *wr);
 /* The transport's flags for the consumer's. */
 uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags);
 /* Strict mode: whether a request of the EP may not carry the flags (DTO-27). */
-bool dapl_request_flags_bad(const struct dapl_ep *ep, DAT_COMPLETION_FLAGS flags);
+bool dapl_request_flags_bad(const struct dapl_qp *qp, DAT_COMPLETION_FLAGS flags);
 /* Number and array of segments (DTO-11, DTO-12), and the sum of their lengths. */
 DAT_RETURN dapl_check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max, uint64_t *total);
-/* Whether more bytes are to be moved than a message, or an RDMA, of the EP may have. */
-bool dapl_message_too_long(const struct dapl_ep *ep, uint64_t length);
-bool dapl_rdma_too_long(const struct dapl_ep *ep, uint64_t length);
 
 /* Whether requests may be posted at all, connected or not. */
-static inline bool dapl_request_ready(const struct dapl_ep *ep)
+static inline bool dapl_request_ready(const struct dapl_qp *qp)
 {
-	return ep->pz && ep->request.limit;
+	return qp->pz && qp->request.limit;
 }
 
 /* Sum of the lengths of one segment at least, in 64 bits (DTO-92). */

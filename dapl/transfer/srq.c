@@ -16,7 +16,7 @@ static const struct dapl_srq_ops *ops_of(const struct dapl_srq *srq)
 }
 
 /* The SRQ of a handle with its lock held: it is not freed before that is given back. */
-static struct dapl_srq *hold(DAT_SRQ_HANDLE handle)
+static struct dapl_srq *lock_srq(DAT_SRQ_HANDLE handle)
 {
 	return dapl_object_lock(handle, DAPL_TYPE_SRQ);
 }
@@ -72,11 +72,12 @@ static void complete(const struct tp_wc *wc, struct dapl_event *event)
 	give_back(own);
 }
 
-/* A free slot, or NULL; lock held. */
+/* A free slot, or NULL. */
 static struct dapl_srq_slot *take_slot(struct dapl_srq *srq)
 {
 	struct dapl_srq_slot *slot;
 
+	dapl_assert_held(&srq->obj.lock);
 	if (outstanding(srq) >= srq->limit)
 		return NULL;
 	if (!srq->spare)
@@ -208,11 +209,12 @@ static DAT_RETURN set_up(struct dapl_srq *srq, struct dapl_ia *ia)
 	return DAPL_NO_RESOURCE(SRQ);
 }
 
-/* lock held */
 static DAT_RETURN arm(struct dapl_srq *srq, DAT_COUNT low_watermark)
 {
-	int err = srq->srq->ops->arm(srq->srq, (uint32_t)low_watermark);
+	int err;
 
+	dapl_assert_held(&srq->obj.lock);
+	err = srq->srq->ops->arm(srq->srq, (uint32_t)low_watermark);
 	if (err)
 		return dapl_status(err, DAT_RESOURCE_SRQ);
 	srq->low_watermark = low_watermark;
@@ -274,7 +276,6 @@ void dapl_srq_failed(struct dapl_srq *srq)
 
 /* ---- The other calls ---- */
 
-/* lock held */
 static DAT_RETURN post(struct dapl_srq *srq, uint32_t num, const DAT_LMR_TRIPLET *iov,
 		       DAT_UINT64 cookie)
 {
@@ -306,7 +307,7 @@ DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 		return DAPL_BAD_ARG(2);
 	if (num_segments && !local_iov)
 		return DAPL_BAD_ARG(3);
-	srq = hold(srq_handle);
+	srq = lock_srq(srq_handle);
 	if (!srq)
 		return DAPL_BAD_HANDLE(SRQ);
 	rc = post(srq, (uint32_t)num_segments, local_iov, user_cookie.as_64);
@@ -322,7 +323,7 @@ DAT_RETURN dapl_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask, DA
 
 	if (!dapl_object_query(srq_handle, &dapl_srq_class, mask, param, &rc))
 		return rc;
-	srq = hold(srq_handle);
+	srq = lock_srq(srq_handle);
 	if (!srq)
 		return DAPL_BAD_HANDLE(SRQ);
 	failed = atomic_load_explicit(&srq->failed, memory_order_relaxed);
@@ -342,11 +343,11 @@ DAT_RETURN dapl_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask, DA
 	return DAT_SUCCESS;
 }
 
-/* lock held */
 static DAT_RETURN resize(struct dapl_srq *srq, uint32_t limit)
 {
 	int err;
 
+	dapl_assert_held(&srq->obj.lock);
 	if (limit < outstanding(srq) || limit < (uint32_t)srq->low_watermark)
 		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE); /* SRQ-22 */
 	if (!make_slots(srq, limit))
@@ -361,7 +362,7 @@ static DAT_RETURN resize(struct dapl_srq *srq, uint32_t limit)
 
 DAT_RETURN dapl_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT max_recv_dtos)
 {
-	struct dapl_srq *srq = hold(srq_handle);
+	struct dapl_srq *srq = lock_srq(srq_handle);
 	DAT_RETURN rc;
 
 	if (!srq)
@@ -376,7 +377,7 @@ DAT_RETURN dapl_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT max_recv_dtos)
 
 DAT_RETURN dapl_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 {
-	struct dapl_srq *srq = hold(srq_handle);
+	struct dapl_srq *srq = lock_srq(srq_handle);
 	DAT_RETURN rc = DAT_SUCCESS;
 
 	if (!srq)
