@@ -65,6 +65,7 @@ struct dapl_evd {
 	 * the loop's. */
 	struct dapl_lock notify_lock;
 	enum dapl_evd_target target;
+	bool asleep;	/* the waiter has looked at woken for the last time before it sleeps */
 	int wakefd;	/* of the thread that waits; -1: it sleeps on woken */
 	uint32_t woken; /* futex: 1 when the waiter is to look again */
 };

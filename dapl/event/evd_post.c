@@ -21,6 +21,9 @@ static bool begin_wake(struct dapl_evd *evd)
 	if (evd->target != DAPL_TARGET_WAITER || evd->woken)
 		return false;
 	__atomic_store_n(&evd->woken, 1, __ATOMIC_RELEASE);
+	/* It looks at woken before it sleeps, and often adds the completion itself, polling. */
+	if (!evd->asleep)
+		return false;
 	if (evd->wakefd < 0)
 		return true;
 	dapl_eventfd_signal(evd->wakefd);

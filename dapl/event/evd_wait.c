@@ -161,13 +161,26 @@ static void begin_sleep(struct dapl_evd *evd)
 		evd->cq->ops->arm(evd->cq, fd < 0 ? TP_ARM_NOTIFY : TP_ARM_WAITER);
 }
 
+/* False: woken since begin_sleep. After it a waker makes a system call. */
+static bool fall_asleep(struct dapl_evd *evd)
+{
+	bool asleep;
+
+	dapl_lock(&evd->notify_lock);
+	asleep = !evd->woken;
+	evd->asleep = asleep;
+	dapl_unlock(&evd->notify_lock);
+	return asleep;
+}
+
 static void end_sleep(struct dapl_evd *evd)
 {
 	dapl_assert_held(&evd->obj.lock);
 	dapl_lock(&evd->notify_lock);
 	evd->target = DAPL_TARGET_NONE;
-	if (evd->woken && evd->wakefd >= 0)
+	if (evd->asleep && evd->woken && evd->wakefd >= 0)
 		dapl_eventfd_clear(evd->wakefd);
+	evd->asleep = false;
 	dapl_unlock(&evd->notify_lock);
 	if (evd->cq)
 		evd->cq->ops->disarm(evd->cq);
@@ -193,6 +206,8 @@ static int sleep_until(struct dapl_evd *evd, uint64_t deadline)
 	int err;
 
 	dapl_assert_held(&evd->obj.lock);
+	if (!fall_asleep(evd))
+		return 0;
 	dapl_unlock(&evd->obj.lock);
 	err = evd->wakefd < 0 ? dapl_futex_wait(&evd->woken, 0, deadline)
 			      : sleep_on_queue(evd, deadline);
