@@ -128,10 +128,10 @@ static enum driver driver(struct soft_conn *conn)
 		if (!cq)
 			continue;
 		polls = atomic_load_explicit(&cq->polls, memory_order_relaxed);
-		if (atomic_load(&cq->waiter))
-			found = DRIVER_WAITER;
-		else if (polls != conn->member[i].polls && found != DRIVER_WAITER)
+		if (polls != conn->member[i].polls)
 			found = DRIVER_POLLER;
+		else if (atomic_load(&cq->waiter) && found != DRIVER_POLLER)
+			found = DRIVER_WAITER;
 		conn->member[i].polls = polls;
 	}
 	return found;
