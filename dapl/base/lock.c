@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dapl/base/clock.h"
+
 int dapl_futex_wait(uint32_t *word, uint32_t seen, uint64_t deadline)
 {
 	struct timespec ts = { .tv_sec = (time_t)(deadline / 1000000000),
