@@ -21,9 +21,9 @@
 #define DEFAULT_IOV	   4
 #define DEFAULT_READ_DEPTH 4
 
-static uint32_t at_most(uint32_t wish, uint32_t limit)
+static uint32_t at_most(uint32_t wanted, uint32_t limit)
 {
-	return wish < limit ? wish : limit;
+	return wanted < limit ? wanted : limit;
 }
 
 void dapl_ep_default_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,

@@ -23,7 +23,7 @@ struct vrb_qp {
 	struct vrb_srq *srq; /* where its receives come from; rq has none then */
 	uint32_t max_inline;
 	struct vrb_mr_hint hint;
-	atomic_bool draining;	 /* the loop is to hear when sq is empty */
+	atomic_bool draining;	 /* the loop is told when sq is empty */
 	_Atomic uint32_t fault;	 /* enum tp_wc_status of the first failure, 0 if none */
 	atomic_bool live;	 /* the device may have completions of it */
 	atomic_bool peer_closed; /* a request failed, and for no other reason */

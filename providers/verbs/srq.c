@@ -155,7 +155,7 @@ static int grow(struct vrb_srq *srq, uint32_t max_wr)
 
 /* ---- Limit ---- */
 
-/* On the loop. The queue may be gone when the core has heard of one of them. */
+/* On the loop. The queue may be gone once the core was told of one of them. */
 static void tell(struct tp_task *task)
 {
 	struct vrb_srq *srq = container_of(task, struct vrb_srq, task);

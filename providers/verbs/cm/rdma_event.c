@@ -65,7 +65,7 @@ static void call_done(struct vrb_conn *conn)
 	conn->calling = false;
 }
 
-/* Once the core has heard of it, it gets what came in before. */
+/* Once the core was told of it, it gets what came in before. */
 static void open_active(struct vrb_conn *conn, const struct event *event)
 {
 	vrb_conn_open(conn, event->data, reply_len(conn, event->data, event->len));
