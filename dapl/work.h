@@ -68,7 +68,7 @@ struct tp_wr {
 	};
 };
 
-/* Completion status. The values are those of DAT_DTO_COMPLETION_STATUS; dapl/transfer/dto_event.c asserts
+/* Completion status, by the values of DAT_DTO_COMPLETION_STATUS; transfer/dto_event.c asserts
  * it. */
 enum tp_wc_status {
 	TP_WC_SUCCESS = 0,
