@@ -241,7 +241,8 @@ struct dapl_cq_ops {
 	/*
 	 * Asks to be notified of the next completion added after this call, once, however often it
 	 * was asked before; the latest way counts. With TP_ARM_WAITER by fd() becoming readable or
-	 * by cq_event, whichever the transport has; with TP_ARM_NOTIFY by cq_event. Poll again after arming: what came before is not announced. EVD lock held.
+	 * by cq_event, whichever the transport has; with TP_ARM_NOTIFY by cq_event. Poll again
+	 * after arming: what came before is not announced. EVD lock held.
 	 */
 	void (*arm)(struct tp_cq *cq, enum tp_arm how);
 	/* The waiter woke up, for whatever reason; consumes what made fd() readable if need be. EVD

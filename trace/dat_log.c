@@ -118,7 +118,7 @@ static enum dat_trace_component component_of(int hook)
 									    : DAT_TRC_DAT;
 }
 
-/* As far as it fits: programs record records while they connect, which printf would take long for. */
+/* As far as it fits: records are made while programs connect, and printf takes long. */
 static void copy_text(char *to, size_t size, const char *from)
 {
 	size_t len = strnlen(from, size - 1);

@@ -25,7 +25,8 @@ void dat_sink_file(const char *path, uint64_t size, unsigned int keep);
 void dat_sink_callback(DAT_TRACE_FUNC func, void *arg);
 
 /*
- * Hands a record on; line ends with a newline. on_stderr: standard error knows already. Keeps errno.
+ * Hands a record on; line ends with a newline. on_stderr: standard error knows already. Keeps
+ * errno.
  */
 void dat_sink_write(int hook, int level, const char *line, int on_stderr);
 

@@ -210,6 +210,6 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	dapl_open_remove(ia);
 	dapl_object_retire(&ia->obj);
 	dapl_ia_delete(ia);
-	dapl_wakefd_close(); /* nothing is left of an IA; the next wait of this thread makes another */
+	dapl_wakefd_close(); /* the next wait of this thread makes another */
 	return DAT_SUCCESS;
 }

@@ -3,7 +3,8 @@
  * Lists the open IAs of this module and their objects, for the control socket.
  *
  * The lock of an IA's list keeps its objects where they are. Of an EP or EVD a few words are copied
- * under its own lock, which is waited for a moment only: an object that is always in use goes first.
+ * under its own lock, which is waited for a moment only: an object that is always in use goes
+ * first.
  */
 #include "dapl/adapter/inspect.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What release 2.1.10 took from the environment and has no counterpart here, unless a module's table
- * declares it.
+ * What release 2.1.10 took from the environment and has no counterpart here, unless a module's
+ * table declares it.
  */
 #include "dapl/base/config.h"
 

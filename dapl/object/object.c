@@ -94,8 +94,8 @@ static void put_slot(struct free_slot *slot)
 }
 
 /*
- * Chunks never go back: the module stays mapped (dapl/module.c), and a thread that comes late, after
- * the last IA was closed, must still find the lock of its object.
+ * Chunks never go back: the module stays mapped (dapl/module.c), and a thread that comes late,
+ * after the last IA was closed, must still find the lock of its object.
  */
 static void grow(void)
 {

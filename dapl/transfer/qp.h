@@ -14,7 +14,7 @@
 struct dapl_pz;
 struct dapl_srq;
 
-/* What an EP handle leads to. From lock to request it is what the fast path reads: one cache line. */
+/* What an EP handle leads to. The fast path reads from lock to request: one cache line. */
 struct dapl_qp {
 	struct dapl_object obj;
 	struct dapl_lock lock; /* the EP lock: all that follows */

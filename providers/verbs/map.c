@@ -160,7 +160,7 @@ enum tp_conn_event vrb_map_end(enum vrb_phase phase, enum rdma_cm_event_type typ
 	case VRB_OPEN:
 		if (type == RDMA_CM_EVENT_DISCONNECTED)
 			return TP_CONN_DISCONNECTED;
-		/* The peer's program ended what it had accepted before it was told of our accept. */
+		/* The peer's program ended what it had accepted before our accept came. */
 		if (type == RDMA_CM_EVENT_REJECTED && status == rejected)
 			return TP_CONN_DISCONNECTED;
 		break;

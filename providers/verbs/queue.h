@@ -134,7 +134,7 @@ static inline struct tp_sge *vrb_wr_sge(const struct vrb_wr *wr)
 	return wr->queue->sge + (size_t)(wr - wr->queue->wr) * wr->queue->max_sge;
 }
 
-/* An idle queue, for max_wr of the core's and extra of this transport's. -ENOMEM, with a message. */
+/* An idle queue, for max_wr of the core's and extra of our own. -ENOMEM, with a message. */
 int vrb_queue_init(struct vrb_queue *queue, const struct vrb_dev *dev, bool recv, uint32_t max_wr,
 		   uint32_t extra, uint32_t max_sge);
 void vrb_queue_fini(struct vrb_queue *queue);

@@ -37,7 +37,7 @@ static const struct soft_conn_step table[SOFT_CAUSES][SOFT_CONN_STATES] = {
 		[SOFT_CONN_REQUESTING] = end(CLOSE, FAILURE),
 		[SOFT_CONN_HALF_OPEN] = end(ABORT, NOTHING),
 		[SOFT_CONN_REQUESTED] = end(ABORT, NOTHING),
-		[SOFT_CONN_ACCEPTING] = end(BY_FAULT, BROKEN), /* an accept has one of two outcomes */
+		[SOFT_CONN_ACCEPTING] = end(BY_FAULT, BROKEN), /* one of two outcomes */
 		[SOFT_CONN_AWAITING] = end(BY_FAULT, BROKEN),
 	},
 	[SOFT_CAUSE_OVER] = {

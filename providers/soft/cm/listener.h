@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Listeners: their sockets, one for each class of links, and connections whose request is awaited. */
+/* Listeners: a socket for each class of links, and connections whose request is awaited. */
 #ifndef SOFT_LISTENER_H
 #define SOFT_LISTENER_H
 

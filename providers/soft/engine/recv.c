@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A QP with a shared receive queue takes a Receive when a message arrives for it, into the one place
- * of its own queue, and has it until the message is complete. A QP that finds none waits in line,
- * and is driven again, one for each Receive that is posted.
+ * A QP with a shared receive queue takes a Receive when a message arrives for it, into the one
+ * place of its own queue, and has it until the message is complete. A QP that finds none waits in
+ * line, and is driven again, one for each Receive that is posted.
  */
 #include "providers/soft/engine/recv.h"
 

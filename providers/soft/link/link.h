@@ -142,8 +142,8 @@ int soft_link_register(struct soft_link *link, uint32_t events);
 /* Sets the timer, in milliseconds from now; 0: none. On the loop, or before the first watch. */
 void soft_link_timeout(struct soft_link *link, uint32_t ms);
 /*
- * Sends what there is no room for later: buf from *sent on, up to len. 1 once all is out, 0 if not, or
- * a negative errno.
+ * Sends what there is no room for later: buf from *sent on, up to len. 1 once all is out, 0 if not,
+ * or a negative errno.
  */
 int soft_link_send_all(struct soft_link *link, uint8_t *buf, size_t len, size_t *sent);
 /* Ends watch and timer and closes. On the loop, or before the first watch. */

@@ -8,10 +8,10 @@
  * position and stays awake, or the peer sees wake_on, clears it, so that one byte answers for one
  * sleep, and sends the byte. Who polls leaves wake_on alone, and costs neither side a system call.
  *
- * A byte is for all waiters of this side, the loop and up to two CQs, whose epoll sets all watch the
- * socket. It stays, and so do they awake, until one who goes to sleep reads it, and he does so only
- * when nothing that any of them waits for is there. If wake_on is cleared meanwhile, the byte that
- * he read may have been that one: he begins anew. So when he sleeps, nothing was there after
+ * A byte is for all waiters of this side, the loop and up to two CQs, whose epoll sets all watch
+ * the socket. It stays, and so do they awake, until one who goes to sleep reads it, and he does so
+ * only when nothing that any of them waits for is there. If wake_on is cleared meanwhile, the byte
+ * that he read may have been that one: he begins anew. So when he sleeps, nothing was there after
  * wake_on was written, and the byte of whatever comes later is not read.
  *
  * Who goes to sleep and finds something makes his epoll set ready by asking it for EPOLLOUT, which

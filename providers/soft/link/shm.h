@@ -5,9 +5,8 @@
  *
  * The memory is a sealed memfd of two rings and what each side says about them. The active side
  * makes it and sends it through an abstract Unix socket, named after the address and qualifier of
- * the service point; one byte is the answer. From then on the end of
- * the socket's stream is the peer's death, and a byte in it wakes a peer who said in the memory that
- * he sleeps.
+ * the service point; one byte is the answer. From then on the end of the socket's stream is the
+ * peer's death, and a byte in it wakes a peer who said in the memory that he sleeps.
  *
  * All of the memory is the peer's to write at any time. Each side keeps its own positions in memory
  * of its own; of the peer's it takes each once, and what does not fit ends the connection.
