@@ -3,7 +3,7 @@
 # between the targets and stay for the next time.
 #
 # A target has a harness, the files under fuzz and what those need. Also for fuzz.sh: max_len.
-loop = test/unit/soft_loop.c test/unit/soft_util.c dapl/base/fd.c dapl/unsupported.c trace/limit.c
+loop = test/unit/soft_loop.c test/unit/soft_util.c dapl/base/fd.c dapl/base/lock.c dapl/unsupported.c trace/limit.c
 files = $(patsubst $(TOP)/%,%,$(shell find $(addprefix $(TOP)/,$(1)) -name '*.c'))
 soft := $(call files,providers/soft)
 core := $(call files,dapl trace)
@@ -23,7 +23,7 @@ shm_needs = test/fuzz/watch.c test/fuzz/soft_attacked.c $(soft) $(loop)
 shm_max_len = 1500
 
 dapl_conf_under = dapl/base/config.c dapl/base/dapl_conf.c
-dapl_conf_needs = dapl/base/old_variables.c $(soft) dapl/base/fd.c dapl/unsupported.c trace/limit.c dapl/base/loop.c dapl/base/thread.c dapl/base/timers.c
+dapl_conf_needs = dapl/base/old_variables.c $(soft) dapl/base/fd.c dapl/base/lock.c dapl/unsupported.c trace/limit.c dapl/base/loop.c dapl/base/thread.c dapl/base/timers.c
 dapl_conf_max_len = 1024
 
 control_under = trace/control.c dapl/adapter/inspect.c dapl/adapter/settings_command.c
