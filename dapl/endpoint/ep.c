@@ -233,18 +233,24 @@ const struct dapl_class dapl_ep_class = {
 	.num_counters = DCNT_EP_ALL_COUNTERS,
 };
 
-DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
-		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out)
+static void free_memory(struct dapl_ep *ep)
 {
-	const struct dapl_fast_ops *fast = ia->dev->transport->fast;
-	struct tp_qp_attr qp_attr;
-	struct dapl_ep *ep;
-	DAT_RETURN rc = DAPL_NO_RESOURCE(MEMORY);
-	int err;
+	free(ep->qp.request.slot);
+	free(ep->qp.recv.slot);
+	if (ep->cold)
+		cold_free(ep->cold);
+	dapl_lock_fini(&ep->qp.lock);
+	dapl_object_release(&ep->obj);
+}
 
-	ep = dapl_object_alloc(sizeof(*ep));
+/* All that an EP has but for the transport's QP; NULL: no memory. */
+static struct dapl_ep *alloc_ep(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+				const DAT_EP_ATTR *attr, uint8_t state)
+{
+	struct dapl_ep *ep = dapl_object_alloc(sizeof(*ep));
+
 	if (!ep)
-		return rc;
+		return NULL;
 	dapl_lock_init(&ep->qp.lock);
 	ep->cold = cold_new(ia, ep);
 	if (!ep->cold)
@@ -263,11 +269,30 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 	dapl_lock(&ep->qp.lock);
 	dapl_ep_take_attr(ep, ia->attr, attr);
 	dapl_unlock(&ep->qp.lock);
+	return ep;
+
+no_memory:
+	dapl_err("endpoint not created: %s", dapl_strerror(ENOMEM));
+	free_memory(ep);
+	return NULL;
+}
+
+DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out)
+{
+	const struct dapl_fast_ops *fast = ia->dev->transport->fast;
+	struct dapl_ep *ep = alloc_ep(ia, parts, attr, state);
+	struct tp_qp_attr qp_attr;
+	DAT_RETURN rc;
+	int err;
+
+	if (!ep)
+		return DAPL_NO_RESOURCE(MEMORY);
 	dapl_ep_qp_attr(parts, attr, &qp_attr);
 	err = ia->dev->transport->qp->create(ia->dev, &qp_attr, ep, &ep->qp.tp);
 	rc = dapl_status(err, DAT_RESOURCE_TEP);
 	if (err)
-		goto free_slots;
+		goto free_ep;
 	ep->qp.tp->lock = &ep->qp.lock;
 	ep->qp.post_fast = fast && fast->post ? fast->post : dapl_post_fast;
 	use_parts(ep);
@@ -286,16 +311,8 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 destroy_qp:
 	unuse_parts(ep);
 	ep->qp.tp->ops->destroy(ep->qp.tp);
-	goto free_slots;
-no_memory:
-	dapl_err("endpoint not created: %s", dapl_strerror(ENOMEM));
-free_slots:
-	free(ep->qp.request.slot);
-	free(ep->qp.recv.slot);
-	if (ep->cold)
-		cold_free(ep->cold);
-	dapl_lock_fini(&ep->qp.lock);
-	dapl_object_release(&ep->obj);
+free_ep:
+	free_memory(ep);
 	return rc;
 }
 
@@ -315,36 +332,45 @@ DAT_RETURN dapl_ep_find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EV
 	return DAT_SUCCESS;
 }
 
+DAT_RETURN dapl_ep_create_of(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+			     const DAT_EP_ATTR *ep_attr, DAT_RETURN bad_attr, DAT_RETURN bad_handle,
+			     DAT_EP_HANDLE *ep_handle)
+{
+	struct dapl_ep *ep;
+	DAT_EP_ATTR attr;
+	DAT_RETURN rc;
+
+	if (ep_attr)
+		attr = *ep_attr;
+	else
+		dapl_ep_default_attr(ia, parts, &attr);
+	rc = dapl_ep_check_attr(ia, parts, NULL, &attr, bad_attr);
+	if (rc)
+		return rc;
+	if (!ep_handle)
+		return bad_handle;
+	rc = dapl_ep_new(ia, parts, &attr, DAT_EP_STATE_UNCONNECTED, &ep);
+	if (rc)
+		return rc;
+	dapl_count(ia, DCNT_IA_EP_CREATE);
+	*ep_handle = ep;
+	return DAT_SUCCESS;
+}
+
 DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
 			  DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
 			  const DAT_EP_ATTR *ep_attr, DAT_EP_HANDLE *ep_handle)
 {
 	struct dapl_ia *ia = dapl_ia_get(ia_handle);
 	struct dapl_ep_parts parts;
-	struct dapl_ep *ep;
-	DAT_EP_ATTR attr;
 	DAT_RETURN rc;
 
 	if (!ia)
 		return DAPL_BAD_HANDLE(IA);
 	rc = dapl_ep_find_parts(ia, pz, recv_evd, request_evd, connect_evd, &parts);
-	if (rc)
-		return rc;
-	if (ep_attr)
-		attr = *ep_attr;
-	else
-		dapl_ep_default_attr(ia, &parts, &attr);
-	rc = dapl_ep_check_attr(ia, &parts, NULL, &attr, DAPL_BAD_ARG(6));
-	if (rc)
-		return rc;
-	if (!ep_handle)
-		return DAPL_BAD_ARG(7);
-	rc = dapl_ep_new(ia, &parts, &attr, DAT_EP_STATE_UNCONNECTED, &ep);
-	if (rc)
-		return rc;
-	dapl_count(ia, DCNT_IA_EP_CREATE);
-	*ep_handle = ep;
-	return DAT_SUCCESS;
+	return rc ? rc
+		  : dapl_ep_create_of(ia, &parts, ep_attr, DAPL_BAD_ARG(6), DAPL_BAD_ARG(7),
+				      ep_handle);
 }
 
 /* ---- Queries ---- */

@@ -83,6 +83,11 @@ DAT_RETURN dapl_ep_find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EV
 /* state: U, or T for an EP made for a CR. attr is checked by the caller. */
 DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out);
+/* What both calls do that make one, once its parts are found: bad_attr and bad_handle are the answers
+ * for bad attributes and for no place for the handle. */
+DAT_RETURN dapl_ep_create_of(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+			     const DAT_EP_ATTR *ep_attr, DAT_RETURN bad_attr, DAT_RETURN bad_handle,
+			     DAT_EP_HANDLE *ep_handle);
 /* What dat_ep_create gives for NULL attributes (EP-22 to EP-38). */
 void dapl_ep_default_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 			  DAT_EP_ATTR *attr);

@@ -41,8 +41,6 @@ DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 {
 	struct dapl_ia *ia = dapl_ia_get(ia_handle);
 	struct dapl_ep_parts parts;
-	struct dapl_ep *ep;
-	DAT_EP_ATTR attr;
 	DAT_RETURN rc;
 
 	if (!ia)
@@ -56,21 +54,7 @@ DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 		return rc;
 	if (!ep_attr && dapl_config.strict)
 		return DAPL_BAD_ARG(7); /* SRQ-32 */
-	if (ep_attr)
-		attr = *ep_attr;
-	else
-		dapl_ep_default_attr(ia, &parts, &attr);
-	rc = dapl_ep_check_attr(ia, &parts, NULL, &attr, DAPL_BAD_ARG(7));
-	if (rc)
-		return rc;
-	if (!ep_handle)
-		return DAPL_BAD_ARG(8);
-	rc = dapl_ep_new(ia, &parts, &attr, DAT_EP_STATE_UNCONNECTED, &ep);
-	if (rc)
-		return rc;
-	dapl_count(ia, DCNT_IA_EP_CREATE);
-	*ep_handle = ep;
-	return DAT_SUCCESS;
+	return dapl_ep_create_of(ia, &parts, ep_attr, DAPL_BAD_ARG(7), DAPL_BAD_ARG(8), ep_handle);
 }
 
 /* ---- Watermarks ---- */
