@@ -55,7 +55,6 @@ void dapl_lock_slow(struct dapl_lock *lock)
 		    !(atomic_fetch_or_explicit(&lock->state, DAPL_LOCK_HELD, memory_order_acquire) &
 		      DAPL_LOCK_HELD))
 			return;
-		__asm__ volatile("" ::: "memory");
 	}
 	/* Who slept cannot tell whether others still do: it stays wanted. */
 	while (atomic_fetch_or_explicit(&lock->state, both, memory_order_acquire) & DAPL_LOCK_HELD)
