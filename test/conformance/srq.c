@@ -301,17 +301,6 @@ static void srq_8_in_use_by_an_endpoint(void **state)
 
 /* ---- Counts ------------------------------------------------------------ */
 
-static void check_counts(struct cu_rig *rig, DAT_SRQ_HANDLE srq, DAT_COUNT available,
-			 DAT_COUNT outstanding)
-{
-	DAT_SRQ_PARAM param = su_query(srq);
-
-	assert_int_equal(param.available_dto_count,
-			 rig->prov.srq_info_supported & 1 ? available : DAT_VALUE_UNKNOWN);
-	assert_int_equal(param.outstanding_dto_count,
-			 rig->prov.srq_info_supported & 2 ? outstanding : DAT_VALUE_UNKNOWN);
-}
-
 static void srq_17_18_what_is_available_and_outstanding(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -321,14 +310,14 @@ static void srq_17_18_what_is_available_and_outstanding(void **state)
 	su_open(rig, &q, 10);
 	su_pair(rig, &a, &p, &q);
 	su_fill(&q, 0, 2);
-	check_counts(rig, q.srq, 3, 3);
+	su_check_counts(rig, q.srq, 3, 3);
 	su_send(&a, 8, 1);
 	if (rig->prov.srq_info_supported & 1) {
 		ct_await(su_query(q.srq).available_dto_count == 2);
-		check_counts(rig, q.srq, 2, 3);
+		su_check_counts(rig, q.srq, 2, 3);
 	}
 	su_taken(&p, &q, 8, 1);
-	check_counts(rig, q.srq, 2, 2);
+	su_check_counts(rig, q.srq, 2, 2);
 }
 
 /* SRQ-9 */
@@ -347,9 +336,9 @@ static void srq_9_17_what_is_kept_counts(void **state)
 		su_send(&a, 8, 7);
 	expect_ok(dat_evd_wait(p.recv, CT_US, 3, &event, &more));
 	assert_int_equal(more, 2);
-	check_counts(rig, q.srq, 2, 4);
+	su_check_counts(rig, q.srq, 2, 4);
 	su_taken(&p, &q, 8, 7);
-	check_counts(rig, q.srq, 2, 3);
+	su_check_counts(rig, q.srq, 2, 3);
 	/* With its endpoint and the queue gone, the last one stays or vanishes (DTO-80). */
 	expect_ok(dat_ep_free(p.ep));
 	expect_ok(dat_srq_free(q.srq));

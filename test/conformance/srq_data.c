@@ -298,17 +298,6 @@ static void ibx_47_immediate_data_takes_one_as_well(void **state)
 
 /* ---- Counts ------------------------------------------------------------ */
 
-static void check_counts(struct cu_rig *rig, DAT_SRQ_HANDLE srq, DAT_COUNT available,
-			 DAT_COUNT outstanding)
-{
-	DAT_SRQ_PARAM param = su_query(srq);
-
-	assert_int_equal(param.available_dto_count,
-			 rig->prov.srq_info_supported & 1 ? available : DAT_VALUE_UNKNOWN);
-	assert_int_equal(param.outstanding_dto_count,
-			 rig->prov.srq_info_supported & 2 ? outstanding : DAT_VALUE_UNKNOWN);
-}
-
 /* ---- The end, threads -------------------------------------------------- */
 
 /* IA-83, IA-84 */
@@ -405,7 +394,7 @@ static void srq_14_threads(void **state)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(t[i].failures + t[i].not_sent, 0);
-	check_counts(rig, q.srq, 16, 16);
+	su_check_counts(rig, q.srq, 16, 16);
 }
 
 #define I(f) cmocka_unit_test_setup_teardown(f, cu_setup_ia, cu_teardown)

@@ -97,3 +97,14 @@ uint64_t su_taken(struct ct_end *p, struct su_queue *queue, size_t len, unsigned
 	FILLED(queue->mem.base + dto.user_cookie.as_64 * 64, len, seed);
 	return dto.user_cookie.as_64;
 }
+
+void su_check_counts(struct cu_rig *rig, DAT_SRQ_HANDLE srq, DAT_COUNT available,
+		     DAT_COUNT outstanding)
+{
+	DAT_SRQ_PARAM param = su_query(srq);
+
+	assert_int_equal(param.available_dto_count,
+			 rig->prov.srq_info_supported & 1 ? available : DAT_VALUE_UNKNOWN);
+	assert_int_equal(param.outstanding_dto_count,
+			 rig->prov.srq_info_supported & 2 ? outstanding : DAT_VALUE_UNKNOWN);
+}

@@ -35,4 +35,8 @@ void su_send(struct ct_end *a, size_t len, unsigned seed);
 /* Takes the completion of a receive from the queue, which has this message; its place. */
 uint64_t su_taken(struct ct_end *p, struct su_queue *queue, size_t len, unsigned seed);
 
+/* What dat_srq_query tells of the Receives, as far as the adapter counts them. */
+void su_check_counts(struct cu_rig *rig, DAT_SRQ_HANDLE srq, DAT_COUNT available,
+		     DAT_COUNT outstanding);
+
 #endif
