@@ -50,13 +50,4 @@ static inline void list_del(struct list *node)
 	     &each->member != (list);                                      \
 	     each = container_of(each->member.next, __typeof__(*each), member))
 
-/* Older names. */
-#define soft_list	list
-#define soft_list_init	list_init
-#define soft_list_empty list_empty
-#define soft_list_add	list_add
-#define soft_list_del	list_del
-#define soft_list_each	list_for_each
-#define soft_container	container_of
-
 #endif

@@ -214,7 +214,7 @@ void dapl_ep_delete(struct dapl_ep *ep)
 
 static void close_ep(struct dapl_object *obj)
 {
-	struct dapl_ep *ep = dapl_container(obj, struct dapl_ep, obj);
+	struct dapl_ep *ep = container_of(obj, struct dapl_ep, obj);
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 

@@ -100,7 +100,7 @@ static void break_connection(struct dapl_ep *ep)
 
 void dapl_ep_break(struct tp_task *task)
 {
-	break_connection(dapl_container(task, struct dapl_ep_cold, breaker)->ep);
+	break_connection(container_of(task, struct dapl_ep_cold, breaker)->ep);
 }
 
 static bool watched(struct dapl_ep *ep)

@@ -106,8 +106,6 @@ struct dapl_class {
 /* Declares what answers a call of udat.h, and has its type. */
 #define DAPL_CALL(name) __typeof__(dat_##name) dapl_##name
 
-#define dapl_container container_of
-
 /* A zeroed object in the arena, without a tag yet. NULL: no memory. */
 void *dapl_object_alloc_slot(void);
 #define dapl_object_alloc(size)                                                       \

@@ -35,7 +35,7 @@ static DAT_RETURN post(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET 
 	slot->silent = (uint8_t)flags & qp->recv_unsignalled;
 	err = qp->tp->ops->post_recv(qp->tp, (uintptr_t)slot, (const struct tp_sge *)iov,
 				     (uint32_t)num);
-	if (!unlikely(err))
+	if (likely(!err))
 		return DAT_SUCCESS;
 	qp->posted[DCNT_EP_POST_RECV]--;
 	qp->posted[DCNT_EP_POST_RECV_DATA] -= length;

@@ -25,8 +25,8 @@ struct dapl_slots {
 	struct dapl_slot *slot;
 	uint32_t limit;
 	uint32_t watch; /* at so many outstanding ones every post is checked; UINT32_MAX: never */
-	DAT_RETURN
-	refused; /* why nothing may be posted in the EP's state (DTO-18 to DTO-20), or 0 */
+	/* Why nothing may be posted in the EP's state (DTO-18 to DTO-20), or 0. */
+	DAT_RETURN refused;
 };
 
 /* An empty ring of the EP with room for limit DTOs, in its own place for good; false: no memory. */

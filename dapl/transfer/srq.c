@@ -173,7 +173,7 @@ static void free_own(struct dapl_srq *srq)
 /* Retired already: whoever came in before is waited for. */
 static void end(struct dapl_object *obj)
 {
-	struct dapl_srq *srq = dapl_container(obj, struct dapl_srq, obj);
+	struct dapl_srq *srq = container_of(obj, struct dapl_srq, obj);
 
 	dapl_lock(&obj->lock);
 	dapl_unlock(&obj->lock);

@@ -49,7 +49,7 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 	dev->config = init->config ? init->config : &soft_config;
 	snprintf(dev->name, sizeof(dev->name), "%s", init->ia_name);
 	pthread_mutex_init(&dev->lock, NULL);
-	soft_list_init(&dev->qps);
+	list_init(&dev->qps);
 	soft_drive_init(dev);
 	rc = soft_cm_open(dev);
 	if (rc) {

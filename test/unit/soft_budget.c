@@ -218,7 +218,7 @@ static void listener_shut(void **state)
 
 	(void)state;
 	open_node(0, 0);
-	listener = soft_container(node.listener, struct soft_listener, base);
+	listener = container_of(node.listener, struct soft_listener, base);
 	wakeups = soft_loop_wakeups(node.loop);
 	assert_int_equal(shutdown(listener->socket[0].watch.fd, SHUT_RDWR), 0);
 	pause_ms(500);

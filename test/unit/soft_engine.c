@@ -63,7 +63,7 @@ struct stop {
 
 static void stand(struct tp_task *task)
 {
-	struct stop *stop = soft_container(task, struct stop, task);
+	struct stop *stop = container_of(task, struct stop, task);
 
 	sem_post(&stop->stands);
 	while (sem_wait(&stop->go))

@@ -304,7 +304,7 @@ static void falls_back_late(void **state)
 	int fd;
 
 	(void)state;
-	listener = soft_container(right.listener, struct soft_listener, base);
+	listener = container_of(right.listener, struct soft_listener, base);
 	assert_int_equal(listener->num_sockets, 2);
 	/* In place of its ear stands one that hangs up. */
 	soft_config.link = SOFT_LINK_TCP;

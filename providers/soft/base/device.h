@@ -42,17 +42,17 @@ struct soft_dev {
 	struct soft_stags *stags;
 
 	pthread_mutex_t lock;
-	struct soft_list qps;
+	struct list qps;
 	atomic_uint_fast64_t streams; /* connections so far */
 	atomic_uint_fast64_t count[SOFT_COUNTS];
 	atomic_bool looped; /* something of ours ran or runs on the loop */
 
 	/* The loop's. */
-	struct soft_list handed;   /* connections that threads of the program drive (drive.h) */
+	struct list handed;	   /* connections that threads of the program drive (drive.h) */
 	atomic_uint num_handed;	   /* for other threads */
 	struct tp_timer look;	   /* whether they are still there */
 	atomic_bool looking;	   /* it is set */
-	struct soft_list conns;	   /* established ones */
+	struct list conns;	   /* established ones */
 	struct tp_timer keepalive; /* as long as there are any */
 	bool keeping;
 	struct soft_cm *cm;
@@ -62,7 +62,7 @@ struct soft_dev {
 
 static inline struct soft_dev *soft_dev(struct tp_device *dev)
 {
-	return soft_container(dev, struct soft_dev, base);
+	return container_of(dev, struct soft_dev, base);
 }
 
 static inline void soft_count(struct soft_dev *dev, enum soft_count what)

@@ -36,7 +36,7 @@ static struct soft_conn *passive_alloc(struct soft_listener *listener)
 	if (!conn)
 		return NULL;
 	conn->setup->listener = listener;
-	soft_list_add(&listener->half_open, &conn->node);
+	list_add(&listener->half_open, &conn->node);
 	return conn;
 }
 
@@ -72,7 +72,7 @@ static void request_complete(struct soft_conn *conn)
 	 */
 	soft_link_watch(conn->link, EPOLLONESHOT);
 	soft_conn_take(conn, SOFT_CAUSE_REQUEST);
-	soft_list_del(&conn->node);
+	list_del(&conn->node);
 	setup->listener = NULL;
 	soft_budget_leave(conn->link);
 	request.private_data = frame.data;
@@ -179,7 +179,7 @@ int soft_accept_adopt(struct soft_listener *listener, const int *fds, int num, c
 
 void soft_accept_stop(struct soft_listener *listener)
 {
-	while (!soft_list_empty(&listener->half_open))
+	while (!list_empty(&listener->half_open))
 		soft_conn_discard(container_of(listener->half_open.next, struct soft_conn, node),
 				  SOFT_CAUSE_FAILED);
 }
@@ -235,7 +235,7 @@ static void accept_failed(struct soft_conn *conn, int err)
 static void established(struct soft_conn *conn, enum soft_conn_cause cause)
 {
 	soft_link_timeout(conn->link, 0);
-	soft_list_del(&conn->node);
+	list_del(&conn->node);
 	soft_setup_done(conn, cause, NULL, 0);
 }
 
@@ -247,7 +247,7 @@ static void accepting(struct soft_conn *conn)
 		accept_failed(conn, rc);
 	} else if (rc > 0 && conn->setup->enhanced && conn->setup->p2p) {
 		soft_conn_take(conn, SOFT_CAUSE_REPLIED_CONFIRM);
-		soft_list_add(&conn->dev->cm->awaiting, &conn->node);
+		list_add(&conn->dev->cm->awaiting, &conn->node);
 		soft_conn_await_first(conn);
 		if (soft_link_watch(conn->link, EPOLLIN))
 			accept_failed(conn, -ENOMEM);
@@ -276,18 +276,18 @@ void soft_accept_confirmed(struct soft_conn *conn)
 
 void soft_accept_confirm_all(struct soft_dev *dev)
 {
-	struct soft_list *list = &dev->cm->awaiting;
+	struct list *list = &dev->cm->awaiting;
 	struct soft_conn *conn;
 	uint32_t num = 0;
 
 	dev->cm->confirming = true;
-	soft_list_each(conn, list, node)
+	list_for_each(conn, list, node)
 		num++;
 	/* Any of them may go meanwhile. */
-	while (num-- && !soft_list_empty(list)) {
+	while (num-- && !list_empty(list)) {
 		conn = container_of(list->next, struct soft_conn, node);
-		soft_list_del(&conn->node);
-		soft_list_add(list, &conn->node);
+		list_del(&conn->node);
+		list_add(list, &conn->node);
 		soft_conn_hold(conn);
 		awaiting(conn);
 		soft_conn_drop(conn);

@@ -17,13 +17,13 @@ enum {
 
 /* The links of one peer's address. */
 struct peer {
-	struct soft_list node, entries; /* oldest first */
+	struct list node, entries; /* oldest first */
 	struct sockaddr_storage addr;
 	uint32_t num;
 };
 
 struct soft_budget_entry {
-	struct soft_list node;
+	struct list node;
 	struct soft_link *link;
 	struct peer *peer;
 	enum soft_budget_kind kind;
@@ -47,7 +47,7 @@ __attribute__((constructor)) static void at_fork(void)
 void soft_budget_init(struct soft_budget *budget, enum soft_budget_kind kind)
 {
 	budget->kind = kind;
-	soft_list_init(&budget->peers);
+	list_init(&budget->peers);
 }
 
 static uint32_t limit_of(const struct soft_dev *dev, enum soft_budget_kind kind)
@@ -67,15 +67,15 @@ static struct peer *find(struct soft_budget *budget, const struct sockaddr_stora
 {
 	struct peer *peer;
 
-	soft_list_each(peer, &budget->peers, node)
+	list_for_each(peer, &budget->peers, node)
 		if (!memcmp(&peer->addr, addr, sizeof(*addr)))
 			return peer;
 	peer = calloc(1, sizeof(*peer));
 	if (!peer)
 		return NULL;
 	peer->addr = *addr;
-	soft_list_init(&peer->entries);
-	soft_list_add(&budget->peers, &peer->node);
+	list_init(&peer->entries);
+	list_add(&budget->peers, &peer->node);
 	return peer;
 }
 
@@ -98,7 +98,7 @@ int soft_budget_enter(struct soft_link *link, struct soft_budget *budget)
 	entry->link = link;
 	entry->kind = budget->kind;
 	entry->since = dapl_now();
-	soft_list_add(&entry->peer->entries, &entry->node);
+	list_add(&entry->peer->entries, &entry->node);
 	entry->peer->num++;
 	atomic_fetch_add(&used[budget->kind], 1);
 	link->budget_entry = entry;
@@ -115,12 +115,12 @@ void soft_budget_leave(struct soft_link *link)
 		return;
 	link->budget_entry = NULL;
 	peer = entry->peer;
-	soft_list_del(&entry->node);
+	list_del(&entry->node);
 	atomic_fetch_sub(&used[entry->kind], 1);
 	free(entry);
 	if (--peer->num)
 		return;
-	soft_list_del(&peer->node);
+	list_del(&peer->node);
 	free(peer);
 }
 
@@ -139,7 +139,7 @@ static struct soft_link *oldest(const struct peer *peer, bool (*may_go)(struct s
 {
 	const struct soft_budget_entry *entry;
 
-	soft_list_each(entry, &peer->entries, node)
+	list_for_each(entry, &peer->entries, node)
 		if (!may_go || may_go(entry->link))
 			return entry->link;
 	return NULL;
@@ -152,7 +152,7 @@ struct soft_link *soft_budget_victim(const struct soft_budget *budget,
 	const struct peer *peer;
 	uint32_t most = 0;
 
-	soft_list_each(peer, &budget->peers, node) {
+	list_for_each(peer, &budget->peers, node) {
 		if (peer->num <= most)
 			continue;
 		link = oldest(peer, may_go);

@@ -25,7 +25,7 @@ enum soft_budget_kind {
 /* A device's part of one. */
 struct soft_budget {
 	enum soft_budget_kind kind;
-	struct soft_list peers;
+	struct list peers;
 };
 
 void soft_budget_init(struct soft_budget *budget, enum soft_budget_kind kind);

@@ -96,8 +96,8 @@ int soft_cm_open(struct soft_dev *dev)
 
 	if (!cm)
 		return -ENOMEM;
-	soft_list_init(&cm->awaiting);
-	soft_list_init(&cm->orphans);
+	list_init(&cm->awaiting);
+	list_init(&cm->orphans);
 	for (int i = 0; i < SOFT_BUDGETS; i++)
 		soft_budget_init(&cm->budget[i], (enum soft_budget_kind)i);
 	dev->cm = cm;

@@ -14,9 +14,9 @@ struct soft_dev;
 
 /* The loop's. */
 struct soft_cm {
-	struct soft_list awaiting; /* accepted connections whose peer is to confirm */
-	bool confirming;	   /* these are being looked at */
-	struct soft_list orphans;
+	struct list awaiting; /* accepted connections whose peer is to confirm */
+	bool confirming;      /* these are being looked at */
+	struct list orphans;
 	struct soft_budget budget[SOFT_BUDGETS];
 };
 

@@ -22,13 +22,13 @@ enum {
 /* ---- All of this process ---- */
 
 pthread_mutex_t soft_listeners_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct soft_list listeners = { &listeners, &listeners };
+static struct list listeners = { &listeners, &listeners };
 
 /* The parent's listeners are not the child's. */
 static void in_child(void)
 {
 	pthread_mutex_init(&soft_listeners_lock, NULL);
-	soft_list_init(&listeners);
+	list_init(&listeners);
 }
 
 __attribute__((constructor)) static void at_fork(void)
@@ -39,14 +39,14 @@ __attribute__((constructor)) static void at_fork(void)
 static void enter(struct soft_listener *listener)
 {
 	pthread_mutex_lock(&soft_listeners_lock);
-	soft_list_add(&listeners, &listener->node);
+	list_add(&listeners, &listener->node);
 	pthread_mutex_unlock(&soft_listeners_lock);
 }
 
 static void leave(struct soft_listener *listener)
 {
 	pthread_mutex_lock(&soft_listeners_lock);
-	soft_list_del(&listener->node);
+	list_del(&listener->node);
 	pthread_mutex_unlock(&soft_listeners_lock);
 }
 
@@ -62,7 +62,7 @@ struct soft_listener *soft_listener_find(const struct sockaddr_storage *addr,
 {
 	struct soft_listener *listener;
 
-	soft_list_each(listener, &listeners, node)
+	list_for_each(listener, &listeners, node)
 		if (listener->base.conn_qual == qual && (!dev || listener->dev == dev) &&
 		    same_address(&listener->dev->addr, addr))
 			return listener;
@@ -242,7 +242,7 @@ int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct 
 		(struct tp_listener){ .dev = base, .owner = owner, .conn_qual = conn_qual };
 	listener->dev = dev;
 	listener->pause.expired = listener_resume;
-	soft_list_init(&listener->half_open);
+	list_init(&listener->half_open);
 	rc = listen_on(dev, &listener->base.conn_qual);
 	if (rc < 0)
 		goto free_listener;

@@ -27,10 +27,10 @@ struct soft_listener {
 	struct soft_listener_socket socket[2];
 	uint32_t num_sockets;
 	struct tp_timer pause;
-	struct soft_list half_open; /* connections whose request has not come */
-	bool failed;		    /* could not accept, and said so */
-	bool paused;		    /* nobody is accepted until the timer is over */
-	struct soft_list node;	    /* among all of the process */
+	struct list half_open; /* connections whose request has not come */
+	bool failed;	       /* could not accept, and said so */
+	bool paused;	       /* nobody is accepted until the timer is over */
+	struct list node;      /* among all of the process */
 };
 
 int soft_listen(struct tp_device *dev, uint64_t conn_qual, void *owner, struct tp_listener **out);

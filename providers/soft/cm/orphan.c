@@ -19,7 +19,7 @@ enum {
 };
 
 struct orphan {
-	struct soft_list node;
+	struct list node;
 	struct soft_link *link;
 	uint8_t *out;
 	size_t len, sent;
@@ -51,7 +51,7 @@ static void orphan_free(struct orphan *orphan, bool abort)
 	/* Whatever is unread when it is closed is answered with a reset. */
 	if (!abort)
 		discard(orphan);
-	soft_list_del(&orphan->node);
+	list_del(&orphan->node);
 	soft_link_destroy(orphan->link, abort);
 	free(orphan->out);
 	free(orphan);
@@ -163,7 +163,7 @@ void soft_orphan(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail
 	link->owner = orphan;
 	link->ready = orphan_ready;
 	link->expired = orphan_expired;
-	soft_list_add(&dev->cm->orphans, &orphan->node);
+	list_add(&dev->cm->orphans, &orphan->node);
 	set_timer(link);
 	orphan_ready(link, 0);
 	make_room(dev);
@@ -171,7 +171,7 @@ void soft_orphan(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail
 
 void soft_orphans_close(struct soft_dev *dev)
 {
-	while (!soft_list_empty(&dev->cm->orphans))
+	while (!list_empty(&dev->cm->orphans))
 		orphan_free(container_of(dev->cm->orphans.next, struct orphan, node), false);
 }
 
@@ -179,7 +179,7 @@ bool soft_orphans_undelivered(const struct soft_dev *dev)
 {
 	const struct orphan *orphan;
 
-	soft_list_each(orphan, &dev->cm->orphans, node)
+	list_for_each(orphan, &dev->cm->orphans, node)
 		if (undelivered(orphan))
 			return true;
 	return false;

@@ -17,7 +17,7 @@
 
 static struct soft_mw *soft_mw(struct tp_mw *mw)
 {
-	return soft_container(mw, struct soft_mw, base);
+	return container_of(mw, struct soft_mw, base);
 }
 
 void soft_bind_quiesce(struct soft_dev *dev)
@@ -25,7 +25,7 @@ void soft_bind_quiesce(struct soft_dev *dev)
 	struct soft_qp *qp;
 
 	pthread_mutex_lock(&dev->lock);
-	soft_list_each(qp, &dev->qps, node) {
+	list_for_each(qp, &dev->qps, node) {
 		pthread_mutex_lock(&qp->lock);
 		pthread_mutex_unlock(&qp->lock);
 	}
@@ -63,7 +63,7 @@ static bool alive(struct soft_dev *dev, uint64_t stream)
 	bool found = false;
 
 	pthread_mutex_lock(&dev->lock);
-	soft_list_each(qp, &dev->qps, node)
+	list_for_each(qp, &dev->qps, node)
 		found |= atomic_load(&qp->prot.stream) == stream;
 	pthread_mutex_unlock(&dev->lock);
 	return found;
@@ -83,7 +83,7 @@ static bool bound_elsewhere(struct soft_dev *dev, struct soft_mw *mw, uint64_t s
 static int mw_bind(struct tp_qp *base, uint64_t wr_id, uint32_t flags, const struct tp_bind *bind,
 		   uint32_t *rkey)
 {
-	struct soft_qp *qp = soft_container(base, struct soft_qp, base);
+	struct soft_qp *qp = container_of(base, struct soft_qp, base);
 	struct soft_mw *mw = soft_mw(bind->mw);
 	struct soft_sqe *sqe;
 	int rc;
@@ -149,7 +149,7 @@ static void mw_free(struct tp_mw *base)
 	struct soft_qp *qp;
 
 	pthread_mutex_lock(&dev->lock);
-	soft_list_each(qp, &dev->qps, node) {
+	list_for_each(qp, &dev->qps, node) {
 		pthread_mutex_lock(&qp->lock);
 		take_out(qp, mw);
 		pthread_mutex_unlock(&qp->lock);

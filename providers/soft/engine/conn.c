@@ -13,7 +13,7 @@
 
 static void conn_task(struct tp_task *task)
 {
-	struct soft_conn *conn = soft_container(task, struct soft_conn, task);
+	struct soft_conn *conn = container_of(task, struct soft_conn, task);
 	bool serve = atomic_exchange(&conn->serve_wanted, false);
 
 	soft_conn_hold(conn);
@@ -37,8 +37,8 @@ struct soft_conn *soft_conn_alloc(struct soft_dev *dev)
 	conn->base.dev = &dev->base;
 	conn->dev = dev;
 	conn->task.run = conn_task;
-	soft_list_init(&conn->node);
-	soft_list_init(&conn->handed_node);
+	list_init(&conn->node);
+	list_init(&conn->handed_node);
 	pthread_mutex_init(&conn->lock, NULL);
 	soft_rx_init(conn);
 	return conn;
@@ -112,7 +112,7 @@ void soft_conn_open(struct soft_conn *conn)
 	pthread_mutex_lock(&qp->lock);
 	conn->rx.open = true;
 	pthread_mutex_unlock(&qp->lock);
-	soft_list_add(&conn->dev->conns, &conn->node);
+	list_add(&conn->dev->conns, &conn->node);
 	attach(conn);
 	soft_drive_open(conn);
 }
@@ -203,7 +203,7 @@ void soft_conn_close(struct soft_conn *conn, uint8_t **out, size_t *len, uint64_
 			soft_cq_detach(&conn->member[i]);
 		conn->member[i].cq = NULL;
 	}
-	soft_list_del(&conn->node);
+	list_del(&conn->node);
 	if (!qp)
 		return;
 	pthread_mutex_lock(&qp->lock);

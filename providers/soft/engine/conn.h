@@ -47,7 +47,7 @@ struct soft_conn {
 	uint32_t refs; /* the loop's */
 	struct tp_task task;
 	struct soft_setup *setup; /* freed when the data phase begins */
-	struct soft_list node;	  /* in a list of the manager's, or soft_dev.conns */
+	struct list node;	  /* in a list of the manager's, or soft_dev.conns */
 	bool markers, crc;
 	uint8_t rtr_repeats;
 
@@ -64,8 +64,8 @@ struct soft_conn {
 	atomic_bool rx_stalled;	   /* rx.stalled, for other threads */
 	/* Work for the task. */
 	atomic_bool serve_wanted, first_seen, drained, clear_wanted;
-	bool draining;		      /* graceful disconnect under way; under the QP's lock */
-	struct soft_list handed_node; /* in soft_dev.handed; the loop's */
+	bool draining;		 /* graceful disconnect under way; under the QP's lock */
+	struct list handed_node; /* in soft_dev.handed; the loop's */
 	struct soft_member member[2];
 
 	atomic_bool dead;	 /* fault is valid */
@@ -77,7 +77,7 @@ struct soft_conn {
 
 static inline struct soft_conn *soft_conn(struct tp_conn *conn)
 {
-	return soft_container(conn, struct soft_conn, base);
+	return container_of(conn, struct soft_conn, base);
 }
 
 /* Whether the connection has come to its end, known to its own threads or not yet. */

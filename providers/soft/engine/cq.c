@@ -25,7 +25,7 @@ enum {
 
 static void overflow_run(struct tp_task *task)
 {
-	struct soft_cq *cq = soft_container(task, struct soft_cq, overflow);
+	struct soft_cq *cq = container_of(task, struct soft_cq, overflow);
 
 	cq->dev->base.up->async(cq->dev->base.owner, TP_ASYNC_CQ_OVERFLOW, cq->base.owner);
 }
@@ -57,7 +57,7 @@ static void enrol(struct soft_cq *cq, struct soft_member *member)
 /* The epoll set, made at the first need; drive held. */
 static void need_epfd(struct soft_cq *cq)
 {
-	struct soft_list *node;
+	struct list *node;
 	int epfd;
 
 	if (atomic_load(&cq->epfd) >= 0 || atomic_load(&cq->blind))
@@ -69,16 +69,16 @@ static void need_epfd(struct soft_cq *cq)
 	}
 	atomic_store(&cq->epfd, epfd);
 	for (node = cq->members.next; node != &cq->members; node = node->next)
-		enrol(cq, soft_container(node, struct soft_member, node));
+		enrol(cq, container_of(node, struct soft_member, node));
 }
 
 /* Has the set told of all that happens; drive held. */
 static void watch_all(struct soft_cq *cq)
 {
-	struct soft_list *node;
+	struct list *node;
 
 	for (node = cq->members.next; node != &cq->members; node = node->next)
-		soft_watch_update_cqs(soft_container(node, struct soft_member, node)->conn);
+		soft_watch_update_cqs(container_of(node, struct soft_member, node)->conn);
 }
 
 void soft_cq_attach(struct soft_member *member)
@@ -89,7 +89,7 @@ void soft_cq_attach(struct soft_member *member)
 
 	pthread_mutex_lock(&cq->drive);
 	were_few = soft_cq_few(cq);
-	soft_list_add(&cq->members, &member->node);
+	list_add(&cq->members, &member->node);
 	atomic_fetch_add(&cq->cost, class->cost);
 	if (atomic_load(&cq->epfd) >= 0)
 		enrol(cq, member);
@@ -105,7 +105,7 @@ void soft_cq_detach(struct soft_member *member)
 	struct soft_cq *cq = member->cq;
 
 	pthread_mutex_lock(&cq->drive);
-	soft_list_del(&member->node);
+	list_del(&member->node);
 	atomic_fetch_sub(&cq->cost, member->conn->link->class->cost);
 	pthread_mutex_lock(&member->conn->lock);
 	soft_watch_remove(member);
@@ -168,12 +168,12 @@ static bool look_for_room(struct soft_cq *cq)
 
 static void drive_all(struct soft_cq *cq)
 {
-	struct soft_list *node;
+	struct list *node;
 	struct soft_member *member;
 	bool room = look_for_room(cq);
 
 	for (node = cq->members.next; node != &cq->members; node = node->next) {
-		member = soft_container(node, struct soft_member, node);
+		member = container_of(node, struct soft_member, node);
 		soft_drive_poll(member->conn, room);
 	}
 }
@@ -309,7 +309,7 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	cq->base = (struct tp_cq){ .dev = base, .ops = &soft_cq_ops, .owner = owner };
 	cq->dev = soft_dev(base);
 	cq->overflow.run = overflow_run;
-	soft_list_init(&cq->members);
+	list_init(&cq->members);
 	pthread_mutex_init(&cq->lock, NULL);
 	pthread_mutex_init(&cq->drive, NULL);
 	atomic_init(&cq->epfd, -1);

@@ -20,7 +20,7 @@ struct soft_cq;
 struct soft_member {
 	struct soft_conn *conn;
 	struct soft_cq *cq; /* NULL: none */
-	struct soft_list node;
+	struct list node;
 	bool enrolled; /* in the CQ's epoll set; under conn->lock, as events */
 	uint32_t events;
 	uint32_t polls; /* the loop's: of the CQ when it looked last */
@@ -51,7 +51,7 @@ struct soft_cq {
 	atomic_bool waiter; /* somebody sleeps on epfd */
 
 	pthread_mutex_t drive;
-	struct soft_list members;
+	struct list members;
 	atomic_uint cost;  /* of driving all members one by one */
 	atomic_int epfd;   /* -1 until needed */
 	atomic_bool blind; /* there is none, or it does not have all members */
@@ -59,7 +59,7 @@ struct soft_cq {
 
 static inline struct soft_cq *soft_cq(struct tp_cq *cq)
 {
-	return soft_container(cq, struct soft_cq, base);
+	return container_of(cq, struct soft_cq, base);
 }
 
 extern const struct dapl_cq_ops soft_cq_ops;

@@ -139,9 +139,9 @@ static enum driver driver(struct soft_conn *conn)
 
 static void take_back(struct soft_conn *conn)
 {
-	if (soft_list_empty(&conn->handed_node))
+	if (list_empty(&conn->handed_node))
 		return;
-	soft_list_del(&conn->handed_node);
+	list_del(&conn->handed_node);
 	atomic_fetch_sub(&conn->dev->num_handed, 1);
 }
 
@@ -163,8 +163,8 @@ void soft_drive_look(struct soft_dev *dev, bool now)
 
 static void look(struct tp_timer *timer)
 {
-	struct soft_dev *dev = soft_container(timer, struct soft_dev, look);
-	struct soft_list *node, *next;
+	struct soft_dev *dev = container_of(timer, struct soft_dev, look);
+	struct list *node, *next;
 	struct soft_conn *conn;
 	enum driver who;
 	bool polled = false;
@@ -173,7 +173,7 @@ static void look(struct tp_timer *timer)
 	atomic_store(&dev->looking, false);
 	for (node = dev->handed.next; node != &dev->handed; node = next) {
 		next = node->next;
-		conn = soft_container(node, struct soft_conn, handed_node);
+		conn = container_of(node, struct soft_conn, handed_node);
 		who = driver(conn);
 		polled |= who == DRIVER_POLLER;
 		if (who != DRIVER_SERVICE)
@@ -190,8 +190,8 @@ static void hand_over(struct soft_conn *conn)
 	struct soft_dev *dev = conn->dev;
 
 	/* An event that was on its way when the watch was changed finds it there already. */
-	if (soft_list_empty(&conn->handed_node)) {
-		soft_list_add(&dev->handed, &conn->handed_node);
+	if (list_empty(&conn->handed_node)) {
+		list_add(&dev->handed, &conn->handed_node);
 		atomic_fetch_add(&dev->num_handed, 1);
 	}
 	soft_drive_look(dev, false);
@@ -313,16 +313,16 @@ static void shrink(struct soft_conn *conn)
 
 static void keepalive(struct tp_timer *timer)
 {
-	struct soft_dev *dev = soft_container(timer, struct soft_dev, keepalive);
+	struct soft_dev *dev = container_of(timer, struct soft_dev, keepalive);
 	uint32_t timeout = (uint32_t)dev->config->peer_timeout_ms;
-	struct soft_list *node;
+	struct list *node;
 	struct soft_conn *conn;
 
-	dev->keeping = !soft_list_empty(&dev->conns);
+	dev->keeping = !list_empty(&dev->conns);
 	if (!dev->keeping)
 		return;
 	for (node = dev->conns.next; node != &dev->conns; node = node->next) {
-		conn = soft_container(node, struct soft_conn, node);
+		conn = container_of(node, struct soft_conn, node);
 		shrink(conn);
 		if (timeout && !soft_conn_dead(conn) &&
 		    conn->link->class->lost(conn->link, timeout)) {
@@ -339,8 +339,8 @@ static void keepalive(struct tp_timer *timer)
 
 void soft_drive_init(struct soft_dev *dev)
 {
-	soft_list_init(&dev->handed);
-	soft_list_init(&dev->conns);
+	list_init(&dev->handed);
+	list_init(&dev->conns);
 	dev->look.expired = look;
 	dev->keepalive.expired = keepalive;
 }

@@ -166,7 +166,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 	qp->delayed_ack = attr->delayed_ack;
 	pthread_mutex_init(&qp->lock, NULL);
 	pthread_mutex_lock(&dev->lock);
-	soft_list_add(&dev->qps, &qp->node);
+	list_add(&dev->qps, &qp->node);
 	pthread_mutex_unlock(&dev->lock);
 	*out = &qp->base;
 	return 0;
@@ -287,7 +287,7 @@ static void qp_destroy(struct tp_qp *base)
 	struct soft_dev *dev = qp->dev;
 
 	pthread_mutex_lock(&dev->lock);
-	soft_list_del(&qp->node);
+	list_del(&qp->node);
 	pthread_mutex_unlock(&dev->lock);
 	if (qp->srq)
 		soft_srq_detach(qp);

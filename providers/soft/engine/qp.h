@@ -90,7 +90,7 @@ static inline uint32_t soft_sqe_access(const struct soft_sqe *sqe)
 struct soft_qp {
 	struct tp_qp base;
 	struct soft_dev *dev;
-	struct soft_list node; /* in soft_dev.qps */
+	struct list node; /* in soft_dev.qps */
 	struct soft_protection prot;
 	struct soft_cq *send_cq, *recv_cq;
 	uint32_t max_read_in, max_read_out;
@@ -109,7 +109,7 @@ struct soft_qp {
 	/* With a shared receive queue rq has one place, for the receive that was taken. */
 	struct soft_srq *srq;
 	uint32_t soft_limit, hard_limit; /* of receives taken */
-	struct soft_list srq_node;	 /* in soft_srq.waiting; under its lock, as waking */
+	struct list srq_node;		 /* in soft_srq.waiting; under its lock, as waking */
 	uint32_t waking;		 /* threads that wake it just now */
 	atomic_uint limit_events;
 	struct tp_task limit_task;
@@ -117,7 +117,7 @@ struct soft_qp {
 
 static inline struct soft_qp *soft_qp(struct tp_qp *qp)
 {
-	return soft_container(qp, struct soft_qp, base);
+	return container_of(qp, struct soft_qp, base);
 }
 
 static inline struct soft_sqe *soft_sqe(struct soft_qp *qp, uint32_t index)

@@ -80,17 +80,17 @@ static void take(struct soft_srq *srq, struct soft_qp *qp)
 
 static void wait_in_line(struct soft_srq *srq, struct soft_qp *qp)
 {
-	if (!soft_list_empty(&qp->srq_node))
+	if (!list_empty(&qp->srq_node))
 		return;
-	soft_list_add(&srq->waiting, &qp->srq_node);
+	list_add(&srq->waiting, &qp->srq_node);
 	atomic_fetch_add(&srq->num_waiting, 1);
 }
 
 void soft_recv_leave_line(struct soft_srq *srq, struct soft_qp *qp)
 {
-	if (soft_list_empty(&qp->srq_node))
+	if (list_empty(&qp->srq_node))
 		return;
-	soft_list_del(&qp->srq_node);
+	list_del(&qp->srq_node);
 	atomic_fetch_sub(&srq->num_waiting, 1);
 }
 

@@ -15,14 +15,14 @@
 
 static struct soft_srq *soft_srq(struct tp_srq *srq)
 {
-	return soft_container(srq, struct soft_srq, base);
+	return container_of(srq, struct soft_srq, base);
 }
 
 /* ---- Limits ---- */
 
 static void limit_run(struct tp_task *task)
 {
-	struct soft_srq *srq = soft_container(task, struct soft_srq, task);
+	struct soft_srq *srq = container_of(task, struct soft_srq, task);
 	struct tp_device *dev = srq->base.dev;
 
 	for (uint32_t n = atomic_exchange(&srq->events, 0); n; n--)
@@ -42,7 +42,7 @@ static int srq_arm(struct tp_srq *base, uint32_t limit)
 
 static void recv_limit_run(struct tp_task *task)
 {
-	struct soft_qp *qp = soft_container(task, struct soft_qp, limit_task);
+	struct soft_qp *qp = container_of(task, struct soft_qp, limit_task);
 
 	for (uint32_t n = atomic_exchange(&qp->limit_events, 0); n; n--)
 		qp->base.dev->up->async(qp->base.dev->owner, TP_ASYNC_QP_RECV_LIMIT,
@@ -57,8 +57,8 @@ static __attribute__((noinline)) void wake(struct soft_srq *srq)
 	struct soft_qp *qp;
 
 	pthread_mutex_lock(&srq->lock);
-	while (!soft_list_empty(&srq->waiting) && soft_ring_used(&srq->ring)) {
-		qp = soft_container(srq->waiting.next, struct soft_qp, srq_node);
+	while (!list_empty(&srq->waiting) && soft_ring_used(&srq->ring)) {
+		qp = container_of(srq->waiting.next, struct soft_qp, srq_node);
 		soft_recv_leave_line(srq, qp);
 		qp->waking++;
 		pthread_mutex_unlock(&srq->lock);
@@ -104,7 +104,7 @@ void soft_srq_attach(struct soft_qp *qp, struct tp_srq *srq)
 	qp->srq = soft_srq(srq);
 	qp->soft_limit = qp->hard_limit = UINT32_MAX;
 	qp->limit_task.run = recv_limit_run;
-	soft_list_init(&qp->srq_node);
+	list_init(&qp->srq_node);
 }
 
 void soft_srq_detach(struct soft_qp *qp)
@@ -133,7 +133,7 @@ static int srq_create(struct tp_device *base, const struct tp_srq_attr *attr, vo
 	srq->base = (struct tp_srq){ .dev = base, .ops = &soft_srq_ops, .owner = owner };
 	srq->pd = attr->pd;
 	srq->task.run = limit_run;
-	soft_list_init(&srq->waiting);
+	list_init(&srq->waiting);
 	pthread_mutex_init(&srq->lock, NULL);
 	pthread_cond_init(&srq->all_woken, NULL);
 	*out = &srq->base;

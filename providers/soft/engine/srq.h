@@ -18,7 +18,7 @@ struct soft_srq {
 	struct soft_ring ring; /* posting under the core's lock, taking and resizing under ours */
 	pthread_mutex_t lock;
 	pthread_cond_t all_woken; /* a QP's waking became 0 */
-	struct soft_list waiting;
+	struct list waiting;
 	atomic_uint num_waiting;
 	uint32_t limit;
 	atomic_uint events; /* to be told of */

@@ -13,14 +13,14 @@
 
 static void watch_ready(struct tp_watch *watch, uint32_t events)
 {
-	struct soft_link *link = soft_container(watch, struct soft_link, watch);
+	struct soft_link *link = container_of(watch, struct soft_link, watch);
 
 	link->ready(link, events);
 }
 
 static void timer_expired(struct tp_timer *timer)
 {
-	struct soft_link *link = soft_container(timer, struct soft_link, timer);
+	struct soft_link *link = container_of(timer, struct soft_link, timer);
 
 	link->expired(link);
 }

@@ -197,7 +197,7 @@ static uint32_t look(struct soft_shm *shm, uint32_t events)
 
 void soft_shm_event(struct tp_watch *watch, uint32_t events)
 {
-	struct soft_link *link = soft_container(watch, struct soft_link, watch);
+	struct soft_link *link = container_of(watch, struct soft_link, watch);
 	uint32_t told = look(soft_shm(link), events);
 
 	if (told)

@@ -105,7 +105,7 @@ struct soft_shm {
 
 static inline struct soft_shm *soft_shm(struct soft_link *link)
 {
-	return soft_container(link, struct soft_shm, link);
+	return container_of(link, struct soft_shm, link);
 }
 
 /* The stages of a link: active, the answer is awaited; passive, the memory is; passive, it can be

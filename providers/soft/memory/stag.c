@@ -382,7 +382,7 @@ no_memory:
 
 static void mr_dereg(struct tp_mr *base)
 {
-	struct soft_mr *mr = soft_container(base, struct soft_mr, base);
+	struct soft_mr *mr = container_of(base, struct soft_mr, base);
 	struct soft_dev *dev = soft_dev(base->pd->dev);
 
 	pthread_mutex_lock(&dev->stags->lock);

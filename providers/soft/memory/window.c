@@ -100,7 +100,7 @@ enum soft_stag_result soft_window_check(struct soft_region *region, uint32_t key
 					const struct soft_protection *prot, uint64_t addr,
 					uint64_t len, uint32_t access, bool by_mem, uint8_t **mem)
 {
-	struct soft_mw *mw = soft_container(region, struct soft_mw, region);
+	struct soft_mw *mw = container_of(region, struct soft_mw, region);
 	struct view view;
 	uint64_t start;
 
@@ -131,7 +131,7 @@ bool soft_window_invalidate(const struct soft_protection *prot, uint32_t key)
 	pthread_mutex_lock(&stags->lock);
 	region = key ? soft_stag_find(stags, key) : NULL;
 	if (region && region->pd == &soft_window_pd) {
-		mw = soft_container(region, struct soft_mw, region);
+		mw = container_of(region, struct soft_mw, region);
 		done = mw->base.qp_scope && atomic_load(&mw->stream) == atomic_load(&prot->stream);
 		if (done)
 			unbind(mw);

@@ -20,7 +20,7 @@
 
 /* One who hands on. */
 struct session {
-	struct soft_list node;
+	struct list node;
 	struct soft_dev *dev;
 	struct tp_watch watch;
 	struct tp_timer timer;
@@ -30,7 +30,7 @@ struct session {
 struct soft_handoff {
 	struct soft_dev *dev;
 	struct tp_watch watch;
-	struct soft_list sessions;
+	struct list sessions;
 	uint32_t num;
 	struct tp_timer pause;
 	bool failed, paused;
@@ -118,7 +118,7 @@ static void session_free(struct session *session)
 	dapl_loop_del(dev->base.loop, &session->watch);
 	dapl_loop_timer_cancel(dev->base.loop, &session->timer);
 	dapl_fd_close(session->watch.fd);
-	soft_list_del(&session->node);
+	list_del(&session->node);
 	dev->handoff->num--;
 	free(session);
 }
@@ -263,7 +263,7 @@ static void start_session(struct soft_handoff *server, int fd)
 		free(session);
 		goto close_fd;
 	}
-	soft_list_add(&server->sessions, &session->node);
+	list_add(&server->sessions, &session->node);
 	server->num++;
 	dapl_loop_timer(dev->base.loop, &session->timer,
 			dapl_now() + (uint64_t)dev->config->handoff_ms * 1000000);
@@ -363,7 +363,7 @@ static void server_open(struct soft_dev *dev)
 		server->watch.fd = fd;
 		server->watch.ready = server_ready;
 		server->pause.expired = server_resume;
-		soft_list_init(&server->sessions);
+		list_init(&server->sessions);
 		dev->handoff = server;
 		if (!dapl_loop_add(dev->base.loop, &server->watch, EPOLLIN))
 			return;
@@ -401,7 +401,7 @@ void soft_handoff_close(struct soft_dev *dev)
 
 	if (!server)
 		return;
-	while (!soft_list_empty(&server->sessions))
+	while (!list_empty(&server->sessions))
 		session_free(container_of(server->sessions.next, struct session, node));
 	dapl_loop_timer_cancel(dev->base.loop, &server->pause);
 	dapl_loop_del(dev->base.loop, &server->watch);
