@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "dapl/adapter/extension.h"
+/* Operations of the InfiniBand extension. */
+#include <stdarg.h>
 
 #include <dat/dat_ib_extensions.h>
 
@@ -25,7 +26,12 @@ static DAT_RETURN print_counters(DAT_HANDLE handle, va_list args)
 	return dapl_ext_print_counters(handle, counter, reset);
 }
 
-DAT_RETURN dapl_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
+/*
+ * args begins with the first variadic argument; a case reads its own, in the order of its macro in
+ * dat_ib_extensions.h, and whoever answers checks handle and whether the adapter is announced with
+ * the extension (IBX-9, IBX-11).
+ */
+DAT_RETURN dapl_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 {
 	const struct dapl_operation *operation = dapl_operation_of_call((uint32_t)op);
 

@@ -9,9 +9,4 @@
 void dapl_ep_conn_event(void *ep, enum tp_conn_event event, int err, const void *data,
 			uint32_t len);
 
-DAPL_CALL(ep_connect);
-DAPL_CALL(ep_dup_connect);
-DAPL_CALL(ep_common_connect);
-DAPL_CALL(ep_disconnect);
-
 #endif

@@ -37,9 +37,4 @@ struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia);
 /* Refuses as if nobody had listened, and frees with what was made for it (EVD-92, IA-88). */
 void dapl_cr_discard(DAT_CR_HANDLE cr);
 
-DAPL_CALL(cr_query);
-DAPL_CALL(cr_accept);
-DAPL_CALL(cr_reject);
-DAPL_CALL(cr_handoff);
-
 #endif

@@ -63,17 +63,4 @@ bool dapl_sp_qual_ok(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual);
 
 extern const struct dapl_class dapl_psp_class, dapl_rsp_class, dapl_csp_class;
 
-DAPL_CALL(psp_create);
-DAPL_CALL(psp_create_any);
-DAPL_CALL(psp_query);
-DAPL_CALL(psp_free);
-
-DAPL_CALL(rsp_create);
-DAPL_CALL(rsp_query);
-DAPL_CALL(rsp_free);
-
-DAPL_CALL(csp_create);
-DAPL_CALL(csp_query);
-DAPL_CALL(csp_free);
-
 #endif

@@ -157,20 +157,4 @@ void dapl_ep_keep_completions(struct dapl_ep *ep);
 void dapl_ep_set_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr);
 void dapl_ep_learn_addr(struct dapl_ep *ep);
 
-DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
-			  DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
-			  const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
-DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
-				   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
-				   DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
-DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard);
-DAT_RETURN dapl_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param);
-DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param);
-DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
-			      DAT_BOOLEAN *request_idle);
-DAT_RETURN dapl_ep_recv_query(DAT_EP_HANDLE ep, DAT_COUNT *nbufs_allocated,
-			      DAT_COUNT *bufs_alloc_span);
-DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE ep);
-DAT_RETURN dapl_ep_free(DAT_EP_HANDLE ep);
-
 #endif

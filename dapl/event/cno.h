@@ -41,12 +41,4 @@ static inline struct dapl_cno *dapl_cno_get(DAT_CNO_HANDLE handle)
 	return dapl_object_self(handle, DAPL_TYPE_CNO);
 }
 
-DAT_RETURN dapl_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent, DAT_CNO_HANDLE *cno);
-DAT_RETURN dapl_cno_fd_create(DAT_IA_HANDLE ia, DAT_FD *fd, DAT_CNO_HANDLE *cno);
-DAT_RETURN dapl_cno_modify_agent(DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT agent);
-DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param);
-DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE cno);
-DAT_RETURN dapl_cno_wait(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd);
-DAT_RETURN dapl_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd);
-
 #endif

@@ -149,19 +149,4 @@ void dapl_evd_run_task(struct tp_task *task);
 void dapl_evd_describe(struct dapl_object *obj, FILE *out);
 void dapl_evd_read_counters(struct dapl_object *obj, struct dapl_counters_view *view);
 
-DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
-			   DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd);
-DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param);
-DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd, DAT_CNO_HANDLE cno);
-DAT_RETURN dapl_evd_enable(DAT_EVD_HANDLE evd);
-DAT_RETURN dapl_evd_disable(DAT_EVD_HANDLE evd);
-DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-			 DAT_EVENT *event, DAT_COUNT *n_more);
-DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen);
-DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event);
-DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event);
-DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE evd);
-DAT_RETURN dapl_evd_set_unwaitable(DAT_EVD_HANDLE evd);
-DAT_RETURN dapl_evd_clear_unwaitable(DAT_EVD_HANDLE evd);
-
 #endif

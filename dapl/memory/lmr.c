@@ -280,8 +280,8 @@ static bool is_registered(struct dapl_ia *ia, const DAT_LMR_TRIPLET *segment)
  * Memory is coherent on every transport of the project: nothing to do but check (LMR-40, LMR-41),
  * and what takes time is checked only if asked for.
  */
-DAT_RETURN dapl_lmr_sync_rdma(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
-			      DAT_VLEN num)
+DAT_RETURN dapl_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
+				   DAT_VLEN num)
 {
 	struct dapl_ia *ia = dapl_ia_get(ia_handle);
 	DAT_VLEN i;
@@ -294,4 +294,10 @@ DAT_RETURN dapl_lmr_sync_rdma(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *se
 		if (segments[i].segment_length && !is_registered(ia, &segments[i]))
 			return DAPL_BAD_ARG(2);
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
+				    DAT_VLEN num)
+{
+	return dapl_lmr_sync_rdma_read(ia_handle, segments, num);
 }

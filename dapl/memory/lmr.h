@@ -26,9 +26,4 @@ extern const struct dapl_class dapl_lmr_class;
 /* Whether it lies inside, as the LMR is addressed. */
 bool dapl_lmr_covers(const struct dapl_lmr *lmr, const DAT_LMR_TRIPLET *range);
 
-DAPL_CALL(lmr_create);
-DAPL_CALL(lmr_query);
-DAPL_CALL(lmr_free);
-__typeof__(dat_lmr_sync_rdma_read) dapl_lmr_sync_rdma; /* both directions */
-
 #endif

@@ -17,8 +17,4 @@ extern const struct dapl_class dapl_pz_class;
 /* A PZ of ia, or NULL. */
 struct dapl_pz *dapl_pz_arg(DAT_PZ_HANDLE handle, const struct dapl_ia *ia);
 
-DAPL_CALL(pz_create);
-DAPL_CALL(pz_query);
-DAPL_CALL(pz_free);
-
 #endif

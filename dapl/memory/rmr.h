@@ -20,9 +20,4 @@ extern const struct dapl_class dapl_rmr_class;
 /* Settles what can be, so that the use counts of LMRs are exact. No lock but below ia->lock. */
 void dapl_rmr_settle_all(struct dapl_ia *ia);
 
-DAPL_CALL(rmr_create);
-DAPL_CALL(rmr_create_for_ep);
-DAPL_CALL(rmr_query);
-DAPL_CALL(rmr_free);
-
 #endif

@@ -103,8 +103,10 @@ struct dapl_class {
 	.name = #TYPE, .type = DAPL_TYPE_##TYPE, .handle_type = DAT_HANDLE_TYPE_##TYPE, \
 	.bad_handle = DAT_INVALID_HANDLE_##TYPE, .fields = DAT_##TYPE##_FIELD_ALL
 
-/* Declares what answers a call of udat.h, and has its type. */
-#define DAPL_CALL(name) __typeof__(dat_##name) dapl_##name
+/* What answers the calls of udat.h. */
+#define CALL(name) __typeof__(*((const DAT_PROVIDER *)0)->name##_func) dapl_##name;
+#include "dapl/object/calls.def"
+#undef CALL
 
 /* A zeroed object in the arena, without a tag yet. NULL: no memory. */
 void *dapl_object_alloc_slot(void);

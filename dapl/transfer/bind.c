@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "dapl/transfer/bind.h"
-
+/* Binds of RMRs as requests of an endpoint. */
 #include <errno.h>
 
 #include "dapl/base/status.h"

@@ -2,7 +2,7 @@
 /* Posting of receives. */
 #include "dapl/base/config.h"
 #include "dapl/base/status.h"
-#include "dapl/transfer/post.h"
+#include "dapl/transfer/request.h"
 #include "trace/log.h"
 
 static DAT_RETURN check_recv(const struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,

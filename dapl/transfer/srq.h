@@ -49,13 +49,4 @@ extern const struct dapl_class dapl_srq_class;
 /* The transport reports an error of the queue. */
 void dapl_srq_failed(struct dapl_srq *srq);
 
-DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
-			   DAT_SRQ_HANDLE *srq);
-DAT_RETURN dapl_srq_free(DAT_SRQ_HANDLE srq);
-DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT num_segments,
-			      DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie);
-DAT_RETURN dapl_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param);
-DAT_RETURN dapl_srq_resize(DAT_SRQ_HANDLE srq, DAT_COUNT max_recv_dtos);
-DAT_RETURN dapl_srq_set_lw(DAT_SRQ_HANDLE srq, DAT_COUNT low_watermark);
-
 #endif
