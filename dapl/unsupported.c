@@ -5,25 +5,16 @@
 
 static int mw_alloc(struct tp_pd *pd, bool qp_scope, struct tp_mw **mw)
 {
-	(void)pd;
-	(void)qp_scope;
-	(void)mw;
 	return -EOPNOTSUPP;
 }
 
 static void mw_free(struct tp_mw *mw)
 {
-	(void)mw;
 }
 
 static int mw_bind(struct tp_qp *qp, uint64_t wr_id, uint32_t flags, const struct tp_bind *bind,
 		   uint32_t *rkey)
 {
-	(void)qp;
-	(void)wr_id;
-	(void)flags;
-	(void)bind;
-	(void)rkey;
 	return -EOPNOTSUPP;
 }
 
@@ -36,44 +27,30 @@ const struct dapl_mw_ops dapl_unsupported_mw_ops = {
 static int srq_create(struct tp_device *dev, const struct tp_srq_attr *attr, void *owner,
 		      struct tp_srq **srq)
 {
-	(void)dev;
-	(void)attr;
-	(void)owner;
-	(void)srq;
 	return -EOPNOTSUPP;
 }
 
 static void srq_destroy(struct tp_srq *srq)
 {
-	(void)srq;
 }
 
 static int srq_resize(struct tp_srq *srq, uint32_t max_wr)
 {
-	(void)srq;
-	(void)max_wr;
 	return -EOPNOTSUPP;
 }
 
 static int srq_post(struct tp_srq *srq, uint64_t wr_id, const struct tp_sge *sge, uint32_t num_sge)
 {
-	(void)srq;
-	(void)wr_id;
-	(void)sge;
-	(void)num_sge;
 	return -EOPNOTSUPP;
 }
 
 static uint32_t srq_available(struct tp_srq *srq)
 {
-	(void)srq;
 	return 0;
 }
 
 static int srq_arm(struct tp_srq *srq, uint32_t limit)
 {
-	(void)srq;
-	(void)limit;
 	return -EOPNOTSUPP;
 }
 
@@ -89,24 +66,15 @@ const struct dapl_srq_ops dapl_unsupported_srq_ops = {
 int dapl_unsupported_read_counters(struct tp_device *dev, enum tp_counters group, uint64_t *value,
 				   uint32_t num)
 {
-	(void)dev;
-	(void)group;
-	(void)value;
-	(void)num;
 	return -EOPNOTSUPP;
 }
 
 int dapl_unsupported_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard)
 {
-	(void)qp;
-	(void)soft;
-	(void)hard;
 	return -EOPNOTSUPP;
 }
 
 int dapl_unsupported_handoff(struct tp_conn *conn, uint64_t conn_qual)
 {
-	(void)conn;
-	(void)conn_qual;
 	return -EOPNOTSUPP;
 }

@@ -19,7 +19,6 @@ static int look(struct dl_phdr_info *object, size_t size, void *arg)
 	uintptr_t offset = search->addr - object->dlpi_addr;
 	int i;
 
-	(void)size;
 	search->num_objects++;
 	for (i = 0; i < object->dlpi_phnum; i++) {
 		segment = &object->dlpi_phdr[i];

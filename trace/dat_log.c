@@ -227,8 +227,6 @@ int dat_trace_dump_command(void *arg, const char *args, FILE *out)
 	char line[LINE_LENGTH];
 	size_t num, i;
 
-	(void)arg;
-	(void)args;
 	records = dat_recorder_read(0, &num);
 	for (i = 0; i < num; i++) {
 		format_line(&records[i], records[i].text, line, sizeof(line));
@@ -259,7 +257,6 @@ int dat_trace_command(void *arg, const char *args, FILE *out)
 {
 	int dat, dapl, rc = parse_levels(args, &dat, &dapl);
 
-	(void)arg;
 	if (rc)
 		return rc;
 	dat_trace_change_level(DAT_TRC_DAT, dat);
@@ -273,8 +270,6 @@ int dat_trace_points_command(void *arg, const char *args, FILE *out)
 {
 	const struct dats_point *point;
 
-	(void)arg;
-	(void)args;
 	for (point = DATS_POINTS(dat); point < DATS_POINTS_END(dat); point++)
 		fprintf(out, "dat\t%s\t%d\t%s\n", point->name, point->level, point->format);
 	return 0;

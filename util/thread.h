@@ -30,7 +30,6 @@ static inline int dats_thread_local_size(struct dl_phdr_info *object, size_t siz
 {
 	int i;
 
-	(void)size;
 	for (i = 0; i < object->dlpi_phnum; i++)
 		if (object->dlpi_phdr[i].p_type == PT_TLS)
 			*(size_t *)total +=

@@ -60,8 +60,6 @@ static void list_ia(void *arg, struct dapl_ia *ia)
 
 static int run(void *arg, const char *args, FILE *out)
 {
-	(void)arg;
-	(void)args;
 	dapl_open_each(list_ia, out);
 	return 0;
 }

@@ -58,8 +58,6 @@ static int run(void *arg, const char *args, FILE *out)
 {
 	struct request request = { .out = out };
 
-	(void)arg;
-	(void)args;
 	dapl_config_each(NULL, print_setting, &request);
 	dapl_entry_each(print_ia, out);
 	return 0;
@@ -67,15 +65,12 @@ static int run(void *arg, const char *args, FILE *out)
 
 static int run_points(void *arg, const char *args, FILE *out)
 {
-	(void)arg;
-	(void)args;
 	dapl_trace_points(out);
 	return 0;
 }
 
 static void pass_to_trace(void *arg, const struct dapl_setting *setting)
 {
-	(void)arg;
 	if (!strcmp(setting->section, "dapl") &&
 	    dats_trace_default(setting->option->name, setting->value) == -EINVAL)
 		dapl_err("%s: %s is \"%s\", but a list of stderr, syslog, file and none is "

@@ -99,7 +99,6 @@ static inline bool dapl_tryunlock(struct dapl_lock *lock)
 
 static inline void dapl_unlock_slow(struct dapl_lock *lock)
 {
-	(void)lock;
 }
 
 #else
@@ -124,7 +123,6 @@ static inline void dapl_lock_init(struct dapl_lock *lock)
 
 static inline void dapl_lock_fini(struct dapl_lock *lock)
 {
-	(void)lock;
 }
 
 static inline bool dapl_trylock(struct dapl_lock *lock)

@@ -15,8 +15,6 @@ static int wants_code_on_stacks(struct dl_phdr_info *object, size_t size, void *
 {
 	int i;
 
-	(void)size;
-	(void)arg;
 	if (object->dlpi_addr && object->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
 		return 0;
 	for (i = 0; i < object->dlpi_phnum; i++)

@@ -34,7 +34,6 @@ static void receive_left(const struct dapl_event *event, bool delivered)
 {
 	struct dapl_srq_count *count = event->leave_arg;
 
-	(void)delivered;
 	atomic_fetch_sub_explicit(&count->outstanding, 1, memory_order_release);
 	put_count(count);
 }

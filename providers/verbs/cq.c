@@ -137,7 +137,6 @@ static void ready(struct tp_watch *w, uint32_t events)
 {
 	struct vrb_cq *cq = container_of(w, struct vrb_cq, watch);
 
-	(void)events;
 	consume(cq);
 	vrb_cq_lock(cq);
 	serve_drainers(cq);

@@ -301,7 +301,6 @@ static void accept_ready(struct soft_link *link, uint32_t events)
 {
 	struct soft_conn *conn = link->owner;
 
-	(void)events;
 	soft_conn_hold(conn);
 	if (conn->state == SOFT_CONN_HALF_OPEN)
 		half_open(conn);

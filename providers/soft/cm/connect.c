@@ -249,7 +249,6 @@ static void connect_ready(struct soft_link *link, uint32_t events)
 {
 	struct soft_conn *conn = link->owner;
 
-	(void)events;
 	soft_conn_hold(conn);
 	if (conn->state == SOFT_CONN_CONNECTING)
 		connecting(conn);

@@ -115,7 +115,6 @@ static void listener_ready(struct tp_watch *watch, uint32_t events)
 	struct soft_link *link;
 	int rc;
 
-	(void)events;
 	for (int i = 0; i < ACCEPTS_PER_EVENT && !listener->paused; i++) {
 		if (!soft_accept_room(listener->dev)) {
 			listener_pause(listener);

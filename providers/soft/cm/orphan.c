@@ -62,7 +62,6 @@ static void orphan_ready(struct soft_link *link, uint32_t events)
 	struct orphan *orphan = link->owner;
 	int rc = 0;
 
-	(void)events;
 	if (!orphan->finished) {
 		rc = soft_link_send_all(link, orphan->out, orphan->len, &orphan->sent);
 		if (rc > 0) {

@@ -39,7 +39,6 @@ void soft_link_init(struct soft_link *link, const struct soft_link_class *class,
 
 bool soft_link_unquiet(struct soft_link *link)
 {
-	(void)link;
 	return false;
 }
 

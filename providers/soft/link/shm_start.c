@@ -300,9 +300,6 @@ static ssize_t incoming_recv(struct soft_link *link, const struct iovec *iov, in
 /* Without the memory nothing can be sent or received. */
 static ssize_t no_data(struct soft_link *link, const struct iovec *iov, int num)
 {
-	(void)link;
-	(void)iov;
-	(void)num;
 	return -ENOTCONN;
 }
 
@@ -451,7 +448,6 @@ int soft_shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
 /* The answer is one byte. */
 static int connecting_watch(struct soft_link *link, uint32_t events)
 {
-	(void)events;
 	return soft_link_register(link, EPOLLIN | EPOLLONESHOT | (link->start_err ? EPOLLOUT : 0));
 }
 
@@ -472,9 +468,6 @@ int soft_shm_started(struct soft_link *link)
 
 static uint32_t no_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep)
 {
-	(void)link;
-	(void)who;
-	(void)asleep;
 	return events;
 }
 

@@ -123,7 +123,6 @@ static int tcp_give(struct soft_link *link, int fds[SOFT_LINK_FDS])
 static int tcp_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len,
 		     struct soft_link **link)
 {
-	(void)len;
 	if (num != 1)
 		return -EPROTO;
 	*link = link_alloc(dev, fds[0]);
@@ -275,9 +274,6 @@ static void tcp_close(struct soft_link *link, bool abort)
 
 static uint32_t tcp_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep)
 {
-	(void)link;
-	(void)who;
-	(void)asleep;
 	return events;
 }
 

@@ -224,7 +224,6 @@ static void session_ready(struct tp_watch *watch, uint32_t events)
 	int fds[SOFT_LINK_FDS], num;
 	ssize_t len;
 
-	(void)events;
 	len = receive(watch->fd, &packet, fds, &num);
 	if (len > 0 && session->qual) {
 		given(session, &packet, len, fds, num);
@@ -300,7 +299,6 @@ static void server_ready(struct tp_watch *watch, uint32_t events)
 	struct soft_handoff *server = container_of(watch, struct soft_handoff, watch);
 	int fd;
 
-	(void)events;
 	if (server->paused)
 		return;
 	fd = dapl_fd_own(accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
