@@ -25,52 +25,39 @@ void dapl_futex_wake(uint32_t *word, int num)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, num, NULL, NULL, 0);
 }
 
-#ifdef WITH_TSAN
-
-bool dapl_lock_until(struct dapl_lock *lock, uint64_t deadline)
-{
-	uint64_t now = dapl_now(), wall;
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	wall = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	wall += deadline > now ? deadline - now : 0;
-	ts = (struct timespec){ .tv_sec = (time_t)(wall / 1000000000),
-				.tv_nsec = (long)(wall % 1000000000) };
-	return !pthread_mutex_timedlock(lock->mutex, &ts);
-}
-
-#else
-
 /* What is held for a post or a poll is soon free again: look a few times before going to sleep. */
 #define SPINS 100
 
+#define BOTH (uint32_t)(DAPL_LOCK_HELD | DAPL_LOCK_WANTED)
+
 void dapl_lock_slow(struct dapl_lock *lock)
 {
-	const uint32_t both = DAPL_LOCK_HELD | DAPL_LOCK_WANTED;
 	int i;
 
-	for (i = 0; i < SPINS; i++) {
-		if (!(atomic_load_explicit(&lock->state, memory_order_relaxed) & DAPL_LOCK_HELD) &&
-		    !(atomic_fetch_or_explicit(&lock->state, DAPL_LOCK_HELD, memory_order_acquire) &
-		      DAPL_LOCK_HELD))
+	for (i = 0; i < SPINS; i++)
+		if (!dapl_is_locked(lock) && dapl_lock_take(lock, DAPL_LOCK_HELD))
 			return;
-	}
 	/* Who slept cannot tell whether others still do: it stays wanted. */
-	while (atomic_fetch_or_explicit(&lock->state, both, memory_order_acquire) & DAPL_LOCK_HELD)
-		syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, both, NULL, NULL, 0);
+	while (!dapl_lock_take(lock, BOTH))
+		syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, BOTH, NULL, NULL, 0);
+}
+
+static bool take_until(struct dapl_lock *lock, uint64_t deadline)
+{
+	while (!dapl_lock_take(lock, BOTH))
+		if (dapl_futex_wait((uint32_t *)&lock->state, BOTH, deadline) == -ETIMEDOUT)
+			return false;
+	return true;
 }
 
 bool dapl_lock_until(struct dapl_lock *lock, uint64_t deadline)
 {
-	const uint32_t both = DAPL_LOCK_HELD | DAPL_LOCK_WANTED;
+	bool taken;
 
-	if (dapl_trylock(lock))
-		return true;
-	while (atomic_fetch_or_explicit(&lock->state, both, memory_order_acquire) & DAPL_LOCK_HELD)
-		if (dapl_futex_wait((uint32_t *)&lock->state, both, deadline) == -ETIMEDOUT)
-			return false;
-	return true;
+	dapl_tsan_mutex(pre_lock, lock, __tsan_mutex_try_lock);
+	taken = dapl_lock_take(lock, DAPL_LOCK_HELD) || take_until(lock, deadline);
+	dapl_tsan_tried(lock, taken);
+	return taken;
 }
 
 /* It is free by now, and may have been taken again: only the mark goes. */
@@ -79,5 +66,3 @@ void dapl_unlock_slow(struct dapl_lock *lock)
 	atomic_fetch_and_explicit(&lock->state, ~(uint32_t)DAPL_LOCK_WANTED, memory_order_relaxed);
 	syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
-
-#endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The lock of the posting and polling paths: an atomic instruction and a jump to take it and to
- * unlock it when nobody else wants it, a futex when somebody does. Under TSan it is a mutex, so
- * that lock orders are checked as well.
+ * unlock it when nobody else wants it, a futex when somebody does. ThreadSanitizer is told that it
+ * is a mutex, so that lock orders are checked as well.
  */
 #ifndef DAPL_LOCK_H
 #define DAPL_LOCK_H
@@ -12,7 +12,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "util/compiler.h"
 
@@ -44,64 +43,18 @@ static inline bool dapl_mutex_is_locked(pthread_mutex_t *mutex)
 #define dapl_assert_mutex_held(mutex) ((void)(mutex))
 #endif
 
-struct dapl_lock;
-/* As dapl_lock; false: it was not free before the deadline (dapl_now()), rounded up. */
-bool dapl_lock_until(struct dapl_lock *lock, uint64_t deadline);
-
 #ifdef WITH_TSAN
-
-/* Not in place: objects must fit into their slots in this build, too. */
-struct dapl_lock {
-	pthread_mutex_t *mutex;
-};
-
-static inline void dapl_lock_init(struct dapl_lock *lock)
-{
-	lock->mutex = malloc(sizeof(*lock->mutex));
-	if (!lock->mutex)
-		abort();
-	pthread_mutex_init(lock->mutex, NULL);
-}
-
-static inline void dapl_lock_fini(struct dapl_lock *lock)
-{
-	pthread_mutex_destroy(lock->mutex);
-	free(lock->mutex);
-}
-
-static inline void dapl_lock(struct dapl_lock *lock)
-{
-	pthread_mutex_lock(lock->mutex);
-}
-
-static inline void dapl_unlock(struct dapl_lock *lock)
-{
-	pthread_mutex_unlock(lock->mutex);
-}
-
-/* False: somebody has it. */
-static inline bool dapl_trylock(struct dapl_lock *lock)
-{
-	return !pthread_mutex_trylock(lock->mutex);
-}
-
-static inline bool dapl_is_locked(struct dapl_lock *lock)
-{
-	return dapl_mutex_is_locked(lock->mutex);
-}
-
-/* False: somebody waits, and dapl_unlock_slow is to follow. */
-static inline bool dapl_tryunlock(struct dapl_lock *lock)
-{
-	pthread_mutex_unlock(lock->mutex);
-	return true;
-}
-
-static inline void dapl_unlock_slow(struct dapl_lock *lock)
-{
-}
-
+#include <sanitizer/tsan_interface.h>
+#define dapl_tsan_mutex(step, ...) __tsan_mutex_##step(__VA_ARGS__)
+#define dapl_tsan_tried(lock, taken)                                                           \
+	__tsan_mutex_post_lock(lock,                                                           \
+			       (taken) ? __tsan_mutex_try_lock                                 \
+				       : __tsan_mutex_try_lock | __tsan_mutex_try_lock_failed, \
+			       0)
 #else
+#define dapl_tsan_mutex(step, ...)   ((void)0)
+#define dapl_tsan_tried(lock, taken) ((void)0)
+#endif
 
 /* Bits of state. */
 enum {
@@ -114,21 +67,37 @@ struct dapl_lock {
 };
 
 void dapl_lock_slow(struct dapl_lock *lock);
+/* As dapl_lock; false: it was not free before the deadline (dapl_now()), rounded up. */
+bool dapl_lock_until(struct dapl_lock *lock, uint64_t deadline);
 void dapl_unlock_slow(struct dapl_lock *lock);
 
 static inline void dapl_lock_init(struct dapl_lock *lock)
 {
+	dapl_tsan_mutex(create, lock, 0);
 	atomic_store_explicit(&lock->state, 0, memory_order_relaxed);
 }
 
 static inline void dapl_lock_fini(struct dapl_lock *lock)
 {
+	dapl_tsan_mutex(destroy, lock, 0);
 }
 
+/* Takes it, and sets more of the bits; false: somebody has it. */
+static inline bool dapl_lock_take(struct dapl_lock *lock, uint32_t bits)
+{
+	return !(atomic_fetch_or_explicit(&lock->state, bits, memory_order_acquire) &
+		 DAPL_LOCK_HELD);
+}
+
+/* False: somebody has it. */
 static inline bool dapl_trylock(struct dapl_lock *lock)
 {
-	return !(atomic_fetch_or_explicit(&lock->state, DAPL_LOCK_HELD, memory_order_acquire) &
-		 DAPL_LOCK_HELD);
+	bool taken;
+
+	dapl_tsan_mutex(pre_lock, lock, __tsan_mutex_try_lock);
+	taken = dapl_lock_take(lock, DAPL_LOCK_HELD);
+	dapl_tsan_tried(lock, taken);
+	return taken;
 }
 
 static inline bool dapl_is_locked(struct dapl_lock *lock)
@@ -138,14 +107,22 @@ static inline bool dapl_is_locked(struct dapl_lock *lock)
 
 static inline void dapl_lock(struct dapl_lock *lock)
 {
-	if (unlikely(!dapl_trylock(lock)))
+	dapl_tsan_mutex(pre_lock, lock, 0);
+	if (unlikely(!dapl_lock_take(lock, DAPL_LOCK_HELD)))
 		dapl_lock_slow(lock);
+	dapl_tsan_mutex(post_lock, lock, 0, 0);
 }
 
+/* False: somebody waits, and dapl_unlock_slow is to follow. */
 static inline bool dapl_tryunlock(struct dapl_lock *lock)
 {
-	return atomic_fetch_sub_explicit(&lock->state, DAPL_LOCK_HELD, memory_order_release) ==
-	       DAPL_LOCK_HELD;
+	bool alone;
+
+	dapl_tsan_mutex(pre_unlock, lock, 0);
+	alone = atomic_fetch_sub_explicit(&lock->state, DAPL_LOCK_HELD, memory_order_release) ==
+		DAPL_LOCK_HELD;
+	dapl_tsan_mutex(post_unlock, lock, 0);
+	return alone;
 }
 
 static inline void dapl_unlock(struct dapl_lock *lock)
@@ -153,7 +130,5 @@ static inline void dapl_unlock(struct dapl_lock *lock)
 	if (unlikely(!dapl_tryunlock(lock)))
 		dapl_unlock_slow(lock);
 }
-
-#endif
 
 #endif
