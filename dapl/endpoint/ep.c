@@ -51,40 +51,49 @@ void dapl_ep_default_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *
 
 /* ---- Creation ---- */
 
-static void use_parts(struct dapl_ep *ep)
+struct dapl_ep_parts dapl_ep_parts_of(const struct dapl_ep *ep)
 {
-	if (ep->qp.pz)
-		dapl_object_use(&ep->qp.pz->obj);
-	if (ep->recv_evd) {
-		dapl_object_use(&ep->recv_evd->obj);
-		dapl_ep_count_stream(ep->recv_evd, ep->qp.recv_mode, 1);
-	}
-	if (ep->request_evd) {
-		dapl_object_use(&ep->request_evd->obj);
-		dapl_ep_count_stream(ep->request_evd, ep->qp.request_mode, 1);
-	}
-	if (ep->connect_evd)
-		dapl_object_use(&ep->connect_evd->obj);
-	if (ep->qp.srq)
-		dapl_object_use(&ep->qp.srq->obj);
+	return (struct dapl_ep_parts){ ep->qp.pz, ep->recv_evd, ep->request_evd, ep->connect_evd,
+				       ep->qp.srq };
 }
 
-static void unuse_parts(struct dapl_ep *ep)
+void dapl_ep_set_parts(struct dapl_ep *ep, const struct dapl_ep_parts *parts)
 {
-	if (ep->qp.srq)
-		dapl_object_unuse(&ep->qp.srq->obj);
-	if (ep->connect_evd)
-		dapl_object_unuse(&ep->connect_evd->obj);
-	if (ep->request_evd) {
-		dapl_ep_count_stream(ep->request_evd, ep->qp.request_mode, -1);
-		dapl_object_unuse(&ep->request_evd->obj);
-	}
-	if (ep->recv_evd) {
-		dapl_ep_count_stream(ep->recv_evd, ep->qp.recv_mode, -1);
-		dapl_object_unuse(&ep->recv_evd->obj);
-	}
-	if (ep->qp.pz)
-		dapl_object_unuse(&ep->qp.pz->obj);
+	ep->qp.pz = parts->pz;
+	ep->recv_evd = parts->recv_evd;
+	ep->request_evd = parts->request_evd;
+	ep->connect_evd = parts->connect_evd;
+	ep->qp.srq = parts->srq;
+}
+
+void dapl_ep_each_part(const struct dapl_ep_parts *parts, void (*each)(struct dapl_object *obj))
+{
+	if (parts->pz)
+		each(&parts->pz->obj);
+	if (parts->recv_evd)
+		each(&parts->recv_evd->obj);
+	if (parts->request_evd)
+		each(&parts->request_evd->obj);
+	if (parts->connect_evd)
+		each(&parts->connect_evd->obj);
+	if (parts->srq)
+		each(&parts->srq->obj);
+}
+
+void dapl_ep_count_streams(const struct dapl_ep *ep, int by)
+{
+	if (ep->recv_evd)
+		dapl_evd_count_stream(ep->recv_evd, ep->qp.recv_stream, by);
+	if (ep->request_evd)
+		dapl_evd_count_stream(ep->request_evd, ep->qp.request_stream, by);
+}
+
+static void unuse_parts(const struct dapl_ep *ep)
+{
+	const struct dapl_ep_parts parts = dapl_ep_parts_of(ep);
+
+	dapl_ep_count_streams(ep, -1);
+	dapl_ep_each_part(&parts, dapl_object_unuse);
 }
 
 static struct tp_cq *cq_of(const struct dapl_evd *evd)
@@ -144,6 +153,11 @@ static void take_limits(struct dapl_qp *qp, const struct tp_device_attr *dev,
 		strict && attr->max_rdma_size ? attr->max_rdma_size : dev->max_rdma_size;
 }
 
+static uint8_t unsignalled(uint8_t stream)
+{
+	return stream == DAPL_STREAM_NOTIFY ? DAT_COMPLETION_UNSIGNALLED_FLAG : 0;
+}
+
 void dapl_ep_take_attr(struct dapl_ep *ep, const struct tp_device_attr *dev,
 		       const DAT_EP_ATTR *attr)
 {
@@ -153,10 +167,10 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const struct tp_device_attr *dev,
 	dapl_assert_held(&qp->lock);
 	ep->cold->attr = *attr;
 	dapl_ep_name_attr(dev, &ep->cold->attr);
-	qp->recv_mode = dapl_ep_mode((uint32_t)attr->recv_completion_flags, true);
-	qp->request_mode = dapl_ep_mode((uint32_t)attr->request_completion_flags, false);
-	qp->recv_unsignalled = qp->recv_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
-	qp->request_unsignalled = qp->request_mode & DAT_COMPLETION_UNSIGNALLED_FLAG;
+	qp->recv_stream = dapl_ep_stream(attr->recv_completion_flags, true);
+	qp->request_stream = dapl_ep_stream(attr->request_completion_flags, false);
+	qp->recv_unsignalled = unsignalled(qp->recv_stream);
+	qp->request_unsignalled = unsignalled(qp->request_stream);
 	take_limits(qp, dev, attr);
 	fast = !dapl_config.strict && !qp->request_unsignalled;
 	qp->plain_send_below = fast && qp->max_send_sge ? qp->cold->max_message + 1 : 0;
@@ -196,6 +210,16 @@ static void cold_free(struct dapl_ep_cold *cold)
 	free(cold);
 }
 
+static void free_memory(struct dapl_ep *ep)
+{
+	free(ep->qp.request.slot);
+	free(ep->qp.recv.slot);
+	if (ep->cold)
+		cold_free(ep->cold);
+	dapl_lock_fini(&ep->qp.lock);
+	dapl_object_release(&ep->obj);
+}
+
 void dapl_ep_delete(struct dapl_ep *ep)
 {
 	dapl_object_retire(&ep->obj);
@@ -205,11 +229,7 @@ void dapl_ep_delete(struct dapl_ep *ep)
 	dapl_binder_end(&ep->qp.cold->binder, ep->obj.ia);
 	unuse_parts(ep);
 	dapl_ia_remove(&ep->obj);
-	free(ep->qp.request.slot);
-	free(ep->qp.recv.slot);
-	cold_free(ep->cold);
-	dapl_lock_fini(&ep->qp.lock);
-	dapl_object_release(&ep->obj);
+	free_memory(ep);
 }
 
 static void close_ep(struct dapl_object *obj)
@@ -233,16 +253,6 @@ const struct dapl_class dapl_ep_class = {
 	.num_counters = DCNT_EP_ALL_COUNTERS,
 };
 
-static void free_memory(struct dapl_ep *ep)
-{
-	free(ep->qp.request.slot);
-	free(ep->qp.recv.slot);
-	if (ep->cold)
-		cold_free(ep->cold);
-	dapl_lock_fini(&ep->qp.lock);
-	dapl_object_release(&ep->obj);
-}
-
 /* All that an EP has but for the transport's QP; NULL: no memory. */
 static struct dapl_ep *alloc_ep(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 				const DAT_EP_ATTR *attr, uint8_t state)
@@ -260,11 +270,7 @@ static struct dapl_ep *alloc_ep(struct dapl_ia *ia, const struct dapl_ep_parts *
 			     DAT_DTO_RECEIVE) ||
 	    !dapl_slots_init(&ep->qp.request, (uint32_t)attr->max_request_dtos, ep, DAT_DTO_SEND))
 		goto no_memory;
-	ep->qp.pz = parts->pz;
-	ep->recv_evd = parts->recv_evd;
-	ep->request_evd = parts->request_evd;
-	ep->connect_evd = parts->connect_evd;
-	ep->qp.srq = parts->srq;
+	dapl_ep_set_parts(ep, parts);
 	atomic_store_explicit(&ep->state, state, memory_order_relaxed);
 	dapl_lock(&ep->qp.lock);
 	dapl_ep_take_attr(ep, ia->attr, attr);
@@ -295,7 +301,8 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 		goto free_ep;
 	ep->qp.tp->lock = &ep->qp.lock;
 	ep->qp.post_fast = fast && fast->post ? fast->post : dapl_post_fast;
-	use_parts(ep);
+	dapl_ep_each_part(parts, dapl_object_use);
+	dapl_ep_count_streams(ep, 1);
 	if (attr->srq_soft_hw > 0) {
 		rc = dapl_ep_set_marks(ep, attr->srq_soft_hw, DAT_WATERMARK_INFINITE);
 		if (rc)

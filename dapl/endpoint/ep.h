@@ -80,6 +80,13 @@ struct dapl_ep_parts {
 DAT_RETURN dapl_ep_find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
 			      DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
 			      struct dapl_ep_parts *parts);
+/* The parts that an EP has; EP lock held, or nobody else knows it. */
+struct dapl_ep_parts dapl_ep_parts_of(const struct dapl_ep *ep);
+void dapl_ep_set_parts(struct dapl_ep *ep, const struct dapl_ep_parts *parts);
+/* Calls dapl_object_use or dapl_object_unuse for each part that is there. */
+void dapl_ep_each_part(const struct dapl_ep_parts *parts, void (*each)(struct dapl_object *obj));
+/* Counts its streams in or out, of EVDs that it uses. */
+void dapl_ep_count_streams(const struct dapl_ep *ep, int by);
 /* state: U, or T for an EP made for a CR. attr is checked by the caller. */
 DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out);
@@ -111,10 +118,8 @@ bool dapl_ep_named_ok(const struct dapl_ia *ia, const DAT_EP_ATTR *attr);
 bool dapl_ep_delayed_ack(const DAT_EP_ATTR *attr);
 /* Puts constants in place of the caller's, which a query then reports (VND-18). */
 void dapl_ep_name_attr(const struct tp_device_attr *dev, DAT_EP_ATTR *attr);
-/* The completion flag that counts among those of an attribute (DTO-24). */
-uint8_t dapl_ep_mode(uint32_t flags, bool recv);
-/* An EVD gets (or loses) a stream of that mode (EVD-17). */
-void dapl_ep_count_stream(struct dapl_evd *evd, uint8_t mode, int by);
+/* What the completion flags of an attribute make of a stream (DTO-24). */
+enum dapl_stream dapl_ep_stream(DAT_COMPLETION_FLAGS flags, bool recv);
 
 /* ep_srq.c */
 /* Whether the watermarks of every EP of the adapter work: without an SRQ the core counts. */

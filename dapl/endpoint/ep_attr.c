@@ -2,6 +2,7 @@
 /* Endpoint attributes: what is legal, and dat_ep_modify. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dapl/base/config.h"
 #include "dapl/endpoint/ep.h"
@@ -12,30 +13,12 @@
 
 /* ---- Completion flags ---- */
 
-uint8_t dapl_ep_mode(uint32_t flags, bool recv)
+enum dapl_stream dapl_ep_stream(DAT_COMPLETION_FLAGS flags, bool recv)
 {
 	if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
-		return DAT_COMPLETION_UNSIGNALLED_FLAG;
-	if (recv && (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
-		return DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-	return DAT_COMPLETION_EVD_THRESHOLD_FLAG;
-}
-
-static uint32_t *stream_counter(struct dapl_evd *evd, uint8_t mode)
-{
-	switch (mode) {
-	case DAT_COMPLETION_UNSIGNALLED_FLAG:
-		return &evd->notify_streams;
-	case DAT_COMPLETION_SOLICITED_WAIT_FLAG:
-		return &evd->solicited_streams;
-	default:
-		return &evd->threshold_streams;
-	}
-}
-
-void dapl_ep_count_stream(struct dapl_evd *evd, uint8_t mode, int by)
-{
-	dapl_evd_count_stream(evd, stream_counter(evd, mode), by);
+		return DAPL_STREAM_NOTIFY;
+	return recv && (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) ? DAPL_STREAM_SOLICITED
+								    : DAPL_STREAM_THRESHOLD;
 }
 
 static bool flags_exact(uint32_t flags, bool recv)
@@ -56,54 +39,30 @@ static bool flags_exact(uint32_t flags, bool recv)
 	}
 }
 
-/* The streams an EVD has besides those of self. */
-static void other_streams(struct dapl_evd *evd, const struct dapl_ep *self, uint32_t *notify,
-			  uint32_t *solicited, uint32_t *threshold)
-{
-	uint32_t own[3] = { 0, 0, 0 };
-	uint8_t modes[2];
-	int i, num = 0;
-
-	if (self && self->recv_evd == evd)
-		modes[num++] = self->qp.recv_mode;
-	if (self && self->request_evd == evd)
-		modes[num++] = self->qp.request_mode;
-	for (i = 0; i < num; i++)
-		own[modes[i] == DAT_COMPLETION_UNSIGNALLED_FLAG	     ? 0
-		    : modes[i] == DAT_COMPLETION_SOLICITED_WAIT_FLAG ? 1
-								     : 2]++;
-	dapl_lock(&evd->obj.lock);
-	*notify = evd->notify_streams - own[0];
-	*solicited = evd->solicited_streams - own[1];
-	*threshold = evd->threshold_streams - own[2];
-	dapl_unlock(&evd->obj.lock);
-}
-
 /* EP-41, EVD-30: which kinds of completion streams may share an EVD. */
 static bool may_share(struct dapl_evd *evd, const struct dapl_ep_parts *parts,
-		      const struct dapl_ep *self, uint8_t recv_mode, uint8_t request_mode)
+		      const struct dapl_ep *self, enum dapl_stream recv, enum dapl_stream request)
 {
 	const uint32_t others = ~(uint32_t)(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
-	uint32_t notify, solicited, threshold;
-	uint8_t mode;
-	int i;
+	uint32_t streams[DAPL_NUM_STREAMS];
+	bool notify, solicited;
 
 	if (!evd)
 		return true;
-	other_streams(evd, self, &notify, &solicited, &threshold);
-	for (i = 0; i < 2; i++) {
-		if ((i ? parts->request_evd : parts->recv_evd) != evd)
-			continue;
-		mode = i ? request_mode : recv_mode;
-		notify += mode == DAT_COMPLETION_UNSIGNALLED_FLAG;
-		solicited += mode == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-		threshold += mode == DAT_COMPLETION_EVD_THRESHOLD_FLAG;
-	}
-	if (notify && (solicited || threshold))
-		return false;
-	if (solicited && threshold)
-		return false;
-	return !(notify || solicited) || !(evd->flags & others);
+	dapl_lock(&evd->obj.lock);
+	memcpy(streams, evd->streams, sizeof(streams));
+	dapl_unlock(&evd->obj.lock);
+	if (self && self->recv_evd == evd)
+		streams[self->qp.recv_stream]--;
+	if (self && self->request_evd == evd)
+		streams[self->qp.request_stream]--;
+	streams[recv] += parts->recv_evd == evd;
+	streams[request] += parts->request_evd == evd;
+	notify = streams[DAPL_STREAM_NOTIFY];
+	solicited = streams[DAPL_STREAM_SOLICITED];
+	if (!notify && !solicited)
+		return true;
+	return notify != solicited && !streams[DAPL_STREAM_THRESHOLD] && !(evd->flags & others);
 }
 
 /* ---- Attributes ---- */
@@ -188,8 +147,8 @@ DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_par
 {
 	uint32_t recv_flags = (uint32_t)attr->recv_completion_flags;
 	uint32_t request_flags = (uint32_t)attr->request_completion_flags;
-	uint8_t recv_mode = dapl_ep_mode(recv_flags, true);
-	uint8_t request_mode = dapl_ep_mode(request_flags, false);
+	enum dapl_stream recv = dapl_ep_stream(attr->recv_completion_flags, true);
+	enum dapl_stream request = dapl_ep_stream(attr->request_completion_flags, false);
 
 	if (!dapl_config.strict) {
 		drop_unsupported(ia->attr, attr);
@@ -206,9 +165,8 @@ DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_par
 		return bad_arg;
 	if (!dapl_ep_named_ok(ia, attr)) /* EP-46 */
 		return bad_arg;
-	if (dapl_config.strict &&
-	    (!may_share(parts->recv_evd, parts, self, recv_mode, request_mode) ||
-	     !may_share(parts->request_evd, parts, self, recv_mode, request_mode)))
+	if (dapl_config.strict && (!may_share(parts->recv_evd, parts, self, recv, request) ||
+				   !may_share(parts->request_evd, parts, self, recv, request)))
 		return bad_arg;
 	if (attr->qos != DAT_QOS_BEST_EFFORT)
 		return DAPL_NO_MODEL; /* EP-47 */
@@ -257,26 +215,15 @@ static DAT_RETURN new_parts(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 {
 	const struct dapl_ia *ia = ep->obj.ia;
 
-	*parts = (struct dapl_ep_parts){ ep->qp.pz, ep->recv_evd, ep->request_evd, ep->connect_evd,
-					 ep->qp.srq };
-	if (mask & F(PZ_HANDLE)) {
-		parts->pz = param->pz_handle ? dapl_pz_arg(param->pz_handle, ia) : NULL;
-		if (param->pz_handle && !parts->pz)
-			return DAPL_BAD_ARG(3);
-	}
-#define EVD(bit, part, handle, arg)                       \
-	if (mask & F(bit)) {                              \
-		parts->part = param->handle ? arg : NULL; \
-		if (param->handle && !parts->part)        \
-			return DAPL_BAD_ARG(3);           \
-	}
-	EVD(RECV_EVD_HANDLE, recv_evd, recv_evd_handle,
-	    dapl_evd_arg(param->recv_evd_handle, ia, DAT_EVD_DTO_FLAG))
-	EVD(REQUEST_EVD_HANDLE, request_evd, request_evd_handle,
-	    dapl_evd_arg(param->request_evd_handle, ia, DAT_EVD_DTO_FLAG))
-	EVD(CONNECT_EVD_HANDLE, connect_evd, connect_evd_handle,
-	    dapl_evd_connect_arg(param->connect_evd_handle, ia))
-#undef EVD
+#define GIVEN(bit, given, own) ((mask & F(bit)) ? param->given : (own))
+	if (dapl_ep_find_parts(ia, GIVEN(PZ_HANDLE, pz_handle, ep->qp.pz),
+			       GIVEN(RECV_EVD_HANDLE, recv_evd_handle, ep->recv_evd),
+			       GIVEN(REQUEST_EVD_HANDLE, request_evd_handle, ep->request_evd),
+			       GIVEN(CONNECT_EVD_HANDLE, connect_evd_handle, ep->connect_evd),
+			       parts))
+		return DAPL_BAD_ARG(3);
+#undef GIVEN
+	parts->srq = ep->qp.srq;
 	/* SRQ-34 holds on, and the completions of an SRQ need a place. */
 	if (ep->qp.srq && (!parts->recv_evd ||
 			   (parts->pz && parts->pz != ep->qp.srq->pz && !ia->attr->srq_pd_differs)))
@@ -367,37 +314,19 @@ static DAT_RETURN resize_slots(struct dapl_ep *ep, struct dapl_slots *slots, uin
 	return DAT_SUCCESS;
 }
 
-static void swap_part(struct dapl_object *old, struct dapl_object *now)
-{
-	if (now)
-		dapl_object_use(now);
-	if (old)
-		dapl_object_unuse(old);
-}
-
-#define OBJ(part) ((part) ? &(part)->obj : NULL)
-
 /* Everything is checked and the transport has agreed. */
 static void commit(struct dapl_ep *ep, const struct dapl_ep_parts *parts, const DAT_EP_ATTR *attr)
 {
+	const struct dapl_ep_parts old = dapl_ep_parts_of(ep);
+
 	dapl_assert_held(&ep->qp.lock);
-	if (ep->recv_evd)
-		dapl_ep_count_stream(ep->recv_evd, ep->qp.recv_mode, -1);
-	if (ep->request_evd)
-		dapl_ep_count_stream(ep->request_evd, ep->qp.request_mode, -1);
-	swap_part(OBJ(ep->qp.pz), OBJ(parts->pz));
-	swap_part(OBJ(ep->recv_evd), OBJ(parts->recv_evd));
-	swap_part(OBJ(ep->request_evd), OBJ(parts->request_evd));
-	swap_part(OBJ(ep->connect_evd), OBJ(parts->connect_evd));
-	ep->qp.pz = parts->pz;
-	ep->recv_evd = parts->recv_evd;
-	ep->request_evd = parts->request_evd;
-	ep->connect_evd = parts->connect_evd;
+	dapl_ep_count_streams(ep, -1);
+	/* In this order: what stays is in use throughout. */
+	dapl_ep_each_part(parts, dapl_object_use);
+	dapl_ep_each_part(&old, dapl_object_unuse);
+	dapl_ep_set_parts(ep, parts);
 	dapl_ep_take_attr(ep, ep->obj.ia->attr, attr);
-	if (ep->recv_evd)
-		dapl_ep_count_stream(ep->recv_evd, ep->qp.recv_mode, 1);
-	if (ep->request_evd)
-		dapl_ep_count_stream(ep->request_evd, ep->qp.request_mode, 1);
+	dapl_ep_count_streams(ep, 1);
 }
 
 static uint32_t recv_limit(const struct dapl_ep *ep, const DAT_EP_ATTR *attr)

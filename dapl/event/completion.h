@@ -8,6 +8,14 @@
 #include "dapl/event/ring.h"
 #include "dapl/transport.h"
 
+/* The kinds of an EP's streams, by the one completion flag that counts (DTO-24, EVD-17). */
+enum dapl_stream {
+	DAPL_STREAM_THRESHOLD, /* neither of the others */
+	DAPL_STREAM_SOLICITED, /* SOLICITED_WAIT */
+	DAPL_STREAM_NOTIFY,    /* UNSIGNALLED */
+	DAPL_NUM_STREAMS
+};
+
 /*
  * One outstanding DTO. Its address is the work request id. What hardly changes is set once: a post
  * fills in the rest, and the transport gets the work request as it lies here. Between posts wr is

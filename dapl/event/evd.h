@@ -7,6 +7,7 @@
 
 #include "dapl/base/lock.h"
 #include "dapl/event/cno.h"
+#include "dapl/event/completion.h"
 #include "dapl/event/ring.h"
 #include "dapl/object/object.h"
 #include "dapl/transport.h"
@@ -47,11 +48,9 @@ struct dapl_evd {
 	uint32_t qlen;
 	uint32_t flags; /* DAT_EVD_FLAGS of creation */
 	bool disabled, unwaitable;
-	bool maybe_solicited;	 /* of the receives in the ring it is not known whether one is */
-	bool overflowed;	 /* an overflow was reported and no event removed since (EVD-94) */
-	uint32_t notify_streams; /* EP streams with UNSIGNALLED (EVD-17) */
-	uint32_t solicited_streams; /* EP streams with SOLICITED_WAIT */
-	uint32_t threshold_streams; /* EP streams with neither */
+	bool maybe_solicited; /* of the receives in the ring it is not known whether one is */
+	bool overflowed;      /* an overflow was reported and no event removed since (EVD-94) */
+	uint32_t streams[DAPL_NUM_STREAMS]; /* of EPs, by kind */
 
 	bool waiter;	/* owned by a waiter (EVD-19) */
 	bool satisfied; /* the waiter's condition came true */
@@ -98,7 +97,8 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 /* Whether completions may come; before, it is not known what to arm the CQ for. */
 static inline bool dapl_evd_has_streams(const struct dapl_evd *evd)
 {
-	return evd->notify_streams || evd->solicited_streams || evd->threshold_streams;
+	return evd->streams[DAPL_STREAM_THRESHOLD] || evd->streams[DAPL_STREAM_SOLICITED] ||
+	       evd->streams[DAPL_STREAM_NOTIFY];
 }
 
 /*
@@ -107,11 +107,12 @@ static inline bool dapl_evd_has_streams(const struct dapl_evd *evd)
  */
 static inline uint32_t dapl_evd_config(const struct dapl_evd *evd)
 {
-	if (evd->notify_streams && !evd->solicited_streams && !evd->threshold_streams)
-		return DAT_EVD_STATE_CONFIG_NOTIFY;
-	if (evd->solicited_streams && !evd->notify_streams && !evd->threshold_streams)
-		return DAT_EVD_STATE_CONFIG_SOLICITED;
-	return DAT_EVD_STATE_CONFIG_THRESHOLD;
+	bool notify = evd->streams[DAPL_STREAM_NOTIFY];
+	bool solicited = evd->streams[DAPL_STREAM_SOLICITED];
+
+	if (evd->streams[DAPL_STREAM_THRESHOLD] || notify == solicited)
+		return DAT_EVD_STATE_CONFIG_THRESHOLD;
+	return notify ? DAT_EVD_STATE_CONFIG_NOTIFY : DAT_EVD_STATE_CONFIG_SOLICITED;
 }
 
 /* ---- evd_post.c: events come in, and whoever waits is told; no lock held ---- */
@@ -124,8 +125,8 @@ bool dapl_evd_has_room(struct dapl_evd *evd);
 bool dapl_evd_extract(struct dapl_evd *evd, const void *ep);
 /* An event was lost; false: that is known already. */
 bool dapl_evd_set_overflowed(struct dapl_evd *evd);
-/* Counts an EP stream of a kind, one of the *_streams, in or out. */
-void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by);
+/* Counts an EP stream in or out. */
+void dapl_evd_count_stream(struct dapl_evd *evd, enum dapl_stream kind, int by);
 /* The tp_upcalls.cq_event of the core; any lock may be held. */
 void dapl_evd_cq_event(void *evd);
 

@@ -133,7 +133,7 @@ static bool drain_one(void *arg, const struct tp_wc *wc)
 	if (dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_THRESHOLD)
 		event.silent = false;
 	drain->notifies |= !event.silent;
-	evd->maybe_solicited |= event.silent && evd->solicited_streams;
+	evd->maybe_solicited |= event.silent && evd->streams[DAPL_STREAM_SOLICITED];
 	if (!add(evd, &event)) {
 		drain->lost = true;
 		if (event.leave)
@@ -277,13 +277,13 @@ void dapl_evd_forget_notified(struct dapl_evd *evd)
 	atomic_store(&evd->cq->notified, false);
 }
 
-void dapl_evd_count_stream(struct dapl_evd *evd, uint32_t *kind, int by)
+void dapl_evd_count_stream(struct dapl_evd *evd, enum dapl_stream kind, int by)
 {
 	bool had_streams, solicited, changed;
 
 	dapl_lock(&evd->obj.lock);
 	had_streams = dapl_evd_has_streams(evd);
-	*kind += (uint32_t)by;
+	evd->streams[kind] += (uint32_t)by;
 	solicited = dapl_evd_config(evd) == DAT_EVD_STATE_CONFIG_SOLICITED;
 	changed = evd->cq->solicited != solicited;
 	if (changed) {

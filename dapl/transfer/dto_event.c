@@ -81,7 +81,7 @@ static void receive(const struct tp_wc *wc, struct dapl_slot *slot, bool own,
 		slot->moved += wc->byte_len;
 	else
 		count(wc, qp->cold, own);
-	if (!wc->status && qp->recv_mode == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+	if (!wc->status && qp->recv_stream == DAPL_STREAM_SOLICITED)
 		event->silent = !(wc->flags & TP_WC_SOLICITED);
 }
 

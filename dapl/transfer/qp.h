@@ -17,9 +17,8 @@ struct dapl_srq;
 /* What an EP handle leads to. The fast path reads from lock to request: one cache line. */
 struct dapl_qp {
 	struct dapl_object obj;
-	struct dapl_lock lock; /* the EP lock: all that follows */
-	uint8_t recv_mode;     /* the one completion flag of the stream that counts (DTO-24) */
-	uint8_t request_mode;
+	struct dapl_lock lock;			       /* the EP lock: all that follows */
+	uint8_t recv_stream, request_stream;	       /* enum dapl_stream */
 	uint8_t recv_unsignalled, request_unsignalled; /* the flag where posts may carry it, or 0 */
 	/* Where the fast path ends, by the bytes of a segment; 0: there is none. */
 	uint64_t plain_send_below, plain_write_below;
