@@ -12,7 +12,6 @@
 #include "providers/soft/engine/bind.h"
 #include "providers/soft/memory/stag.h"
 #include "providers/soft/engine/drive.h"
-#include "providers/soft/wire/crc32c.h"
 #include "providers/soft/wire/wire.h"
 #include "trace/log.h"
 
@@ -41,7 +40,6 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 		free(dev);
 		return rc;
 	}
-	soft_crc32c_init();
 	dev->base = (struct tp_device){ .transport = &dapl_module_transport,
 					.up = init->up,
 					.loop = init->loop,

@@ -40,7 +40,7 @@ coverage = $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping)
 objects = $(if $(COVERAGE),coverage,objects)
 flags = -std=gnu11 -D_GNU_SOURCE -g -O1 -pthread $(sanitizers) $(coverage) \
 	-DUDAPL_SYSCONFDIR='"/nonexistent"' -I$(BUILD) -I$(TOP) -I$(TOP)/include
-libs = -lcmocka -lconfuse -lpthread -ldl
+libs = -lcmocka -lconfuse -lisal -lpthread -ldl
 
 all: $(addprefix $(objects)/,$(targets))
 

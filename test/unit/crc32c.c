@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The CRC-32C of an FPDU: published vectors, every implementation against a bit by bit one,
- * chaining. */
+/* The CRC-32C of an FPDU: published vectors, beside a bit by bit one, chaining. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,11 +34,6 @@ static uint32_t reference(uint32_t crc, const uint8_t *p, size_t len)
 	return ~crc;
 }
 
-/* Calls body once for each implementation this processor can run. */
-#define FOR_EACH_IMPL(impl)                                                   \
-	for (size_t at_ = 0; ((impl) = soft_crc32c_impl(at_)) != NULL; at_++) \
-		if ((impl)->usable())
-
 static void published_vectors(void **state)
 {
 	static const uint8_t read_command[48] = {
@@ -48,7 +42,6 @@ static void published_vectors(void **state)
 		0x00, 0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x18, 0x28, 0x00, 0x00, 0x00,
 		0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 	};
-	const struct soft_crc32c_impl *impl;
 	uint8_t zeroes[32], ones[32], up[32], down[32];
 
 	(void)state;
@@ -58,15 +51,13 @@ static void published_vectors(void **state)
 		up[i] = (uint8_t)i;
 		down[i] = (uint8_t)(31 - i);
 	}
-	FOR_EACH_IMPL(impl) {
-		assert_int_equal(impl->sum(0, zeroes, 32), 0x8a9136aa);
-		assert_int_equal(impl->sum(0, ones, 32), 0x62a8ab43);
-		assert_int_equal(impl->sum(0, up, 32), 0x46dd794e);
-		assert_int_equal(impl->sum(0, down, 32), 0x113fdb5c);
-		assert_int_equal(impl->sum(0, read_command, 48), 0xd9963a56);
-		assert_int_equal(impl->sum(0, "123456789", 9), 0xe3069283);
-		assert_int_equal(impl->sum(0, "", 0), 0);
-	}
+	assert_int_equal(soft_crc32c(0, zeroes, 32), 0x8a9136aa);
+	assert_int_equal(soft_crc32c(0, ones, 32), 0x62a8ab43);
+	assert_int_equal(soft_crc32c(0, up, 32), 0x46dd794e);
+	assert_int_equal(soft_crc32c(0, down, 32), 0x113fdb5c);
+	assert_int_equal(soft_crc32c(0, read_command, 48), 0xd9963a56);
+	assert_int_equal(soft_crc32c(0, "123456789", 9), 0xe3069283);
+	assert_int_equal(soft_crc32c(0, "", 0), 0);
 }
 
 /* RFC 3720 B.4 and RFC 5044 section 4.4: stored least significant byte first, the 32 zeroes give AA
@@ -94,23 +85,20 @@ static void fpdu_examples(void **state)
 	static const uint8_t second[48] = {
 		[1] = 0x2a, [2] = 0x41, [3] = 0x43, [15] = 0x02, [23] = 0x14,
 	};
-	const struct soft_crc32c_impl *impl;
 
 	(void)state;
-	FOR_EACH_IMPL(impl) {
-		assert_int_equal(impl->sum(0, first, sizeof(first)), 0x83992352);
-		assert_int_equal(impl->sum(0, second, sizeof(second)), 0x98589284);
-	}
+	assert_int_equal(soft_crc32c(0, first, sizeof(first)), 0x83992352);
+	assert_int_equal(soft_crc32c(0, second, sizeof(second)), 0x98589284);
 }
 
-static void check_range(const struct soft_crc32c_impl *impl, size_t at, size_t len, size_t to)
+static void check_range(size_t at, size_t len, size_t to)
 {
 	uint32_t seed = random32();
 	uint32_t want = reference(seed, data + at, len);
 
-	assert_int_equal(impl->sum(seed, data + at, len), want);
+	assert_int_equal(soft_crc32c(seed, data + at, len), want);
 	memset(copied, 0xee, sizeof(copied));
-	assert_int_equal(impl->copy(seed, copied + to, data + at, len), want);
+	assert_int_equal(soft_crc32c_copy(seed, copied + to, data + at, len), want);
 	assert_memory_equal(copied + to, data + at, len);
 	for (size_t i = 0; i < 32; i++) {
 		assert_int_equal(copied[to + len + i], 0xee);
@@ -121,69 +109,41 @@ static void check_range(const struct soft_crc32c_impl *impl, size_t at, size_t l
 
 static void every_short_length(void **state)
 {
-	const struct soft_crc32c_impl *impl;
-
 	(void)state;
-	FOR_EACH_IMPL(impl)
-		for (size_t len = 0; len <= 600; len++)
-			check_range(impl, len % 16, len, 32 + len % 7);
+	for (size_t len = 0; len <= 600; len++)
+		check_range(len % 16, len, 32 + len % 7);
 }
 
 static void random_lengths_and_alignments(void **state)
 {
-	const struct soft_crc32c_impl *impl;
-
 	(void)state;
-	FOR_EACH_IMPL(impl)
-		for (int round = 0; round < 300; round++)
-			check_range(impl, random32() % 64, random32() % LONGEST, random32() % 64);
+	for (int round = 0; round < 300; round++)
+		check_range(random32() % 64, random32() % LONGEST, random32() % 64);
 }
 
 static void chains(void **state)
 {
-	const struct soft_crc32c_impl *impl;
-
 	(void)state;
-	FOR_EACH_IMPL(impl)
-		for (int round = 0; round < 200; round++) {
-			size_t len = random32() % LONGEST, at = 0;
-			uint32_t crc = 0;
+	for (int round = 0; round < 200; round++) {
+		size_t len = random32() % LONGEST, at = 0;
+		uint32_t crc = 0;
 
-			while (at < len) {
-				size_t n = random32() % (len - at) + 1;
+		while (at < len) {
+			size_t n = random32() % (len - at) + 1;
 
-				crc = round & 1 ? impl->sum(crc, data + at, n)
-						: impl->copy(crc, copied, data + at, n);
-				at += n;
-			}
-			assert_int_equal(crc, impl->sum(0, data, len));
+			crc = round & 1 ? soft_crc32c(crc, data + at, n)
+					: soft_crc32c_copy(crc, copied, data + at, n);
+			at += n;
 		}
+		assert_int_equal(crc, soft_crc32c(0, data, len));
+	}
 }
 
 static void empty_without_memory(void **state)
 {
-	const struct soft_crc32c_impl *impl;
-
 	(void)state;
-	FOR_EACH_IMPL(impl) {
-		assert_int_equal(impl->sum(0x12345678, NULL, 0), 0x12345678);
-		assert_int_equal(impl->copy(0x12345678, NULL, NULL, 0), 0x12345678);
-	}
-}
-
-static void chosen_is_usable_and_used(void **state)
-{
-	const struct soft_crc32c_impl *impl = soft_crc32c_chosen();
-
-	(void)state;
-	assert_non_null(impl);
-	assert_true(impl->usable());
-	for (size_t i = 0; soft_crc32c_impl(i) != impl; i++)
-		assert_false(soft_crc32c_impl(i)->usable());
-	assert_int_equal(soft_crc32c(1, data, 1000), reference(1, data, 1000));
-	assert_int_equal(soft_crc32c_copy(1, copied, data, 1000), reference(1, data, 1000));
-	soft_crc32c_init();
-	assert_ptr_equal(soft_crc32c_chosen(), impl);
+	assert_int_equal(soft_crc32c(0x12345678, NULL, 0), 0x12345678);
+	assert_int_equal(soft_crc32c_copy(0x12345678, NULL, NULL, 0), 0x12345678);
 }
 
 int main(void)
@@ -196,12 +156,10 @@ int main(void)
 		cmocka_unit_test(random_lengths_and_alignments),
 		cmocka_unit_test(chains),
 		cmocka_unit_test(empty_without_memory),
-		cmocka_unit_test(chosen_is_usable_and_used),
 	};
 
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)random32();
-	soft_crc32c_init();
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("crc32c", tests, NULL, NULL);
 }

@@ -7,18 +7,13 @@
 #ifndef SOFT_CRC32C_H
 #define SOFT_CRC32C_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Picks the implementation for this processor. Idempotent; any thread. The sums call it if need be.
- */
-void soft_crc32c_init(void);
-
 /*
- * The sum of the bytes summed into crc followed by buf; crc is 0 for a fresh start. Both inversions
- * happen inside, so that calls chain: soft_crc32c(soft_crc32c(0, a, n), b, m) is the sum of a then
- * b.
+ * The sum of the bytes summed into crc followed by buf, at most INT_MAX bytes; crc is 0 for a fresh
+ * start. Both inversions happen inside, so that calls chain: soft_crc32c(soft_crc32c(0, a, n), b, m)
+ * is the sum of a then b.
  */
 uint32_t soft_crc32c(uint32_t crc, const void *buf, size_t len);
 
@@ -27,20 +22,5 @@ uint32_t soft_crc32c(uint32_t crc, const void *buf, size_t len);
  * also when somebody writes to src meanwhile.
  */
 uint32_t soft_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len);
-
-/* One way to compute the sum; the functions above without the choice. */
-struct soft_crc32c_impl {
-	const char *name;
-	bool (*usable)(void); /* on this processor; call soft_crc32c_init() first */
-	uint32_t (*sum)(uint32_t crc, const void *buf, size_t len);
-	uint32_t (*copy)(uint32_t crc, void *dst, const void *src, size_t len);
-};
-
-/* The implementations that were compiled in, best first; NULL past the end. The last works
- * anywhere. */
-const struct soft_crc32c_impl *soft_crc32c_impl(size_t index);
-
-/* The one in use. */
-const struct soft_crc32c_impl *soft_crc32c_chosen(void);
 
 #endif
