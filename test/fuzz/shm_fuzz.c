@@ -56,8 +56,8 @@ static const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 static const struct dapl_transport *const t = &dapl_module_transport;
 
 static struct sockaddr_storage addr;
-static int ear; /* where the peer takes connections */
-static uint64_t ear_qual;
+static int listen_fd; /* where the peer takes connections */
+static uint64_t listen_qual;
 
 static struct peer {
 	int fd, memfd;
@@ -80,11 +80,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	attacked_init(SOFT_LINK_SHM);
 	t->device->query(attacked_node.dev, &attr);
 	memcpy(&addr, &attr.addr, sizeof(addr));
-	ear_qual = 1 + (uint64_t)getpid() % 60000;
+	listen_qual = 1 + (uint64_t)getpid() % 60000;
 	do
-		ear = soft_shm_listen(&addr, &ear_qual);
-	while (ear == -EADDRINUSE && ++ear_qual <= UINT16_MAX);
-	insist(ear >= 0);
+		listen_fd = soft_shm_listen(&addr, &listen_qual);
+	while (listen_fd == -EADDRINUSE && ++listen_qual <= UINT16_MAX);
+	insist(listen_fd >= 0);
 	return 0;
 }
 
@@ -282,10 +282,10 @@ static void peer_receive(void)
 			      .msg_iovlen = 1,
 			      .msg_control = control.room,
 			      .msg_controllen = sizeof(control.room) };
-	struct pollfd called = { .fd = ear, .events = POLLIN };
+	struct pollfd called = { .fd = listen_fd, .events = POLLIN };
 
 	insist(poll(&called, 1, PATIENCE_MS) == 1);
-	peer.fd = accept4(ear, NULL, NULL, SOCK_CLOEXEC);
+	peer.fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
 	insist(peer.fd >= 0);
 	called.fd = peer.fd;
 	insist(poll(&called, 1, PATIENCE_MS) == 1);
@@ -450,12 +450,12 @@ static void connected(void)
 /* To a peer that ends without a word the program comes again, in the older revision. */
 static struct event *called_outcome(struct attacked *at)
 {
-	struct pollfd again = { .fd = ear, .events = POLLIN };
+	struct pollfd again = { .fd = listen_fd, .events = POLLIN };
 	int fd, tries;
 
 	for (tries = 0; !end_events(&at->end) && tries < PATIENCE_MS; tries++)
 		if (poll(&again, 1, 1) > 0) {
-			fd = accept4(ear, NULL, NULL, SOCK_CLOEXEC);
+			fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
 			if (fd >= 0)
 				close(fd);
 		}
@@ -464,7 +464,7 @@ static struct event *called_outcome(struct attacked *at)
 
 static void called(void)
 {
-	struct tp_connect param = { .remote = (struct sockaddr *)&addr, .conn_qual = ear_qual };
+	struct tp_connect param = { .remote = (struct sockaddr *)&addr, .conn_qual = listen_qual };
 	struct attacked at;
 	struct event *event;
 

@@ -347,7 +347,7 @@ static void an_accept_meets_the_timeout(void **state)
 
 /* ---- Service points that come and go ---- */
 
-struct knocker {
+struct connector {
 	struct rig *rig;
 	atomic_bool *stop;
 	atomic_uint outcomes;
@@ -356,9 +356,9 @@ struct knocker {
 };
 
 /* Connects again and again to one qualifier; each attempt has one outcome. */
-static void *knock(void *arg)
+static void *connect_often(void *arg)
 {
-	struct knocker *k = arg;
+	struct connector *k = arg;
 	struct ct_end *end = &k->rig->a;
 	DAT_EVENT event;
 	DAT_COUNT more;
@@ -395,14 +395,14 @@ static void service_points_come_and_go(void **state)
 {
 	struct rig *rig = *state;
 	atomic_bool stop = false;
-	struct knocker knocker = { .rig = rig, .stop = &stop };
+	struct connector connector = { .rig = rig, .stop = &stop };
 	pthread_t thread;
 	DAT_RSP_HANDLE rsp;
 	uint32_t seed = 3;
 	int round;
 
 	expect_ok(dat_psp_free(rig->psp));
-	thread = spawn(knock, &knocker);
+	thread = spawn(connect_often, &connector);
 	for (round = 0; round < 200; round++) {
 		DAT_EVD_HANDLE evd = ct_evd(rig->ib.ia, 4, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG);
 
@@ -429,12 +429,12 @@ static void service_points_come_and_go(void **state)
 		assert_int_equal(ct_ep_state(rig->b.ep), DAT_EP_STATE_UNCONNECTED);
 	}
 	/* It may begin late, and finds nobody then. */
-	ct_await(atomic_load(&knocker.outcomes));
+	ct_await(atomic_load(&connector.outcomes));
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
-	expect_ok(knocker.bad);
-	assert_int_equal(knocker.odd, 0);
-	assert_true(atomic_load(&knocker.outcomes) > 0);
+	expect_ok(connector.bad);
+	assert_int_equal(connector.odd, 0);
+	assert_true(atomic_load(&connector.outcomes) > 0);
 }
 
 /* ---- Closing under load ---- */

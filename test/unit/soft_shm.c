@@ -151,7 +151,7 @@ static void memory_that_is_none(void **state)
 	}
 	assert_int_equal(ftruncate(fileno(file), SHM_SIZE), 0);
 	assert_int_equal(outcome(&right_hello, sizeof(hello), &(int){ fileno(file) }, 1), -EPROTO);
-	assert_int_equal(outcome(&right_hello, sizeof(hello), &ear, 1), -EPROTO);
+	assert_int_equal(outcome(&right_hello, sizeof(hello), &listen_fd, 1), -EPROTO);
 	assert_int_equal(count_fds(), before);
 	fclose(file);
 	close(fds[0]);
@@ -224,12 +224,12 @@ static void other_user(void **state)
 	listen_here();
 	pid = as_nobody(calls, &fd);
 	assert_int_equal(read(fd, &byte, 1), 1);
-	assert_int_equal(shm->accept(dev, ear, &pas), -ECONNABORTED);
+	assert_int_equal(shm->accept(dev, listen_fd, &pas), -ECONNABORTED);
 	pas = NULL;
 	assert_int_equal(status_of(pid), 0);
 	close(fd);
-	shm->unlisten(ear);
-	ear = -1;
+	shm->unlisten(listen_fd);
+	listen_fd = -1;
 	pid = as_nobody(listens, &fd);
 	assert_int_equal(read(fd, &byte, 1), 1);
 	connect_here();
@@ -306,7 +306,7 @@ static void falls_back_late(void **state)
 	(void)state;
 	listener = container_of(right.listener, struct soft_listener, base);
 	assert_int_equal(listener->num_sockets, 2);
-	/* In place of its ear stands one that hangs up. */
+	/* In place of its listener stands one that hangs up. */
 	soft_config.link = SOFT_LINK_TCP;
 	qual = right.listener->conn_qual;
 	t->cm->unlisten(right.listener);
@@ -316,7 +316,7 @@ static void falls_back_late(void **state)
 	end_create(&a, &left, NULL);
 	end_create(&b, &right, NULL);
 	end_connect(&a, &right, "again", 5);
-	fd = accept(ear, NULL, NULL);
+	fd = accept(listen_fd, NULL, NULL);
 	assert_true(fd >= 0);
 	close(fd);
 	b.conn = node_request(&right);

@@ -401,8 +401,8 @@ static void killed(bool unread)
 	end_link(&pas, false);
 	close(epfd);
 	close(pair_[0]);
-	shm->unlisten(ear);
-	ear = -1;
+	shm->unlisten(listen_fd);
+	listen_fd = -1;
 }
 
 static void peer_killed(void **state)
@@ -438,8 +438,8 @@ static void positions_that_cannot_be(void **state)
 		assert_non_null(pas->why);
 		end_link(&act, true);
 		end_link(&pas, true);
-		shm->unlisten(ear);
-		ear = -1;
+		shm->unlisten(listen_fd);
+		listen_fd = -1;
 	}
 	/* A peer that says it sleeps, in all tongues, and rings without end. */
 	pair();

@@ -15,7 +15,7 @@ struct soft_dev *dev;
 static unsigned fds_before;
 
 /* A pair of links without connections above. */
-int ear = -1;
+int listen_fd = -1;
 uint64_t qual;
 struct soft_link *act, *pas;
 atomic_uint readies;
@@ -67,9 +67,9 @@ int shm_tear_down(void **state)
 	(void)state;
 	end_link(&act, false);
 	end_link(&pas, false);
-	if (ear >= 0)
-		shm->unlisten(ear);
-	ear = -1;
+	if (listen_fd >= 0)
+		shm->unlisten(listen_fd);
+	listen_fd = -1;
 	node_close(&left);
 	node_close(&right);
 	soft_config.link = SOFT_LINK_TCP;
@@ -93,8 +93,8 @@ ssize_t get(struct soft_link *link, void *data, size_t len)
 
 void listen_here(void)
 {
-	ear = shm->listen(&dev->addr, &qual);
-	assert_true(ear >= 0);
+	listen_fd = shm->listen(&dev->addr, &qual);
+	assert_true(listen_fd >= 0);
 }
 
 void connect_here(void)
@@ -106,7 +106,7 @@ void connect_here(void)
 
 void accept_here(void)
 {
-	assert_int_equal(shm->accept(dev, ear, &pas), 0);
+	assert_int_equal(shm->accept(dev, listen_fd, &pas), 0);
 	pas->ready = counts;
 }
 

@@ -19,8 +19,8 @@ enum {
 
 extern struct node left, right; /* with shared memory where it can be */
 extern struct soft_dev *dev;	/* the left one */
-extern int ear;
-extern uint64_t qual; /* nobody else's, or what ear listens at */
+extern int listen_fd;
+extern uint64_t qual; /* nobody else's, or what listen_fd listens at */
 extern struct soft_link *act, *pas;
 extern atomic_uint readies; /* how often the loop called for act or pas */
 

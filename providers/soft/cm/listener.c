@@ -157,7 +157,7 @@ static int listen_on(const struct soft_dev *dev, uint64_t *qual)
 	return fd;
 }
 
-/* Adds an socket of a descriptor, which it takes. */
+/* Listens on a descriptor too, which it takes. */
 static int add_socket(struct soft_listener *listener, const struct soft_link_class *class, int fd)
 {
 	struct soft_listener_socket *socket = &listener->socket[listener->num_sockets];
@@ -177,7 +177,7 @@ static int add_socket(struct soft_listener *listener, const struct soft_link_cla
 }
 
 /* The qualifier is ours by TCP's socket; who finds no socket for shared memory takes that one. */
-static int add_second_ear(struct soft_listener *listener)
+static int add_shm_socket(struct soft_listener *listener)
 {
 	struct soft_dev *dev = listener->dev;
 	int rc;
@@ -248,7 +248,7 @@ int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct 
 	*out = &listener->base;
 	rc = add_socket(listener, &soft_link_tcp, rc);
 	if (!rc)
-		rc = add_second_ear(listener);
+		rc = add_shm_socket(listener);
 	if (!rc) {
 		enter(listener);
 		return 0;
