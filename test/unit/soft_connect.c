@@ -130,6 +130,34 @@ static void aborted_attempts(void **state)
 	unpair(&a, &b);
 }
 
+static int accept_and_leave(void *arg)
+{
+	struct end *b = arg;
+	int rc = t->cm->accept(b->conn, b->qp, NULL, 0, b);
+
+	t->cm->release(b->conn);
+	b->conn = NULL;
+	return rc;
+}
+
+/* Whoever accepts and goes before the reply is out refuses: it is asked no second time (SIM-5). */
+static void accepted_and_gone(void **state)
+{
+	unsigned before = right.requests;
+	struct end a, b;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	end_create(&b, &right, NULL);
+	end_connect(&a, &right, NULL, 0);
+	b.conn = node_request(&right);
+	assert_int_equal(soft_dev_call(soft_dev(right.dev), accept_and_leave, &b), 0);
+	end_event(&a, TP_CONN_REFUSED);
+	end_quiet(&b, 20);
+	assert_int_equal(right.requests - before, 0);
+	unpair(&a, &b);
+}
+
 static void both_disconnect(void **state)
 {
 	struct end a, b;
@@ -154,9 +182,8 @@ static void both_disconnect(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(connect_and_disconnect),
-		cmocka_unit_test(refusals),
-		cmocka_unit_test(aborted_attempts),
+		cmocka_unit_test(connect_and_disconnect), cmocka_unit_test(refusals),
+		cmocka_unit_test(aborted_attempts),	  cmocka_unit_test(accepted_and_gone),
 		cmocka_unit_test(both_disconnect),
 	};
 
