@@ -201,12 +201,18 @@ static void tear_down(struct driver *d)
 
 /* ---- Programs ---- */
 
+static void stop(struct driver *d, unsigned int ms)
+{
+	d->model.stood_still |= ms >= STILL_MS;
+	peer_stop(d->peer, ms);
+}
+
 static bool special(struct driver *d, const struct step *step)
 {
 	if (step->op == STEP_PAUSE)
 		usleep((unsigned int)step->arg[0] * 1000);
 	else if (step->op == STEP_STOP_PEER && d->peer && !peer_stopped(d->peer))
-		peer_stop(d->peer, (unsigned int)step->arg[0]);
+		stop(d, (unsigned int)step->arg[0]);
 	else if (step->op == STEP_SETTLE)
 		settle(d);
 	else

@@ -482,7 +482,7 @@ static DAT_RETURN query(struct exec *exec, struct exec_facts *facts)
 {
 	DAT_PROVIDER_ATTR prov = { 0 };
 	DAT_IA_ATTR ia = { 0 };
-	const char *first = getenv("UDAPL_LOAD_RECEIVES");
+	const char *first = getenv("UDAPL_LOAD_RECEIVES"), *link = getenv("DAPL_SOFT_LINK");
 	DAT_EVD_HANDLE async;
 	DAT_RETURN rc = dat_ia_query(exec->ia, &async, DAT_IA_FIELD_ALL, &ia,
 				     DAT_PROVIDER_FIELD_ALL, &prov);
@@ -504,6 +504,8 @@ static DAT_RETURN query(struct exec *exec, struct exec_facts *facts)
 				prov.rdma_read_lmr_rmr_context_exposure;
 	if (first && !strcmp(first, "first"))
 		facts->receives_first = true;
+	facts->resets =
+		!strcmp(ia.vendor_name, "software iWARP") && strcmp(link ? link : "", "shm");
 
 	return DAT_SUCCESS;
 }

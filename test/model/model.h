@@ -18,6 +18,7 @@ enum {
 	MAX_CONNS = 64,
 	MAX_QUEUE = 1024,
 	MAX_GHOSTS = 64,
+	STILL_MS = 1000,     /* half of option linger */
 	KEPT_BYTES = 200000, /* of messages that wait for Receives; the provider keeps a few more */
 };
 
@@ -66,6 +67,7 @@ struct half {
 	uint8_t rank;	      /* no state earlier than this can be any more */
 	uint32_t sent, sent_ok, received;
 	bool lost_early;	  /* a receive that was there early was flushed */
+	bool crowded;		  /* it ended at once, behind more than the peer takes in */
 	struct message *messages; /* what it sent, MAX_QUEUE */
 };
 
@@ -154,6 +156,7 @@ struct model {
 	struct exec_facts facts[MAX_SIDES];
 	uint32_t slack; /* events that calls made at once may add */
 	bool checks_abrupt, srq_ends;
+	bool stood_still; /* the other process did, for longer than is waited for it */
 	uint64_t serial;
 	uint32_t next_conn;
 	struct model_evd evd[MAX_EVDS];
@@ -187,6 +190,10 @@ void model_quiet(struct model *m);
 uint32_t model_ep_states(const struct model *m, const struct model_ep *ep);
 /* An end of the connection of this half that it did not ask for is possible. */
 bool model_may_end(const struct conn *c, int half);
+/* What comes to this half may be cut off, for it takes in nothing (EP-98). */
+bool model_may_reset(const struct model *m, const struct conn *c, int half);
+/* Bytes of messages that this half has not received, however they were sent. */
+uint64_t model_unreceived(const struct conn *c, int half);
 
 /* ---- Shared by the files of the model ---- */
 

@@ -396,6 +396,8 @@ static void ep_done(struct model *m, const struct call *call, const struct resul
 	uint32_t states = model_ep_states(m, ep);
 	struct conn *c = model_conn(m, ep);
 
+	if (c && (call->step.op == STEP_EP_FREE || !arg[1]))
+		c->half[ep->half].crowded |= model_unreceived(c, !ep->half) > KEPT_BYTES;
 	switch (call->step.op) {
 	case STEP_EP_RESET:
 		if (judge(m, call, result, S_U | S_D, states) && c && result->rc == DAT_SUCCESS)

@@ -114,7 +114,8 @@ static bool judge(struct model *m, const struct seen *seen, const struct owner *
 		if (owner->ep &&
 		    !(model_ep_states(m, owner->ep) & (1U << DAT_EP_STATE_DISCONNECTED)))
 			model_wrong(m, "DTO-74: %s of a connected endpoint flushed", name);
-	} else if (!owner->c->fault) {
+	} else if (!owner->c->fault && !(seen->status == DAT_DTO_ERR_TRANSPORT &&
+					 model_may_reset(m, owner->c, owner->half))) {
 		model_wrong(m, "DTO-84: %s completed with %u without a fault", name, seen->status);
 	}
 	return true;

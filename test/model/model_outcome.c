@@ -47,7 +47,7 @@ void conn_request(struct model *m, const struct seen *seen, uint32_t side)
 	c->request_seen = true;
 }
 
-static bool legal(const struct conn *c, int half, uint32_t number)
+static bool legal(const struct model *m, const struct conn *c, int half, uint32_t number)
 {
 	const struct half *x = &c->half[half], *y = &c->half[!half];
 
@@ -56,7 +56,8 @@ static bool legal(const struct conn *c, int half, uint32_t number)
 	if (x->phase == PHASE_CONNECTED)
 		return (number == DAT_CONNECTION_EVENT_DISCONNECTED &&
 			(x->disconnected || model_may_end(c, half))) ||
-		       (number == DAT_CONNECTION_EVENT_BROKEN && c->fault);
+		       (number == DAT_CONNECTION_EVENT_BROKEN &&
+			(c->fault || model_may_reset(m, c, half)));
 	switch (number) {
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
 		return c->accepted && x->rank <= RANK_D;
@@ -118,7 +119,7 @@ void conn_event(struct model *m, const struct seen *seen, uint32_t side)
 
 		if (!ghost->used || ghost->handle != seen->handle ||
 		    ghost->connect_evd != (int)seen->evd ||
-		    !legal(&m->conn[ghost->conn], ghost->half, seen->number))
+		    !legal(m, &m->conn[ghost->conn], ghost->half, seen->number))
 			continue;
 		told(m, &m->conn[ghost->conn], ghost->half, seen);
 		return;
@@ -130,7 +131,7 @@ void conn_event(struct model *m, const struct seen *seen, uint32_t side)
 	c = index < 0 ? NULL : model_conn(m, &m->ep[index]);
 	if (c)
 		half = m->ep[index].half;
-	if (!c || !legal(c, half, seen->number)) {
+	if (!c || !legal(m, c, half, seen->number)) {
 		model_wrong(m,
 			    "EP-151, EP-152: %s on evd %u for ep %d (%s, phase %d, called "
 			    "disconnect %d; peer phase %d, disconnect %d, gone %d)",
@@ -166,12 +167,7 @@ static bool stuck(const struct model *m, const struct conn *c, int half)
  */
 static bool deaf(const struct model *m, const struct conn *c, int half)
 {
-	const struct half *x = &c->half[half], *y = &c->half[!half];
-	uint64_t bytes = 0;
-
-	for (uint32_t i = x->received; i != y->sent; i++)
-		bytes += y->messages[i % MAX_QUEUE].length;
-	return bytes > KEPT_BYTES && stuck(m, c, !half);
+	return model_unreceived(c, half) > KEPT_BYTES && stuck(m, c, !half);
 }
 
 static bool outcome_owed(const struct model *m, const struct conn *c, int half)

@@ -9,6 +9,24 @@ bool model_may_end(const struct conn *c, int half)
 	return c->fault || peer->disconnected || peer->gone || peer->phase == PHASE_ENDED;
 }
 
+bool model_may_reset(const struct model *m, const struct conn *c, int half)
+{
+	const struct half *peer = &c->half[!half];
+
+	return m->facts[0].resets && (peer->disconnected == 1 || peer->gone) &&
+	       (peer->crowded || m->stood_still);
+}
+
+uint64_t model_unreceived(const struct conn *c, int half)
+{
+	const struct half *x = &c->half[half], *y = &c->half[!half];
+	uint64_t bytes = 0;
+
+	for (uint32_t i = x->received; i != y->sent; i++)
+		bytes += y->messages[i % MAX_QUEUE].length;
+	return bytes;
+}
+
 /* What is due when the connection has not been told to be established yet. */
 static uint32_t start_states(const struct conn *c, int half)
 {

@@ -23,6 +23,11 @@ enum {
 	LINGER_MS = 50,
 	STILL_MS = 500, /* so long a peer stands still: many times LINGER_MS */
 	IDLE_WAKEUPS = 40,
+	BIG = 16 << 20, /* more than sockets hold */
+	PATIENT_MS = 1000,
+	PAUSE_MS = 400, /* of a peer that is slow, */
+	PAUSES = 4,	/* together more than PATIENT_MS */
+	PAUSE_BYTES = 128 << 10,
 };
 
 static int set_up(void **state)
@@ -97,33 +102,42 @@ static int raw_peer(struct end *end)
 	return fd;
 }
 
-/* Whole Sends up to the end of the stream, which is no reset. */
-static unsigned raw_sends(int fd)
+enum end_of_stream {
+	IN_ORDER,
+	CUT,
+	RESET,
+};
+
+/* How many whole Sends there are up to the end of the stream. */
+static unsigned raw_stream(int fd, bool slow, enum end_of_stream *how)
 {
-	uint8_t head[4], *rest = malloc(65536 + 8);
-	unsigned sends = 0;
-	size_t size;
+	uint8_t *fpdu = malloc(65536 + 8);
+	unsigned sends = 0, pauses = slow ? PAUSES : 0;
+	size_t have = 0, size = 4, read = 0;
 	ssize_t n;
 
 	for (;;) {
 		await_input(fd);
-		n = recv(fd, head, 1, 0);
-		assert_int_not_equal(n, -1);
-		if (!n)
+		n = recv(fd, fpdu + have, size - have, 0);
+		if (n <= 0)
 			break;
-		read_all(fd, head + 1, 3);
-		size = ((((size_t)head[0] << 8 | head[1]) + 2 + 3) & ~(size_t)3) + 4 - 4;
-		for (size_t done = 0; done < size; done += (size_t)n) {
-			await_input(fd);
-			n = recv(fd, rest, size - done, 0);
-			assert_int_not_equal(n, -1);
-			if (!n)
-				goto cut;
+		have += (size_t)n;
+		read += (size_t)n;
+		if (pauses && read > PAUSE_BYTES) {
+			pauses--;
+			read = 0;
+			pause_ms(PAUSE_MS);
 		}
-		sends += (head[2] & 0x40) && (head[3] & 0xf) == 3;
+		if (have == 4)
+			size = ((((size_t)fpdu[0] << 8 | fpdu[1]) + 2 + 3) & ~(size_t)3) + 4;
+		if (have == size) {
+			sends += (fpdu[2] & 0x40) && (fpdu[3] & 0xf) == 3;
+			have = 0;
+			size = 4;
+		}
 	}
-cut:
-	free(rest);
+	*how = n ? RESET : have ? CUT : IN_ORDER;
+	free(fpdu);
 	return sends;
 }
 
@@ -148,6 +162,15 @@ static unsigned send_until_full(struct end *end, unsigned num, uint32_t size)
 
 /* ---- A sender whose peer stands still ---- */
 
+/* All 64, and an end in order. */
+static void expect_all(int fd)
+{
+	enum end_of_stream how;
+
+	assert_int_equal(raw_stream(fd, false, &how), 64);
+	assert_int_equal(how, IN_ORDER);
+}
+
 static void graceful(void **state)
 {
 	struct end_options options = { .depth = 64, .sge = 1 };
@@ -161,15 +184,19 @@ static void graceful(void **state)
 	t->cm->disconnect(a.conn, true);
 	end_event(&a, TP_CONN_DISCONNECTED);
 	pause_ms(STILL_MS);
-	assert_int_equal(raw_sends(fd), 64);
+	expect_all(fd);
 	close(fd);
 	end_destroy(&a);
 }
 
-/* Ends with Sends under way, whose memory may go; what was completed before it arrives. */
+/*
+ * Ends with Sends under way, whose memory may go. What was completed before it arrives; what was
+ * not may be cut off as soon as that has.
+ */
 static void end_in_flight(bool memory_goes)
 {
 	struct end_options options = { .depth = 512, .sge = 1 };
+	enum end_of_stream how;
 	struct tp_mr *mr = out_mr;
 	unsigned done;
 	struct end a;
@@ -188,7 +215,7 @@ static void end_in_flight(bool memory_goes)
 	t->cm->disconnect(a.conn, false);
 	end_destroy(&a);
 	pause_ms(STILL_MS);
-	assert_true(raw_sends(fd) >= done);
+	assert_true(raw_stream(fd, false, &how) >= done);
 	close(fd);
 }
 
@@ -228,7 +255,7 @@ static void closed(void **state)
 	end_destroy(&a);
 	node_close(&node);
 	pause_ms(STILL_MS);
-	assert_int_equal(raw_sends(fd), 64);
+	expect_all(fd);
 	close(fd);
 }
 
@@ -268,6 +295,7 @@ static void close_waits(void **state)
 static void no_spin(void **state)
 {
 	struct end_options options = { .depth = 512, .sge = 1 };
+	enum end_of_stream how;
 	uint64_t wakeups;
 	unsigned done;
 	struct end a;
@@ -286,16 +314,119 @@ static void no_spin(void **state)
 	wakeups = soft_loop_wakeups(left.loop);
 	pause_ms(STILL_MS);
 	assert_true(soft_loop_wakeups(left.loop) - wakeups < IDLE_WAKEUPS);
-	assert_true(raw_sends(fd) >= done);
+	assert_true(raw_stream(fd, false, &how) >= done);
 	close(fd);
+}
+
+/* ---- What did not complete ---- */
+
+struct cut_send {
+	struct node node;
+	struct end end;
+	struct tp_mr *mr;
+	uint8_t *bytes;
+	int fd; /* the peer's */
+};
+
+/* A Send that sockets do not hold is under way when the connection is ended. */
+static void cut_send(struct cut_send *cut)
+{
+	struct end_options options = { .depth = 1, .sge = 1 };
+
+	soft_config.linger_ms = PATIENT_MS;
+	node_open(&cut->node, "lo");
+	end_create(&cut->end, &cut->node, &options);
+	cut->fd = raw_peer(&cut->end);
+	cut->bytes = calloc(1, BIG);
+	cut->mr = reg(&cut->node, cut->bytes, BIG, FULL);
+	post_send(&cut->end, 1, cut->bytes, BIG, cut->mr, TP_WR_SIGNALED);
+	pause_ms(20);
+	t->cm->disconnect(cut->end.conn, false);
+	assert_wc(take_wc(cut->end.send_cq), 1, FLUSHED);
+	end_destroy(&cut->end);
+	dereg(cut->mr);
+	free(cut->bytes);
+}
+
+/* A peer that takes it in, however slowly, sees an end in order. */
+static void cut_taken(void **state)
+{
+	enum end_of_stream how;
+	struct cut_send cut;
+
+	(void)state;
+	cut_send(&cut);
+	assert_int_equal(raw_stream(cut.fd, true, &how), 0);
+	assert_int_equal(how, IN_ORDER);
+	close(cut.fd);
+	node_close(&cut.node);
+}
+
+/* One that takes nothing is told in time. */
+static void cut_not_taken(void **state)
+{
+	enum end_of_stream how;
+	struct cut_send cut;
+
+	(void)state;
+	cut_send(&cut);
+	pause_ms(2 * PATIENT_MS + STILL_MS);
+	assert_int_equal(raw_stream(cut.fd, false, &how), 0);
+	assert_int_equal(how, RESET);
+	close(cut.fd);
+	node_close(&cut.node);
+}
+
+static void *read_on(void *arg)
+{
+	enum end_of_stream how;
+
+	pause_ms(PATIENT_MS / 5);
+	raw_stream(*(int *)arg, false, &how);
+	return (void *)(uintptr_t)how;
+}
+
+/* Both, where the adapter is closed at once: that waits for the peer. */
+static void cut_closed_taken(void **state)
+{
+	struct cut_send cut;
+	pthread_t reader;
+	uint64_t before;
+	void *how;
+
+	(void)state;
+	cut_send(&cut);
+	assert_int_equal(pthread_create(&reader, NULL, read_on, &cut.fd), 0);
+	before = now_ms();
+	node_close(&cut.node);
+	assert_true(now_ms() - before >= PATIENT_MS / 10);
+	assert_int_equal(pthread_join(reader, &how), 0);
+	assert_int_equal((uintptr_t)how, IN_ORDER);
+	close(cut.fd);
+}
+
+static void cut_closed_not_taken(void **state)
+{
+	enum end_of_stream how;
+	struct cut_send cut;
+
+	(void)state;
+	cut_send(&cut);
+	node_close(&cut.node);
+	raw_stream(cut.fd, false, &how);
+	assert_int_equal(how, RESET);
+	close(cut.fd);
 }
 
 int main(int argc, char **argv)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(graceful), CASE(abrupt),	   CASE(memory_gone),
-		CASE(closed),	CASE(close_waits), CASE(no_spin),
+		CASE(graceful),		CASE(abrupt),
+		CASE(memory_gone),	CASE(closed),
+		CASE(close_waits),	CASE(no_spin),
+		CASE(cut_taken),	CASE(cut_not_taken),
+		CASE(cut_closed_taken), CASE(cut_closed_not_taken),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -29,6 +29,16 @@ static int set_up(void **state)
 	return 0;
 }
 
+static int64_t usual_link;
+
+static int set_up_shm(void **state)
+{
+	unsetenv("DAPL_SOFT_LINK");
+	usual_link = soft_config.link;
+	soft_config.link = SOFT_LINK_SHM;
+	return set_up(state);
+}
+
 static int tear_down(void **state)
 {
 	(void)state;
@@ -37,6 +47,12 @@ static int tear_down(void **state)
 	soft_config.unreceived_ms = 10000;
 	soft_config.held_bytes = 256 << 10;
 	return 0;
+}
+
+static int tear_down_shm(void **state)
+{
+	soft_config.link = usual_link;
+	return tear_down(state);
 }
 
 static void post(struct end *end, unsigned from, unsigned to)
@@ -151,6 +167,30 @@ static void cut_off(void **state)
 	free(big);
 }
 
+/* Over shared memory it is cut off in order, however full the memory is, and in time. */
+static void cut_in_order(void **state)
+{
+	uint8_t *big = calloc(1, BIG);
+	struct tp_mr *mr = reg(&left, big, BIG, FULL);
+	struct end a, b;
+
+	(void)state;
+	soft_config.held_bytes = 0;
+	pair(&a, &b, &options);
+	post_send(&a, 1, big, BIG, mr, TP_WR_SIGNALED);
+	pause_ms(20);
+	/* The answer is behind the Send. */
+	post_rdma(&b, TP_RDMA_READ, 2, in, 8, in_mr, out, out_mr->rkey, TP_WR_SIGNALED);
+	pause_ms(20);
+	t->cm->disconnect(a.conn, false);
+	assert_wc(take_wc(a.send_cq), 1, FLUSHED);
+	end_event(&b, TP_CONN_DISCONNECTED);
+	assert_wc(take_wc(b.send_cq), 2, FLUSHED);
+	unpair(&a, &b);
+	dereg(mr);
+	free(big);
+}
+
 /* Nobody receives them: the end comes all the same, and what is lost is said. */
 static void never(void **state)
 {
@@ -216,8 +256,16 @@ int main(int argc, char **argv)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(held),    CASE(held_in_part), CASE(not_held), CASE(slowly),
-		CASE(cut_off), CASE(never),	   CASE(asleep),   CASE(ended_here),
+		CASE(held),
+		CASE(held_in_part),
+		CASE(not_held),
+		CASE(slowly),
+		CASE(cut_off),
+		CASE(never),
+		CASE(asleep),
+		CASE(ended_here),
+		/* The last: it forgets the environment. */
+		cmocka_unit_test_setup_teardown(cut_in_order, set_up_shm, tear_down_shm),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -366,15 +366,16 @@ static int reject_on_loop(void *arg)
 {
 	struct answer *answer = arg;
 	struct soft_conn *conn = answer->conn;
-	uint8_t *out = malloc(WIRE_MPA_FRAME_MAX);
+	struct soft_rest rest = { .out = malloc(WIRE_MPA_FRAME_MAX) };
 
-	if (!out) {
+	if (!rest.out) {
 		dapl_err("%s: connection not rejected: %s", conn->dev->name, dapl_strerror(ENOMEM));
 		return -ENOMEM;
 	}
 	build_reply(answer);
-	memcpy(out, conn->setup->out, conn->setup->out_size);
-	soft_orphan(conn->link, out, conn->setup->out_size, 0);
+	rest.len = conn->setup->out_size;
+	memcpy(rest.out, conn->setup->out, rest.len);
+	soft_orphan(conn->link, &rest);
 	conn->link = NULL;
 	soft_conn_discard(conn, SOFT_CAUSE_REJECT);
 	return 0;

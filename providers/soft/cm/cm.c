@@ -105,9 +105,9 @@ int soft_cm_open(struct soft_dev *dev)
 	return 0;
 }
 
-static int undelivered(void *arg)
+static int unsent(void *arg)
 {
-	return soft_orphans_undelivered(arg);
+	return soft_orphans_unsent(arg);
 }
 
 void soft_cm_settle(struct soft_dev *dev)
@@ -118,7 +118,7 @@ void soft_cm_settle(struct soft_dev *dev)
 
 	if (dapl_loop_is_self(dev->base.loop))
 		return;
-	while (soft_dev_call(dev, undelivered, dev) && dapl_now() < until) {
+	while (soft_dev_call(dev, unsent, dev) && dapl_now() < until) {
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < longest)
 			pause.tv_nsec *= 2;

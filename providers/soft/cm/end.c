@@ -26,19 +26,17 @@ static bool in_order(const struct soft_conn *conn)
 static void end(struct soft_conn *conn, enum soft_conn_link how)
 {
 	struct soft_link *link = conn->link;
-	uint8_t *out = NULL;
-	uint64_t tail = 0;
-	size_t len = 0;
+	struct soft_rest rest = { 0 };
 
-	soft_conn_close(conn, &out, &len, &tail);
+	soft_conn_close(conn, &rest);
 	conn->link = NULL;
 	if (how == SOFT_LINK_BY_FAULT)
 		how = in_order(conn) ? SOFT_LINK_ORPHAN : SOFT_LINK_ABORT;
 	if (link && how == SOFT_LINK_ORPHAN) {
-		soft_orphan(link, out, len, tail);
+		soft_orphan(link, &rest);
 		return;
 	}
-	free(out);
+	free(rest.out);
 	if (link)
 		soft_link_destroy(link, how == SOFT_LINK_ABORT);
 }

@@ -10,6 +10,7 @@
 #include "providers/soft/cm/orphan.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
+#include "providers/soft/engine/conn.h"
 #include "providers/soft/link/link.h"
 #include "trace/log.h"
 
@@ -21,11 +22,11 @@ enum {
 struct orphan {
 	struct list node;
 	struct soft_link *link;
-	uint8_t *out;
-	size_t len, sent;
-	uint64_t tail;
-	bool finished; /* our end is out */
-	bool ended;    /* the peer's has come */
+	struct soft_rest rest;
+	size_t sent;	 /* of rest.out */
+	uint64_t unsent; /* when the timer was set */
+	bool finished;	 /* our end is out */
+	bool ended;	 /* the peer's has come */
 };
 
 /* Throws away what came. false: the peer is gone. */
@@ -53,8 +54,34 @@ static void orphan_free(struct orphan *orphan, bool abort)
 		discard(orphan);
 	list_del(&orphan->node);
 	soft_link_destroy(orphan->link, abort);
-	free(orphan->out);
+	free(orphan->rest.out);
 	free(orphan);
+}
+
+/* Bytes that the peer's host does not have yet; our end is one more. */
+static uint64_t unsent(const struct orphan *orphan)
+{
+	return orphan->link->class->unsent(orphan->link) + orphan->rest.len - orphan->sent +
+	       !orphan->finished;
+}
+
+/* Ditto, of completed requests. */
+static uint64_t undelivered(const struct orphan *orphan)
+{
+	uint64_t others = orphan->rest.tail + orphan->rest.len + 1, all = unsent(orphan);
+
+	return all > others ? all - others : 0;
+}
+
+/* No more time. What completed is the kernel's to deliver, of the rest the peer hears the end. */
+static void give_up(struct orphan *orphan)
+{
+	struct soft_link *link = orphan->link;
+	bool cut = !undelivered(orphan) && unsent(orphan);
+
+	if (cut && link->class->cut && !orphan->rest.fault)
+		link->class->cut(link);
+	orphan_free(orphan, cut);
 }
 
 static void orphan_ready(struct soft_link *link, uint32_t events)
@@ -63,7 +90,7 @@ static void orphan_ready(struct soft_link *link, uint32_t events)
 	int rc = 0;
 
 	if (!orphan->finished) {
-		rc = soft_link_send_all(link, orphan->out, orphan->len, &orphan->sent);
+		rc = soft_link_send_all(link, orphan->rest.out, orphan->rest.len, &orphan->sent);
 		if (rc > 0) {
 			link->class->finish(link);
 			orphan->finished = true;
@@ -81,18 +108,10 @@ static void orphan_ready(struct soft_link *link, uint32_t events)
 		orphan_free(orphan, false);
 }
 
-/* Bytes of completed requests that the peer's host does not have yet. */
-static uint64_t undelivered(const struct orphan *orphan)
+static void set_timer(struct orphan *orphan)
 {
-	uint64_t unsent = orphan->link->class->unsent(orphan->link);
-	uint64_t others = orphan->tail + orphan->sent + orphan->finished; /* the end is one more */
-
-	return unsent > others ? unsent - others : 0;
-}
-
-static void set_timer(struct soft_link *link)
-{
-	soft_link_timeout(link, (uint32_t)link->dev->config->linger_ms);
+	orphan->unsent = unsent(orphan);
+	soft_link_timeout(orphan->link, (uint32_t)orphan->link->dev->config->linger_ms);
 }
 
 static void orphan_expired(struct soft_link *link)
@@ -101,8 +120,10 @@ static void orphan_expired(struct soft_link *link)
 	struct orphan *orphan = link->owner;
 	char text[2 * SOFT_ADDR_TEXT + 8];
 
-	if (!undelivered(orphan)) {
-		orphan_free(orphan, !orphan->finished || link->class->unsent(link));
+	if (unsent(orphan) && unsent(orphan) < orphan->unsent) {
+		set_timer(orphan);
+	} else if (!undelivered(orphan)) {
+		give_up(orphan);
 	} else if (timeout && link->class->lost(link, timeout)) {
 		dapl_err_limited(
 			"%s: connection %s: %llu bytes of completed requests are lost, since the "
@@ -111,7 +132,7 @@ static void orphan_expired(struct soft_link *link)
 			(unsigned long long)undelivered(orphan), timeout);
 		orphan_free(orphan, true);
 	} else {
-		set_timer(link);
+		set_timer(orphan);
 	}
 }
 
@@ -139,31 +160,29 @@ static void make_room(struct soft_dev *dev)
 					 "option lingering is reached",
 					 dev->name, soft_link_text(link, text),
 					 (unsigned long long)undelivered(link->owner));
-		orphan_free(link->owner, false);
+		give_up(link->owner);
 	}
 }
 
-void soft_orphan(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail)
+void soft_orphan(struct soft_link *link, const struct soft_rest *rest)
 {
 	struct orphan *orphan = calloc(1, sizeof(*orphan));
 	struct soft_dev *dev = link->dev;
 
 	if (!orphan || soft_budget_enter(link, &dev->cm->budget[SOFT_BUDGET_ORPHAN])) {
 		free(orphan);
-		free(out);
+		free(rest->out);
 		link->class->finish(link);
 		soft_link_destroy(link, false);
 		return;
 	}
 	orphan->link = link;
-	orphan->out = out;
-	orphan->len = len;
-	orphan->tail = tail;
+	orphan->rest = *rest;
 	link->owner = orphan;
 	link->ready = orphan_ready;
 	link->expired = orphan_expired;
 	list_add(&dev->cm->orphans, &orphan->node);
-	set_timer(link);
+	set_timer(orphan);
 	orphan_ready(link, 0);
 	make_room(dev);
 }
@@ -171,15 +190,15 @@ void soft_orphan(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail
 void soft_orphans_close(struct soft_dev *dev)
 {
 	while (!list_empty(&dev->cm->orphans))
-		orphan_free(container_of(dev->cm->orphans.next, struct orphan, node), false);
+		give_up(container_of(dev->cm->orphans.next, struct orphan, node));
 }
 
-bool soft_orphans_undelivered(const struct soft_dev *dev)
+bool soft_orphans_unsent(const struct soft_dev *dev)
 {
 	const struct orphan *orphan;
 
 	list_for_each(orphan, &dev->cm->orphans, node)
-		if (undelivered(orphan))
+		if (unsent(orphan) && !orphan->link->class->cut)
 			return true;
 	return false;
 }

@@ -5,8 +5,10 @@
  * with a reset, and the peer would lose what it had not read (EP-98, FL-13).
  *
  * What was completed with success is in the socket and may be long in coming out of it: a peer that
- * stands still has no room for it. As long as its host answers the link stays. For the rest, and
- * for the peer's end, there is the time of option linger. All on the loop.
+ * stands still has no room for it. As long as its host answers the link stays. Bytes of requests
+ * that did not complete are cut off once the peer has taken nothing for the time of option linger:
+ * one that posts no Receives must hear of the end, and cannot hear of it in order, for it would be
+ * behind them. For the peer's end there is the same time. All on the loop.
  */
 #ifndef SOFT_ORPHAN_H
 #define SOFT_ORPHAN_H
@@ -17,15 +19,13 @@
 
 struct soft_dev;
 struct soft_link;
+struct soft_rest;
 
-/*
- * Takes the link, sends out (malloced, freed here, may be NULL) and ends. The last tail bytes that
- * were sent before, and those of out, are of no request that completed.
- */
-void soft_orphan(struct soft_link *link, uint8_t *out, size_t len, uint64_t tail);
-/* Whether a peer's host does not have all that completed. */
-bool soft_orphans_undelivered(const struct soft_dev *dev);
-/* Closes all links of the device; what is in a socket is the kernel's to deliver. */
+/* Takes the link and rest->out, sends that and ends. */
+void soft_orphan(struct soft_link *link, const struct soft_rest *rest);
+/* Whether a peer's host does not have all that was to be sent, and would be cut off. */
+bool soft_orphans_unsent(const struct soft_dev *dev);
+/* Closes all links of the device; what completed and is in a socket is the kernel's to deliver. */
 void soft_orphans_close(struct soft_dev *dev);
 
 #endif

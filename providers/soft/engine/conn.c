@@ -173,14 +173,16 @@ void soft_conn_drain(struct soft_conn *conn)
  * Parts QP and connection; lock held. What can no longer be had of an FPDU that is partly out
  * stays out: the peer gets what was sent before it, and an end within an FPDU.
  */
-static void part(struct soft_conn *conn, struct soft_qp *qp, uint8_t **out, size_t *len)
+static void part(struct soft_conn *conn, struct soft_qp *qp, struct soft_rest *rest)
 {
 	bool dead = soft_conn_dead(conn);
 	uint32_t recv_status = dead ? conn->fault.recv_status : TP_WC_FLUSHED;
 	struct soft_sqe *oldest;
 
 	if (qp->conn == conn && (!dead || conn->fault.terminate))
-		soft_terminate_rest(conn, out, len);
+		soft_terminate_rest(conn, &rest->out, &rest->len);
+	rest->tail = conn->tx.tail;
+	rest->fault = dead && conn->fault.event == TP_CONN_BROKEN;
 	if (qp->conn == conn && dead && conn->fault.transport &&
 	    atomic_load(&qp->sq.head) != atomic_load(&qp->sq.tail)) {
 		soft_complete_sends(qp);
@@ -193,7 +195,7 @@ static void part(struct soft_conn *conn, struct soft_qp *qp, uint8_t **out, size
 	soft_complete_flush(qp, recv_status);
 }
 
-void soft_conn_close(struct soft_conn *conn, uint8_t **out, size_t *len, uint64_t *tail)
+void soft_conn_close(struct soft_conn *conn, struct soft_rest *rest)
 {
 	struct soft_qp *qp = conn->qp;
 
@@ -207,8 +209,7 @@ void soft_conn_close(struct soft_conn *conn, uint8_t **out, size_t *len, uint64_
 	if (!qp)
 		return;
 	pthread_mutex_lock(&qp->lock);
-	part(conn, qp, out, len);
-	*tail = conn->tx.tail;
+	part(conn, qp, rest);
 	conn->qp = NULL;
 	pthread_mutex_unlock(&qp->lock);
 }

@@ -37,6 +37,14 @@ struct soft_fault {
 	const char *why;      /* for the message; NULL: what term says */
 };
 
+/* What a connection that ends leaves to be sent. */
+struct soft_rest {
+	uint8_t *out; /* malloced, or NULL */
+	size_t len;
+	uint64_t tail; /* the last of the bytes sent before that are of no request that completed */
+	bool fault;    /* the peer is to hear of an error */
+};
+
 struct soft_conn {
 	struct tp_conn base;
 	struct soft_dev *dev;
@@ -107,11 +115,8 @@ bool soft_conn_repeat_rtr(struct soft_conn *conn);
 void soft_conn_open(struct soft_conn *conn);
 /* Once all requests are done hooks.ended is called. On the loop. */
 void soft_conn_drain(struct soft_conn *conn);
-/*
- * Takes it out of all lists, parts it from its QP and flushes that. What is still to be sent is put
- * in *out (malloced) and *len; tail: see soft_orphan. The link is left. On the loop.
- */
-void soft_conn_close(struct soft_conn *conn, uint8_t **out, size_t *len, uint64_t *tail);
+/* Takes it out of all lists, parts it from its QP and flushes that. The link is left. On the loop. */
+void soft_conn_close(struct soft_conn *conn, struct soft_rest *rest);
 
 /* What whoever sets connections up is told (soft_dev.hooks), on the loop. */
 struct soft_conn_hooks {

@@ -272,7 +272,8 @@ static bool unreceived(const struct soft_rx *rx)
 
 /*
  * The stream ended. Between FPDUs that is an orderly end, even inside a message: a peer that
- * disconnects while a long message is under way finishes the FPDU. Inside one the peer was cut off.
+ * disconnects while a long message is under way finishes the FPDU, or says that it does not. Else
+ * the peer was cut off.
  * Messages that wait for Receives are to be received first; see drive.c.
  */
 static void ended(struct soft_conn *conn)
@@ -290,7 +291,7 @@ static void ended(struct soft_conn *conn)
 		soft_conn_lost(conn, rx->err, TP_WC_FLUSHED);
 		return;
 	}
-	if (rx->busy || staged(rx)) {
+	if (!rx->cut && (rx->busy || staged(rx))) {
 		soft_conn_lost(conn, -ECONNRESET,
 			       cut_receive(conn) ? TP_WC_PARTIAL_PACKET : TP_WC_FLUSHED);
 		return;
@@ -337,7 +338,8 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 			soft_place_fault(conn);
 			return -1;
 		}
-		if (n && !rx->err)
+		rx->cut |= n == -ESHUTDOWN;
+		if (n && !rx->cut && !rx->err)
 			rx->err = (int)n;
 		ended(conn);
 		return -1;

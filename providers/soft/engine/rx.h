@@ -70,6 +70,7 @@ struct soft_rx {
 	size_t held_bytes;
 	bool hold_all; /* no more comes than what the socket has: keep it, whatever its size */
 	int err;       /* with which the stream ended */
+	bool cut;      /* it ended in order, within an FPDU */
 
 	/* The stage: small, or a large one as long as it is of use. */
 	uint8_t *stage;

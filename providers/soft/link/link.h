@@ -81,13 +81,16 @@ struct soft_link_class {
 	/* Bytes taken, at least one; -EAGAIN if there is no room; -EFAULT: not all of the memory is
 	 * there; else why the link is dead. */
 	ssize_t (*send)(struct soft_link *link, const struct iovec *iov, int num);
-	/* Bytes received; 0 once the peer has ended; -EAGAIN if none are here; -EFAULT as for send;
-	 * else why the link is dead. */
+	/* Bytes received; 0 once the peer has ended; -ESHUTDOWN once it has by cut; -EAGAIN if none
+	 * are here; -EFAULT as for send; else why the link is dead. */
 	ssize_t (*recv)(struct soft_link *link, const struct iovec *iov, int num);
 	/* Whether recv would find nothing, as far as that can be seen for less. Any thread. */
 	bool (*quiet)(struct soft_link *link);
 	/* We send no more: what was taken is delivered, then the peer sees the end. */
 	void (*finish)(struct soft_link *link);
+	/* Ditto, although what was taken is not whole, and even if the peer takes nothing of it.
+	 * NULL: such a peer cannot be told. */
+	void (*cut)(struct soft_link *link);
 	/* Gives the link up and frees it; abort: the peer sees a reset, and nothing that is on its
 	 * way. */
 	void (*close)(struct soft_link *link, bool abort);

@@ -113,8 +113,8 @@ static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
 }
 
 /*
- * How the peer ended, who says no more. One who said nothing is a process that is gone; as with
- * TCP that is an end in order unless it left something of ours unread.
+ * How the peer ended, who says no more, as recv tells it. One who said nothing is a process that is
+ * gone; as with TCP that is an end in order unless it left something of ours unread.
  */
 static int outcome(struct soft_shm *shm)
 {
@@ -122,7 +122,7 @@ static int outcome(struct soft_shm *shm)
 
 	if (!ended && atomic_load(&shm->peer->taken) == atomic_load(&shm->sent))
 		return 0;
-	return ended == SHM_ENDED ? 0 : -ECONNRESET;
+	return ended == SHM_ENDED ? 0 : ended == SHM_CUT ? -ESHUTDOWN : -ECONNRESET;
 }
 
 /* ---- Who waits ---- */
@@ -185,7 +185,7 @@ static uint32_t look(struct soft_shm *shm, uint32_t events)
 	first = atomic_load(&shm->hung_up) && !shm->told;
 	if (first) {
 		shm->told = true;
-		ready |= EPOLLHUP | EPOLLRDHUP | (outcome(shm) ? EPOLLERR : 0);
+		ready |= EPOLLHUP | EPOLLRDHUP | (outcome(shm) == -ECONNRESET ? EPOLLERR : 0);
 	}
 	if (ready && shm->once)
 		*wants = 0;
@@ -272,7 +272,7 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 	if (used > SHM_RING)
 		return nonsense(shm);
 	if (atomic_load_explicit(&shm->hung_up, memory_order_relaxed))
-		return outcome(shm) ? -ECONNRESET : -EPIPE;
+		return outcome(shm) == -ECONNRESET ? -ECONNRESET : -EPIPE;
 	if (used == SHM_RING)
 		return nothing(shm);
 	n = try_move(shm->out, sent, iov, num, SHM_RING - used, true);
@@ -357,6 +357,15 @@ void soft_shm_finish(struct soft_link *link)
 		soft_shm_end(shm, SHM_ENDED);
 }
 
+/* The peer is told although its ring is full, and reads what is in that first. */
+void soft_shm_cut(struct soft_link *link)
+{
+	struct soft_shm *shm = soft_shm(link);
+
+	if (shm->memory)
+		soft_shm_end(shm, SHM_CUT);
+}
+
 /* ---- State ---- */
 
 uint32_t soft_shm_segment(struct soft_link *link)
@@ -409,6 +418,7 @@ const struct soft_link_class soft_link_shm = {
 	.send = soft_shm_send,
 	.recv = soft_shm_recv,
 	.finish = soft_shm_finish,
+	.cut = soft_shm_cut,
 	.close = soft_shm_close,
 	.watch = soft_shm_watch,
 	.arm = soft_shm_arm,

@@ -51,6 +51,7 @@ enum {
 enum {
 	SHM_ENDED = 1,
 	SHM_ABORTED = 2,
+	SHM_CUT = 3, /* in order, within what was being sent */
 };
 
 /* What one side writes, and wake_on the other one too; each in a cache line of its own. */
@@ -125,6 +126,7 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num);
 bool soft_shm_quiet(struct soft_link *link);
 ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num);
 void soft_shm_finish(struct soft_link *link);
+void soft_shm_cut(struct soft_link *link);
 int soft_shm_watch(struct soft_link *link, uint32_t events);
 uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep);
 uint32_t soft_shm_segment(struct soft_link *link);

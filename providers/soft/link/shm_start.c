@@ -475,8 +475,9 @@ static uint32_t no_arm(struct soft_link *link, enum soft_watcher who, uint32_t e
 	.cost = 1, .checked = true, .arms = true, .listen = soft_shm_listen,               \
 	.unlisten = soft_shm_unlisten, .accept = soft_shm_accept, .give = soft_shm_give,   \
 	.adopt = soft_shm_adopt, .connect = soft_shm_connect, .started = soft_shm_started, \
-	.finish = soft_shm_finish, .close = soft_shm_close, .segment = soft_shm_segment,   \
-	.lost = soft_shm_lost, .unsent = soft_shm_unsent, .names = soft_shm_names
+	.finish = soft_shm_finish, .cut = soft_shm_cut, .close = soft_shm_close,           \
+	.segment = soft_shm_segment, .lost = soft_shm_lost, .unsent = soft_shm_unsent,     \
+	.names = soft_shm_names
 
 const struct soft_link_class soft_link_shm_connecting = {
 	.name = "shm, connecting",
