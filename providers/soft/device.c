@@ -6,7 +6,6 @@
 
 #include "providers/soft/base/addr.h"
 #include "providers/soft/cm/cm.h"
-#include "providers/soft/cm/handoff/handoff.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/bind.h"
@@ -66,7 +65,6 @@ static int stop(void *arg)
 {
 	struct soft_dev *dev = arg;
 
-	soft_handoff_close(dev);
 	soft_cm_stop(dev);
 	soft_drive_stop(dev);
 	return 0;

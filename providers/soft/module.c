@@ -5,7 +5,7 @@
 #include "providers/soft/cm/accept.h"
 #include "providers/soft/cm/cm.h"
 #include "providers/soft/cm/connect.h"
-#include "providers/soft/cm/handoff/handoff.h"
+#include "providers/soft/cm/handoff.h"
 #include "providers/soft/cm/listener.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
@@ -24,7 +24,7 @@ static const char *const links[] = { "auto", "tcp", "shm", NULL };
 #include "dapl/base/config_define.h"
 
 static const struct dapl_cm_ops cm_ops = {
-	.listen = soft_handoff_listen,
+	.listen = soft_listen,
 	.unlisten = soft_unlisten,
 	.connect = soft_connect,
 	.accept = soft_accept,

@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "providers/soft/link/shm.h"
@@ -298,7 +299,7 @@ static void peer_receive(void)
 static void peer_dial(void)
 {
 	struct sockaddr_un name;
-	socklen_t len = soft_shm_name(&addr, attacked_node.listener->conn_qual, &name);
+	socklen_t len = soft_link_name(SHM_NAME, &addr, attacked_node.listener->conn_qual, &name);
 
 	peer.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	insist(peer.fd >= 0 && !connect(peer.fd, (struct sockaddr *)&name, len));

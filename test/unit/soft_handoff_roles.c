@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "test/unit/soft_handoff_roles.h"
 #include "test/unit/soft_util.h"
-#include "providers/soft/cm/handoff/handoff.h"
+#include "providers/soft/cm/handoff.h"
+#include "providers/soft/link/link.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/un.h>
 
 static const struct dapl_transport *const t = &dapl_module_transport;
 static uint8_t in[64];
@@ -57,26 +59,27 @@ static void server(int fd)
 	node_close(&node);
 }
 
-/* Role: another user, who takes all names of this one's servers. */
+/* The socket of a listener on the loopback address, which this process listens at, or connects to. */
+static socklen_t name_of(const char *address, uint64_t qual, struct sockaddr_un *name)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+
+	addr.sin_addr.s_addr = inet_addr(address);
+	return soft_link_name(SOFT_HANDOFF_NAME, &addr, qual, name);
+}
+
+/* Role: another user, who takes the name of a listener of this one. */
 static void squatter(int fd)
 {
-	struct soft_dev dev = { .addr.ss_family = AF_INET };
 	struct sockaddr_un name;
-	socklen_t len;
+	socklen_t len = name_of("127.0.0.1", HELD, &name);
+	int server = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	uint64_t go;
-	int server;
 
-	/* Of an address that no other test uses. */
-	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = inet_addr(SQUATTED);
-	for (uint32_t place = 0; place < SOFT_HANDOFF_NAMES; place++) {
-		len = soft_handoff_name(&dev, place, &name);
-		server = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-		/* The name is root's, the process is not. */
-		if (seteuid(NOBODY) ||
-		    (bind(server, (struct sockaddr *)&name, len) == 0 && listen(server, 4)) ||
-		    seteuid(0))
-			_exit(4);
-	}
+	/* The name is root's, the process is not. */
+	if (seteuid(NOBODY) || bind(server, (struct sockaddr *)&name, len) || listen(server, 4) ||
+	    seteuid(0))
+		_exit(4);
 	say(fd, 1);
 	if (read(fd, &go, sizeof(go)))
 		_exit(5);
@@ -85,89 +88,55 @@ static void squatter(int fd)
 /* Role: a server that behaves badly. */
 static void bad_server(int out_fd, int how)
 {
-	static const int32_t yes = 0, no = -EINVAL;
-	struct soft_dev dev = { .addr.ss_family = AF_INET };
+	static const int32_t no = -EINVAL;
 	struct sockaddr_un name;
-	uint8_t packet[1024];
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), peer;
+	socklen_t len = name_of("127.0.0.1", HELD, &name);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), peer, fds[SOFT_LINK_FDS], num = SOFT_LINK_FDS;
+	struct soft_handoff_packet packet;
+	struct pollfd watch;
 
-	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	for (uint32_t place = 0; place < SOFT_HANDOFF_NAMES; place++) {
-		socklen_t len = soft_handoff_name(&dev, place, &name);
-
-		if (!bind(fd, (struct sockaddr *)&name, len))
-			break;
-	}
-	listen(fd, 4);
+	if (bind(fd, (struct sockaddr *)&name, len) || listen(fd, 4))
+		_exit(2);
 	say(out_fd, 1);
 	peer = accept(fd, NULL, NULL);
-	if (recv(peer, packet, sizeof(packet), 0) != sizeof(struct soft_handoff_ask))
-		_exit(3);
-	if (how == RUBBISH) {
-		send(peer, "too long to be an answer", 24, 0);
-		pause();
-	}
-	send(peer, &yes, sizeof(yes), 0);
-	if (how == CLOSES) {
-		close(peer);
-		pause();
-	}
+	watch = (struct pollfd){ .fd = peer, .events = POLLIN };
+	poll(&watch, 1, -1);
 	/* The descriptor is received, and kept. */
-	{
-		char control[CMSG_SPACE(sizeof(int))];
-		struct iovec iov = { packet, sizeof(packet) };
-		struct msghdr msg = { .msg_iov = &iov,
-				      .msg_iovlen = 1,
-				      .msg_control = control,
-				      .msg_controllen = sizeof(control) };
-
-		recvmsg(peer, &msg, 0);
-	}
-	if (how == NO)
+	if (soft_link_recv_fds(peer, &packet, sizeof(packet), fds, &num) <= 0 || num != 1)
+		_exit(3);
+	if (how == RUBBISH)
+		send(peer, "too long to be an answer", 24, 0);
+	else if (how == NO)
 		send(peer, &no, sizeof(no), 0);
+	else if (how == CLOSES)
+		close(peer);
 	pause();
 }
 
-/* Role: a session that sends what it likes to every server, with descriptors that are no requests. */
+/* Role: sends what it likes to a listener, with descriptors that are no requests. */
 static void bad_session(int out_fd)
 {
-	struct soft_dev dev = { .addr.ss_family = AF_INET };
-	struct soft_handoff_ask ask = { SOFT_HANDOFF_ASK, 0 };
-	struct soft_handoff_give give = { .kind = SOFT_HANDOFF_GIVE };
-	int fd[3 * SOFT_HANDOFF_SESSIONS];
+	struct soft_handoff_packet packet = { .magic = SOFT_HANDOFF_MAGIC };
+	int fd[3 * SOFT_HANDOFF_SESSIONS], passed[SOFT_LINK_FDS] = { 0, 1 };
 	struct sockaddr_un name;
+	uint64_t qual;
+	socklen_t len;
 
-	if (read(out_fd, &ask.qual, sizeof(ask.qual)) != sizeof(ask.qual))
+	if (read(out_fd, &qual, sizeof(qual)) != sizeof(qual))
 		_exit(3);
-	((struct sockaddr_in *)&dev.addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	for (uint32_t place = 0; place < 4; place++) {
-		socklen_t len = soft_handoff_name(&dev, place, &name);
-
-		for (unsigned i = 0; i < 3 * SOFT_HANDOFF_SESSIONS; i++) {
-			char control[CMSG_SPACE(3 * sizeof(int))] = { 0 };
-			struct iovec iov = { &give, i % 3 ? sizeof(give) : 10 };
-			struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-			struct cmsghdr *cmsg = (struct cmsghdr *)(void *)control;
-			unsigned num = i % 4;
-			int passed[3] = { 0, 1, out_fd };
-
+	len = name_of("127.0.0.1", qual, &name);
+	for (int round = 0; round < 4; round++) {
+		for (int i = 0; i < 3 * SOFT_HANDOFF_SESSIONS; i++) {
 			fd[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
 			if (connect(fd[i], (struct sockaddr *)&name, len))
 				continue;
-			if (i % 5)
-				send(fd[i], &ask, sizeof(ask), MSG_NOSIGNAL);
-			if (num) {
-				msg.msg_control = control;
-				msg.msg_controllen = CMSG_SPACE(num * sizeof(int));
-				cmsg->cmsg_level = SOL_SOCKET;
-				cmsg->cmsg_type = SCM_RIGHTS;
-				cmsg->cmsg_len = CMSG_LEN(num * sizeof(int));
-				memcpy(CMSG_DATA(cmsg), passed, num * sizeof(int));
-			}
-			sendmsg(fd[i], &msg, MSG_NOSIGNAL);
+			packet.magic = i % 5 ? SOFT_HANDOFF_MAGIC : 0;
+			if (i % 4)
+				soft_link_send_fds(fd[i], &packet, i % 3 ? sizeof(packet) : 10,
+						   passed, i % 4 - 1);
 		}
 		poll(NULL, 0, 20);
-		for (unsigned i = 0; i < 3 * SOFT_HANDOFF_SESSIONS; i++)
+		for (int i = 0; i < 3 * SOFT_HANDOFF_SESSIONS; i++)
 			close(fd[i]);
 	}
 	say(out_fd, 1);

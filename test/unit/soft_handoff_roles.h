@@ -5,16 +5,15 @@
 
 #include <stdint.h>
 
-#define SQUATTED "127.0.0.77"
-
 enum {
 	NOBODY = 65534,
+	HELD = 9, /* the qualifier whose name somebody has who does not listen on it */
 };
 
 enum {
-	SILENT,	 /* says yes, and nothing more */
+	SILENT,	 /* takes the request, and says nothing */
 	NO,	 /* takes the request, and says no */
-	CLOSES,	 /* says yes, and closes */
+	CLOSES,	 /* takes it, and closes */
 	RUBBISH, /* answers with what is no answer */
 };
 

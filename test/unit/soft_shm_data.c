@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The software engine: data over shared memory, wake-ups, the end, and peers that cheat. */
+#include "dapl/base/fd.h"
 #include "test/unit/soft_shm_util.h"
 
 #include <errno.h>
@@ -401,7 +402,7 @@ static void killed(bool unread)
 	end_link(&pas, false);
 	close(epfd);
 	close(pair_[0]);
-	shm->unlisten(listen_fd);
+	dapl_fd_close(listen_fd);
 	listen_fd = -1;
 }
 
@@ -438,7 +439,7 @@ static void positions_that_cannot_be(void **state)
 		assert_non_null(pas->why);
 		end_link(&act, true);
 		end_link(&pas, true);
-		shm->unlisten(listen_fd);
+		dapl_fd_close(listen_fd);
 		listen_fd = -1;
 	}
 	/* A peer that says it sleeps, in all tongues, and rings without end. */

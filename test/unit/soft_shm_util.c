@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dapl/base/fd.h"
 #include "test/unit/soft_shm_util.h"
 
 #include <errno.h>
@@ -6,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static const struct soft_link_class *const shm = &soft_link_shm;
@@ -68,7 +70,7 @@ int shm_tear_down(void **state)
 	end_link(&act, false);
 	end_link(&pas, false);
 	if (listen_fd >= 0)
-		shm->unlisten(listen_fd);
+		dapl_fd_close(listen_fd);
 	listen_fd = -1;
 	node_close(&left);
 	node_close(&right);
@@ -140,7 +142,7 @@ int woken(struct soft_link *link)
 int raw_connect(void)
 {
 	struct sockaddr_un name;
-	socklen_t len = soft_shm_name(&dev->addr, qual, &name);
+	socklen_t len = soft_link_name(SHM_NAME, &dev->addr, qual, &name);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	return fd < 0 || connect(fd, (struct sockaddr *)&name, len) ? -1 : fd;

@@ -30,7 +30,6 @@
 struct soft_cm;
 struct soft_config;
 struct soft_conn_hooks;
-struct soft_handoff;
 struct soft_stags;
 
 struct soft_dev {
@@ -56,8 +55,6 @@ struct soft_dev {
 	struct tp_timer keepalive; /* as long as there are any */
 	bool keeping;
 	struct soft_cm *cm;
-	struct soft_handoff *handoff; /* NULL: other processes cannot hand requests on to us */
-	bool handoff_tried;	      /* under lock */
 };
 
 static inline struct soft_dev *soft_dev(struct tp_device *dev)

@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
-#include "providers/soft/base/addr.h"
+#include "dapl/base/fd.h"
 #include "providers/soft/cm/accept.h"
+#include "providers/soft/cm/handoff.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/link/link.h"
@@ -18,56 +19,6 @@ enum {
 	ACCEPTS_PER_EVENT = 64,
 	PAUSE_MS = 100,
 };
-
-/* ---- All of this process ---- */
-
-pthread_mutex_t soft_listeners_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct list listeners = { &listeners, &listeners };
-
-/* The parent's listeners are not the child's. */
-static void in_child(void)
-{
-	pthread_mutex_init(&soft_listeners_lock, NULL);
-	list_init(&listeners);
-}
-
-__attribute__((constructor)) static void at_fork(void)
-{
-	pthread_atfork(NULL, NULL, in_child);
-}
-
-static void enter(struct soft_listener *listener)
-{
-	pthread_mutex_lock(&soft_listeners_lock);
-	list_add(&listeners, &listener->node);
-	pthread_mutex_unlock(&soft_listeners_lock);
-}
-
-static void leave(struct soft_listener *listener)
-{
-	pthread_mutex_lock(&soft_listeners_lock);
-	list_del(&listener->node);
-	pthread_mutex_unlock(&soft_listeners_lock);
-}
-
-static bool same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	char text[2][SOFT_ADDR_TEXT];
-
-	return !strcmp(soft_addr_text(a, 0, text[0]), soft_addr_text(b, 0, text[1]));
-}
-
-struct soft_listener *soft_listener_find(const struct sockaddr_storage *addr,
-					 const struct soft_dev *dev, uint64_t qual)
-{
-	struct soft_listener *listener;
-
-	list_for_each(listener, &listeners, node)
-		if (listener->base.conn_qual == qual && (!dev || listener->dev == dev) &&
-		    same_address(&listener->dev->addr, addr))
-			return listener;
-	return NULL;
-}
 
 /* ---- Accepting connections ---- */
 
@@ -107,12 +58,25 @@ static void listener_resume(struct tp_timer *timer)
 	watch_sockets(listener, EPOLLIN);
 }
 
+static int accept_one(struct soft_listener_socket *socket)
+{
+	struct soft_listener *listener = socket->listener;
+	struct soft_link *link;
+	int rc;
+
+	if (!socket->class)
+		return soft_handoff_accept(listener, socket->watch.fd);
+	rc = socket->class->accept(listener->dev, socket->watch.fd, &link);
+	if (!rc)
+		soft_accept_link(listener, link);
+	return rc;
+}
+
 static void listener_ready(struct tp_watch *watch, uint32_t events)
 {
 	struct soft_listener_socket *socket =
 		container_of(watch, struct soft_listener_socket, watch);
 	struct soft_listener *listener = socket->listener;
-	struct soft_link *link;
 	int rc;
 
 	for (int i = 0; i < ACCEPTS_PER_EVENT && !listener->paused; i++) {
@@ -120,11 +84,10 @@ static void listener_ready(struct tp_watch *watch, uint32_t events)
 			listener_pause(listener);
 			return;
 		}
-		rc = socket->class->accept(listener->dev, watch->fd, &link);
+		rc = accept_one(socket);
 		switch (-rc) {
 		case 0:
 			listener->failed = false;
-			soft_accept_link(listener, link);
 			break;
 		case EINTR:
 		case ECONNABORTED:
@@ -157,12 +120,21 @@ static int listen_on(const struct soft_dev *dev, uint64_t *qual)
 	return fd;
 }
 
-/* Listens on a descriptor too, which it takes. */
+/* A child of the process may have the socket, too. */
+static void close_socket(int fd)
+{
+	(void)shutdown(fd, SHUT_RDWR);
+	dapl_fd_close(fd);
+}
+
+/* Adds the socket of a descriptor, which it takes; fd may be a negative errno. */
 static int add_socket(struct soft_listener *listener, const struct soft_link_class *class, int fd)
 {
 	struct soft_listener_socket *socket = &listener->socket[listener->num_sockets];
 	int rc;
 
+	if (fd < 0)
+		return fd;
 	socket->listener = listener;
 	socket->class = class;
 	socket->watch.ready = listener_ready;
@@ -170,32 +142,43 @@ static int add_socket(struct soft_listener *listener, const struct soft_link_cla
 	atomic_store(&listener->dev->looped, true);
 	rc = dapl_loop_add(listener->dev->base.loop, &socket->watch, EPOLLIN);
 	if (rc)
-		class->unlisten(fd);
+		close_socket(fd);
 	else
 		listener->num_sockets++;
 	return rc;
 }
 
-/* The qualifier is ours by TCP's socket; who finds no socket for shared memory takes that one. */
-static int add_shm_socket(struct soft_listener *listener)
+/* Something that the listener goes without; TCP's port is its own, and so ought to be the names. */
+static void unavailable(const struct soft_listener *listener, const char *what, int err)
 {
-	struct soft_dev *dev = listener->dev;
+	const char *ia = listener->dev->name;
+
+	if (err == -EADDRINUSE)
+		dapl_err_limited("%s: no %s on qualifier %llu: the name for it is taken, by a "
+				 "process that has not the port",
+				 ia, what, (unsigned long long)listener->base.conn_qual);
+	dapl_trace(soft_unavailable, DAPL_TRC_NORMAL, listener->dev,
+		   "ia=%s what=%s qualifier=%llu why=%s", ia, what,
+		   (unsigned long long)listener->base.conn_qual, dapl_strerror(-err));
+}
+
+/* The qualifier is ours by TCP's socket; who finds none for shared memory takes that one. */
+static int add_local_sockets(struct soft_listener *listener)
+{
+	const struct soft_dev *dev = listener->dev;
 	int rc;
 
-	if (dev->config->link == SOFT_LINK_TCP)
-		return 0;
-	rc = soft_link_shm.listen(&dev->addr, &listener->base.conn_qual);
-	if (rc >= 0)
+	if (dev->config->link != SOFT_LINK_TCP) {
+		rc = soft_link_shm.listen(&dev->addr, &listener->base.conn_qual);
 		rc = add_socket(listener, &soft_link_shm, rc);
-	if (!rc || dev->config->link == SOFT_LINK_SHM)
-		return rc;
-	/* TCP's port is ours, and so ought to be this name. */
-	if (rc == -EADDRINUSE)
-		dapl_err_limited("%s: no shared memory on qualifier %llu: its name is taken, by a "
-				 "process that has not the port",
-				 dev->name, (unsigned long long)listener->base.conn_qual);
-	dapl_trace(soft_no_shm, DAPL_TRC_NORMAL, dev, "ia=%s qualifier=%llu why=%s", dev->name,
-		   (unsigned long long)listener->base.conn_qual, dapl_strerror(-rc));
+		if (rc && dev->config->link == SOFT_LINK_SHM)
+			return rc;
+		if (rc)
+			unavailable(listener, "shared memory", rc);
+	}
+	rc = add_socket(listener, NULL, soft_handoff_listen(listener));
+	if (rc)
+		unavailable(listener, "handing on of requests", rc);
 	return 0;
 }
 
@@ -207,7 +190,7 @@ static void remove_sockets(struct soft_listener *listener)
 	while (listener->num_sockets) {
 		socket = &listener->socket[--listener->num_sockets];
 		dapl_loop_del(listener->dev->base.loop, &socket->watch);
-		socket->class->unlisten(socket->watch.fd);
+		close_socket(socket->watch.fd);
 	}
 }
 
@@ -242,17 +225,16 @@ int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct 
 	listener->dev = dev;
 	listener->pause.expired = listener_resume;
 	list_init(&listener->half_open);
+	list_init(&listener->sessions);
 	rc = listen_on(dev, &listener->base.conn_qual);
 	if (rc < 0)
 		goto free_listener;
 	*out = &listener->base;
 	rc = add_socket(listener, &soft_link_tcp, rc);
 	if (!rc)
-		rc = add_shm_socket(listener);
-	if (!rc) {
-		enter(listener);
+		rc = add_local_sockets(listener);
+	if (!rc)
 		return 0;
-	}
 	remove_sockets(listener);
 free_listener:
 	free(listener);
@@ -265,10 +247,10 @@ static int unlisten(void *arg)
 {
 	struct soft_listener *listener = arg;
 
-	leave(listener);
 	remove_sockets(listener);
 	dapl_loop_timer_cancel(listener->dev->base.loop, &listener->pause);
 	soft_accept_stop(listener);
+	soft_handoff_stop(listener);
 	free(listener);
 	return 0;
 }

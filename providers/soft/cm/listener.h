@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Listeners: a socket for each class of links, and connections whose request is awaited. */
+/* Listeners: a socket for each class of links, one for requests handed on, and connections whose request is awaited. */
 #ifndef SOFT_LISTENER_H
 #define SOFT_LISTENER_H
 
@@ -17,31 +17,24 @@ struct soft_listener;
 
 struct soft_listener_socket {
 	struct soft_listener *listener;
-	const struct soft_link_class *class;
+	const struct soft_link_class *class; /* NULL: requests are handed on there */
 	struct tp_watch watch;
 };
 
 struct soft_listener {
 	struct tp_listener base;
 	struct soft_dev *dev;
-	struct soft_listener_socket socket[2];
+	struct soft_listener_socket socket[3];
 	uint32_t num_sockets;
 	struct tp_timer pause;
 	struct list half_open; /* connections whose request has not come */
 	bool failed;	       /* could not accept, and said so */
 	bool paused;	       /* nobody is accepted until the timer is over */
-	struct list node;      /* among all of the process */
+	struct list sessions;  /* of who hands requests on (handoff.h) */
+	uint32_t num_sessions;
 };
 
 int soft_listen(struct tp_device *dev, uint64_t conn_qual, void *owner, struct tp_listener **out);
 void soft_unlisten(struct tp_listener *listener);
-
-extern pthread_mutex_t soft_listeners_lock;
-/*
- * The listener on a qualifier of an address, or of one device of that address; soft_listeners_lock
- * held. It goes away on its device's loop only.
- */
-struct soft_listener *soft_listener_find(const struct sockaddr_storage *addr,
-					 const struct soft_dev *dev, uint64_t qual);
 
 #endif

@@ -20,6 +20,7 @@
 #include "dapl/transport.h"
 
 struct iovec;
+struct sockaddr_un;
 struct soft_budget_entry;
 struct soft_dev;
 struct soft_link;
@@ -48,7 +49,6 @@ struct soft_link_class {
 	 * there.
 	 */
 	int (*listen)(const struct sockaddr_storage *addr, uint64_t *qual);
-	void (*unlisten)(int fd);
 	/* The next connection of a listening descriptor: 0, -EAGAIN if there is none, or why not.
 	 */
 	int (*accept)(struct soft_dev *dev, int fd, struct soft_link **link);
@@ -151,6 +151,25 @@ void soft_link_timeout(struct soft_link *link, uint32_t ms);
 int soft_link_send_all(struct soft_link *link, uint8_t *buf, size_t len, size_t *sent);
 /* Ends watch and timer and closes. On the loop, or before the first watch. */
 void soft_link_destroy(struct soft_link *link, bool abort);
+
+/* ---- Unix sockets, over which links and what carries them are given to other processes ---- */
+
+/* The abstract name of what listens at an address and qualifier; returns its length. */
+socklen_t soft_link_name(const char *what, const void *addr, uint64_t qual,
+			 struct sockaddr_un *name);
+/* Listens there: a descriptor or a negative errno. */
+int soft_link_listen_local(int type, const char *what, const struct sockaddr_storage *addr,
+			   uint64_t qual, int backlog);
+/* Whether the other end is a process of the same user; user: of which. */
+bool soft_link_same_user(int fd, uid_t *user);
+/*
+ * One packet with descriptors. The first returns what sendmsg does. The other one takes up to *num
+ * of them, which becomes their number, and returns the packet's length, 0 at the end, or a negative
+ * errno; -EMFILE: not all of the packet, or of the descriptors, could be taken in.
+ */
+ssize_t soft_link_send_fds(int fd, const void *packet, size_t len, const int *fds, int num);
+ssize_t soft_link_recv_fds(int fd, void *packet, size_t len, int *fds, int *num);
+void soft_link_close_fds(const int *fds, int num);
 
 /* "local - remote", for messages; buf has room for two addresses. */
 const char *soft_link_text(struct soft_link *link, char *buf);

@@ -409,7 +409,6 @@ const struct soft_link_class soft_link_shm = {
 	.arms = true,
 	.quiet = soft_shm_quiet,
 	.listen = soft_shm_listen,
-	.unlisten = soft_shm_unlisten,
 	.accept = soft_shm_accept,
 	.give = soft_shm_give,
 	.adopt = soft_shm_adopt,

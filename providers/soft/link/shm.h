@@ -19,7 +19,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/un.h>
 
 #include "providers/soft/link/link.h"
 #include "util/list.h"
@@ -31,6 +30,9 @@ enum {
 	SHM_FIRST = 1536, /* bytes of each ring that lie in the page of what is said about them */
 	SHM_SIZE = 2 * SHM_RING + 4096,
 };
+
+/* The name of the socket at which a service point takes such connections begins with it. */
+#define SHM_NAME "udapl-shm"
 
 #define SHM_MAGIC 0x7564617073686d31u
 
@@ -134,7 +136,6 @@ bool soft_shm_lost(struct soft_link *link, uint32_t ms);
 uint32_t soft_shm_unsent(struct soft_link *link);
 /* shm_start.c's part of that in shm.c. */
 int soft_shm_listen(const struct sockaddr_storage *addr, uint64_t *qual);
-void soft_shm_unlisten(int fd);
 int soft_shm_accept(struct soft_dev *dev, int fd, struct soft_link **link);
 int soft_shm_give(struct soft_link *link, int fds[SOFT_LINK_FDS]);
 int soft_shm_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len,
@@ -145,8 +146,5 @@ int soft_shm_started(struct soft_link *link);
 void soft_shm_close(struct soft_link *link, bool abort);
 void soft_shm_names(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
 		    struct sockaddr_storage *remote, uint64_t *remote_qual);
-
-/* The name of the socket at which a service point takes such connections; returns its length. */
-socklen_t soft_shm_name(const void *addr, uint64_t qual, struct sockaddr_un *name);
 
 #endif

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -35,26 +36,6 @@ enum {
 	FIRST_PORT = 49152,
 	SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
 };
-
-socklen_t soft_shm_name(const void *addr, uint64_t qual, struct sockaddr_un *name)
-{
-	char text[SOFT_ADDR_TEXT];
-	int len;
-
-	memset(name, 0, sizeof(*name));
-	name->sun_family = AF_UNIX;
-	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "udapl-shm-%s",
-		       soft_addr_text(addr, qual, text));
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
-}
-
-static bool same_user(int fd)
-{
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) && peer.uid == geteuid();
-}
 
 static struct soft_shm *shm_alloc(struct soft_dev *dev, const struct soft_link_class *class, int fd)
 {
@@ -167,35 +148,19 @@ static struct shm_memory *map_memory(int fd)
 
 int soft_shm_listen(const struct sockaddr_storage *addr, uint64_t *qual)
 {
-	int fd = dapl_fd_own(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), rc;
-	struct sockaddr_un name;
-	socklen_t len = soft_shm_name(addr, *qual, &name);
-
-	if (fd < 0)
-		return -errno;
-	if (!bind(fd, (struct sockaddr *)&name, len) && !listen(fd, BACKLOG))
-		return fd;
-	rc = -errno;
-	dapl_fd_close(fd);
-	return rc;
-}
-
-/* As TCP's. */
-void soft_shm_unlisten(int fd)
-{
-	(void)shutdown(fd, SHUT_RDWR);
-	dapl_fd_close(fd);
+	return soft_link_listen_local(SOCK_STREAM, SHM_NAME, addr, *qual, BACKLOG);
 }
 
 int soft_shm_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link)
 {
 	int fd = dapl_fd_own(accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)), rc;
 	struct soft_shm *shm;
+	uid_t user;
 
 	if (fd < 0)
 		return -errno;
 	rc = -ECONNABORTED;
-	if (!same_user(fd)) {
+	if (!soft_link_same_user(fd, &user)) {
 		dapl_err_limited(
 			"%s: connection refused: shared memory is for processes of one user",
 			dev->name);
@@ -211,36 +176,6 @@ int soft_shm_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link
 close_fd:
 	dapl_fd_close(fd);
 	return rc;
-}
-
-/* One hello with one descriptor: its length, 0 at the end, or a negative errno. */
-static ssize_t receive_hello(int fd, struct shm_hello *hello, int *passed)
-{
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec iov = { .iov_base = hello, .iov_len = sizeof(*hello) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = control.room,
-			      /* Not CMSG_SPACE: there would be room for two. */
-			      .msg_controllen = CMSG_LEN(sizeof(int)) };
-	ssize_t n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *cmsg;
-
-	*passed = -1;
-	if (n < 0)
-		return errno == EINTR ? -EAGAIN : -errno;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS &&
-	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(passed, CMSG_DATA(cmsg), sizeof(*passed));
-	*passed = dapl_fd_own(*passed);
-	/* A descriptor that found no place because of our own limit. */
-	if (n && *passed < 0 && (msg.msg_flags & MSG_CTRUNC))
-		return -EMFILE;
-	return n;
 }
 
 /* Has the memory and who is at its other end. */
@@ -261,6 +196,7 @@ static int take_memory(struct soft_shm *shm, int fd, uint32_t taken)
 	return 0;
 }
 
+/* fd: of the memory; -1: there came none. */
 static int take_hello(struct soft_shm *shm, const struct shm_hello *hello, ssize_t len, int fd)
 {
 	struct soft_link *link = &shm->link;
@@ -287,13 +223,13 @@ static ssize_t incoming_recv(struct soft_link *link, const struct iovec *iov, in
 {
 	struct soft_shm *shm = soft_shm(link);
 	struct shm_hello hello;
+	int fd, passed = 1, rc;
 	ssize_t len;
-	int fd, rc;
 
-	len = receive_hello(link->fd, &hello, &fd);
+	len = soft_link_recv_fds(link->fd, &hello, sizeof(hello), &fd, &passed);
 	if (len <= 0)
 		return len;
-	rc = take_hello(shm, &hello, len, fd);
+	rc = take_hello(shm, &hello, len, passed ? fd : -1);
 	return rc ? rc : link->class->recv(link, iov, num);
 }
 
@@ -329,10 +265,11 @@ int soft_shm_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len,
 	int domain = 0, type = 0, rc;
 	socklen_t domain_len = sizeof(domain), type_len = sizeof(type);
 	struct soft_shm *shm;
+	uid_t user;
 
 	if (num != 2 || getsockopt(fds[0], SOL_SOCKET, SO_DOMAIN, &domain, &domain_len) ||
 	    getsockopt(fds[0], SOL_SOCKET, SO_TYPE, &type, &type_len) || domain != AF_UNIX ||
-	    type != SOCK_STREAM || !same_user(fds[0]))
+	    type != SOCK_STREAM || !soft_link_same_user(fds[0], &user))
 		return -EPROTO;
 	shm = shm_alloc(dev, &soft_link_shm_accepted, fds[0]);
 	if (!shm)
@@ -358,26 +295,6 @@ static uint64_t next_qual(void)
 				    (UINT16_MAX + 1 - FIRST_PORT);
 }
 
-static int send_hello(int fd, int memfd)
-{
-	struct shm_hello hello = { SHM_MAGIC, SHM_VERSION, SHM_SIZE };
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { .room = { 0 } };
-	struct iovec iov = { .iov_base = &hello, .iov_len = sizeof(hello) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = control.room,
-			      .msg_controllen = sizeof(control.room) };
-
-	control.align.cmsg_level = SOL_SOCKET;
-	control.align.cmsg_type = SCM_RIGHTS;
-	control.align.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&control.align), &memfd, sizeof(memfd));
-	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(hello) ? 0 : -errno;
-}
-
 /* Why nobody takes the call. */
 static int no_connect(struct soft_shm *shm)
 {
@@ -395,13 +312,15 @@ static int no_connect(struct soft_shm *shm)
 /* Finds the service point and hands it the memory: 0, or why it cannot be had there. */
 static int hand_memory(struct soft_shm *shm, int memfd)
 {
+	const struct shm_hello hello = { SHM_MAGIC, SHM_VERSION, SHM_SIZE };
 	struct sockaddr_un name;
-	socklen_t len = soft_shm_name(&shm->remote, shm->remote_qual, &name);
+	socklen_t len = soft_link_name(SHM_NAME, &shm->remote, shm->remote_qual, &name);
 	struct shm_memory *memory;
+	uid_t user;
 
 	if (connect(shm->link.fd, (struct sockaddr *)&name, len))
 		return no_connect(shm);
-	if (!same_user(shm->link.fd)) {
+	if (!soft_link_same_user(shm->link.fd, &user)) {
 		shm->link.why = "the process there is another user's";
 		return -ECONNREFUSED;
 	}
@@ -414,7 +333,7 @@ static int hand_memory(struct soft_shm *shm, int memfd)
 	memory->page.addr = shm->local;
 	memory->page.qual = shm->local_qual;
 	soft_shm_ready(shm, memory, true, 0);
-	return send_hello(shm->link.fd, memfd);
+	return soft_link_send_fds(shm->link.fd, &hello, sizeof(hello), &memfd, 1) < 0 ? -errno : 0;
 }
 
 int soft_shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
@@ -471,13 +390,12 @@ static uint32_t no_arm(struct soft_link *link, enum soft_watcher who, uint32_t e
 	return events;
 }
 
-#define COMMON                                                                             \
-	.cost = 1, .checked = true, .arms = true, .listen = soft_shm_listen,               \
-	.unlisten = soft_shm_unlisten, .accept = soft_shm_accept, .give = soft_shm_give,   \
-	.adopt = soft_shm_adopt, .connect = soft_shm_connect, .started = soft_shm_started, \
-	.finish = soft_shm_finish, .cut = soft_shm_cut, .close = soft_shm_close,           \
-	.segment = soft_shm_segment, .lost = soft_shm_lost, .unsent = soft_shm_unsent,     \
-	.names = soft_shm_names
+#define COMMON                                                                               \
+	.cost = 1, .checked = true, .arms = true, .listen = soft_shm_listen,                 \
+	.accept = soft_shm_accept, .give = soft_shm_give, .adopt = soft_shm_adopt,           \
+	.connect = soft_shm_connect, .started = soft_shm_started, .finish = soft_shm_finish, \
+	.cut = soft_shm_cut, .close = soft_shm_close, .segment = soft_shm_segment,           \
+	.lost = soft_shm_lost, .unsent = soft_shm_unsent, .names = soft_shm_names
 
 const struct soft_link_class soft_link_shm_connecting = {
 	.name = "shm, connecting",

@@ -107,13 +107,6 @@ static int tcp_listen(const struct sockaddr_storage *addr, uint64_t *qual)
 	return fd;
 }
 
-/* A child of the process may have the socket, too. */
-static void tcp_unlisten(int fd)
-{
-	(void)shutdown(fd, SHUT_RDWR);
-	dapl_fd_close(fd);
-}
-
 static int tcp_give(struct soft_link *link, int fds[SOFT_LINK_FDS])
 {
 	fds[0] = link->fd;
@@ -328,7 +321,6 @@ const struct soft_link_class soft_link_tcp = {
 	.name = "tcp",
 	.cost = 8,
 	.listen = tcp_listen,
-	.unlisten = tcp_unlisten,
 	.accept = tcp_accept,
 	.give = tcp_give,
 	.adopt = tcp_adopt,
