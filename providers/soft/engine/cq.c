@@ -187,7 +187,7 @@ static void drive_ready(int epfd)
 	for (int i = 0; i < n; i++) {
 		member = events[i].data.ptr;
 		soft_drive_poll(member->conn, true);
-		if (member->conn->link->class->arms)
+		if (member->conn->link->class->arm)
 			soft_watch_update_cqs(member->conn);
 	}
 }

@@ -88,9 +88,10 @@ void soft_drive(struct soft_qp *qp, uint32_t what)
 void soft_drive_poll(struct soft_conn *conn, bool room)
 {
 	uint32_t nobody = 0, what = 0;
+	const struct soft_link_class *class = conn->link->class;
 	struct soft_qp *qp = conn->qp;
 
-	if (!conn->link->class->quiet(conn->link))
+	if (!class->quiet || !class->quiet(conn->link))
 		what |= SOFT_DRIVE_RX;
 	if (room && atomic_load_explicit(&qp->tx_stalled, memory_order_relaxed))
 		what |= SOFT_DRIVE_TX;

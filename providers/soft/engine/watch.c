@@ -46,8 +46,10 @@ static void update_cq(struct soft_member *member)
 	if (!asleep)
 		event.events &= ~(uint32_t)EPOLLOUT;
 	link = member->conn->link;
-	event.events = link->class->arm(link, (enum soft_watcher)(member - member->conn->member),
-					event.events, asleep);
+	if (link->class->arm)
+		event.events =
+			link->class->arm(link, (enum soft_watcher)(member - member->conn->member),
+					 event.events, asleep);
 	if (member->events == event.events)
 		return;
 	if (!epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_MOD, link->fd, &event))

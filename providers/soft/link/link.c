@@ -40,11 +40,6 @@ void soft_link_init(struct soft_link *link, const struct soft_link_class *class,
 	link->timer.expired = timer_expired;
 }
 
-bool soft_link_unquiet(struct soft_link *link)
-{
-	return false;
-}
-
 int soft_link_watch(struct soft_link *link, uint32_t events)
 {
 	return link->class->watch(link, events);

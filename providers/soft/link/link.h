@@ -41,7 +41,6 @@ struct soft_link_class {
 	const char *name;
 	uint32_t cost; /* of asking it for bytes in vain, see cq.c */
 	bool checked;  /* bytes do not change on the way: a CRC would find nothing */
-	bool arms;     /* is told by arm each time that somebody sleeps */
 
 	/*
 	 * Listens on qualifier *qual of addr (0: a free one, which *qual becomes). Returns a
@@ -84,7 +83,7 @@ struct soft_link_class {
 	/* Bytes received; 0 once the peer has ended; -ESHUTDOWN once it has by cut; -EAGAIN if none
 	 * are here; -EFAULT as for send; else why the link is dead. */
 	ssize_t (*recv)(struct soft_link *link, const struct iovec *iov, int num);
-	/* Whether recv would find nothing, as far as that can be seen for less. Any thread. */
+	/* Whether recv would find nothing; NULL: that cannot be seen for less. Any thread. */
 	bool (*quiet)(struct soft_link *link);
 	/* We send no more: what was taken is delivered, then the peer sees the end. */
 	void (*finish)(struct soft_link *link);
@@ -99,7 +98,8 @@ struct soft_link_class {
 	int (*watch)(struct soft_link *link, uint32_t events);
 	/*
 	 * What a CQ's epoll set is to be told of the descriptor for these events. asleep: nobody
-	 * looks at the link before the set is ready.
+	 * looks at the link before the set is ready; this is told each time that somebody sleeps.
+	 * NULL: these events.
 	 */
 	uint32_t (*arm)(struct soft_link *link, enum soft_watcher who, uint32_t events,
 			bool asleep);
@@ -136,8 +136,6 @@ struct soft_link {
 /* Prepares what all classes share. */
 void soft_link_init(struct soft_link *link, const struct soft_link_class *class,
 		    struct soft_dev *dev, int fd);
-/* quiet of a link of which it cannot be seen. */
-bool soft_link_unquiet(struct soft_link *link);
 /* Watches or changes what is watched. Any thread. */
 int soft_link_watch(struct soft_link *link, uint32_t events);
 /* Ditto, of the descriptor. */

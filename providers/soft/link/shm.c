@@ -43,7 +43,6 @@ static char moved;
 #endif
 
 enum {
-	SEGMENT = 65535, /* an FPDU as large as they are */
 	TRIES = 8,
 };
 
@@ -366,24 +365,7 @@ void soft_shm_cut(struct soft_link *link)
 		soft_shm_end(shm, SHM_CUT);
 }
 
-/* ---- State ---- */
-
-uint32_t soft_shm_segment(struct soft_link *link)
-{
-	return SEGMENT;
-}
-
-/* A host is not silent towards itself. */
-bool soft_shm_lost(struct soft_link *link, uint32_t ms)
-{
-	return false;
-}
-
-/* What is in the ring stays there when this side is gone. */
-uint32_t soft_shm_unsent(struct soft_link *link)
-{
-	return 0;
-}
+/* ---- The memory is there ---- */
 
 void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active, uint32_t taken)
 {
@@ -401,28 +383,3 @@ void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active
 	atomic_store(&shm->own->sent, first);
 	atomic_store(&shm->peer->taken, first);
 }
-
-const struct soft_link_class soft_link_shm = {
-	.name = "shm",
-	.cost = 1,
-	.checked = true,
-	.arms = true,
-	.quiet = soft_shm_quiet,
-	.listen = soft_shm_listen,
-	.accept = soft_shm_accept,
-	.give = soft_shm_give,
-	.adopt = soft_shm_adopt,
-	.connect = soft_shm_connect,
-	.started = soft_shm_started,
-	.send = soft_shm_send,
-	.recv = soft_shm_recv,
-	.finish = soft_shm_finish,
-	.cut = soft_shm_cut,
-	.close = soft_shm_close,
-	.watch = soft_shm_watch,
-	.arm = soft_shm_arm,
-	.segment = soft_shm_segment,
-	.lost = soft_shm_lost,
-	.unsent = soft_shm_unsent,
-	.names = soft_shm_names,
-};

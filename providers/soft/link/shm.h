@@ -123,7 +123,7 @@ void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active
 void soft_shm_event(struct tp_watch *watch, uint32_t events);
 /* Tells the peer, unless he was told before. */
 void soft_shm_end(struct soft_shm *shm, uint32_t how);
-/* shm.c's part of the tables in shm_start.c. */
+/* Data: shm.c's part of the tables in shm_start.c. */
 ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num);
 bool soft_shm_quiet(struct soft_link *link);
 ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num);
@@ -131,20 +131,4 @@ void soft_shm_finish(struct soft_link *link);
 void soft_shm_cut(struct soft_link *link);
 int soft_shm_watch(struct soft_link *link, uint32_t events);
 uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep);
-uint32_t soft_shm_segment(struct soft_link *link);
-bool soft_shm_lost(struct soft_link *link, uint32_t ms);
-uint32_t soft_shm_unsent(struct soft_link *link);
-/* shm_start.c's part of that in shm.c. */
-int soft_shm_listen(const struct sockaddr_storage *addr, uint64_t *qual);
-int soft_shm_accept(struct soft_dev *dev, int fd, struct soft_link **link);
-int soft_shm_give(struct soft_link *link, int fds[SOFT_LINK_FDS]);
-int soft_shm_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len,
-		   struct soft_link **link);
-int soft_shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
-		     const struct sockaddr *remote, uint64_t qual, struct soft_link **link);
-int soft_shm_started(struct soft_link *link);
-void soft_shm_close(struct soft_link *link, bool abort);
-void soft_shm_names(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
-		    struct sockaddr_storage *remote, uint64_t *remote_qual);
-
 #endif

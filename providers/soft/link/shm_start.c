@@ -34,6 +34,7 @@
 enum {
 	BACKLOG = 4096, /* the kernel lowers it to its own limit */
 	FIRST_PORT = 49152,
+	SEGMENT = 65535, /* an FPDU as large as they are */
 	SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
 };
 
@@ -60,7 +61,7 @@ static void shm_free(struct soft_shm *shm)
 	free(shm);
 }
 
-void soft_shm_close(struct soft_link *link, bool abort)
+static void shm_close(struct soft_link *link, bool abort)
 {
 	struct soft_shm *shm = soft_shm(link);
 
@@ -70,8 +71,8 @@ void soft_shm_close(struct soft_link *link, bool abort)
 	shm_free(shm);
 }
 
-void soft_shm_names(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
-		    struct sockaddr_storage *remote, uint64_t *remote_qual)
+static void shm_names(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
+		      struct sockaddr_storage *remote, uint64_t *remote_qual)
 {
 	struct soft_shm *shm = soft_shm(link);
 
@@ -146,12 +147,12 @@ static struct shm_memory *map_memory(int fd)
 
 /* ---- The passive side ---- */
 
-int soft_shm_listen(const struct sockaddr_storage *addr, uint64_t *qual)
+static int shm_listen(const struct sockaddr_storage *addr, uint64_t *qual)
 {
 	return soft_link_listen_local(SOCK_STREAM, SHM_NAME, addr, *qual, BACKLOG);
 }
 
-int soft_shm_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link)
+static int shm_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link)
 {
 	int fd = dapl_fd_own(accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)), rc;
 	struct soft_shm *shm;
@@ -252,15 +253,15 @@ static ssize_t accepted_send(struct soft_link *link, const struct iovec *iov, in
 
 /* ---- Handing on ---- */
 
-int soft_shm_give(struct soft_link *link, int fds[SOFT_LINK_FDS])
+static int shm_give(struct soft_link *link, int fds[SOFT_LINK_FDS])
 {
 	fds[0] = link->fd;
 	fds[1] = soft_shm(link)->memfd;
 	return 2;
 }
 
-int soft_shm_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len,
-		   struct soft_link **link)
+static int shm_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len,
+		     struct soft_link **link)
 {
 	int domain = 0, type = 0, rc;
 	socklen_t domain_len = sizeof(domain), type_len = sizeof(type);
@@ -336,8 +337,8 @@ static int hand_memory(struct soft_shm *shm, int memfd)
 	return soft_link_send_fds(shm->link.fd, &hello, sizeof(hello), &memfd, 1) < 0 ? -errno : 0;
 }
 
-int soft_shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
-		     const struct sockaddr *remote, uint64_t qual, struct soft_link **link)
+static int shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
+		       const struct sockaddr *remote, uint64_t qual, struct soft_link **link)
 {
 	struct soft_shm *shm;
 	int fd, memfd;
@@ -370,7 +371,7 @@ static int connecting_watch(struct soft_link *link, uint32_t events)
 	return soft_link_register(link, EPOLLIN | EPOLLONESHOT | (link->start_err ? EPOLLOUT : 0));
 }
 
-int soft_shm_started(struct soft_link *link)
+static int shm_started(struct soft_link *link)
 {
 	uint8_t answer;
 
@@ -385,44 +386,55 @@ int soft_shm_started(struct soft_link *link)
 	return 0;
 }
 
-static uint32_t no_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep)
+/* ---- The tables ---- */
+
+static uint32_t shm_segment(struct soft_link *link)
 {
-	return events;
+	return SEGMENT;
 }
 
-#define COMMON                                                                               \
-	.cost = 1, .checked = true, .arms = true, .listen = soft_shm_listen,                 \
-	.accept = soft_shm_accept, .give = soft_shm_give, .adopt = soft_shm_adopt,           \
-	.connect = soft_shm_connect, .started = soft_shm_started, .finish = soft_shm_finish, \
-	.cut = soft_shm_cut, .close = soft_shm_close, .segment = soft_shm_segment,           \
-	.lost = soft_shm_lost, .unsent = soft_shm_unsent, .names = soft_shm_names
+/* A host is not silent towards itself. */
+static bool shm_lost(struct soft_link *link, uint32_t ms)
+{
+	return false;
+}
+
+/* What is in the ring stays there when this side is gone. */
+static uint32_t shm_unsent(struct soft_link *link)
+{
+	return 0;
+}
+
+#define COMMON(what)                                                                          \
+	.name = what, .cost = 1, .checked = true, .listen = shm_listen, .accept = shm_accept, \
+	.give = shm_give, .adopt = shm_adopt, .connect = shm_connect, .started = shm_started, \
+	.finish = soft_shm_finish, .cut = soft_shm_cut, .close = shm_close,                   \
+	.segment = shm_segment, .lost = shm_lost, .unsent = shm_unsent, .names = shm_names
+#define DATA \
+	.recv = soft_shm_recv, .quiet = soft_shm_quiet, .watch = soft_shm_watch, .arm = soft_shm_arm
 
 const struct soft_link_class soft_link_shm_connecting = {
-	.name = "shm, connecting",
-	COMMON,
+	COMMON("shm, connecting"),
 	.send = no_data,
 	.recv = no_data,
-	.quiet = soft_link_unquiet,
 	.watch = connecting_watch,
-	.arm = no_arm,
 };
 
 const struct soft_link_class soft_link_shm_incoming = {
-	.name = "shm, incoming",
-	COMMON,
+	COMMON("shm, incoming"),
 	.send = no_data,
 	.recv = incoming_recv,
-	.quiet = soft_link_unquiet,
 	.watch = soft_link_register,
-	.arm = no_arm,
 };
 
 const struct soft_link_class soft_link_shm_accepted = {
-	.name = "shm, accepted",
-	COMMON,
+	COMMON("shm, accepted"),
+	DATA,
 	.send = accepted_send,
-	.recv = soft_shm_recv,
-	.quiet = soft_shm_quiet,
-	.watch = soft_shm_watch,
-	.arm = soft_shm_arm,
+};
+
+const struct soft_link_class soft_link_shm = {
+	COMMON("shm"),
+	DATA,
+	.send = soft_shm_send,
 };

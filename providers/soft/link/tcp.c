@@ -265,11 +265,6 @@ static void tcp_close(struct soft_link *link, bool abort)
 	free(link);
 }
 
-static uint32_t tcp_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep)
-{
-	return events;
-}
-
 /* ---- State ---- */
 
 static uint32_t tcp_segment(struct soft_link *link)
@@ -328,11 +323,9 @@ const struct soft_link_class soft_link_tcp = {
 	.started = tcp_started,
 	.send = tcp_send,
 	.recv = tcp_recv,
-	.quiet = soft_link_unquiet,
 	.finish = tcp_finish,
 	.close = tcp_close,
 	.watch = soft_link_register,
-	.arm = tcp_arm,
 	.segment = tcp_segment,
 	.lost = tcp_lost,
 	.unsent = tcp_unsent,
