@@ -35,7 +35,7 @@ static void links_go_with_the_end(void **state)
 static void own_ends_are_silent(void **state)
 {
 	static const enum soft_conn_cause own[] = { SOFT_CAUSE_REJECT, SOFT_CAUSE_HANDOFF,
-						    SOFT_CAUSE_DISCONNECT, SOFT_CAUSE_RELEASE };
+						    SOFT_CAUSE_DISCONNECT };
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++)
@@ -53,7 +53,7 @@ static void every_state_has_its_ways(void **state)
 
 	(void)state;
 	for (unsigned from = 0; from < SOFT_CONN_ENDED; from++) {
-		step = soft_conn_step(from, SOFT_CAUSE_RELEASE);
+		step = soft_conn_step(from, SOFT_CAUSE_DISCONNECT);
 		assert_int_equal(step.valid, from != SOFT_CONN_HALF_OPEN);
 		for (unsigned cause = 0; cause < SOFT_CAUSES; cause++) {
 			step = soft_conn_step(from, cause);

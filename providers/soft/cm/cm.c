@@ -66,7 +66,7 @@ void soft_disconnect(struct tp_conn *base, bool graceful)
 
 static int release_on_loop(void *arg)
 {
-	soft_conn_discard(arg, SOFT_CAUSE_RELEASE);
+	soft_conn_discard(arg, SOFT_CAUSE_DISCONNECT);
 	return 0;
 }
 

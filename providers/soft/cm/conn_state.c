@@ -15,6 +15,15 @@
 		.tell = SOFT_TELL_##what                                         \
 	}
 
+/*
+ * An end that was asked for, as long as the connection is being made. A side that only closes before
+ * its reply is out would be asked again, in revision 1.
+ */
+#define ENDS_SET_UP                                                                                \
+	[SOFT_CONN_CONNECTING] = end(ABORT, NOTHING),                                              \
+	[SOFT_CONN_REQUESTING] = end(CLOSE, NOTHING), [SOFT_CONN_REQUESTED] = end(ABORT, NOTHING), \
+	[SOFT_CONN_ACCEPTING] = end(ABORT, NOTHING), [SOFT_CONN_AWAITING] = end(BY_FAULT, NOTHING)
+
 /* What is not listed means nothing. */
 static const struct soft_conn_step table[SOFT_CAUSES][SOFT_CONN_STATES] = {
 	[SOFT_CAUSE_CONNECTED] = { [SOFT_CONN_CONNECTING] = go(SOFT_CONN_REQUESTING) },
@@ -45,33 +54,15 @@ static const struct soft_conn_step table[SOFT_CAUSES][SOFT_CONN_STATES] = {
 		[SOFT_CONN_LIVE] = end(BY_FAULT, FAULT),
 		[SOFT_CONN_DRAINING] = end(BY_FAULT, FAULT),
 	},
-	/* A side that only closes before its reply is out would be asked again, in revision 1. */
 	[SOFT_CAUSE_DISCONNECT] = {
-		[SOFT_CONN_CONNECTING] = end(ABORT, NOTHING),
-		[SOFT_CONN_REQUESTING] = end(CLOSE, NOTHING),
-		[SOFT_CONN_REQUESTED] = end(ABORT, NOTHING),
-		[SOFT_CONN_ACCEPTING] = end(ABORT, NOTHING),
-		[SOFT_CONN_AWAITING] = end(BY_FAULT, NOTHING),
+		ENDS_SET_UP,
 		[SOFT_CONN_LIVE] = end(BY_FAULT, NOTHING),
 		[SOFT_CONN_DRAINING] = end(BY_FAULT, NOTHING),
 	},
 	[SOFT_CAUSE_DISCONNECT_GRACEFUL] = {
-		[SOFT_CONN_CONNECTING] = end(ABORT, NOTHING),
-		[SOFT_CONN_REQUESTING] = end(CLOSE, NOTHING),
-		[SOFT_CONN_REQUESTED] = end(ABORT, NOTHING),
-		[SOFT_CONN_ACCEPTING] = end(ABORT, NOTHING),
-		[SOFT_CONN_AWAITING] = end(BY_FAULT, NOTHING),
+		ENDS_SET_UP,
 		[SOFT_CONN_LIVE] = go(SOFT_CONN_DRAINING),
 		[SOFT_CONN_DRAINING] = go(SOFT_CONN_DRAINING),
-	},
-	[SOFT_CAUSE_RELEASE] = {
-		[SOFT_CONN_CONNECTING] = end(ABORT, NOTHING),
-		[SOFT_CONN_REQUESTING] = end(CLOSE, NOTHING),
-		[SOFT_CONN_REQUESTED] = end(ABORT, NOTHING),
-		[SOFT_CONN_ACCEPTING] = end(ABORT, NOTHING),
-		[SOFT_CONN_AWAITING] = end(BY_FAULT, NOTHING),
-		[SOFT_CONN_LIVE] = end(BY_FAULT, NOTHING),
-		[SOFT_CONN_DRAINING] = end(BY_FAULT, NOTHING),
 	},
 };
 

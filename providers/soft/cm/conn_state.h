@@ -38,11 +38,10 @@ enum soft_conn_cause {
 	SOFT_CAUSE_REPLIED_CONFIRM, /* the reply is out, and the first FPDU is to confirm it */
 	SOFT_CAUSE_CONFIRMED,
 	/* Ends */
-	SOFT_CAUSE_FAILED, /* set-up failed, or its time is over */
-	SOFT_CAUSE_OVER,   /* the data phase ended: by a fault, or drained */
-	SOFT_CAUSE_DISCONNECT,
+	SOFT_CAUSE_FAILED,     /* set-up failed, or its time is over */
+	SOFT_CAUSE_OVER,       /* the data phase ended: by a fault, or drained */
+	SOFT_CAUSE_DISCONNECT, /* or freed by the core */
 	SOFT_CAUSE_DISCONNECT_GRACEFUL,
-	SOFT_CAUSE_RELEASE,
 	SOFT_CAUSES,
 };
 
