@@ -17,53 +17,50 @@ struct meaning {
 	const char *text;
 };
 
+#define RDMAP(etype, ...)                                         \
+	{                                                         \
+		WIRE_LAYER_RDMAP, WIRE_RDMAP_##etype, __VA_ARGS__ \
+	}
+#define DDP(etype, ...)                                       \
+	{                                                     \
+		WIRE_LAYER_DDP, WIRE_DDP_##etype, __VA_ARGS__ \
+	}
+#define MPA(...)                               \
+	{                                      \
+		WIRE_LAYER_MPA, 0, __VA_ARGS__ \
+	}
+
 /* The first row that fits. */
 static const struct meaning meanings[] = {
-	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_STAG, TP_WC_REMOTE_ACCESS,
-	  "unknown tag" },
-	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_BOUNDS, TP_WC_REMOTE_ACCESS,
-	  "range outside the region" },
-	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_ACCESS, TP_WC_REMOTE_ACCESS,
-	  "access right missing" },
-	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_STREAM, TP_WC_REMOTE_ACCESS,
-	  "tag of another protection zone" },
-	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, WIRE_PROT_INVALIDATE, TP_WC_REMOTE_ACCESS,
-	  "tag cannot be invalidated" },
-	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_PROTECTION, -1, TP_WC_REMOTE_ACCESS,
-	  "remote protection error" },
-	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_VERSION, TP_WC_REMOTE_RESPONDER,
-	  "RDMAP version" },
-	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_OPCODE, TP_WC_REMOTE_RESPONDER,
-	  "unexpected opcode" },
-	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, WIRE_OPER_INVALIDATE, TP_WC_REMOTE_ACCESS,
-	  "tag cannot be invalidated" },
-	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_OPERATION, -1, TP_WC_REMOTE_RESPONDER,
-	  "remote operation error" },
-	{ WIRE_LAYER_RDMAP, WIRE_RDMAP_CATASTROPHIC, -1, TP_WC_REMOTE_RESPONDER, "local error" },
-	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_STAG, TP_WC_REMOTE_ACCESS,
-	  "unknown tag" },
-	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_BOUNDS, TP_WC_REMOTE_ACCESS,
-	  "range outside the region" },
-	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_STREAM, TP_WC_REMOTE_ACCESS,
-	  "tag of another protection zone" },
-	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, WIRE_TAGGED_VERSION, TP_WC_REMOTE_RESPONDER,
-	  "DDP version" },
-	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_TAGGED, -1, TP_WC_REMOTE_ACCESS, "tagged buffer error" },
-	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, WIRE_UNTAGGED_NO_BUFFER, TP_WC_REMOTE_RESPONDER,
-	  "no buffer for the message" },
-	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, WIRE_UNTAGGED_MSN, TP_WC_REMOTE_RESPONDER,
-	  "message out of sequence" },
-	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, WIRE_UNTAGGED_MO, TP_WC_REMOTE_RESPONDER,
-	  "segment out of sequence" },
-	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, WIRE_UNTAGGED_TOO_LONG, TP_WC_REMOTE_RESPONDER,
-	  "message longer than the Receive" },
-	{ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED, -1, TP_WC_REMOTE_RESPONDER,
-	  "untagged buffer error" },
-	{ WIRE_LAYER_DDP, WIRE_DDP_CATASTROPHIC, -1, TP_WC_REMOTE_RESPONDER, "local error" },
-	{ WIRE_LAYER_MPA, 0, WIRE_MPA_ERR_CRC, TP_WC_TRANSPORT, "wrong CRC" },
-	{ WIRE_LAYER_MPA, 0, WIRE_MPA_ERR_IRD, TP_WC_TRANSPORT, "RDMA Read depth" },
-	{ WIRE_LAYER_MPA, 0, WIRE_MPA_ERR_RTR, TP_WC_TRANSPORT, "ready-to-receive options" },
-	{ WIRE_LAYER_MPA, 0, -1, TP_WC_TRANSPORT, "framing error" },
+	RDMAP(PROTECTION, WIRE_PROT_STAG, TP_WC_REMOTE_ACCESS, "unknown tag"),
+	RDMAP(PROTECTION, WIRE_PROT_BOUNDS, TP_WC_REMOTE_ACCESS, "range outside the region"),
+	RDMAP(PROTECTION, WIRE_PROT_ACCESS, TP_WC_REMOTE_ACCESS, "access right missing"),
+	RDMAP(PROTECTION, WIRE_PROT_STREAM, TP_WC_REMOTE_ACCESS, "tag of another protection zone"),
+	RDMAP(PROTECTION, WIRE_PROT_INVALIDATE, TP_WC_REMOTE_ACCESS, "tag cannot be invalidated"),
+	RDMAP(PROTECTION, -1, TP_WC_REMOTE_ACCESS, "remote protection error"),
+	RDMAP(OPERATION, WIRE_OPER_VERSION, TP_WC_REMOTE_RESPONDER, "RDMAP version"),
+	RDMAP(OPERATION, WIRE_OPER_OPCODE, TP_WC_REMOTE_RESPONDER, "unexpected opcode"),
+	RDMAP(OPERATION, WIRE_OPER_INVALIDATE, TP_WC_REMOTE_ACCESS, "tag cannot be invalidated"),
+	RDMAP(OPERATION, -1, TP_WC_REMOTE_RESPONDER, "remote operation error"),
+	RDMAP(CATASTROPHIC, -1, TP_WC_REMOTE_RESPONDER, "local error"),
+	DDP(ETYPE_TAGGED, WIRE_TAGGED_STAG, TP_WC_REMOTE_ACCESS, "unknown tag"),
+	DDP(ETYPE_TAGGED, WIRE_TAGGED_BOUNDS, TP_WC_REMOTE_ACCESS, "range outside the region"),
+	DDP(ETYPE_TAGGED, WIRE_TAGGED_STREAM, TP_WC_REMOTE_ACCESS,
+	    "tag of another protection zone"),
+	DDP(ETYPE_TAGGED, WIRE_TAGGED_VERSION, TP_WC_REMOTE_RESPONDER, "DDP version"),
+	DDP(ETYPE_TAGGED, -1, TP_WC_REMOTE_ACCESS, "tagged buffer error"),
+	DDP(ETYPE_UNTAGGED, WIRE_UNTAGGED_NO_BUFFER, TP_WC_REMOTE_RESPONDER,
+	    "no buffer for the message"),
+	DDP(ETYPE_UNTAGGED, WIRE_UNTAGGED_MSN, TP_WC_REMOTE_RESPONDER, "message out of sequence"),
+	DDP(ETYPE_UNTAGGED, WIRE_UNTAGGED_MO, TP_WC_REMOTE_RESPONDER, "segment out of sequence"),
+	DDP(ETYPE_UNTAGGED, WIRE_UNTAGGED_TOO_LONG, TP_WC_REMOTE_RESPONDER,
+	    "message longer than the Receive"),
+	DDP(ETYPE_UNTAGGED, -1, TP_WC_REMOTE_RESPONDER, "untagged buffer error"),
+	DDP(CATASTROPHIC, -1, TP_WC_REMOTE_RESPONDER, "local error"),
+	MPA(WIRE_MPA_ERR_CRC, TP_WC_TRANSPORT, "wrong CRC"),
+	MPA(WIRE_MPA_ERR_IRD, TP_WC_TRANSPORT, "RDMA Read depth"),
+	MPA(WIRE_MPA_ERR_RTR, TP_WC_TRANSPORT, "ready-to-receive options"),
+	MPA(-1, TP_WC_TRANSPORT, "framing error"),
 };
 
 static const struct meaning *meaning(const struct soft_error *error)
