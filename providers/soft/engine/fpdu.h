@@ -148,4 +148,22 @@ static inline void fpdu_end(struct soft_tx *tx, struct fpdu *fpdu, enum soft_tx_
 	};
 }
 
+/* An untagged message whose size bytes behind the header are the caller's to write. */
+static inline struct fpdu fpdu_begin_untagged(struct soft_tx *tx, uint8_t opcode, uint32_t qn,
+					      uint32_t msn, uint32_t size)
+{
+	struct fpdu fpdu = fpdu_begin(tx, WIRE_DDP_UNTAGGED_SIZE + size, 0);
+
+	soft_ddp_put_untagged(fpdu.header, opcode, true, qn, msn, 0);
+	return fpdu;
+}
+
+/* Ends a message that is all header. */
+static inline void fpdu_end_control(struct soft_tx *tx, struct fpdu *fpdu,
+				    enum soft_tx_source source)
+{
+	fpdu_header_done(tx, fpdu, fpdu->ulpdu);
+	fpdu_end(tx, fpdu, source, true);
+}
+
 #endif

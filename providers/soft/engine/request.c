@@ -175,21 +175,19 @@ static void put_atomic(const struct soft_tx *tx, uint8_t *buf, struct soft_sqe *
 /* A read or an atomic. */
 static void add_fetch(struct soft_conn *conn, struct soft_sqe *sqe)
 {
-	bool atomic = soft_sqe_is_atomic(sqe);
 	struct soft_tx *tx = &conn->tx;
-	uint32_t header = WIRE_DDP_UNTAGGED_SIZE;
 	struct fpdu fpdu;
 
-	header += atomic ? sizeof(struct wire_atomic_request) : sizeof(struct wire_read_request);
-	fpdu = fpdu_begin(tx, header, 0);
-	soft_ddp_put_untagged(fpdu.header, atomic ? WIRE_OP_ATOMIC_REQUEST : WIRE_OP_READ_REQUEST,
-			      true, WIRE_QN_READ, sqe->msn, 0);
-	if (atomic)
+	if (soft_sqe_is_atomic(sqe)) {
+		fpdu = fpdu_begin_untagged(tx, WIRE_OP_ATOMIC_REQUEST, WIRE_QN_READ, sqe->msn,
+					   sizeof(struct wire_atomic_request));
 		put_atomic(tx, fpdu.header + WIRE_DDP_UNTAGGED_SIZE, sqe);
-	else
+	} else {
+		fpdu = fpdu_begin_untagged(tx, WIRE_OP_READ_REQUEST, WIRE_QN_READ, sqe->msn,
+					   sizeof(struct wire_read_request));
 		put_read(tx, fpdu.header + WIRE_DDP_UNTAGGED_SIZE, sqe);
-	fpdu_header_done(tx, &fpdu, header);
-	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, true);
+	}
+	fpdu_end_control(tx, &fpdu, SOFT_TX_REQUEST);
 	add_flight(conn, SOFT_FLIGHT_REQUEST, conn->qp->sq_next);
 	request_all_built(conn);
 }
@@ -197,20 +195,16 @@ static void add_fetch(struct soft_conn *conn, struct soft_sqe *sqe)
 /* What follows an RDMA Write that carries an immediate (RFC 7306 section 6). */
 static void add_immediate(struct soft_conn *conn, const struct soft_sqe *sqe)
 {
-	uint32_t header = WIRE_DDP_UNTAGGED_SIZE + WIRE_IMMEDIATE_SIZE;
+	uint8_t opcode = sqe->flags & TP_WR_SOLICITED ? WIRE_OP_IMMEDIATE_SE : WIRE_OP_IMMEDIATE;
 	struct soft_tx *tx = &conn->tx;
-	struct fpdu fpdu = fpdu_begin(tx, header, 0);
+	struct fpdu fpdu =
+		fpdu_begin_untagged(tx, opcode, WIRE_QN_SEND, sqe->msn, WIRE_IMMEDIATE_SIZE);
 	uint8_t *data = fpdu.header + WIRE_DDP_UNTAGGED_SIZE;
 
-	soft_ddp_put_untagged(fpdu.header,
-			      sqe->flags & TP_WR_SOLICITED ? WIRE_OP_IMMEDIATE_SE
-							   : WIRE_OP_IMMEDIATE,
-			      true, WIRE_QN_SEND, sqe->msn, 0);
 	/* Four of the eight bytes, as they lie here (IBX-50). */
 	memset(data, 0, WIRE_IMMEDIATE_SIZE);
 	memcpy(data, &sqe->data, sizeof(sqe->data));
-	fpdu_header_done(tx, &fpdu, header);
-	fpdu_end(tx, &fpdu, SOFT_TX_REQUEST, true);
+	fpdu_end_control(tx, &fpdu, SOFT_TX_REQUEST);
 	tx->immediate = false;
 	tx->prove_due = tx->prove;
 	request_all_built(conn);
@@ -371,31 +365,36 @@ void soft_request_sent(struct soft_conn *conn)
 
 /* ---- The ready-to-receive message ---- */
 
+/* A read of nothing, which is answered all the same. */
+static void add_empty_read(struct soft_conn *conn, enum soft_tx_source source,
+			   enum soft_flight_kind kind)
+{
+	struct soft_tx *tx = &conn->tx;
+	struct fpdu fpdu =
+		fpdu_begin_untagged(tx, WIRE_OP_READ_REQUEST, WIRE_QN_READ, tx->msn[WIRE_QN_READ]++,
+				    sizeof(struct wire_read_request));
+
+	memset(fpdu.header + WIRE_DDP_UNTAGGED_SIZE, 0, sizeof(struct wire_read_request));
+	fpdu_end_control(tx, &fpdu, source);
+	add_flight(conn, kind, conn->qp->sq_next);
+}
+
 void soft_request_add_rtr(struct soft_conn *conn)
 {
 	struct soft_tx *tx = &conn->tx;
-	uint32_t header = WIRE_DDP_TAGGED_SIZE;
 	struct fpdu fpdu;
 
-	if (tx->rtr == 1 + WIRE_OP_READ_REQUEST)
-		header = WIRE_DDP_UNTAGGED_SIZE + sizeof(struct wire_read_request);
-	else if (tx->rtr == 1 + WIRE_OP_SEND)
-		header = WIRE_DDP_UNTAGGED_SIZE;
-	fpdu = fpdu_begin(tx, header, 0);
 	if (tx->rtr == 1 + WIRE_OP_READ_REQUEST) {
-		soft_ddp_put_untagged(fpdu.header, WIRE_OP_READ_REQUEST, true, WIRE_QN_READ,
-				      tx->msn[WIRE_QN_READ]++, 0);
-		soft_rdmap_put_read(fpdu.header + WIRE_DDP_UNTAGGED_SIZE,
-				    &(struct soft_read_request){ .size = 0 });
-		add_flight(conn, SOFT_FLIGHT_RTR, 0);
+		add_empty_read(conn, SOFT_TX_RTR, SOFT_FLIGHT_RTR);
 	} else if (tx->rtr == 1 + WIRE_OP_SEND) {
-		soft_ddp_put_untagged(fpdu.header, WIRE_OP_SEND, true, WIRE_QN_SEND,
-				      tx->msn[WIRE_QN_SEND]++, 0);
+		fpdu = fpdu_begin_untagged(tx, WIRE_OP_SEND, WIRE_QN_SEND, tx->msn[WIRE_QN_SEND]++,
+					   0);
+		fpdu_end_control(tx, &fpdu, SOFT_TX_RTR);
 	} else {
+		fpdu = fpdu_begin(tx, WIRE_DDP_TAGGED_SIZE, 0);
 		soft_ddp_put_tagged(fpdu.header, WIRE_OP_WRITE, true, 0, 0);
+		fpdu_end_control(tx, &fpdu, SOFT_TX_RTR);
 	}
-	fpdu_header_done(tx, &fpdu, header);
-	fpdu_end(tx, &fpdu, SOFT_TX_RTR, true);
 	tx->rtr = 0;
 	tx->source = SOFT_TX_NONE;
 }
@@ -416,17 +415,9 @@ bool soft_request_proof_ready(const struct soft_tx *tx)
 
 void soft_request_add_proof(struct soft_conn *conn)
 {
-	uint32_t header = WIRE_DDP_UNTAGGED_SIZE + sizeof(struct wire_read_request);
 	struct soft_tx *tx = &conn->tx;
-	struct fpdu fpdu = fpdu_begin(tx, header, 0);
 
-	soft_ddp_put_untagged(fpdu.header, WIRE_OP_READ_REQUEST, true, WIRE_QN_READ,
-			      tx->msn[WIRE_QN_READ]++, 0);
-	soft_rdmap_put_read(fpdu.header + WIRE_DDP_UNTAGGED_SIZE,
-			    &(struct soft_read_request){ .size = 0 });
-	fpdu_header_done(tx, &fpdu, header);
-	fpdu_end(tx, &fpdu, SOFT_TX_PROOF, true);
-	add_flight(conn, SOFT_FLIGHT_PROOF, conn->qp->sq_next);
+	add_empty_read(conn, SOFT_TX_PROOF, SOFT_FLIGHT_PROOF);
 	tx->prove_due = false;
 	tx->prove_flying = true;
 	tx->source = SOFT_TX_NONE;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "providers/soft/engine/response.h"
 
-#include <errno.h>
-
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/fpdu.h"
@@ -138,41 +136,16 @@ bool soft_response_asked(struct soft_conn *conn, const struct soft_ddp *ddp, con
 
 /* ---- Answers ---- */
 
-static uint8_t protection_code(enum soft_stag_result result)
-{
-	static const uint8_t codes[] = {
-		[SOFT_STAG_INVALID] = WIRE_PROT_STAG,  [SOFT_STAG_BOUNDS] = WIRE_PROT_BOUNDS,
-		[SOFT_STAG_ACCESS] = WIRE_PROT_ACCESS, [SOFT_STAG_PD] = WIRE_PROT_STREAM,
-		[SOFT_STAG_WRAP] = WIRE_PROT_WRAP,
-	};
-
-	return codes[result];
-}
-
 /* The source of a read is not (or no longer) the peer's to read. */
 static void read_fault(struct soft_conn *conn, const struct soft_response *response,
 		       enum soft_stag_result result)
 {
-	struct soft_fault fault = {
-		.event = TP_CONN_BROKEN,
-		.err = -EACCES,
-		.async = true,
-		.terminate = true,
-		.recv_status = TP_WC_FLUSHED,
-	};
-	uint32_t done = response->offset;
+	struct soft_read_request read = response->read;
 
-	fault.term.error.layer = WIRE_LAYER_RDMAP;
-	fault.term.error.etype = WIRE_RDMAP_PROTECTION;
-	fault.term.error.code = protection_code(result);
-	fault.term.has_ddp = true;
-	fault.term.ddp = response->ddp;
-	fault.term.has_read = true;
-	fault.term.read = response->read;
-	fault.term.read.sink_to += done;
-	fault.term.read.source_to += done;
-	fault.term.read.size -= done;
-	soft_conn_fail(conn, &fault);
+	read.sink_to += response->offset;
+	read.source_to += response->offset;
+	read.size -= response->offset;
+	soft_fault_access(conn, result, &response->ddp, &read);
 }
 
 void soft_response_gone(struct soft_conn *conn)
@@ -190,14 +163,12 @@ static void response_all_built(struct soft_tx *tx)
 
 static void add_value(struct soft_tx *tx, const struct soft_response *response)
 {
-	uint32_t header = WIRE_DDP_UNTAGGED_SIZE + sizeof(struct wire_atomic_response);
-	struct fpdu fpdu = fpdu_begin(tx, header, 0);
+	struct fpdu fpdu =
+		fpdu_begin_untagged(tx, WIRE_OP_ATOMIC_RESPONSE, WIRE_QN_ATOMIC,
+				    tx->msn[WIRE_QN_ATOMIC]++, sizeof(struct wire_atomic_response));
 
-	soft_ddp_put_untagged(fpdu.header, WIRE_OP_ATOMIC_RESPONSE, true, WIRE_QN_ATOMIC,
-			      tx->msn[WIRE_QN_ATOMIC]++, 0);
 	soft_rdmap_put_value(fpdu.header + WIRE_DDP_UNTAGGED_SIZE, response->id, response->value);
-	fpdu_header_done(tx, &fpdu, header);
-	fpdu_end(tx, &fpdu, SOFT_TX_RESPONSE, true);
+	fpdu_end_control(tx, &fpdu, SOFT_TX_RESPONSE);
 	response_all_built(tx);
 }
 
