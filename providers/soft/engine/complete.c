@@ -47,9 +47,10 @@ static void add_completion(struct soft_qp *qp, struct soft_cq *cq, const struct 
 void soft_complete_recv(struct soft_qp *qp, const struct tp_wc *result)
 {
 	uint32_t head = atomic_load_explicit(&qp->rq.head, memory_order_relaxed);
+	const struct soft_rqe *rqe = soft_ring_at(&qp->rq, head);
 	struct tp_wc wc = *result;
 
-	wc.wr_id = soft_rqe(qp, head)->wr_id;
+	wc.wr_id = rqe->wr_id;
 	wc.qp_owner = qp->base.owner;
 	if (wc.status == TP_WC_SUCCESS && !(wc.flags & ~PLAIN_RECV) && !qp->srq)
 		wc.flags |= SOFT_WC_PLAIN;

@@ -57,7 +57,7 @@ static void enrol(struct soft_cq *cq, struct soft_member *member)
 /* The epoll set, made at the first need; drive held. */
 static void need_epfd(struct soft_cq *cq)
 {
-	struct list *node;
+	struct soft_member *member;
 	int epfd;
 
 	if (atomic_load(&cq->epfd) >= 0 || atomic_load(&cq->blind))
@@ -68,17 +68,17 @@ static void need_epfd(struct soft_cq *cq)
 		return;
 	}
 	atomic_store(&cq->epfd, epfd);
-	for (node = cq->members.next; node != &cq->members; node = node->next)
-		enrol(cq, container_of(node, struct soft_member, node));
+	list_for_each(member, &cq->members, node)
+		enrol(cq, member);
 }
 
 /* Has the set told of all that happens; drive held. */
 static void watch_all(struct soft_cq *cq)
 {
-	struct list *node;
+	struct soft_member *member;
 
-	for (node = cq->members.next; node != &cq->members; node = node->next)
-		soft_watch_update_cqs(container_of(node, struct soft_member, node)->conn);
+	list_for_each(member, &cq->members, node)
+		soft_watch_update_cqs(member->conn);
 }
 
 void soft_cq_attach(struct soft_member *member)
@@ -168,14 +168,11 @@ static bool look_for_room(struct soft_cq *cq)
 
 static void drive_all(struct soft_cq *cq)
 {
-	struct list *node;
 	struct soft_member *member;
 	bool room = look_for_room(cq);
 
-	for (node = cq->members.next; node != &cq->members; node = node->next) {
-		member = container_of(node, struct soft_member, node);
+	list_for_each(member, &cq->members, node)
 		soft_drive_poll(member->conn, room);
-	}
 }
 
 static void drive_ready(int epfd)
@@ -286,22 +283,13 @@ static int cq_fd(struct tp_cq *base)
 
 /* ---- Life ---- */
 
-static uint32_t round_up(uint32_t cqe)
-{
-	uint32_t size = 16;
-
-	while (size < cqe)
-		size *= 2;
-	return size;
-}
-
 static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct tp_cq **out)
 {
 	struct soft_cq *cq = calloc(1, sizeof(*cq));
 
 	if (!cq)
 		goto no_memory;
-	cq->size = round_up(cqe);
+	cq->size = soft_ring_size(cqe);
 	cq->limit = cqe;
 	cq->ring = calloc(cq->size, sizeof(*cq->ring));
 	if (!cq->ring)
@@ -340,7 +328,7 @@ static void cq_destroy(struct tp_cq *base)
 static int cq_resize(struct tp_cq *base, uint32_t cqe)
 {
 	struct soft_cq *cq = soft_cq(base);
-	uint32_t size = round_up(cqe), head, at;
+	uint32_t size = soft_ring_size(cqe), head, at;
 	struct tp_wc *ring = calloc(size, sizeof(*ring)), *old;
 
 	if (!ring) {

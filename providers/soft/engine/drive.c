@@ -316,14 +316,12 @@ static void keepalive(struct tp_timer *timer)
 {
 	struct soft_dev *dev = container_of(timer, struct soft_dev, keepalive);
 	uint32_t timeout = (uint32_t)dev->config->peer_timeout_ms;
-	struct list *node;
 	struct soft_conn *conn;
 
 	dev->keeping = !list_empty(&dev->conns);
 	if (!dev->keeping)
 		return;
-	for (node = dev->conns.next; node != &dev->conns; node = node->next) {
-		conn = container_of(node, struct soft_conn, node);
+	list_for_each(conn, &dev->conns, node) {
 		shrink(conn);
 		if (timeout && !soft_conn_dead(conn) &&
 		    conn->link->class->lost(conn->link, timeout)) {

@@ -13,19 +13,6 @@
 #include "providers/soft/engine/srq.h"
 #include "trace/log.h"
 
-/* ---- Rings ---- */
-
-/* Copies the segments that name bytes. */
-static inline uint32_t copy_sge(struct tp_sge *to, const struct tp_sge *from, uint32_t num)
-{
-	uint32_t used = 0;
-
-	for (uint32_t i = 0; i < num; i++)
-		if (from[i].length)
-			to[used++] = from[i];
-	return used;
-}
-
 /* ---- Posting ---- */
 
 enum {
@@ -96,7 +83,7 @@ static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 	sqe->flags = (uint8_t)wr->flags;
 	sqe->status = TP_WC_FLUSHED;
 	sqe->started = sqe->done = false;
-	sqe->num_sge = (uint16_t)copy_sge(sqe->sge, wr->sge, wr->num_sge);
+	sqe->num_sge = (uint16_t)soft_copy_sge(sqe->sge, wr->sge, wr->num_sge);
 	if (wr->opcode > TP_SEND_INVALIDATE || (SPECIAL_OPS >> wr->opcode & 1))
 		special(sqe, wr);
 	submit(qp);
@@ -114,9 +101,9 @@ static int qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge 
 		return -ENOMEM;
 	if (num_sge > qp->rq.max_sge)
 		return -EINVAL;
-	rqe = soft_rqe(qp, tail);
+	rqe = soft_ring_at(&qp->rq, tail);
 	rqe->wr_id = wr_id;
-	rqe->num_sge = copy_sge(rqe->sge, sge, num_sge);
+	rqe->num_sge = soft_copy_sge(rqe->sge, sge, num_sge);
 	atomic_store(&qp->rq.tail, tail + 1);
 	if (atomic_load(&qp->rx_starved) || atomic_load(&qp->state) == SOFT_QP_ERROR)
 		soft_drive(qp, SOFT_DRIVE_RX);
@@ -181,36 +168,6 @@ no_memory:
 	return -ENOMEM;
 }
 
-/* Moves posted receives to a ring of other dimensions. */
-static void move_recvs(struct soft_qp *qp, struct soft_ring *to)
-{
-	uint32_t head = atomic_load(&qp->rq.head), tail = atomic_load(&qp->rq.tail), n = 0;
-	size_t size = qp->rq.stride < to->stride ? qp->rq.stride : to->stride;
-
-	for (; head != tail; head++, n++)
-		memcpy(to->slots + (size_t)n * to->stride, soft_rqe(qp, head), size);
-	free(qp->rq.slots);
-	qp->rq.slots = to->slots;
-	qp->rq.stride = to->stride;
-	qp->rq.mask = to->mask;
-	qp->rq.max_sge = to->max_sge;
-	atomic_store(&qp->rq.head, 0);
-	atomic_store(&qp->rq.tail, n);
-}
-
-/* The queue is empty: an idle QP has no requests. */
-static void replace_requests(struct soft_qp *qp, struct soft_ring *to)
-{
-	free(qp->sq.slots);
-	qp->sq.slots = to->slots;
-	qp->sq.stride = to->stride;
-	qp->sq.mask = to->mask;
-	qp->sq.max_sge = to->max_sge;
-	atomic_store(&qp->sq.head, 0);
-	atomic_store(&qp->sq.tail, 0);
-	qp->sq_next = 0;
-}
-
 static void modify_locked(struct soft_qp *qp, const struct tp_qp_attr *attr, uint32_t mask)
 {
 	if (mask & TP_QP_PD)
@@ -249,9 +206,9 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr, uint32_t
 	pthread_mutex_lock(&qp->lock);
 	modify_locked(qp, attr, mask);
 	if (mask & TP_QP_SEND_CAP)
-		replace_requests(qp, &sq);
+		soft_ring_replace(&qp->sq, &sq);
 	if (mask & TP_QP_RECV_CAP)
-		move_recvs(qp, &rq);
+		soft_ring_replace(&qp->rq, &rq);
 	pthread_mutex_unlock(&qp->lock);
 	return 0;
 }

@@ -64,6 +64,17 @@ struct soft_rqe {
 	struct tp_sge sge[];
 };
 
+/* Copies the segments that name bytes; returns how many there are. */
+static inline uint32_t soft_copy_sge(struct tp_sge *to, const struct tp_sge *from, uint32_t num)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < num; i++)
+		if (from[i].length)
+			to[used++] = from[i];
+	return used;
+}
+
 /* The operands of an atomic; lie behind its one segment. */
 struct soft_operands {
 	uint64_t compare_add, swap;
@@ -122,12 +133,7 @@ static inline struct soft_qp *soft_qp(struct tp_qp *qp)
 
 static inline struct soft_sqe *soft_sqe(struct soft_qp *qp, uint32_t index)
 {
-	return (struct soft_sqe *)(qp->sq.slots + (size_t)(index & qp->sq.mask) * qp->sq.stride);
-}
-
-static inline struct soft_rqe *soft_rqe(struct soft_qp *qp, uint32_t index)
-{
-	return (struct soft_rqe *)(qp->rq.slots + (size_t)(index & qp->rq.mask) * qp->rq.stride);
+	return soft_ring_at(&qp->sq, index);
 }
 
 extern const struct dapl_qp_ops soft_qp_ops;

@@ -67,8 +67,8 @@ int soft_recv_set_limits(struct tp_qp *base, uint32_t soft, uint32_t hard)
 static void take(struct soft_srq *srq, struct soft_qp *qp)
 {
 	uint32_t head = atomic_load(&srq->ring.head), tail = atomic_load(&qp->rq.tail);
-	const struct soft_rqe *from = soft_srq_slot(srq, head);
-	struct soft_rqe *to = soft_rqe(qp, tail);
+	const struct soft_rqe *from = soft_ring_at(&srq->ring, head);
+	struct soft_rqe *to = soft_ring_at(&qp->rq, tail);
 
 	to->wr_id = from->wr_id;
 	to->num_sge = from->num_sge;
@@ -141,7 +141,7 @@ bool soft_recv_ready(struct soft_qp *qp)
 
 static const struct soft_rqe *oldest(struct soft_qp *qp)
 {
-	return soft_rqe(qp, atomic_load_explicit(&qp->rq.head, memory_order_relaxed));
+	return soft_ring_at(&qp->rq, atomic_load_explicit(&qp->rq.head, memory_order_relaxed));
 }
 
 uint64_t soft_recv_room(struct soft_qp *qp)

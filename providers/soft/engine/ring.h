@@ -53,6 +53,26 @@ static inline int soft_ring_init(struct soft_ring *ring, uint32_t num, uint32_t 
 	return ring->slots ? 0 : -ENOMEM;
 }
 
+static inline void *soft_ring_at(const struct soft_ring *ring, uint32_t index)
+{
+	return ring->slots + (size_t)(index & ring->mask) * ring->stride;
+}
+
+/* Moves what is posted to another ring, which takes the place of this one. */
+static inline void soft_ring_replace(struct soft_ring *ring, const struct soft_ring *by)
+{
+	uint32_t head = atomic_load(&ring->head), tail = atomic_load(&ring->tail);
+
+	for (uint32_t i = head; i != tail; i++)
+		memcpy(soft_ring_at(by, i), soft_ring_at(ring, i),
+		       ring->stride < by->stride ? ring->stride : by->stride);
+	free(ring->slots);
+	ring->slots = by->slots;
+	ring->stride = by->stride;
+	ring->mask = by->mask;
+	ring->max_sge = by->max_sge;
+}
+
 static inline uint32_t soft_ring_used(const struct soft_ring *ring)
 {
 	return atomic_load(&ring->tail) - atomic_load(&ring->head);

@@ -80,12 +80,9 @@ static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sg
 		return -ENOMEM;
 	if (num_sge > srq->ring.max_sge)
 		return -EINVAL;
-	rqe = soft_srq_slot(srq, tail);
+	rqe = soft_ring_at(&srq->ring, tail);
 	rqe->wr_id = wr_id;
-	rqe->num_sge = 0;
-	for (uint32_t i = 0; i < num_sge; i++)
-		if (sge[i].length)
-			rqe->sge[rqe->num_sge++] = sge[i];
+	rqe->num_sge = soft_copy_sge(rqe->sge, sge, num_sge);
 	atomic_store(&srq->ring.tail, tail + 1);
 	if (atomic_load(&srq->num_waiting))
 		wake(srq);
@@ -162,7 +159,6 @@ static int srq_resize(struct tp_srq *base, uint32_t max_wr)
 {
 	struct soft_srq *srq = soft_srq(base);
 	struct soft_ring ring;
-	uint32_t head, tail;
 
 	if (max_wr <= srq->ring.mask)
 		return 0;
@@ -172,14 +168,7 @@ static int srq_resize(struct tp_srq *base, uint32_t max_wr)
 		return -ENOMEM;
 	}
 	pthread_mutex_lock(&srq->lock);
-	head = atomic_load(&srq->ring.head);
-	tail = atomic_load(&srq->ring.tail);
-	for (uint32_t i = head; i != tail; i++)
-		memcpy(ring.slots + (size_t)(i & ring.mask) * ring.stride, soft_srq_slot(srq, i),
-		       ring.stride);
-	free(srq->ring.slots);
-	srq->ring.slots = ring.slots;
-	srq->ring.mask = ring.mask;
+	soft_ring_replace(&srq->ring, &ring);
 	pthread_mutex_unlock(&srq->lock);
 	return 0;
 }

@@ -25,12 +25,6 @@ struct soft_srq {
 	struct tp_task task;
 };
 
-static inline struct soft_rqe *soft_srq_slot(struct soft_srq *srq, uint32_t index)
-{
-	return (struct soft_rqe *)(void *)(srq->ring.slots +
-					   (size_t)(index & srq->ring.mask) * srq->ring.stride);
-}
-
 /* A QP is made for the queue, and goes. */
 void soft_srq_attach(struct soft_qp *qp, struct tp_srq *srq);
 void soft_srq_detach(struct soft_qp *qp);
