@@ -14,6 +14,7 @@ struct run {
 	uint64_t seed;
 	uint32_t random; /* steps to make up; 0: run those that are here */
 	uint32_t sides, two_processes, threads, verbose;
+	uint32_t tunables;   /* what the provider is told, see shrink.c; 0: nothing */
 	uint32_t deadline_s; /* within this time anything that must happen happens */
 	char ia_name[64];
 	uint32_t count; /* steps: of the program, or made so far */

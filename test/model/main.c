@@ -9,7 +9,7 @@
  * ones, until SECONDS are over, RUNS were made or FAILURES have failed; or the program in FILE.
  * MODES says how, a letter each in turn: 1, one adapter; 2, two openings of it in one process; p,
  * two processes; t, u, one or two openings and threads. A program that fails is made as short as it
- * can be in some time (-x SECONDS), printed as C, and put into a folder (-o FOLDER). What must
+ * can be in some time (-x SECONDS, 0: it is not), printed as C, and put into a folder (-o FOLDER). What must
  * happen must happen within a deadline (-d SECONDS). UDAPL_IA names the adapter (soft-lo).
  */
 #include <getopt.h>
@@ -51,6 +51,8 @@ static void report(const struct options *options, struct run *run, int fd)
 	       run->sides, run->two_processes, run->threads, run->count, run->error);
 	fflush(stdout);
 	save(options, run);
+	if (!options->shrink)
+		return;
 	if (!shrink(run, fd, 3, options->shrink)) {
 		printf("# passed when it was run again\n");
 		return;
@@ -70,7 +72,8 @@ static void set_mode(struct run *run, char mode)
 
 static int run_seeds(const struct options *options, struct run *run, int fd)
 {
-	uint64_t end = now_ms() + options->seconds * 1000UL, steps = 0, completions = 0;
+	uint64_t start = now_ms(), end = start + options->seconds * 1000UL;
+	uint64_t steps = 0, completions = 0;
 	unsigned int failed = 0, number = 0;
 
 	for (; failed < options->failures &&
@@ -79,6 +82,7 @@ static int run_seeds(const struct options *options, struct run *run, int fd)
 		run->seed = options->seed + number;
 		run->random = options->steps;
 		run->count = 0;
+		run->tunables = run->seed * 0x9e3779b97f4a7c15ULL >> 32 & (TUNABLES_CHOICES - 1);
 		set_mode(run, options->modes[number % strlen(options->modes)]);
 		if (run_child(run, fd, options->deadline * 3 + options->steps / 50,
 			      !options->verbose)) {
@@ -87,7 +91,8 @@ static int run_seeds(const struct options *options, struct run *run, int fd)
 			continue;
 		}
 		failed++;
-		printf("not ok - seed %llu\n", (unsigned long long)run->seed);
+		printf("not ok - seed %llu, after %.1f s\n", (unsigned long long)run->seed,
+		       (double)(now_ms() - start) / 1000);
 		report(options, run, fd);
 		steps += run->count;
 	}

@@ -42,7 +42,21 @@ int run_child_main(int fd)
 	return run->error[0] != 0;
 }
 
-static void start(int fd, bool quiet)
+/* Values of the provider's tunables, by two bits each of a run's number. */
+static const struct {
+	const char *name, *value[4];
+} tunables[] = {
+	{ "DAPL_SOFT_LINK", { NULL, "shm", "tcp", "shm" } },
+	{ "DAPL_SOFT_FPDU", { NULL, "0", "700", "9000" } },
+	{ "DAPL_SOFT_CRC", { NULL, "1", "1", "0" } },
+};
+
+static const char *tunable(const struct run *run, unsigned int i)
+{
+	return tunables[i].value[run->tunables >> 2 * i & 3];
+}
+
+static void start(const struct run *run, int fd, bool quiet)
 {
 	char number[16];
 	int null;
@@ -50,6 +64,9 @@ static void start(int fd, bool quiet)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* What must happen within such a limit of the provider must happen within the deadline. */
 	setenv("DAPL_SOFT_UNRECEIVED", "2000", 0);
+	for (unsigned int i = 0; i < sizeof(tunables) / sizeof(tunables[0]); i++)
+		if (tunable(run, i))
+			setenv(tunables[i].name, tunable(run, i), 0);
 	if (quiet) {
 		null = open("/dev/null", O_WRONLY);
 		dup2(null, STDERR_FILENO);
@@ -69,7 +86,7 @@ bool run_child(struct run *run, int fd, unsigned int limit_s, bool quiet)
 	run->error[0] = 0;
 	pid = fork();
 	if (!pid)
-		start(fd, quiet);
+		start(run, fd, quiet);
 	while (!waitpid(pid, &status, WNOHANG)) {
 		if (now_ms() > deadline) {
 			kill(pid, SIGKILL);
@@ -164,9 +181,13 @@ void run_print_c(FILE *out, const struct run *run)
 {
 	fprintf(out,
 		"/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */\n"
-		"/* %s */\n#include \"test/model/kept.h\"\n\nstatic const struct step program[] = "
-		"{\n",
+		"/* %s */\n",
 		run->error);
+	for (unsigned int i = 0; i < sizeof(tunables) / sizeof(tunables[0]); i++)
+		if (tunable(run, i))
+			fprintf(out, "/* %s=%s */\n", tunables[i].name, tunable(run, i));
+	fprintf(out, "#include \"test/model/kept.h\"\n\nstatic const struct step program[] = "
+		     "{\n");
 	for (uint32_t i = 0; i < run->count; i++)
 		step_print_c(out, &run->step[i]);
 	fprintf(out, "};\n\nKEPT(program, %u, %u, %u)\n", run->sides, run->two_processes,
@@ -177,8 +198,8 @@ void run_print_text(FILE *out, const struct run *run)
 {
 	char text[200];
 
-	fprintf(out, "sides=%u processes=%u threads=%u seed=%llu\n", run->sides,
-		1 + run->two_processes, run->threads, (unsigned long long)run->seed);
+	fprintf(out, "sides=%u processes=%u threads=%u tunables=%u seed=%llu\n", run->sides,
+		1 + run->two_processes, run->threads, run->tunables, (unsigned long long)run->seed);
 	for (uint32_t i = 0; i < run->count; i++) {
 		step_text(&run->step[i], text, sizeof(text));
 		fprintf(out, "%s\n", text);
@@ -191,8 +212,8 @@ bool run_read(FILE *in, struct run *run)
 	char line[256];
 	unsigned int processes;
 
-	if (fscanf(in, "sides=%u processes=%u threads=%u seed=%llu\n", &run->sides, &processes,
-		   &run->threads, &seed) != 4)
+	if (fscanf(in, "sides=%u processes=%u threads=%u tunables=%u seed=%llu\n", &run->sides,
+		   &processes, &run->threads, &run->tunables, &seed) != 5)
 		return false;
 	run->two_processes = processes - 1;
 	run->seed = seed;

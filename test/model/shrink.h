@@ -11,6 +11,10 @@ enum {
 	SHRINK_S = 60,
 };
 
+enum {
+	TUNABLES_CHOICES = 64,
+};
+
 /* Shared memory for a run. */
 struct run *run_map(int *fd);
 void run_init(struct run *run);
