@@ -86,6 +86,29 @@ static unsigned int armed_at;
 static int armed_error;
 static _Atomic(const void *) failed_at;
 
+/* ---- The one step at which a signal comes ---- */
+
+static atomic_uint steps;
+static unsigned int signal_at;
+static int signal_number;
+
+void interpose_step(void)
+{
+	if (atomic_fetch_add(&steps, 1) + 1 == signal_at)
+		kill(getpid(), signal_number);
+}
+
+unsigned int interpose_steps(void)
+{
+	return atomic_load(&steps);
+}
+
+void interpose_signal(unsigned int at, int number)
+{
+	signal_number = number;
+	signal_at = at;
+}
+
 /* Sets errno and tells whether this call is the one. */
 static bool fails(struct call *call, const void *caller)
 {
@@ -93,6 +116,7 @@ static bool fails(struct call *call, const void *caller)
 
 	if (!num_ranges || !is_ours(caller))
 		return false;
+	interpose_step();
 	number = atomic_fetch_add(&call->count, 1) + 1;
 	if (call != armed || number != armed_at)
 		return false;
@@ -312,6 +336,9 @@ WRAP(int, -1, madvise, (void *addr, size_t length, int advice), (addr, length, a
 
 /* ---- Descriptors ---- */
 
+WRAP(int, -1, close, (int fd), (fd))
+WRAP(int, -1, shutdown, (int fd, int how), (fd, how))
+WRAP(int, -1, munmap, (void *addr, size_t length), (addr, length))
 WRAP(int, -1, accept4, (int fd, struct sockaddr *addr, socklen_t *len, int flags),
      (fd, addr, len, flags))
 WRAP(int, -1, socket, (int domain, int type, int protocol), (domain, type, protocol))

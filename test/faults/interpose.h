@@ -30,6 +30,14 @@ void interpose_arm(size_t fault, unsigned int at);
 bool interpose_failed(void);
 /* Where: a file and an offset in it; "" before. */
 const char *interpose_site(void);
+/*
+ * Steps: calls of the libraries that have a wrapper, whether they can fail or not, and whatever
+ * the program calls one.
+ */
+void interpose_step(void);
+unsigned int interpose_steps(void);
+/* The process sends itself a signal before step number at (from 1). */
+void interpose_signal(unsigned int at, int number);
 /* Blocks of memory that the libraries have allocated and not freed. */
 int interpose_blocks(void);
 
