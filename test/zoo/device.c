@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Devices and asynchronous events. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test/zoo/verbs.h"
+
+/* ---- Faults ---- */
+
+/* ZOO_FAIL=NAME:N[:ERRNO] has the Nth call of that name fail. */
+int zoo_refuses(const char *call)
+{
+	static _Atomic int calls;
+	const char *what = getenv("ZOO_FAIL");
+	size_t len = strlen(call);
+	int number, err = ENOMEM;
+
+	if (!what || strncmp(what, call, len) || what[len] != ':')
+		return 0;
+	if (sscanf(what + len, ":%d:%d", &number, &err) < 1)
+		return 0;
+	return ++calls == number ? err : 0;
+}
+
+void zoo_command(const struct zoo_card *card)
+{
+	uint32_t us = zoo_kind_of(card)->command_us;
+
+	if (us)
+		usleep(us);
+}
+
+/* ---- The list ---- */
+
+static struct my_device {
+	struct ibv_device ib;
+	struct zoo_card *card;
+} devices[ZOO_MAX_CARDS];
+
+static struct ibv_device *device_of(struct zoo_card *card)
+{
+	struct my_device *device = &devices[card - zoo->cards];
+	const struct zoo_kind *kind = zoo_kind_of(card);
+	int number = (int)(card - zoo->cards);
+
+	if (device->card)
+		return &device->ib;
+	device->ib.transport_type = kind->transport;
+	device->ib.node_type = zoo_iwarp(kind) ? IBV_NODE_RNIC : IBV_NODE_CA;
+	snprintf(device->ib.name, sizeof(device->ib.name), "%s_%d", kind->device, number);
+	snprintf(device->ib.dev_name, sizeof(device->ib.dev_name), "uverbs%d", number);
+	snprintf(device->ib.ibdev_path, sizeof(device->ib.ibdev_path), "/nowhere/%s_%d",
+		 kind->device, number);
+	device->card = card;
+	return &device->ib;
+}
+
+struct ibv_device **ibv_get_device_list(int *num)
+{
+	struct ibv_device **list;
+	int err = zoo_attach(), n = 0;
+	uint32_t i;
+
+	if (num)
+		*num = 0;
+	list = err ? NULL : calloc(ZOO_MAX_CARDS + 1, sizeof(struct ibv_device *));
+	if (!list) {
+		errno = err ? err : ENOMEM;
+		return NULL;
+	}
+	for (i = 0; i < zoo->num_cards; i++)
+		if (!zoo->cards[i].removed)
+			list[n++] = device_of(&zoo->cards[i]);
+	if (num)
+		*num = n;
+	return list;
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	free(list);
+}
+
+const char *ibv_get_device_name(struct ibv_device *device)
+{
+	return device->name;
+}
+
+/* ---- Contexts ---- */
+
+struct zoo_card *zoo_card_of(const struct ibv_context *ctx)
+{
+	return zoo_entry(ctx->device, struct my_device, ib)->card;
+}
+
+static int query_port(struct ibv_context *ctx, uint8_t number, struct ibv_port_attr *attr,
+		      size_t len)
+{
+	const struct zoo_kind *kind = zoo_kind_of(zoo_card_of(ctx));
+	bool down = zoo_card_of(ctx)->port_down;
+	struct ibv_port_attr port = { .state = down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
+				      .max_mtu = IBV_MTU_4096,
+				      .active_mtu = IBV_MTU_1024,
+				      .gid_tbl_len = 4,
+				      .max_msg_sz = kind->max_msg,
+				      .pkey_tbl_len = 1,
+				      .lid = kind->link_layer == IBV_LINK_LAYER_INFINIBAND ? 7 : 0,
+				      .active_width = 2,
+				      .active_speed = 32,
+				      .phys_state = down ? 3 : 5,
+				      .link_layer = kind->link_layer };
+
+	if (number < 1 || number > kind->limits.phys_port_cnt)
+		return EINVAL;
+	memcpy(attr, &port, len < sizeof(port) ? len : sizeof(port));
+	return 0;
+}
+
+struct ibv_context *zoo_open(struct zoo_card *card)
+{
+	const struct zoo_kind *kind = zoo_kind_of(card);
+	struct my_context *my = calloc(1, sizeof(*my));
+	struct ibv_context *ctx = &my->verbs.context;
+	int err = zoo_refuses("open_device");
+
+	if (!my || err)
+		goto fail;
+	ctx->cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC); /* nobody looks into it */
+	err = errno;
+	if (ctx->cmd_fd < 0)
+		goto fail;
+	zoo_lock();
+	my->async = zoo_chan_open(&ctx->async_fd);
+	err = errno;
+	zoo_unlock();
+	if (!my->async) {
+		close(ctx->cmd_fd);
+		goto fail;
+	}
+	ctx->device = device_of(card);
+	ctx->num_comp_vectors = 4;
+	ctx->abi_compat = __VERBS_ABI_IS_EXTENDED;
+	pthread_mutex_init(&ctx->mutex, NULL);
+	my->verbs.sz = sizeof(my->verbs);
+	my->verbs.query_port = query_port;
+	zoo_set_ops(&ctx->ops, kind);
+	return ctx;
+
+fail:
+	free(my);
+	errno = err ? err : ENOMEM;
+	return NULL;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	return zoo_open(zoo_entry(device, struct my_device, ib)->card);
+}
+
+int ibv_close_device(struct ibv_context *ctx)
+{
+	struct my_context *my = my_context(ctx);
+
+	zoo_lock();
+	zoo_chan_close(my->async);
+	zoo_unlock();
+	close(ctx->async_fd);
+	close(ctx->cmd_fd);
+	free(my);
+	return 0;
+}
+
+/* ---- Queries ---- */
+
+int ibv_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
+{
+	const struct zoo_kind *kind = zoo_kind_of(zoo_card_of(ctx));
+
+	*attr = kind->limits;
+	snprintf(attr->fw_ver, sizeof(attr->fw_ver), "%s", kind->firmware);
+	attr->vendor_id = kind->vendor;
+	attr->vendor_part_id = kind->part;
+	attr->node_guid = attr->sys_image_guid = htobe64(0x0200000000000000 + kind->vendor);
+	return zoo_refuses("query_device");
+}
+
+#undef ibv_query_port
+int ibv_query_port(struct ibv_context *ctx, uint8_t number, struct _compat_ibv_port_attr *attr)
+{
+	return query_port(ctx, number, (struct ibv_port_attr *)attr,
+			  __builtin_offsetof(struct ibv_port_attr, port_cap_flags2));
+}
+
+/* RoCE: link-local and then that of the address, of version 1 and 2 each. */
+static int fill_gid(const struct zoo_card *card, uint32_t index, union ibv_gid *gid, uint32_t *type)
+{
+	bool ethernet = zoo_kind_of(card)->link_layer == IBV_LINK_LAYER_ETHERNET;
+
+	if (index >= (ethernet ? 4U : 1U))
+		return ENODATA;
+	memset(gid, 0, sizeof(*gid));
+	gid->raw[0] = 0xfe;
+	gid->raw[1] = 0x80;
+	memcpy(&gid->raw[12], &card->addr, 4);
+	if (ethernet && index >= 2) {
+		gid->raw[0] = gid->raw[1] = 0;
+		gid->raw[10] = gid->raw[11] = 0xff;
+	}
+	*type = !ethernet   ? IBV_GID_TYPE_IB
+		: index % 2 ? IBV_GID_TYPE_ROCE_V2
+			    : IBV_GID_TYPE_ROCE_V1;
+	return 0;
+}
+
+int ibv_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gid *gid)
+{
+	uint32_t type;
+
+	return port != 1 || fill_gid(zoo_card_of(ctx), (uint32_t)index, gid, &type) ? -1 : 0;
+}
+
+int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
+		      struct ibv_gid_entry *entry, uint32_t flags, size_t size)
+{
+	struct ibv_gid_entry found = { .gid_index = index, .port_num = port, .ndev_ifindex = 1 };
+	int err =
+		port == 1 ? fill_gid(zoo_card_of(ctx), index, &found.gid, &found.gid_type) : EINVAL;
+
+	if (!err && !flags)
+		memcpy(entry, &found, size < sizeof(found) ? size : sizeof(found));
+	return err;
+}
+
+int ibv_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pkey)
+{
+	(void)ctx;
+	*pkey = 0xffff;
+	return port == 1 && !index ? 0 : -1;
+}
+
+int ibv_fork_init(void)
+{
+	return zoo_refuses("fork_init");
+}
+
+enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	return IBV_FORK_UNNEEDED; /* as on kernels since 5.12 */
+}
+
+/* ---- Asynchronous events ---- */
+
+void zoo_async(struct zoo_chan *chan, void *object, void **user, uint32_t *delivered,
+	       enum ibv_event_type type)
+{
+	struct zoo_event *event = zoo_alloc(sizeof(*event));
+
+	event->object = object;
+	event->user_of = user;
+	event->delivered = delivered;
+	event->type = (int)type;
+	zoo_chan_push(chan, event);
+}
+
+int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *to)
+{
+	struct zoo_event *event = zoo_chan_pop(my_context(ctx)->async, ctx->async_fd);
+
+	if (!event)
+		return -1;
+	to->event_type = event->type;
+	switch (to->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		to->element.cq = event->user;
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		to->element.srq = event->user;
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		to->element.qp = event->user;
+		break;
+	default:
+		to->element.port_num = 1;
+		break;
+	}
+	zoo_lock();
+	event->id = NULL;
+	zoo_free(event);
+	zoo_unlock();
+	return 0;
+}
+
+static void acknowledge(pthread_mutex_t *lock, pthread_cond_t *cond, uint32_t *count, uint32_t num)
+{
+	pthread_mutex_lock(lock);
+	*count += num;
+	pthread_cond_broadcast(cond);
+	pthread_mutex_unlock(lock);
+}
+
+void zoo_await_acks(pthread_mutex_t *lock, pthread_cond_t *cond, const uint32_t *count,
+		    uint32_t num)
+{
+	pthread_mutex_lock(lock);
+	while (*count != num)
+		pthread_cond_wait(cond, lock);
+	pthread_mutex_unlock(lock);
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	struct ibv_cq *cq = event->element.cq;
+	struct ibv_qp *qp = event->element.qp;
+	struct ibv_srq *srq = event->element.srq;
+
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		acknowledge(&cq->mutex, &cq->cond, &cq->async_events_completed, 1);
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		acknowledge(&srq->mutex, &srq->cond, &srq->events_completed, 1);
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		acknowledge(&qp->mutex, &qp->cond, &qp->events_completed, 1);
+		break;
+	default:
+		break;
+	}
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int num)
+{
+	acknowledge(&cq->mutex, &cq->cond, &cq->comp_events_completed, num);
+}
+
+/* ---- Words ---- */
+
+const char *ibv_event_type_str(enum ibv_event_type event)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "event %d", (int)event);
+	return text;
+}
+
+const char *ibv_wc_status_str(enum ibv_wc_status status)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "status %d", (int)status);
+	return text;
+}

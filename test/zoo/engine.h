@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What adapters and connection managers do, once for all processes; the lock is held. */
+#ifndef ZOO_ENGINE_H
+#define ZOO_ENGINE_H
+
+#include "test/zoo/world.h"
+
+/* ---- Ends (of what a process left, too) ---- */
+
+void zoo_pd_end(struct zoo_pd *pd);
+void zoo_key_end(struct zoo_key *key);
+void zoo_cq_end(struct zoo_cq *cq);
+void zoo_srq_end(struct zoo_srq *srq);
+void zoo_qp_end(struct zoo_qp *qp);
+void zoo_id_end(struct zoo_id *id);
+
+/* ---- memory.c ---- */
+
+/* A key's region or window; NULL: there is none. */
+struct zoo_key *zoo_key_find(uint32_t key);
+/* Whether the QP may use the segments, and the peer's QP the range. */
+bool zoo_allows_local(const struct zoo_pd *pd, const struct ibv_sge *sge, uint32_t num, bool write);
+bool zoo_allows_remote(const struct zoo_qp *target, uint32_t rkey, uint64_t addr, uint64_t length,
+		       unsigned int access);
+/* A bind or an invalidation by a request on qp; IBV_WC_SUCCESS or what is wrong with it. */
+enum ibv_wc_status zoo_bind(struct zoo_qp *qp, const struct zoo_wr *wr);
+enum ibv_wc_status zoo_invalidate(struct zoo_qp *qp, uint32_t rkey, bool by_peer);
+/* Windows bound through the QP are bound no more. */
+void zoo_unbind_all(struct zoo_qp *qp);
+
+/* ---- cq.c ---- */
+
+void zoo_cq_push(struct zoo_cq *cq, struct zoo_queue *queue, uint32_t seq, const struct ibv_wc *wc,
+		 bool solicited);
+/* Its completions: gone, or nobody's. */
+void zoo_cq_forget(struct zoo_cq *cq, const struct zoo_queue *queue, uint32_t number, bool remove);
+
+/* ---- queue.c ---- */
+
+void zoo_queue_init(struct zoo_queue *queue, uint32_t max, uint32_t max_sge, uint32_t max_inline);
+void zoo_queue_fini(struct zoo_queue *queue);
+struct zoo_wr *zoo_queue_at(const struct zoo_queue *queue, uint32_t seq);
+static inline bool zoo_queue_full(const struct zoo_queue *queue)
+{
+	return queue->posted - queue->retired >= queue->max;
+}
+/* The next entry of a queue with room, filled by the caller. */
+struct zoo_wr *zoo_queue_post(struct zoo_queue *queue);
+int zoo_recv_post(struct zoo_queue *queue, const struct ibv_recv_wr *wr);
+
+/* ---- transfer.c ---- */
+
+struct zoo_qp *zoo_qp_find(uint32_t number);
+/* Executes what can be executed. */
+void zoo_progress(struct zoo_qp *qp);
+/* The deadline of its next request has come. */
+void zoo_qp_expired(struct zoo_qp *qp);
+/* Error state: everything outstanding completes. */
+void zoo_qp_to_error(struct zoo_qp *qp);
+/* Receives were posted: whoever waits for them goes on. */
+void zoo_received_on(const struct zoo_qp *target, const struct zoo_srq *srq);
+/* About object, of which the program knows *user. */
+void zoo_async(struct zoo_chan *chan, void *object, void **user, uint32_t *delivered,
+	       enum ibv_event_type type);
+
+/* ---- wire.c: messages of connection managers ---- */
+
+struct zoo_id *zoo_id_find(uint64_t number);
+struct zoo_id *zoo_id_new(struct zoo_proc *proc, struct zoo_chan *chan);
+void zoo_id_event(struct zoo_id *id, enum rdma_cm_event_type type, int status,
+		  const struct zoo_msg *msg);
+/* A message from id to its peer, as the wire treats it; a request and what is repeated is until it
+ * is answered. */
+void zoo_send(struct zoo_id *id, enum zoo_msg_kind kind, int status,
+	      const struct rdma_conn_param *param, bool repeat);
+/* What is due is delivered, repeated or given up; the next deadline, 0 if there is none. */
+uint64_t zoo_wire_expired(uint64_t now);
+/* Arrived: by rdma_cm's rules for InfiniBand (ib.c) and iWARP (iwarp.c). */
+void zoo_ib_receive(struct zoo_id *id, const struct zoo_msg *msg);
+void zoo_ib_gave_up(struct zoo_id *id);
+void zoo_iwarp_receive(struct zoo_id *id, const struct zoo_msg *msg);
+/* Ends a connection in either direction; the QP of the kernel's side goes. */
+void zoo_iwarp_close(struct zoo_id *id, int status);
+
+#endif

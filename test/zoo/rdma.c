@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The calls of librdmacm. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test/zoo/rdma.h"
+
+/* ---- Channels and ids ---- */
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct my_event_channel *my = calloc(1, sizeof(*my));
+	int err = zoo_attach();
+
+	if (!err)
+		err = zoo_refuses("create_event_channel");
+	if (!my || err) {
+		free(my);
+		errno = err ? err : ENOMEM;
+		return NULL;
+	}
+	zoo_lock();
+	my->chan = zoo_chan_open(&my->ib.fd);
+	zoo_unlock();
+	if (my->chan)
+		return &my->ib;
+	free(my);
+	return NULL;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *ib)
+{
+	struct my_event_channel *my = my(event_channel, ib);
+
+	zoo_lock();
+	zoo_chan_close(my->chan);
+	zoo_unlock();
+	close(ib->fd);
+	free(my);
+}
+
+struct my_id *zoo_my_id(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps)
+{
+	struct my_id *my = calloc(1, sizeof(*my));
+
+	if (!my)
+		return NULL;
+	my->ib.channel = channel;
+	my->ib.context = context;
+	my->ib.ps = ps;
+	my->ib.qp_type = IBV_QPT_RC;
+	pthread_mutex_init(&my->mutex, NULL);
+	pthread_cond_init(&my->cond, NULL);
+	return my;
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, void *context,
+		   enum rdma_port_space ps)
+{
+	int err = zoo_refuses("create_id");
+	struct my_id *my = err ? NULL : zoo_my_id(channel, context, ps);
+
+	if (!my)
+		return zoo_failed(err ? err : ENOMEM);
+	zoo_lock();
+	my->id = zoo_id_new(zoo_me, my(event_channel, channel)->chan);
+	my->id->user = my;
+	zoo_unlock();
+	*out = &my->ib;
+	return 0;
+}
+
+void zoo_id_free(struct zoo_id *id)
+{
+	zoo_free(id->resend);
+	zoo_link_del(&id->link);
+	zoo_link_del(&id->chain);
+	zoo_free(id);
+}
+
+void zoo_reject_unanswered(struct zoo_id *id, int reason)
+{
+	struct zoo_link *link;
+	struct zoo_id *peer;
+
+	for (link = zoo->ids; link; link = link->next) {
+		peer = zoo_entry(link, struct zoo_id, link);
+		if (peer->peer != id->number)
+			continue;
+		id->peer = peer->number;
+		zoo_send(id, ZOO_REJ, reason, NULL, false);
+		return;
+	}
+}
+
+void zoo_leave_listener(struct zoo_id *id)
+{
+	if (id->listener)
+		id->listener->waiting--;
+	id->listener = NULL;
+}
+
+void zoo_id_end(struct zoo_id *id)
+{
+	struct zoo_link *link;
+
+	zoo_chan_purge(id->chan, id);
+	zoo_leave_listener(id);
+	if (id->state == ZOO_LISTEN)
+		for (link = zoo->ids; link; link = link->next)
+			if (zoo_entry(link, struct zoo_id, link)->listener == id)
+				zoo_entry(link, struct zoo_id, link)->listener = NULL;
+	if (id->card && zoo_iwarp(zoo_kind_of(id->card)))
+		zoo_iwarp_end(id);
+	else if (id->card)
+		zoo_ib_end(id);
+	zoo_id_free(id);
+}
+
+int rdma_destroy_id(struct rdma_cm_id *ib)
+{
+	struct my_id *my = my(id, ib);
+	uint32_t delivered;
+
+	zoo_lock();
+	zoo_chan_purge(my->id->chan, my->id);
+	delivered = my->id->delivered;
+	zoo_id_end(my->id);
+	zoo_unlock();
+	zoo_await_acks(&my->mutex, &my->cond, &my->completed, delivered);
+	free(my);
+	return 0;
+}
+
+/* ---- Addresses ---- */
+
+static struct zoo_card *card_of_addr(struct in_addr addr)
+{
+	uint32_t i;
+
+	for (i = 0; i < zoo->num_cards; i++)
+		if (zoo->cards[i].addr.s_addr == addr.s_addr && !zoo->cards[i].removed &&
+		    !zoo_kind_of(&zoo->cards[i])->no_ip)
+			return &zoo->cards[i];
+	return NULL;
+}
+
+struct ibv_context *zoo_context_of(struct zoo_card *card)
+{
+	static struct ibv_context *contexts[ZOO_MAX_CARDS];
+	static struct zoo_proc *of;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	uint32_t number = (uint32_t)(card - zoo->cards);
+
+	pthread_mutex_lock(&lock);
+	if (of != zoo_me)
+		memset(contexts, 0, sizeof(contexts));
+	of = zoo_me;
+	if (!contexts[number])
+		contexts[number] = zoo_open(card);
+	pthread_mutex_unlock(&lock);
+	return contexts[number];
+}
+
+static void set_addr(struct sockaddr_storage *to, struct in_addr addr, uint16_t port)
+{
+	struct sockaddr_in *sin = (struct sockaddr_in *)to;
+
+	memset(to, 0, sizeof(*to));
+	sin->sin_family = AF_INET;
+	sin->sin_addr = addr;
+	sin->sin_port = htons(port);
+}
+
+void zoo_tell_addrs(struct rdma_cm_id *ib, const struct zoo_id *id)
+{
+	set_addr(&ib->route.addr.src_storage, id->src, id->src_port);
+	if (id->dst.s_addr)
+		set_addr(&ib->route.addr.dst_storage, id->dst, id->dst_port);
+}
+
+static bool port_taken(uint16_t port)
+{
+	struct zoo_link *link;
+	const struct zoo_id *id;
+
+	for (link = zoo->ids; link; link = link->next) {
+		id = zoo_entry(link, struct zoo_id, link);
+		if (id->owns_port && id->src_port == port)
+			return true;
+	}
+	return false;
+}
+
+static int take_port(struct zoo_id *id, uint16_t port)
+{
+	int tries = 28000;
+
+	if (port && port_taken(port))
+		return EADDRINUSE;
+	while (!port && tries--) {
+		zoo->next_port = (zoo->next_port + 1) % 28000;
+		if (!port_taken((uint16_t)(32768 + zoo->next_port)))
+			port = (uint16_t)(32768 + zoo->next_port);
+	}
+	if (!port)
+		return EADDRNOTAVAIL;
+	id->src_port = port;
+	id->owns_port = true;
+	id->state = ZOO_BOUND;
+	return 0;
+}
+
+int rdma_bind_addr(struct rdma_cm_id *ib, struct sockaddr *addr)
+{
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+	struct zoo_id *id = my(id, ib)->id;
+	int err;
+
+	if (addr->sa_family != AF_INET)
+		return zoo_failed(ENODEV);
+	zoo_lock();
+	id->src = sin->sin_addr;
+	id->card = card_of_addr(id->src);
+	err = id->state != ZOO_IDLE ? EINVAL : !id->card && id->src.s_addr ? ENODEV : 0;
+	if (!err)
+		err = take_port(id, ntohs(sin->sin_port));
+	if (!err)
+		zoo_tell_addrs(ib, id);
+	zoo_unlock();
+	if (err)
+		return zoo_failed(err);
+	ib->verbs = id->card ? zoo_context_of(id->card) : NULL;
+	ib->port_num = id->card ? 1 : 0;
+	return 0;
+}
+
+int rdma_listen(struct rdma_cm_id *ib, int backlog)
+{
+	struct zoo_id *id = my(id, ib)->id;
+	int err = zoo_refuses("listen");
+
+	zoo_lock();
+	if (!err && id->state != ZOO_BOUND)
+		err = EINVAL;
+	if (!err) {
+		id->state = ZOO_LISTEN;
+		id->backlog = (uint32_t)backlog;
+	}
+	zoo_unlock();
+	return err ? zoo_failed(err) : 0;
+}
+
+__be16 rdma_get_src_port(struct rdma_cm_id *ib)
+{
+	return ib->route.addr.src_sin.sin_port;
+}
+
+__be16 rdma_get_dst_port(struct rdma_cm_id *ib)
+{
+	return ib->route.addr.dst_sin.sin_port;
+}
+
+/* What is of the loopback network is there, or has an adapter that does not answer. */
+int rdma_resolve_addr(struct rdma_cm_id *ib, struct sockaddr *src, struct sockaddr *dst,
+		      int timeout)
+{
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)dst;
+	struct zoo_id *id = my(id, ib)->id;
+
+	(void)timeout;
+	if (src && rdma_bind_addr(ib, src))
+		return -1;
+	if (dst->sa_family != AF_INET || ntohl(sin->sin_addr.s_addr) >> 24 != 127)
+		return zoo_failed(ENETUNREACH);
+	zoo_lock();
+	id->dst = sin->sin_addr;
+	id->dst_port = ntohs(sin->sin_port);
+	if (!id->card) {
+		id->card = card_of_addr(id->dst) ? card_of_addr(id->dst) : &zoo->cards[0];
+		id->src = id->card->addr;
+		take_port(id, 0);
+	}
+	zoo_tell_addrs(ib, id);
+	zoo_id_event(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, NULL);
+	zoo_unlock();
+	ib->verbs = zoo_context_of(id->card);
+	ib->port_num = 1;
+	return 0;
+}
+
+int rdma_resolve_route(struct rdma_cm_id *ib, int timeout)
+{
+	(void)timeout;
+	zoo_lock();
+	zoo_id_event(my(id, ib)->id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, NULL);
+	zoo_unlock();
+	return 0;
+}
+
+int rdma_set_option(struct rdma_cm_id *ib, int level, int name, void *value, size_t len)
+{
+	(void)ib;
+	(void)level;
+	(void)name;
+	(void)value;
+	(void)len;
+	return 0;
+}
+
+/* ---- Connecting ---- */
+
+static bool silent(const struct zoo_id *id)
+{
+	uint32_t i;
+
+	for (i = 0; i < zoo->num_cards; i++)
+		if (zoo->cards[i].addr.s_addr == id->dst.s_addr)
+			return false;
+	return true;
+}
+
+/* As soft-iWARP's: until TCP has an answer. */
+static int await_tcp(struct zoo_id *id)
+{
+	bool waiting = true;
+
+	while (waiting) {
+		usleep(1000);
+		zoo_lock();
+		waiting = id->state == ZOO_REQ_SENT;
+		zoo_unlock();
+	}
+	return ETIMEDOUT;
+}
+
+int rdma_connect(struct rdma_cm_id *ib, struct rdma_conn_param *param)
+{
+	struct zoo_id *id = my(id, ib)->id;
+	bool iwarp = zoo_iwarp(zoo_kind_of(id->card));
+	int err = zoo_refuses("connect");
+	bool blocks;
+
+	if (!err && !iwarp && param->private_data_len > ZOO_IB_REQ_DATA)
+		err = EINVAL;
+	if (err)
+		return zoo_failed(err);
+	zoo_lock();
+	id->qpn = param->qp_num;
+	if (iwarp)
+		err = zoo_iwarp_take_qp(id);
+	if (!err && id->state != ZOO_BOUND)
+		err = EINVAL;
+	blocks = zoo_kind_of(id->card)->connect_blocks && silent(id);
+	if (!err) {
+		id->state = ZOO_REQ_SENT;
+		zoo_send(id, ZOO_REQ, 0, param, true);
+	}
+	zoo_unlock();
+	if (!err && blocks)
+		err = await_tcp(id);
+	return err ? zoo_failed(err) : 0;
+}
+
+int rdma_accept(struct rdma_cm_id *ib, struct rdma_conn_param *param)
+{
+	struct zoo_id *id = my(id, ib)->id;
+	bool iwarp = zoo_iwarp(zoo_kind_of(id->card));
+	int err = zoo_refuses("accept");
+
+	if (err)
+		return zoo_failed(err);
+	zoo_lock();
+	id->qpn = param->qp_num;
+	if (id->state != ZOO_REQ_RCVD)
+		err = iwarp ? ECONNRESET : EINVAL;
+	if (!err && iwarp)
+		err = zoo_iwarp_take_qp(id);
+	if (!err) {
+		id->state = ZOO_REP_SENT;
+		if (iwarp)
+			zoo_iwarp_accepted(id);
+		zoo_send(id, ZOO_REP, 0, param, !iwarp);
+	}
+	zoo_unlock();
+	return err ? zoo_failed(err) : 0;
+}
+
+static int reject(struct rdma_cm_id *ib, int reason, const void *data, uint8_t len)
+{
+	struct rdma_conn_param param = { .private_data = data, .private_data_len = len };
+	struct zoo_id *id = my(id, ib)->id;
+	int err = 0;
+
+	zoo_lock();
+	if (id->state != ZOO_REQ_RCVD)
+		err = EINVAL;
+	if (!err) {
+		zoo_send(id, ZOO_REJ, reason, &param, false);
+		id->state = ZOO_CLOSED;
+	}
+	zoo_unlock();
+	return err ? zoo_failed(err) : 0;
+}
+
+int rdma_reject(struct rdma_cm_id *ib, const void *data, uint8_t len)
+{
+	const struct zoo_kind *kind = zoo_kind_of(my(id, ib)->id->card);
+
+	return reject(ib, zoo_iwarp(kind) ? kind->reject_status : ZOO_REJ_CONSUMER, data, len);
+}
+
+int rdma_reject_ece(struct rdma_cm_id *ib, const void *data, uint8_t len)
+{
+	const struct zoo_kind *kind = zoo_kind_of(my(id, ib)->id->card);
+
+	return reject(ib, zoo_iwarp(kind) ? kind->reject_status : ZOO_REJ_OPTION, data, len);
+}
+
+int rdma_establish(struct rdma_cm_id *ib)
+{
+	struct zoo_id *id = my(id, ib)->id;
+	int err = 0;
+
+	zoo_lock();
+	if (id->state == ZOO_REP_RCVD) {
+		id->state = ZOO_ESTABLISHED;
+		zoo_send(id, ZOO_RTU, 0, NULL, false);
+	} else {
+		err = EINVAL;
+	}
+	zoo_unlock();
+	return err ? zoo_failed(err) : 0;
+}
+
+int rdma_notify(struct rdma_cm_id *ib, enum ibv_event_type event)
+{
+	struct zoo_id *id = my(id, ib)->id;
+	int err = 0;
+
+	zoo_lock();
+	if (event == IBV_EVENT_COMM_EST && id->state == ZOO_REP_SENT) {
+		zoo_free(id->resend);
+		id->resend = NULL;
+		id->deadline = 0;
+		id->state = ZOO_ESTABLISHED;
+		zoo_id_event(id, RDMA_CM_EVENT_ESTABLISHED, 0, NULL);
+	} else {
+		err = id->state == ZOO_ESTABLISHED ? EISCONN : EINVAL;
+	}
+	zoo_unlock();
+	return err ? zoo_failed(err) : 0;
+}
+
+/* What the program began ends with the peer's answer, what the peer began with ours. */
+static int disconnect_ib(struct zoo_id *id)
+{
+	if (id->state == ZOO_ESTABLISHED || id->state == ZOO_REP_SENT) {
+		id->state = ZOO_DREQ_SENT;
+		zoo_send(id, ZOO_DREQ, 0, NULL, true);
+	} else if (id->state == ZOO_DREQ_RCVD) {
+		id->state = ZOO_CLOSED;
+		zoo_send(id, ZOO_DREP, 0, NULL, false);
+	} else {
+		return EINVAL;
+	}
+	return 0;
+}
+
+int rdma_disconnect(struct rdma_cm_id *ib)
+{
+	struct zoo_id *id = my(id, ib)->id;
+	int err = 0;
+
+	zoo_lock();
+	if (!zoo_iwarp(zoo_kind_of(id->card)))
+		err = disconnect_ib(id);
+	else if (id->state == ZOO_ESTABLISHED)
+		zoo_iwarp_close(id, 0);
+	else
+		err = EINVAL;
+	zoo_unlock();
+	return err ? zoo_failed(err) : 0;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Events of librdmacm, and what it says of QPs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/zoo/rdma.h"
+
+struct my_event {
+	struct rdma_cm_event ib;
+	uint8_t data[ZOO_MAX_PRIVATE];
+};
+
+/* ---- Attributes of QPs ---- */
+
+static void for_route(const struct zoo_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	attr->path_mtu = IBV_MTU_1024;
+	attr->dest_qp_num = id->remote_qpn;
+	attr->ah_attr.is_global = zoo_kind_of(id->card)->link_layer == IBV_LINK_LAYER_ETHERNET;
+	attr->ah_attr.port_num = 1;
+	attr->max_dest_rd_atomic = id->param.initiator_depth;
+	*mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+}
+
+int rdma_init_qp_attr(struct rdma_cm_id *ib, struct ibv_qp_attr *attr, int *mask)
+{
+	struct zoo_id *id = my(id, ib)->id;
+
+	*mask = IBV_QP_STATE;
+	if (!id->card)
+		return zoo_failed(EINVAL);
+	if (zoo_iwarp(zoo_kind_of(id->card))) {
+		*mask |= attr->qp_state == IBV_QPS_INIT ? IBV_QP_ACCESS_FLAGS : 0;
+		return 0;
+	}
+	zoo_lock();
+	if (attr->qp_state == IBV_QPS_INIT) {
+		attr->port_num = 1;
+		attr->pkey_index = 0;
+		*mask |= IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+	} else if (attr->qp_state == IBV_QPS_RTR) {
+		for_route(id, attr, mask);
+	} else {
+		attr->timeout =
+			17; /* packet life time of RoCE, CMA_IBOE_PACKET_LIFETIME, and one */
+		attr->retry_cnt = id->param.retry_count ? id->param.retry_count : 7;
+		attr->rnr_retry = id->param.rnr_retry_count;
+		attr->max_rd_atomic = id->param.responder_resources;
+		*mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+			 IBV_QP_MAX_QP_RD_ATOMIC;
+	}
+	zoo_unlock();
+	return 0;
+}
+
+/* ---- Events ---- */
+
+/* A request's id becomes the program's. */
+static struct my_id *take_request(struct rdma_event_channel *channel, struct my_id *listener,
+				  struct zoo_id *id)
+{
+	struct my_id *my = zoo_my_id(channel, listener->ib.context, listener->ib.ps);
+
+	if (!my)
+		return NULL;
+	my->id = id;
+	id->user = my;
+	zoo_leave_listener(id);
+	my->ib.verbs = zoo_context_of(id->card);
+	my->ib.port_num = 1;
+	zoo_tell_addrs(&my->ib, id);
+	return my;
+}
+
+static struct my_event *my_event_of(struct zoo_event *from, struct rdma_event_channel *channel)
+{
+	struct my_event *to = calloc(1, sizeof(*to));
+	struct my_id *owner = from->user;
+
+	if (!to)
+		return NULL;
+	to->ib.event = from->type;
+	to->ib.status = from->status;
+	to->ib.id = &owner->ib;
+	to->ib.param.conn = from->param;
+	memcpy(to->data, from->data, sizeof(to->data));
+	to->ib.param.conn.private_data = from->param.private_data_len ? to->data : NULL;
+	if (from->id) {
+		struct my_id *fresh = take_request(channel, owner, from->id);
+
+		if (!zoo_iwarp(zoo_kind_of(from->id->card))) {
+			to->ib.param.conn.private_data_len = ZOO_IB_REQ_DATA;
+			to->ib.param.conn.private_data = to->data;
+		}
+		to->ib.listen_id = &owner->ib;
+		to->ib.id = fresh ? &fresh->ib : NULL;
+	}
+	return to;
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **out)
+{
+	struct zoo_event *event = zoo_chan_pop(my(event_channel, channel)->chan, channel->fd);
+	struct my_event *to;
+
+	if (!event)
+		return -1;
+	to = my_event_of(event, channel);
+	zoo_lock();
+	zoo_free(event);
+	zoo_unlock();
+	*out = to ? &to->ib : NULL;
+	return to ? 0 : zoo_failed(ENOMEM);
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *ib)
+{
+	struct my_id *my = my(id, ib->listen_id ? ib->listen_id : ib->id);
+
+	pthread_mutex_lock(&my->mutex);
+	my->completed++;
+	pthread_cond_broadcast(&my->cond);
+	pthread_mutex_unlock(&my->mutex);
+	free(zoo_entry(ib, struct my_event, ib));
+	return 0;
+}
+
+const char *rdma_event_str(enum rdma_cm_event_type event)
+{
+	static const char *const names[] = {
+		"ADDR_RESOLVED",   "ADDR_ERROR",       "ROUTE_RESOLVED", "ROUTE_ERROR",
+		"CONNECT_REQUEST", "CONNECT_RESPONSE", "CONNECT_ERROR",	 "UNREACHABLE",
+		"REJECTED",	   "ESTABLISHED",      "DISCONNECTED",	 "DEVICE_REMOVAL",
+		"MULTICAST_JOIN",  "MULTICAST_ERROR",  "ADDR_CHANGE",	 "TIMEWAIT_EXIT"
+	};
+
+	return (unsigned int)event < sizeof(names) / sizeof(names[0]) ? names[event] : "?";
+}
