@@ -127,11 +127,11 @@ const struct vrb_counters *vrb_map_counters(enum tp_counters group)
 
 /* ---- Connections ---- */
 
-static enum tp_conn_event active(enum rdma_cm_event_type type, int status, int rejected)
+static enum tp_conn_event active(enum rdma_cm_event_type type, int status, bool by_program)
 {
 	switch (type) {
 	case RDMA_CM_EVENT_REJECTED:
-		return status == rejected ? TP_CONN_REJECTED : TP_CONN_REFUSED;
+		return by_program ? TP_CONN_REJECTED : TP_CONN_REFUSED;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
@@ -152,16 +152,16 @@ static enum tp_conn_event active(enum rdma_cm_event_type type, int status, int r
 }
 
 enum tp_conn_event vrb_map_end(enum vrb_phase phase, enum rdma_cm_event_type type, int status,
-			       int rejected)
+			       bool by_program)
 {
 	switch (phase) {
 	case VRB_ACTIVE:
-		return active(type, status, rejected);
+		return active(type, status, by_program);
 	case VRB_OPEN:
 		if (type == RDMA_CM_EVENT_DISCONNECTED)
 			return TP_CONN_DISCONNECTED;
 		/* The peer's program ended what it had accepted before our accept came. */
-		if (type == RDMA_CM_EVENT_REJECTED && status == rejected)
+		if (type == RDMA_CM_EVENT_REJECTED && by_program)
 			return TP_CONN_DISCONNECTED;
 		break;
 	case VRB_ACCEPTED:

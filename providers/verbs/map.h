@@ -53,10 +53,10 @@ enum vrb_phase {
 	VRB_OPEN,
 };
 
-/* An event that ends a connection or an attempt; how it ended is what the core is told. rejected:
- * the status of a rejection by the peer's program. */
+/* An event that ends a connection or an attempt; how it ended is what the core is told.
+ * by_program: its status may be that of a rejection by the peer's program. */
 enum tp_conn_event vrb_map_end(enum vrb_phase phase, enum rdma_cm_event_type type, int status,
-			       int rejected);
+			       bool by_program);
 /* A negative errno for its status. */
 int vrb_map_end_errno(enum rdma_cm_event_type type, int status);
 

@@ -172,9 +172,10 @@ static void ev_5_ends_of_connections(void **state)
 		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, 8, false, TP_CONN_REFUSED },
 		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, 35, false, TP_CONN_REFUSED },
 		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, 10, false, TP_CONN_REFUSED },
-		/* iWARP: a reply that says no, no listener. */
+		/* iWARP: a reply that says no; one, or no listener, which brings no data. */
 		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, -ECONNRESET, true, TP_CONN_REJECTED },
-		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, -ECONNREFUSED, true, TP_CONN_REFUSED },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, -ECONNREFUSED, true, TP_CONN_REJECTED },
+		{ VRB_ACTIVE, RDMA_CM_EVENT_REJECTED, -EPROTO, true, TP_CONN_REFUSED },
 		{ VRB_ACTIVE, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, false, TP_CONN_UNREACHABLE },
 		{ VRB_ACTIVE, RDMA_CM_EVENT_ROUTE_ERROR, -ENODEV, false, TP_CONN_UNREACHABLE },
 		{ VRB_ACTIVE, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, false, TP_CONN_UNREACHABLE },
@@ -198,8 +199,9 @@ static void ev_5_ends_of_connections(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(vrb_map_end(rows[i].phase, rows[i].type, rows[i].status,
-					     rows[i].iwarp ? vrb_rdma_iwarp.rejected_status
-							   : vrb_rdma_ib.rejected_status),
+					     rows[i].iwarp
+						     ? vrb_rdma_iwarp.by_program(rows[i].status)
+						     : vrb_rdma_ib.by_program(rows[i].status)),
 				 rows[i].event);
 	assert_int_equal(vrb_map_end_errno(RDMA_CM_EVENT_REJECTED, 28), -ECONNREFUSED);
 	assert_int_equal(vrb_map_end_errno(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT), -ETIMEDOUT);

@@ -97,9 +97,9 @@ static inline struct vrb_conn *vrb_conn(struct tp_conn *base)
 /* What InfiniBand and RoCE (rdma_ib.c), and iWARP (rdma_iwarp.c), do differently. */
 struct vrb_rdma_ops {
 	uint32_t max_private_data;
-	/* Status of RDMA_CM_EVENT_REJECTED where the peer's program refused: InfiniBand's reason,
-	 * or the errno of an iWARP driver. */
-	int rejected_status;
+	/* Whether the peer's program may have refused, by the status of RDMA_CM_EVENT_REJECTED:
+	 * InfiniBand's reason, or the errno of an iWARP driver. */
+	bool (*by_program)(int status);
 	/* A connection that is accepted, and not yet confirmed, is ended like an open one;
 	 * InfiniBand has no end for it but a rejection. */
 	bool ends_unconfirmed;

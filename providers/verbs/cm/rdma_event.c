@@ -183,7 +183,7 @@ static void ended(struct vrb_conn *conn, const struct event *event)
 	default:
 		break;
 	}
-	end = vrb_map_end(phase, event->type, event->status, ops->rejected_status);
+	end = vrb_map_end(phase, event->type, event->status, ops->by_program(event->status));
 	if (end == TP_CONN_REJECTED && !ops->get_reject(event->data, event->len, &mark))
 		end = TP_CONN_REFUSED;
 	if (phase == VRB_OPEN && vrb_qp_found_fault(conn->qp))

@@ -39,9 +39,14 @@ static void ib_refuse(struct rdma_cm_id *id)
 		rdma_reject(id, NULL, 0);
 }
 
+static bool ib_by_program(int status)
+{
+	return status == REJECTED_BY_CONSUMER;
+}
+
 const struct vrb_rdma_ops vrb_rdma_ib = {
 	.max_private_data = VRB_PD_MAX,
-	.rejected_status = REJECTED_BY_CONSUMER,
+	.by_program = ib_by_program,
 	.end_may_overtake = true,
 	.connect = ib_connect,
 	.accept = ib_accept,

@@ -141,9 +141,18 @@ static int iwarp_accept(struct vrb_conn *conn, struct rdma_conn_param *param, co
 	return rdma_accept(conn->id, param) ? -errno : 0;
 }
 
+/*
+ * An MPA reply that says no: of soft-iWARP and erdma the first, of irdma, i40iw and cxgb4 the second,
+ * which all have for TCP's refusal too. That one brings no data, which tells them apart.
+ */
+static bool iwarp_by_program(int status)
+{
+	return status == -ECONNRESET || status == -ECONNREFUSED;
+}
+
 const struct vrb_rdma_ops vrb_rdma_iwarp = {
 	.max_private_data = VRB_PD_MAX_IWARP,
-	.rejected_status = -ECONNRESET, /* an MPA reply that says no */
+	.by_program = iwarp_by_program,
 	.ends_unconfirmed = true,
 	.connect = iwarp_connect,
 	.accept = iwarp_accept,
