@@ -148,6 +148,34 @@ static void probe_resize(struct vrb_dev *dev)
 	ibv_destroy_cq(cq);
 }
 
+/* Whether the library has the call: cxgb4's and bnxt_re's have not, whatever the kernel says. */
+static bool has_windows(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct ibv_mw *mw;
+
+	errno = 0;
+	mw = ibv_alloc_mw(pd, type);
+	if (mw)
+		ibv_dealloc_mw(mw);
+	return mw || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL);
+}
+
+static void probe_windows(struct vrb_dev *dev)
+{
+	struct tp_device_attr *attr = &dev->attr;
+	struct ibv_pd *pd = dev->windows ? ibv_alloc_pd(dev->ctx) : NULL;
+
+	if (!pd)
+		return;
+	attr->mw_qp_scope = attr->mw_qp_scope && has_windows(pd, IBV_MW_TYPE_2);
+	attr->mw_pd_scope = attr->mw_pd_scope && has_windows(pd, IBV_MW_TYPE_1);
+	attr->send_invalidate = attr->mw_qp_scope;
+	ibv_dealloc_pd(pd);
+	dev->windows = attr->mw_qp_scope || attr->mw_pd_scope;
+	if (!dev->windows)
+		attr->max_mw = 0;
+}
+
 int vrb_dev_learn(struct vrb_dev *dev)
 {
 	uint32_t len;
@@ -162,6 +190,7 @@ int vrb_dev_learn(struct vrb_dev *dev)
 		return -ENOMEM;
 	}
 	probe_resize(dev);
+	probe_windows(dev);
 	return 0;
 }
 
