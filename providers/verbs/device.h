@@ -64,6 +64,9 @@ struct vrb_quirks {
 	enum tp_wc_status receive_fault;
 	/* The kernel copies the data anyway: inline data gains nothing. */
 	bool no_inline;
+	/* The library is known to take inline data from all segments of a request: those of irdma
+	 * and i40iw sent the first alone. */
+	bool inlines_segments;
 	/* The kernel's number of the flag for an invalidated key, which in verbs means something
 	 * else. */
 	bool invalidated_as_csum;
@@ -111,7 +114,7 @@ struct vrb_dev {
 	struct ibv_context *ctx;
 	uint8_t port;
 	struct vrb_quirks quirks;
-	bool windows;	    /* it has memory windows */
+	bool windows;	    /* it has memory windows, and its library their calls */
 	uint32_t max_qp_wr; /* what it names itself */
 	bool no_resize;	    /* its CQs keep the length they are made with */
 	atomic_bool gone;   /* the device was removed: nothing will complete any more */

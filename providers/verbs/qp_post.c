@@ -113,6 +113,7 @@ static bool may_inline(struct vrb_qp *qp, const struct ibv_send_wr *ib, const st
 	int i;
 
 	if (wr->length > qp->max_inline || !wr->length ||
+	    (ib->num_sge > 1 && !qp->dev->quirks.inlines_segments) ||
 	    (wr->opcode != TP_SEND && wr->opcode != TP_RDMA_WRITE &&
 	     wr->opcode != TP_RDMA_WRITE_IMM))
 		return false;

@@ -45,14 +45,36 @@ static const struct {
 	{ -1, -1, 0, { .kind = "InfiniBand" } },
 };
 
+/* Read in rdma-core's providers: set_data_inl_seg of mlx5, and its like. */
+static bool inlines_segments(uint32_t vendor)
+{
+	static const uint32_t known[] = {
+		0x02c9, /* mlx5, mlx4 */
+		0x1425, /* cxgb4 */
+		0x14e4, /* bnxt_re */
+		0x1077, /* qedr */
+		0x19e5, /* hns */
+		0x1ded, /* erdma */
+	};
+	uint32_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i] == vendor)
+			return true;
+	return false;
+}
+
 struct vrb_quirks vrb_quirks_of(const struct ibv_device *device, uint32_t vendor,
 				uint8_t link_layer)
 {
+	struct vrb_quirks quirks;
 	uint32_t i = 0;
 
 	while ((kinds[i].transport >= 0 && kinds[i].transport != (int)device->transport_type) ||
 	       (kinds[i].link_layer >= 0 && kinds[i].link_layer != link_layer) ||
 	       (kinds[i].vendor && kinds[i].vendor != vendor))
 		i++;
-	return kinds[i].quirks;
+	quirks = kinds[i].quirks;
+	quirks.inlines_segments = inlines_segments(vendor);
+	return quirks;
 }
