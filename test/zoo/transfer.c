@@ -161,13 +161,23 @@ struct source {
 	uint64_t length;
 };
 
+/* iWARP's connection ends behind the requester's completion, which names the fault. */
+static void target_to_error(struct zoo_qp *target)
+{
+	struct zoo_id *id = target->id;
+
+	target->id = NULL;
+	zoo_qp_to_error(target);
+	target->id = id;
+}
+
 /* The target found a fault of the request. */
 static enum ibv_wc_status refused(struct zoo_qp *target, enum ibv_event_type event,
 				  enum ibv_wc_status status)
 {
 	if (target->state == IBV_QPS_RTS || target->state == IBV_QPS_RTR)
 		zoo_async(target->async, target, &target->user, &target->delivered, event);
-	zoo_qp_to_error(target);
+	target_to_error(target);
 	return status;
 }
 
@@ -178,7 +188,7 @@ static enum ibv_wc_status receive_failed(struct zoo_qp *target, const struct zoo
 	struct ibv_wc wc = { .wr_id = recv->id, .status = here, .opcode = IBV_WC_RECV };
 
 	complete_recv(target, &wc, seq, false);
-	zoo_qp_to_error(target);
+	target_to_error(target);
 	return there;
 }
 
@@ -243,7 +253,9 @@ static enum ibv_wc_status take_message(struct zoo_qp *target, const struct zoo_w
 	if (wr->opcode == IBV_WR_SEND_WITH_INV) {
 		if (zoo_invalidate(target, wr->imm, true))
 			return receive_failed(target, recv, seq, IBV_WC_REM_INV_REQ_ERR,
-					      IBV_WC_REM_INV_REQ_ERR);
+					      zoo_iwarp(zoo_kind_of(target->card))
+						      ? IBV_WC_REM_ACCESS_ERR
+						      : IBV_WC_REM_INV_REQ_ERR);
 		wc.wc_flags = IBV_WC_WITH_INV;
 		wc.invalidated_rkey = wr->imm;
 	} else if (written || wr->opcode == IBV_WR_SEND_WITH_IMM) {
