@@ -31,10 +31,10 @@ struct tp_device_attr {
 	bool srq_limit;		       /* dapl_srq_ops.arm works (IA-67) */
 	bool srq_count;		       /* dapl_srq_ops.available works (IA-69) */
 	bool srq_pd_differs;	       /* a QP and its SRQ may have different PDs (IA-68) */
-	bool recv_limits; /* dapl_qp_ops.limit_recv works for QPs with an SRQ (IA-67) */
-	bool send_invalidate, read_to_rkey;
+	bool recv_limits;  /* dapl_qp_ops.limit_recv works for QPs with an SRQ (IA-67) */
 	bool ib_extension; /* the adapter is announced with the IB extension (IBX-2) */
-	bool fetch_and_add, cmp_and_swap, write_immediate;
+	/* TP_CAN of those opcodes that not every device has. */
+	uint32_t operations;
 	bool delayed_ack; /* tp_qp_attr.delayed_ack works */
 	bool handoff;	  /* dapl_cm_ops.handoff works */
 	/* The named attributes of IBX-116; what is empty or 0 does not apply. */

@@ -3,6 +3,7 @@
 #ifndef DAPL_WORK_H
 #define DAPL_WORK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One local segment; the layout of DAT_LMR_TRIPLET and of a verbs scatter/gather element. */
@@ -22,8 +23,17 @@ enum tp_opcode {
 	TP_FETCH_AND_ADD = 6,
 	TP_SEND_INVALIDATE = 9,
 	/* Without a value there: one segment, whose lkey is a remote key of this side (DTO-52). */
-	TP_READ_TO_RKEY = 0x100,
+	TP_READ_TO_RKEY = 31,
 };
+
+/* Of tp_device_attr.operations. */
+#define TP_CAN(opcode) (UINT32_C(1) << (opcode))
+#define TP_ATOMICS     (TP_CAN(TP_CMP_AND_SWAP) | TP_CAN(TP_FETCH_AND_ADD))
+
+static inline bool tp_is_atomic(uint32_t opcode)
+{
+	return opcode == TP_CMP_AND_SWAP || opcode == TP_FETCH_AND_ADD;
+}
 
 /* The values are those of enum ibv_send_flags. */
 enum {

@@ -5,7 +5,8 @@
 #include <dat/dat_ib_extensions.h>
 
 #include "dapl/adapter/ib_counters.h"
-#include "dapl/transfer/post.h"
+#include "dapl/object/object.h"
+#include "dapl/transfer/operations.h"
 #include "dapl/adapter/query_only.h"
 #include "dapl/base/status.h"
 
@@ -33,10 +34,6 @@ static DAT_RETURN print_counters(DAT_HANDLE handle, va_list args)
  */
 DAT_RETURN dapl_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 {
-	const struct dapl_operation *operation = dapl_operation_of_call((uint32_t)op);
-
-	if (operation)
-		return dapl_post_extended(operation, handle, args);
 	switch ((int)op) {
 	case DAT_IB_QUERY_COUNTERS_OP:
 		return query_counters(handle, args);
@@ -51,6 +48,6 @@ DAT_RETURN dapl_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list
 	case DAT_IB_CLOSE_QUERY_OP:
 		return dapl_ext_close_query(handle);
 	default:
-		return DAPL_NOT_IMPLEMENTED; /* IBX-10: no argument is read */
+		return dapl_post_extended((uint32_t)op, handle, args);
 	}
 }

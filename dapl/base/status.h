@@ -8,7 +8,7 @@
 #define dapl_fail(type, subtype) ((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
 
 #define DAPL_BAD_HANDLE(kind)  dapl_fail(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##kind)
-#define DAPL_BAD_ARG(n)	       dapl_fail(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
+#define DAPL_BAD_ARG(n)	       dapl_fail(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + (n)-1)
 #define DAPL_BAD_STATE(state)  dapl_fail(DAT_INVALID_STATE, DAT_INVALID_STATE_##state)
 #define DAPL_NO_RESOURCE(kind) dapl_fail(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_##kind)
 #define DAPL_NO_MODEL	       dapl_fail(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)

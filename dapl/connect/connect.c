@@ -115,11 +115,6 @@ void dapl_ep_conn_event(void *conn_owner, enum tp_conn_event event, int err, con
 
 /* ---- dat_ep_connect and its like ---- */
 
-static DAT_RETURN bad_arg(unsigned int number)
-{
-	return dapl_fail(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + number - 1);
-}
-
 static DAT_RETURN check_flags(DAT_CONNECT_FLAGS flags)
 {
 	const uint32_t known = DAT_CONNECT_MULTIPATH_FLAG | DAT_CONNECT_MULTIPATH_REQUIRED_FLAG;
@@ -184,9 +179,9 @@ static DAT_RETURN check_call(const struct dapl_ep *ep, unsigned int first, DAT_T
 			     DAT_COUNT private_data_size, const void *private_data)
 {
 	if (!timeout)
-		return bad_arg(first);
+		return DAPL_BAD_ARG(first);
 	return dapl_check_private_data(ep->obj.ia, private_data_size, private_data,
-				       bad_arg(first + 1), bad_arg(first + 2));
+				       DAPL_BAD_ARG(first + 1), DAPL_BAD_ARG(first + 2));
 }
 
 DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote, DAT_CONN_QUAL qual,

@@ -102,7 +102,7 @@ static DAT_RETURN pin(struct dapl_lmr *lmr, struct dapl_ia *ia)
 	};
 	int err;
 
-	if (!ia->attr->fetch_and_add && !ia->attr->cmp_and_swap)
+	if (!(ia->attr->operations & TP_ATOMICS))
 		attr.access &= ~(uint32_t)TP_ACCESS_REMOTE_ATOMIC;
 	err = ia->dev->transport->mr->reg(lmr->pz->pd, &attr, &lmr->mr);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The operations of an endpoint, one row each: what is posted, and what its completion is called.
- */
+ * Those of udat.h stand in post.c, those of the InfiniBand extension in post_ib.c. */
 #ifndef DAPL_OPERATIONS_H
 #define DAPL_OPERATIONS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <dat/udat.h>
@@ -13,19 +13,7 @@
 
 #include "dapl/transport.h"
 
-#define DAPL_IB_DTO_EVENT ((DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT)
-
-enum dapl_operation_id {
-	DAPL_SEND,
-	DAPL_SEND_INVALIDATE,
-	DAPL_RDMA_WRITE,
-	DAPL_RDMA_READ,
-	DAPL_READ_TO_RMR,
-	DAPL_FETCH_AND_ADD,
-	DAPL_CMP_AND_SWAP,
-	DAPL_WRITE_IMMEDIATE,
-	DAPL_NUM_OPERATIONS
-};
+struct dapl_request;
 
 struct dapl_operation {
 	const char *name;  /* in traces */
@@ -33,25 +21,26 @@ struct dapl_operation {
 	uint32_t dto;	   /* DAT_DTOS or DAT_IB_DTOS of its completion */
 	uint32_t counter;  /* DAT_EP_COUNTERS: how many were posted */
 	bool counts_bytes; /* in the counter behind that one */
-	/* The bool of struct tp_device_attr that says whether the adapter has it; 0: all have. */
-	size_t feature;
-	/* Of the InfiniBand extension alone; others have no attr. */
+	/* Of the InfiniBand extension alone. */
 	uint32_t extended_op; /* DAT_IB_OP */
 	uint32_t event_type;  /* DAT_IB_EXT_TYPE of its event */
-	const char *attr;     /* the adapter's named attribute that tells of the feature */
+	const char *attr;     /* the adapter's named attribute that tells whether it has it */
+	/* Reads and checks the arguments of its macro in dat_ib_post.h, and posts it. */
+	DAT_RETURN (*post)(struct dapl_request *rq, va_list args);
 };
 
-extern const struct dapl_operation dapl_operations[DAPL_NUM_OPERATIONS];
+/* Those of the extension; one without a name ends them. */
+extern const struct dapl_operation dapl_ib_operations[];
 
-/* Whether the adapter has the operation. */
+/* Whether an adapter has one that not every adapter has. */
 static inline bool dapl_operation_there(const struct dapl_operation *op,
 					const struct tp_device_attr *dev)
 {
-	return !op->feature || *(const bool *)((const char *)dev + op->feature);
+	return dev->operations & TP_CAN(op->opcode);
 }
 
-/* The operation behind a call of the extension; NULL: none. */
-const struct dapl_operation *dapl_operation_of_call(uint32_t extended_op);
+/* Posts what a call of the extension asks for; of none that is known no argument is read (IBX-10). */
+DAT_RETURN dapl_post_extended(uint32_t extended_op, DAT_HANDLE ep, va_list args);
 /* What the extension's event says of a DTO, which may be a receive (IBX-20 to IBX-26). */
 DAT_IB_EXT_TYPE dapl_operation_event_type(uint32_t dto);
 

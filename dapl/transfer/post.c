@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Posting of requests: the general way, and the fast path of plain Sends and RDMA Writes. */
-#include "dapl/transfer/post.h"
-
 #include <assert.h>
 #include <string.h>
 
@@ -10,6 +8,30 @@
 #include "dapl/object/ia.h"
 #include "dapl/transfer/request.h"
 #include "trace/log.h"
+
+/* ---- The operations ---- */
+
+#define COUNTED(number) .counter = (number), .counts_bytes = true
+
+static const struct dapl_operation op_send = {
+	.name = "SEND", .opcode = TP_SEND, .dto = DAT_DTO_SEND, COUNTED(DCNT_EP_POST_SEND)
+};
+static const struct dapl_operation op_send_invalidate = { .name = "SEND_INVALIDATE",
+							  .opcode = TP_SEND_INVALIDATE,
+							  .dto = DAT_DTO_SEND,
+							  COUNTED(DCNT_EP_POST_SEND) };
+static const struct dapl_operation op_write = { .name = "RDMA_WRITE",
+						.opcode = TP_RDMA_WRITE,
+						.dto = DAT_DTO_RDMA_WRITE,
+						COUNTED(DCNT_EP_POST_WRITE) };
+static const struct dapl_operation op_read = { .name = "RDMA_READ",
+					       .opcode = TP_RDMA_READ,
+					       .dto = DAT_DTO_RDMA_READ,
+					       COUNTED(DCNT_EP_POST_READ) };
+static const struct dapl_operation op_read_to_rmr = { .name = "RDMA_READ_TO_RMR",
+						      .opcode = TP_READ_TO_RKEY,
+						      .dto = DAT_DTO_RDMA_READ,
+						      COUNTED(DCNT_EP_POST_READ) };
 
 /* ---- The general way ---- */
 
@@ -25,15 +47,14 @@ static void fill_wr(struct tp_wr *wr, const struct dapl_request *rq)
 	wr->opcode = opcode;
 	wr->flags = dapl_request_flags(rq->flags);
 	wr->remote_addr = rq->remote_addr;
-	if (opcode == TP_CMP_AND_SWAP || opcode == TP_FETCH_AND_ADD) {
+	if (tp_is_atomic(opcode)) {
 		wr->atomic.compare_add = rq->compare_add;
 		wr->atomic.swap = rq->swap;
 		wr->atomic.rkey = rq->rkey;
 	} else {
 		wr->rkey = rq->rkey;
 	}
-	if (opcode == TP_RDMA_WRITE_IMM || opcode == TP_SEND_INVALIDATE)
-		wr->immediate = rq->immediate;
+	wr->immediate = rq->immediate;
 	wr->length = rq->length;
 }
 
@@ -94,7 +115,7 @@ static DAT_RETURN check_send(struct dapl_request *rq, DAT_COUNT num)
 
 	if (!dapl_request_ready(qp))
 		return DAPL_BAD_STATE(EP_NOTREADY);
-	rc = dapl_check_iov(rq->iov, num, qp->max_send_sge, &total);
+	rc = dapl_check_iov(rq->iov, num, qp->max_send_sge, 2, &total);
 	if (rc)
 		return rc;
 	if (total > qp->cold->max_message)
@@ -111,11 +132,9 @@ static __attribute__((noinline)) DAT_RETURN send_general(struct dapl_qp *qp, DAT
 							 DAT_DTO_COOKIE cookie,
 							 DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_request rq = { .qp = qp,
-				   .op = &dapl_operations[DAPL_SEND],
-				   .iov = iov,
-				   .cookie = cookie.as_64,
-				   .flags = flags };
+	struct dapl_request rq = {
+		.qp = qp, .op = &op_send, .iov = iov, .cookie = cookie.as_64, .flags = flags
+	};
 	DAT_RETURN rc = check_send(&rq, num);
 
 	return rc ? rc : dapl_request_post(&rq);
@@ -127,9 +146,8 @@ DAT_RETURN dapl_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT 
 					     DAT_BOOLEAN invalidate_flag,
 					     DAT_RMR_CONTEXT rmr_context)
 {
-	const struct dapl_operation *op = &dapl_operations[DAPL_SEND_INVALIDATE];
 	struct dapl_request rq = { .qp = dapl_qp_get(ep_handle),
-				   .op = invalidate_flag ? op : &dapl_operations[DAPL_SEND],
+				   .op = invalidate_flag ? &op_send_invalidate : &op_send,
 				   .iov = local_iov,
 				   .cookie = user_cookie.as_64,
 				   .flags = flags,
@@ -138,7 +156,7 @@ DAT_RETURN dapl_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT 
 
 	if (!rq.qp)
 		return DAPL_BAD_HANDLE(EP);
-	if (!dapl_operation_there(op, rq.qp->obj.ia->attr))
+	if (!dapl_operation_there(&op_send_invalidate, rq.qp->obj.ia->attr))
 		return DAPL_NO_MODEL;
 	rc = check_send(&rq, num_segments);
 	if (rc)
@@ -162,59 +180,70 @@ static DAT_RETURN check_remote(bool read, const DAT_RMR_TRIPLET *remote, uint64_
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN rdma_general(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
-			       DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
-			       DAT_COMPLETION_FLAGS flags, bool read)
+static uint32_t max_segments(const struct dapl_qp *qp, uint32_t opcode)
+{
+	if (opcode == TP_READ_TO_RKEY)
+		return 1;
+	return opcode == TP_RDMA_READ ? qp->max_read_sge : qp->max_write_sge;
+}
+
+DAT_RETURN dapl_request_rdma(struct dapl_request *rq, DAT_COUNT num, const DAT_RMR_TRIPLET *remote,
+			     unsigned int arg)
 {
 	static const DAT_RMR_TRIPLET nowhere; /* DTO-56 */
+	uint32_t opcode = rq->op->opcode;
+	bool read = opcode == TP_RDMA_READ || opcode == TP_READ_TO_RKEY;
+	bool immediate = opcode == TP_RDMA_WRITE_IMM;
+	const struct dapl_qp *qp = rq->qp;
 	uint64_t total;
 	DAT_RETURN rc;
 
 	if (!dapl_request_ready(qp))
 		return DAPL_BAD_STATE(EP_NOTREADY);
-	rc = dapl_check_iov(iov, num, read ? qp->max_read_sge : qp->max_write_sge, &total);
+	rc = dapl_check_iov(rq->iov, num, max_segments(qp, opcode), arg, &total);
 	if (rc)
 		return rc;
-	if (num && !remote)
-		return DAPL_BAD_ARG(5);
+	if (!remote && (immediate ? total != 0 : num != 0)) /* IBX-49 */
+		return DAPL_BAD_ARG(arg + 3);
 	remote = remote ? remote : &nowhere;
 	rc = check_remote(read, remote, &total);
 	if (rc)
 		return rc;
 	if (total > qp->cold->max_rdma)
-		return DAPL_BAD_ARG(3); /* DTO-55 */
-	if (dapl_request_flags_bad(qp, flags))
-		return DAPL_BAD_ARG(6);
+		return DAPL_BAD_ARG(arg + 1); /* DTO-55 */
+	if (dapl_request_flags_bad(qp, rq->flags))
+		return DAPL_BAD_ARG(arg + (immediate ? 5 : 4));
 	if (read && !qp->cold->max_read_out)
 		return DAPL_NO_RESOURCE(CREDITS); /* DTO-50 */
-	return dapl_request_post(&(struct dapl_request){
-		.qp = qp,
-		.op = &dapl_operations[read ? DAPL_RDMA_READ : DAPL_RDMA_WRITE],
-		.iov = iov,
-		.num = (uint32_t)num,
-		.length = (uint32_t)total,
-		.remote_addr = remote->virtual_address,
-		.rkey = remote->rmr_context,
-		.cookie = cookie.as_64,
-		.flags = flags });
+	rq->num = (uint32_t)num;
+	rq->length = (uint32_t)total;
+	rq->remote_addr = remote->virtual_address;
+	rq->rkey = remote->rmr_context;
+	return dapl_request_post(rq);
 }
 
 static __attribute__((noinline)) DAT_RETURN
 write_general(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 	      const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
 {
-	return rdma_general(qp, num, iov, cookie, remote, flags, false);
+	struct dapl_request rq = {
+		.qp = qp, .op = &op_write, .iov = iov, .cookie = cookie.as_64, .flags = flags
+	};
+
+	return dapl_request_rdma(&rq, num, remote, 2);
 }
 
 DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				  const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_qp *qp = dapl_qp_get(ep_handle);
+	struct dapl_request rq = { .qp = dapl_qp_get(ep_handle),
+				   .op = &op_read,
+				   .iov = local_iov,
+				   .cookie = user_cookie.as_64,
+				   .flags = flags };
 
-	if (!qp)
-		return DAPL_BAD_HANDLE(EP);
-	return rdma_general(qp, num_segments, local_iov, user_cookie, remote_iov, flags, true);
+	return rq.qp ? dapl_request_rdma(&rq, num_segments, remote_iov, 2) : DAPL_BAD_HANDLE(EP);
 }
 
 static_assert(offsetof(DAT_RMR_TRIPLET, virtual_address) == offsetof(struct tp_sge, addr) &&
@@ -223,48 +252,23 @@ static_assert(offsetof(DAT_RMR_TRIPLET, virtual_address) == offsetof(struct tp_s
 		      offsetof(DAT_RMR_TRIPLET, rmr_context) == offsetof(struct tp_sge, lkey),
 	      "the sink of a read to RMR is a segment");
 
+/* Its sink is a segment that the call does not count. */
 DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_TRIPLET *local_iov,
 					 DAT_DTO_COOKIE user_cookie,
 					 const DAT_RMR_TRIPLET *remote_iov,
 					 DAT_COMPLETION_FLAGS flags)
 {
-	const struct dapl_operation *op = &dapl_operations[DAPL_READ_TO_RMR];
-	struct dapl_qp *qp = dapl_qp_get(ep_handle);
-	DAT_RMR_TRIPLET sink;
-	uint64_t total;
-	DAT_RETURN rc;
+	struct dapl_request rq = { .qp = dapl_qp_get(ep_handle),
+				   .op = &op_read_to_rmr,
+				   .iov = (const DAT_LMR_TRIPLET *)local_iov,
+				   .cookie = user_cookie.as_64,
+				   .flags = flags };
 
-	if (!qp)
+	if (!rq.qp)
 		return DAPL_BAD_HANDLE(EP);
-	if (!dapl_operation_there(op, qp->obj.ia->attr))
+	if (!dapl_operation_there(rq.op, rq.qp->obj.ia->attr))
 		return DAPL_NO_MODEL;
-	if (!dapl_request_ready(qp))
-		return DAPL_BAD_STATE(EP_NOTREADY);
-	if (!local_iov)
-		return DAPL_BAD_ARG(2);
-	if (!remote_iov)
-		return DAPL_BAD_ARG(4);
-	sink = *local_iov;
-	total = sink.segment_length;
-	rc = check_remote(true, remote_iov, &total);
-	if (rc)
-		return rc;
-	if (total > qp->cold->max_rdma)
-		return DAPL_BAD_ARG(2);
-	if (dapl_request_flags_bad(qp, flags))
-		return DAPL_BAD_ARG(5);
-	if (!qp->cold->max_read_out)
-		return DAPL_NO_RESOURCE(CREDITS);
-	sink.segment_length = (uint32_t)total;
-	return dapl_request_post(&(struct dapl_request){ .qp = qp,
-							 .op = op,
-							 .iov = (const DAT_LMR_TRIPLET *)&sink,
-							 .num = 1,
-							 .length = sink.segment_length,
-							 .remote_addr = remote_iov->virtual_address,
-							 .rkey = remote_iov->rmr_context,
-							 .cookie = user_cookie.as_64,
-							 .flags = flags });
+	return dapl_request_rdma(&rq, 1, remote_iov, 1);
 }
 
 /* ---- The fast path ---- */
@@ -355,8 +359,7 @@ DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		     !begin_fast(qp, num_segments, local_iov, flags, &qp->plain_send_below)))
 		return send_general(qp, num_segments, local_iov, user_cookie, flags);
 	if (unlikely(qp->request.next == qp->request.stop))
-		return post_checked(qp, &dapl_operations[DAPL_SEND], local_iov, user_cookie.as_64,
-				    NULL);
+		return post_checked(qp, &op_send, local_iov, user_cookie.as_64, NULL);
 	return post_fast(qp, TP_SEND, DAT_DTO_SEND, DCNT_EP_POST_SEND, local_iov, user_cookie.as_64,
 			 NULL);
 }
@@ -373,8 +376,7 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 		     !begin_fast(qp, num_segments, local_iov, flags, &qp->plain_write_below)))
 		return write_general(qp, num_segments, local_iov, user_cookie, remote_iov, flags);
 	if (unlikely(qp->request.next == qp->request.stop))
-		return post_checked(qp, &dapl_operations[DAPL_RDMA_WRITE], local_iov,
-				    user_cookie.as_64, remote_iov);
+		return post_checked(qp, &op_write, local_iov, user_cookie.as_64, remote_iov);
 	return post_fast(qp, TP_RDMA_WRITE, DAT_DTO_RDMA_WRITE, DCNT_EP_POST_WRITE, local_iov,
 			 user_cookie.as_64, remote_iov);
 }

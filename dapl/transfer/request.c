@@ -33,13 +33,14 @@ uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags)
 }
 
 /* Negative numbers are too large ones. */
-DAT_RETURN dapl_check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max, uint64_t *total)
+DAT_RETURN dapl_check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max, unsigned int arg,
+			  uint64_t *total)
 {
 	*total = 0;
 	if ((uint32_t)num > max)
-		return DAPL_BAD_ARG(2);
+		return DAPL_BAD_ARG(arg);
 	if (num && !iov)
-		return DAPL_BAD_ARG(3);
+		return DAPL_BAD_ARG(arg + 1);
 	if (num)
 		*total = dapl_total_length(iov, num);
 	return DAT_SUCCESS;

@@ -7,7 +7,7 @@
 #include "dapl/transfer/operations.h"
 #include "dapl/transfer/slots.h"
 
-/* A request whose arguments are checked. */
+/* A request, as far as its arguments are read and checked. */
 struct dapl_request {
 	struct dapl_qp *qp;
 	const struct dapl_operation *op;
@@ -22,6 +22,11 @@ struct dapl_request {
 	DAT_UINT64 compare_add, swap; /* atomics */
 };
 
+/* Posts a request whose arguments are checked. */
+DAT_RETURN dapl_request_post(const struct dapl_request *rq);
+/* Checks and posts an RDMA request whose number of segments is argument arg of the call. */
+DAT_RETURN dapl_request_rdma(struct dapl_request *rq, DAT_COUNT num, const DAT_RMR_TRIPLET *remote,
+			     unsigned int arg);
 /* The next slot for a request that goes another way, or why there is none. */
 DAT_RETURN dapl_request_take(struct dapl_qp *qp, struct dapl_slot **slot);
 /* The transport refused what was to be in slot, the last one of slots that was taken. */
@@ -37,8 +42,12 @@ int dapl_post_fast(struct tp_qp *qp, struct tp_wr *wr);
 uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags);
 /* Strict mode: whether a request of the EP may not carry the flags (DTO-27). */
 bool dapl_request_flags_bad(const struct dapl_qp *qp, DAT_COMPLETION_FLAGS flags);
-/* Number and array of segments (DTO-11, DTO-12), and the sum of their lengths. */
-DAT_RETURN dapl_check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max, uint64_t *total);
+/*
+ * Number and array of segments (DTO-11, DTO-12), and the sum of their lengths. The number is
+ * argument arg of the call, the array is the next.
+ */
+DAT_RETURN dapl_check_iov(const DAT_LMR_TRIPLET *iov, DAT_COUNT num, uint32_t max, unsigned int arg,
+			  uint64_t *total);
 
 /* Whether requests may be posted at all, connected or not. */
 static inline bool dapl_request_ready(const struct dapl_qp *qp)

@@ -119,14 +119,11 @@ static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 		.zero_based = true,
 		.mw_pd_scope = true,
 		.mw_qp_scope = true,
-		.send_invalidate = true,
-		.read_to_rkey = true,
 		.delayed_ack = true,
 		.handoff = true,
 		.ib_extension = true,
-		.fetch_and_add = true,
-		.cmp_and_swap = true,
-		.write_immediate = true,
+		.operations = TP_CAN(TP_SEND_INVALIDATE) | TP_CAN(TP_READ_TO_RKEY) |
+			      TP_CAN(TP_RDMA_WRITE_IMM) | TP_ATOMICS,
 		/* A stream has neither packets nor ports; programs size their messages by the MTU.
 		 */
 		.mtu = 4096,

@@ -47,7 +47,8 @@ static void fill_windows(struct vrb_dev *dev, const struct ibv_device_attr *ib)
 
 	attr->mw_qp_scope = flags & TYPE_2;
 	attr->mw_pd_scope = flags & IBV_DEVICE_MEM_WINDOW;
-	attr->send_invalidate = flags & TYPE_2;
+	if (flags & TYPE_2)
+		attr->operations |= TP_CAN(TP_SEND_INVALIDATE);
 	dev->windows = attr->mw_qp_scope || attr->mw_pd_scope;
 	attr->max_mw = dev->windows ? positive(ib->max_mw) : 0;
 }
@@ -68,7 +69,6 @@ static void fill_gid(struct vrb_dev *dev)
 static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
 		      const struct ibv_port_attr *port)
 {
-	bool atomics = !dev->quirks.no_ib_operations && ib->atomic_cap != IBV_ATOMIC_NONE;
 	uint32_t sge = positive(ib->max_sge);
 	struct tp_device_attr *attr = &dev->attr;
 	unsigned int major = 0, minor = 0;
@@ -107,12 +107,12 @@ static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
 		.node_guid = be64toh(ib->node_guid),
 		.port_status = vrb_map_port_state(port->state),
 		.ib_extension = !dev->quirks.no_ib_operations,
-		.write_immediate = !dev->quirks.no_ib_operations,
-		.fetch_and_add = atomics,
-		.cmp_and_swap = atomics,
 	};
 	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%.40s (vendor 0x%x)", dev->ibdev,
 		 ib->vendor_id);
+	if (!dev->quirks.no_ib_operations)
+		attr->operations = TP_CAN(TP_RDMA_WRITE_IMM) |
+				   (ib->atomic_cap != IBV_ATOMIC_NONE ? TP_ATOMICS : 0);
 	fill_windows(dev, ib);
 	fill_gid(dev);
 }
@@ -169,7 +169,8 @@ static void probe_windows(struct vrb_dev *dev)
 		return;
 	attr->mw_qp_scope = attr->mw_qp_scope && has_windows(pd, IBV_MW_TYPE_2);
 	attr->mw_pd_scope = attr->mw_pd_scope && has_windows(pd, IBV_MW_TYPE_1);
-	attr->send_invalidate = attr->mw_qp_scope;
+	if (!attr->mw_qp_scope)
+		attr->operations &= ~TP_CAN(TP_SEND_INVALIDATE);
 	ibv_dealloc_pd(pd);
 	dev->windows = attr->mw_qp_scope || attr->mw_pd_scope;
 	if (!dev->windows)

@@ -126,14 +126,12 @@ static bool may_inline(struct vrb_qp *qp, const struct ibv_send_wr *ib, const st
 
 static bool is_fetch(const struct tp_wr *wr)
 {
-	return wr->opcode == TP_RDMA_READ || wr->opcode == TP_CMP_AND_SWAP ||
-	       wr->opcode == TP_FETCH_AND_ADD;
+	return wr->opcode == TP_RDMA_READ || tp_is_atomic(wr->opcode);
 }
 
 static bool is_misaligned(const struct tp_wr *wr)
 {
-	return (wr->opcode == TP_CMP_AND_SWAP || wr->opcode == TP_FETCH_AND_ADD) &&
-	       wr->remote_addr % sizeof(uint64_t);
+	return tp_is_atomic(wr->opcode) && wr->remote_addr % sizeof(uint64_t);
 }
 
 static uint32_t flags_of(const struct tp_wr *wr)

@@ -42,7 +42,7 @@ static unsigned int access_flags(const struct vrb_dev *dev)
 	unsigned int flags =
 		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
-	if (dev->attr.fetch_and_add)
+	if (dev->attr.operations & TP_ATOMICS)
 		flags |= IBV_ACCESS_REMOTE_ATOMIC;
 	if (dev->windows)
 		flags |= IBV_ACCESS_MW_BIND;

@@ -71,7 +71,7 @@ static int setup(void **state)
 	t.dev.config = &vrb_config;
 	t.dev.port = PORT;
 	t.dev.null_cq = &t.null_cq;
-	t.dev.attr.fetch_and_add = true;
+	t.dev.attr.operations = TP_ATOMICS;
 	t.pd.ibpd = &t.ibpd;
 	t.ibqp.context = &t.ctx;
 	t.qp.dev = &t.dev;

@@ -155,7 +155,7 @@ static bool answers(const struct soft_conn *conn, const struct soft_sqe *sqe)
 	if (!sqe)
 		return ddp->last && !rx->left;
 	left = sqe->length - rx->read_offset;
-	return !soft_sqe_is_atomic(sqe) &&
+	return !tp_is_atomic(sqe->opcode) &&
 	       (!rx->left || (ddp->stag == soft_request_tag(&conn->tx, sqe->msn) &&
 			      ddp->to == rx->read_offset)) &&
 	       rx->left <= left && ddp->last == (rx->left == left);
@@ -246,7 +246,7 @@ static bool done_atomic_response(struct soft_conn *conn)
 
 	rx->msn[WIRE_QN_ATOMIC]++;
 	soft_rdmap_get_value(rx->control, &id, &value);
-	if (!oldest_flight(conn, &sqe) || !sqe || !soft_sqe_is_atomic(sqe) ||
+	if (!oldest_flight(conn, &sqe) || !sqe || !tp_is_atomic(sqe->opcode) ||
 	    id != soft_request_tag(&conn->tx, sqe->msn)) {
 		response_fault(conn, sqe,
 			       (struct soft_error){ WIRE_LAYER_DDP, WIRE_DDP_ETYPE_UNTAGGED,

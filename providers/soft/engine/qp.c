@@ -15,17 +15,13 @@
 
 /* ---- Posting ---- */
 
-enum {
-	/* What is not simply data to be sent, one bit each. */
-	SPECIAL_OPS = 1 << TP_RDMA_READ | 1 << TP_CMP_AND_SWAP | 1 << TP_FETCH_AND_ADD,
-};
+/* What is not simply data to be sent. */
+#define SPECIAL_OPS (TP_CAN(TP_RDMA_READ) | TP_CAN(TP_READ_TO_RKEY) | TP_ATOMICS)
 
 static __attribute__((noinline)) void special(struct soft_sqe *sqe, const struct tp_wr *wr)
 {
 	sqe->flags |= SOFT_WR_CAREFUL;
-	if (wr->opcode == TP_READ_TO_RKEY)
-		sqe->opcode = SOFT_OP_READ_TO_RKEY;
-	if (!soft_sqe_is_atomic(sqe))
+	if (!tp_is_atomic(sqe->opcode))
 		return;
 	sqe->rkey = wr->atomic.rkey;
 	sqe->length = sizeof(uint64_t);
@@ -84,7 +80,7 @@ static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 	sqe->status = TP_WC_FLUSHED;
 	sqe->started = sqe->done = false;
 	sqe->num_sge = (uint16_t)soft_copy_sge(sqe->sge, wr->sge, wr->num_sge);
-	if (wr->opcode > TP_SEND_INVALIDATE || (SPECIAL_OPS >> wr->opcode & 1))
+	if (TP_CAN(wr->opcode) & SPECIAL_OPS)
 		special(sqe, wr);
 	submit(qp);
 	return 0;

@@ -29,7 +29,6 @@ enum soft_qp_state {
 enum {
 	/* Opcodes beside enum tp_opcode. */
 	SOFT_OP_BIND = 0x80,
-	SOFT_OP_READ_TO_RKEY = 0x81, /* TP_READ_TO_RKEY in eight bits */
 	/* A flag beside TP_WR_*: a read, an atomic or a binding. */
 	SOFT_WR_CAREFUL = 0x80,
 };
@@ -85,17 +84,12 @@ static inline struct soft_operands *soft_sqe_operands(struct soft_sqe *sqe)
 	return (struct soft_operands *)(void *)&sqe->sge[1];
 }
 
-static inline bool soft_sqe_is_atomic(const struct soft_sqe *sqe)
-{
-	return sqe->opcode == TP_CMP_AND_SWAP || sqe->opcode == TP_FETCH_AND_ADD;
-}
-
 /* The right that its own segments need. */
 static inline uint32_t soft_sqe_access(const struct soft_sqe *sqe)
 {
 	if (!(sqe->flags & SOFT_WR_CAREFUL))
 		return SOFT_ACCESS_LOCAL_READ;
-	return sqe->opcode == SOFT_OP_READ_TO_RKEY ? TP_ACCESS_REMOTE_WRITE : TP_ACCESS_LOCAL_WRITE;
+	return sqe->opcode == TP_READ_TO_RKEY ? TP_ACCESS_REMOTE_WRITE : TP_ACCESS_LOCAL_WRITE;
 }
 
 struct soft_qp {

@@ -178,7 +178,7 @@ static void add_fetch(struct soft_conn *conn, struct soft_sqe *sqe)
 	struct soft_tx *tx = &conn->tx;
 	struct fpdu fpdu;
 
-	if (soft_sqe_is_atomic(sqe)) {
+	if (tp_is_atomic(sqe->opcode)) {
 		fpdu = fpdu_begin_untagged(tx, WIRE_OP_ATOMIC_REQUEST, WIRE_QN_READ, sqe->msn,
 					   sizeof(struct wire_atomic_request));
 		put_atomic(tx, fpdu.header + WIRE_DDP_UNTAGGED_SIZE, sqe);
