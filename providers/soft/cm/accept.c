@@ -9,7 +9,6 @@
 #include "providers/soft/base/addr.h"
 #include "providers/soft/cm/budget.h"
 #include "providers/soft/cm/cm.h"
-#include "providers/soft/cm/end.h"
 #include "providers/soft/cm/listener.h"
 #include "providers/soft/cm/orphan.h"
 #include "providers/soft/cm/setup.h"

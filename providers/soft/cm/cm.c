@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "providers/soft/cm/accept.h"
-#include "providers/soft/cm/end.h"
 #include "providers/soft/cm/orphan.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"

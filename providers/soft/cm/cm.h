@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The connection manager's part of a device, and what it does for all connections. */
+/* The connection manager's part of a device, and the steps of connections. */
 #ifndef SOFT_CM_H
 #define SOFT_CM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "dapl/transport.h"
 #include "providers/soft/cm/budget.h"
+#include "providers/soft/cm/conn_state.h"
+#include "providers/soft/engine/conn.h"
 #include "util/list.h"
 
 struct soft_dev;
@@ -33,5 +36,25 @@ void soft_cm_stop(struct soft_dev *dev);
 void soft_disconnect(struct tp_conn *conn, bool graceful);
 void soft_release(struct tp_conn *conn);
 void soft_conn_addr(struct tp_conn *conn, struct tp_conn_addr *addr);
+
+/* ---- The active side of setting up (connect.c) ---- */
+
+int soft_connect(struct tp_qp *qp, const struct tp_connect *param, void *owner,
+		 struct tp_conn **out);
+
+/* ---- The steps of a connection's life, and its end (end.c); on the loop ---- */
+
+/*
+ * Takes the connection to the state that the table names. If that is the end: flushes the QP and
+ * gives the link up. No upcall. valid is false, and nothing done, if the cause means nothing now.
+ */
+struct soft_conn_step soft_conn_take(struct soft_conn *conn, enum soft_conn_cause cause);
+/* Ditto, and tells the core what the table says: err is why, data the peer's. */
+void soft_conn_tell(struct soft_conn *conn, enum soft_conn_cause cause, int err, const void *data,
+		    uint32_t len);
+/* Ditto for an end that conn->fault tells of, or an orderly one. */
+void soft_conn_finish(struct soft_conn *conn, enum soft_conn_cause cause);
+/* Ends a connection of which the core knows nothing, or no more, and frees it. */
+void soft_conn_discard(struct soft_conn *conn, enum soft_conn_cause cause);
 
 #endif

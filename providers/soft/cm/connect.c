@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Everything but the beginning of connect runs on the loop. */
-#include "providers/soft/cm/connect.h"
+#include "providers/soft/cm/cm.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include <sys/epoll.h>
 
 #include "providers/soft/base/addr.h"
-#include "providers/soft/cm/end.h"
 #include "providers/soft/cm/setup.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"

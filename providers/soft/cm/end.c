@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "providers/soft/cm/end.h"
+#include "providers/soft/cm/cm.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/cm/accept.h"
-#include "providers/soft/cm/end.h"
+#include "providers/soft/cm/cm.h"
 #include "providers/soft/cm/listener.h"
 #include "providers/soft/cm/setup.h"
 #include "providers/soft/engine/conn.h"

@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 
 #include "providers/soft/base/addr.h"
-#include "providers/soft/cm/end.h"
+#include "providers/soft/cm/cm.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/qp.h"

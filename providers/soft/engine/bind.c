@@ -3,7 +3,6 @@
  * Bindings of memory windows as requests of a QP, and what memory that goes away asks of the QPs.
  * What a binding does is memory/window.c.
  */
-#include "providers/soft/engine/bind.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "providers/soft/engine/complete.h"
 
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/qp.h"
-#include "providers/soft/engine/recv.h"
 #include "providers/soft/memory/window.h"
 
 /* Adds a completion; wakes whoever asked. false: it was lost, the queue is full. */

@@ -5,11 +5,8 @@
 #include <stdlib.h>
 
 #include "providers/soft/base/device.h"
-#include "providers/soft/engine/bind.h"
-#include "providers/soft/engine/complete.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
-#include "providers/soft/engine/terminate.h"
 
 static void conn_task(struct tp_task *task)
 {

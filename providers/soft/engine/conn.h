@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -163,5 +164,16 @@ void soft_conn_serve_later(struct soft_conn *conn);
 
 /* "local - remote", for messages. */
 const char *soft_conn_text(struct soft_conn *conn, char buf[2 * SOFT_ADDR_TEXT + 8]);
+
+/* ---- The last bytes of a connection, and the peer's Terminate (terminate.c); lock held ---- */
+
+/*
+ * The bytes that must follow for the peer to see whole FPDUs only: the rest of one that was sent in
+ * part, and after it the Terminate of conn->fault, if any, in *out (malloced); NULL if there are
+ * none, or they cannot be had.
+ */
+void soft_terminate_rest(struct soft_conn *conn, uint8_t **out, size_t *len);
+/* One has come: it ends the connection. */
+void soft_terminate_arrived(struct soft_conn *conn);
 
 #endif

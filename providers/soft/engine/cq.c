@@ -14,7 +14,6 @@
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
-#include "providers/soft/engine/watch.h"
 #include "providers/soft/link/link.h"
 #include "trace/log.h"
 

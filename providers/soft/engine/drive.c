@@ -7,12 +7,10 @@
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
-#include "providers/soft/engine/complete.h"
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/engine/rx.h"
 #include "providers/soft/engine/tx.h"
-#include "providers/soft/engine/watch.h"
 #include "providers/soft/link/link.h"
 #include "trace/log.h"
 

@@ -27,6 +27,7 @@ struct soft_conn;
 struct soft_dev;
 struct soft_link;
 struct soft_qp;
+struct soft_member;
 
 /* Of soft_qp.driver and soft_qp.due. */
 enum {
@@ -58,5 +59,17 @@ void soft_drive_forget(struct soft_conn *conn);
  * LOOK_MS.
  */
 void soft_drive_look(struct soft_dev *dev, bool now);
+
+/* ---- What the loop and the epoll sets of CQs are told of a link (watch.c) ---- */
+
+/* What the connection waits for (rx_stalled, tx_stalled) has changed. */
+void soft_watch_update(struct soft_conn *conn);
+/* Ditto for the epoll sets of its CQs alone. */
+void soft_watch_update_cqs(struct soft_conn *conn);
+/* The loop watches for the next event. */
+void soft_watch_loop(struct soft_conn *conn);
+/* A CQ's epoll set watches from now on, and no more; conn->lock held. -errno. */
+int soft_watch_add(struct soft_member *member);
+void soft_watch_remove(struct soft_member *member);
 
 #endif

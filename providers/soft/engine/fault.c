@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "providers/soft/base/addr.h"
-#include "providers/soft/base/counters.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 

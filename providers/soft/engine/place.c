@@ -4,7 +4,7 @@
  * before a byte of it is placed, and again each time its placement is taken up after the lock was
  * released, because keys may be gone by then.
  */
-#include "providers/soft/engine/place.h"
+#include "providers/soft/engine/rx.h"
 
 #include <sys/uio.h>
 
@@ -12,11 +12,7 @@
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
-#include "providers/soft/engine/recv.h"
-#include "providers/soft/engine/request.h"
-#include "providers/soft/engine/response.h"
-#include "providers/soft/engine/terminate.h"
-#include "providers/soft/engine/untagged.h"
+#include "providers/soft/engine/tx.h"
 #include "providers/soft/memory/copy.h"
 
 /* The sink of our own read went away. */

@@ -9,7 +9,6 @@
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
-#include "providers/soft/engine/recv.h"
 #include "providers/soft/engine/srq.h"
 #include "trace/log.h"
 
@@ -29,7 +28,7 @@ static __attribute__((noinline)) void special(struct soft_sqe *sqe, const struct
 							  .swap = wr->atomic.swap };
 }
 
-static inline int reserve(struct soft_qp *qp, struct soft_sqe **sqe)
+int soft_qp_reserve(struct soft_qp *qp, struct soft_sqe **sqe)
 {
 	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 
@@ -41,7 +40,7 @@ static inline int reserve(struct soft_qp *qp, struct soft_sqe **sqe)
 	return 0;
 }
 
-static inline void submit(struct soft_qp *qp)
+void soft_qp_submit(struct soft_qp *qp)
 {
 	/* Whoever drives sees it: taking over, or being asked, comes after. */
 	atomic_store_explicit(&qp->sq.tail,
@@ -50,21 +49,11 @@ static inline void submit(struct soft_qp *qp)
 	soft_drive(qp, SOFT_DRIVE_TX);
 }
 
-int soft_qp_reserve(struct soft_qp *qp, struct soft_sqe **sqe)
-{
-	return reserve(qp, sqe);
-}
-
-void soft_qp_submit(struct soft_qp *qp)
-{
-	submit(qp);
-}
-
 static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 {
 	struct soft_qp *qp = soft_qp(base);
 	struct soft_sqe *sqe;
-	int rc = reserve(qp, &sqe);
+	int rc = soft_qp_reserve(qp, &sqe);
 
 	if (rc)
 		return rc;
@@ -82,7 +71,7 @@ static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 	sqe->num_sge = (uint16_t)soft_copy_sge(sqe->sge, wr->sge, wr->num_sge);
 	if (TP_CAN(wr->opcode) & SPECIAL_OPS)
 		special(sqe, wr);
-	submit(qp);
+	soft_qp_submit(qp);
 	return 0;
 }
 

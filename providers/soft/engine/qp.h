@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "dapl/transport.h"
 #include "providers/soft/engine/ring.h"
@@ -136,5 +137,47 @@ extern const struct dapl_qp_ops soft_qp_ops;
 int soft_qp_reserve(struct soft_qp *qp, struct soft_sqe **sqe);
 /* The request in that room is complete. */
 void soft_qp_submit(struct soft_qp *qp);
+
+/* ---- Completions of requests and Receives (complete.c); the QP's lock held ---- */
+
+/* Completes the oldest Receive. */
+void soft_complete_recv(struct soft_qp *qp, const struct tp_wc *result);
+/* Completes requests that are done, in order. */
+void soft_complete_sends(struct soft_qp *qp);
+/* Enters error: completes everything. recv_status is the oldest Receive's. */
+void soft_complete_flush(struct soft_qp *qp, uint32_t recv_status);
+/* What was posted since then. */
+void soft_complete_late(struct soft_qp *qp);
+
+/* ---- Receives, its own or taken from a shared queue (recv.c); the QP's lock held ---- */
+
+/* Whether one is there; if not, who posts one drives. */
+bool soft_recv_ready(struct soft_qp *qp);
+/* Bytes that the oldest one takes. */
+uint64_t soft_recv_room(struct soft_qp *qp);
+/* Its part [from, from + len): number of pieces, -1 if a key does not allow it. */
+int soft_recv_iov(struct soft_qp *qp, uint32_t from, uint32_t len, struct iovec *iov, int max);
+/* No more need of one of the shared queue. */
+void soft_recv_leave(struct soft_qp *qp);
+
+/* ---- For srq.c and qp.c ---- */
+
+/* Takes the QP out of those that wait; the queue's lock held. */
+void soft_recv_leave_line(struct soft_srq *srq, struct soft_qp *qp);
+/* Tells if there are fewer than asked (SRQ-26, SRQ-27); the queue's lock held. */
+void soft_recv_check_limit(struct soft_srq *srq);
+/* dapl_qp_ops.limit_recv; the lock is not held. */
+int soft_recv_set_limits(struct tp_qp *qp, uint32_t soft, uint32_t hard);
+
+/* ---- Bindings of memory windows as requests (bind.c) ---- */
+
+/* soft_stags.quiesce: passes through the locks of all QPs of the device. */
+void soft_bind_quiesce(struct soft_dev *dev);
+/*
+ * The next request binds a window of PD scope that is bound: unbinds it, waits until nobody uses
+ * it, and lets the binding go on. On the loop.
+ */
+void soft_bind_clear(struct soft_conn *conn);
+extern const struct dapl_mw_ops soft_mw_ops;
 
 #endif

@@ -4,7 +4,6 @@
  * place of its own queue, and has it until the message is complete. A QP that finds none waits in
  * line, and is driven again, one for each Receive that is posted.
  */
-#include "providers/soft/engine/recv.h"
 
 #include <errno.h>
 #include <string.h>

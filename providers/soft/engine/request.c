@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "providers/soft/engine/request.h"
+#include "providers/soft/engine/tx.h"
 
 #include <string.h>
 
-#include "providers/soft/engine/complete.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/fpdu.h"

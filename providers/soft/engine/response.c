@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "providers/soft/engine/response.h"
+#include "providers/soft/engine/tx.h"
 
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "providers/soft/wire/ddp.h"
 #include "providers/soft/wire/wire.h"
 
-struct iovec;
 struct soft_conn;
 struct soft_sqe;
 
@@ -86,5 +86,31 @@ void soft_rx_fini(struct soft_conn *conn);
 void soft_rx_run(struct soft_conn *conn);
 /* Gives the large stage back if it was not used since the last call, lock held. */
 void soft_rx_shrink(struct soft_conn *conn);
+
+/* ---- Placement of an FPDU's payload (place.c); lock held ---- */
+
+/* Where the FPDU's payload from pos on goes: fills iov with at most len bytes; number, or -1 on a
+ * fault. */
+int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct iovec *iov, int max);
+/* Where it goes is gone. */
+void soft_place_fault(struct soft_conn *conn);
+/* Starts an FPDU's payload: 1, 0 if it has to wait, -1 on a fault. */
+int soft_place_begin(struct soft_conn *conn);
+/* Copies the next len bytes to their place; false on a fault. */
+bool soft_place_copy(struct soft_conn *conn, const uint8_t *src, uint32_t len);
+/* The FPDU is complete and right: delivers what it ends. false on a fault. */
+bool soft_place_done(struct soft_conn *conn);
+
+/* ---- What arrives in order on a queue (untagged.c); lock held ---- */
+
+/* Sends and immediates take Receives; other messages have one segment. */
+/* Start the payload of an FPDU: 1, 0 if it has to wait, -1 on a fault. */
+int soft_untagged_begin(struct soft_conn *conn);
+/* The FPDU is complete. A Send's: false on a fault. */
+bool soft_untagged_done_send(struct soft_conn *conn);
+void soft_untagged_done_immediate(struct soft_conn *conn);
+void soft_untagged_done_held(struct soft_conn *conn);
+/* Hands held messages to Receives that were posted since. false on a fault. */
+bool soft_untagged_replay(struct soft_conn *conn);
 
 #endif

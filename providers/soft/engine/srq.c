@@ -10,7 +10,6 @@
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
-#include "providers/soft/engine/recv.h"
 #include "trace/log.h"
 
 static struct soft_srq *soft_srq(struct tp_srq *srq)

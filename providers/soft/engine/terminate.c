@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "providers/soft/engine/terminate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,15 +11,12 @@
 #include <sys/uio.h>
 
 #include "providers/soft/base/config.h"
-#include "providers/soft/base/counters.h"
 #include "providers/soft/base/device.h"
-#include "providers/soft/engine/complete.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/fpdu.h"
 #include "providers/soft/engine/qp.h"
-#include "providers/soft/engine/request.h"
-#include "providers/soft/engine/response.h"
-#include "providers/soft/engine/watch.h"
+#include "providers/soft/engine/tx.h"
+#include "providers/soft/engine/drive.h"
 #include "providers/soft/link/link.h"
 #include "providers/soft/wire/mpa.h"
 

@@ -12,6 +12,7 @@
 #include "providers/soft/wire/wire.h"
 
 struct soft_conn;
+struct soft_sqe;
 
 enum {
 	SOFT_TX_SEGS = 72,
@@ -125,4 +126,42 @@ static inline bool soft_tx_idle(const struct soft_tx *tx)
 bool soft_tx_valid(struct soft_conn *conn);
 /* Sends what can be sent; connection live. */
 void soft_tx_run(struct soft_conn *conn);
+
+/* ---- Requests of ours, until they are answered (request.c); lock held ---- */
+
+/* Whether the next request may start, bindings before it done; starts it: false on a fault. */
+bool soft_request_ready(struct soft_conn *conn);
+bool soft_request_start(struct soft_conn *conn);
+/* Adds the next FPDU of the request under way to the batch; false on a fault. */
+bool soft_request_add(struct soft_conn *conn);
+/* All of the oldest one that is not sent is. */
+void soft_request_sent(struct soft_conn *conn);
+/* Ends the connection because of a request of its own program. */
+void soft_request_fail(struct soft_conn *conn, struct soft_sqe *sqe, uint32_t status);
+
+/* The ready-to-receive message (RFC 6581 section 9.2). */
+void soft_request_add_rtr(struct soft_conn *conn);
+/* The read that proves what was sent before it, if it is time for one. */
+bool soft_request_proof_ready(const struct soft_tx *tx);
+void soft_request_add_proof(struct soft_conn *conn);
+
+/* The oldest read or atomic in flight, or NULL; it is done. */
+const struct soft_flight *soft_request_oldest(const struct soft_conn *conn);
+void soft_request_answered(struct soft_conn *conn);
+
+/* The tag by which the response names a request. */
+static inline uint32_t soft_request_tag(const struct soft_tx *tx, uint32_t msn)
+{
+	return tx->read_tag + msn;
+}
+
+/* ---- Reads and atomics of the peer, from arrival to answer (response.c); lock held ---- */
+
+/* A request has come, and what was sent before it is received; false on a fault. */
+bool soft_response_asked(struct soft_conn *conn, const struct soft_ddp *ddp, const uint8_t *data);
+/* Adds the next FPDU of the answer under way to the batch; false on a fault. */
+bool soft_response_add(struct soft_conn *conn);
+/* Memory went away under the oldest answer that is not all sent. */
+void soft_response_gone(struct soft_conn *conn);
+
 #endif

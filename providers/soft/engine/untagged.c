@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "providers/soft/engine/untagged.h"
+#include "providers/soft/engine/rx.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
-#include "providers/soft/engine/complete.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/qp.h"
-#include "providers/soft/engine/recv.h"
-#include "providers/soft/engine/response.h"
+#include "providers/soft/engine/tx.h"
 #include "providers/soft/memory/copy.h"
 #include "providers/soft/memory/window.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "providers/soft/engine/watch.h"
+#include "providers/soft/engine/drive.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -85,7 +85,7 @@ static struct soft_stag_table *table_alloc(uint32_t slots)
 	return table;
 }
 
-static inline struct soft_region *find(struct soft_stags *stags, uint32_t key)
+struct soft_region *soft_stag_find(struct soft_stags *stags, uint32_t key)
 {
 	struct soft_stag_table *table = atomic_load_explicit(&stags->table, memory_order_acquire);
 	struct soft_region *region;
@@ -98,11 +98,6 @@ static inline struct soft_region *find(struct soft_stags *stags, uint32_t key)
 		i++;
 	}
 	return NULL;
-}
-
-struct soft_region *soft_stag_find(struct soft_stags *stags, uint32_t key)
-{
-	return find(stags, key);
 }
 
 static void insert(struct soft_stag_table *table, struct soft_region *region)
@@ -245,7 +240,7 @@ static inline enum soft_stag_result check(const struct soft_protection *prot,
 					  const struct tp_pd *pd, uint32_t key, uint64_t addr,
 					  uint64_t len, uint32_t access, uint8_t **mem)
 {
-	struct soft_region *region = find(prot->stags, key);
+	struct soft_region *region = soft_stag_find(prot->stags, key);
 
 	if (!key || !region)
 		return SOFT_STAG_INVALID;
@@ -279,7 +274,7 @@ bool soft_stag_check_recv(const struct soft_protection *prot, const struct tp_pd
 bool soft_stag_holds(const struct soft_protection *prot, uint32_t key, const uint8_t *mem,
 		     uint64_t len, uint32_t access)
 {
-	struct soft_region *region = find(prot->stags, key);
+	struct soft_region *region = soft_stag_find(prot->stags, key);
 	uint8_t *same;
 
 	if (!key || !region)
