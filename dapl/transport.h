@@ -289,17 +289,6 @@ struct dapl_srq_ops {
 
 /* ---- Queue pairs ---- */
 
-enum {
-	TP_QP_PD = 0x01,
-	TP_QP_SEND_CQ = 0x02,
-	TP_QP_RECV_CQ = 0x04,
-	TP_QP_SEND_CAP = 0x08, /* max_send_wr, max_send_sge */
-	TP_QP_RECV_CAP = 0x10, /* max_recv_wr, max_recv_sge */
-	TP_QP_READ_DEPTH = 0x20,
-	TP_QP_DELAYED_ACK = 0x40,
-	TP_QP_ALL = 0x7f,
-};
-
 struct tp_qp_attr {
 	struct tp_pd *pd;      /* may be NULL: such a QP is not posted to nor connected */
 	struct tp_cq *send_cq; /* may be NULL: max_send_wr is 0 */
@@ -331,11 +320,11 @@ struct dapl_qp_ops {
 	int (*create)(struct tp_device *dev, const struct tp_qp_attr *attr, void *owner,
 		      struct tp_qp **qp);
 	/*
-	 * Changes the members of attr that mask names, all or none, on an idle QP; posted receives
+	 * An idle QP becomes as attr says, but for its SRQ, or stays as it is; posted receives
 	 * stay posted (EP-63) and complete to the new CQ. The core has checked that no limit falls
 	 * below what is posted. EP lock held.
 	 */
-	int (*modify)(struct tp_qp *qp, const struct tp_qp_attr *attr, uint32_t mask);
+	int (*modify)(struct tp_qp *qp, const struct tp_qp_attr *attr);
 	/*
 	 * Error -> idle, both queues empty; no completion of older work appears after return
 	 * (EP-108, EP-109). The QP has no connection any more. No lock held; may block shortly. A

@@ -347,7 +347,7 @@ static DAT_RETURN apply(struct dapl_ep *ep, const struct dapl_ep_parts *parts,
 		rc = resize_slots(ep, &ep->qp.request, (uint32_t)attr->max_request_dtos);
 	if (!rc) {
 		dapl_ep_qp_attr(parts, attr, &qp_attr);
-		err = ep->qp.tp->ops->modify(ep->qp.tp, &qp_attr, TP_QP_ALL);
+		err = ep->qp.tp->ops->modify(ep->qp.tp, &qp_attr);
 		rc = dapl_status(err, DAT_RESOURCE_TEP);
 	}
 	if (rc) {

@@ -155,45 +155,19 @@ static bool unchanged(const struct vrb_qp *qp, const struct tp_qp_attr *attr)
 	       qp->rq.max_sge == attr->max_recv_sge;
 }
 
-/* What mask does not name stays as it is. */
-static void complete_attr(const struct vrb_qp *qp, struct tp_qp_attr *attr, uint32_t mask)
-{
-	if (!(mask & TP_QP_PD))
-		attr->pd = qp->pd ? &qp->pd->base : NULL;
-	if (!(mask & TP_QP_SEND_CQ))
-		attr->send_cq = qp->sq.cq ? &qp->sq.cq->base : NULL;
-	if (!(mask & TP_QP_RECV_CQ))
-		attr->recv_cq = qp->rq.cq ? &qp->rq.cq->base : NULL;
-	if (!(mask & TP_QP_SEND_CAP)) {
-		attr->max_send_wr = qp->sq.max_wr;
-		attr->max_send_sge = qp->sq.max_sge;
-	}
-	if (!(mask & TP_QP_RECV_CAP)) {
-		attr->max_recv_wr = qp->rq.max_wr;
-		attr->max_recv_sge = qp->rq.max_sge;
-	}
-	if (!(mask & TP_QP_READ_DEPTH)) {
-		attr->max_read_in = qp->max_read_in;
-		attr->max_read_out = qp->max_read_out;
-	}
-}
-
 /* An idle QP has nothing that the device knows of: a new one takes its place. */
-static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *given, uint32_t mask)
+static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
 {
 	struct vrb_qp *qp = vrb_qp(base), fresh = { .dev = qp->dev };
-	struct tp_qp_attr attr = *given;
-	uint32_t recv_sge;
+	uint32_t recv_sge = attr->max_recv_sge;
 	int rc;
 
-	complete_attr(qp, &attr, mask);
-	recv_sge = attr.max_recv_sge;
-	if (!unchanged(qp, &attr)) {
+	if (!unchanged(qp, attr)) {
 		/* What is posted stays posted, with all its segments (EP-63). */
 		if (vrb_queue_used(&qp->rq) && recv_sge < qp->rq.max_sge)
 			recv_sge = qp->rq.max_sge;
 		fresh.srq = qp->srq;
-		rc = alloc_parts(&fresh, &attr, recv_sge);
+		rc = alloc_parts(&fresh, attr, recv_sge);
 		if (rc)
 			return rc;
 		vrb_queue_move_receives(&fresh.rq, &qp->rq);
@@ -209,8 +183,8 @@ static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *given, uint32_
 		vrb_qp_adopt_ib(qp);
 		memset(&qp->hint, 0, sizeof(qp->hint));
 	}
-	qp->max_read_in = attr.max_read_in;
-	qp->max_read_out = attr.max_read_out;
+	qp->max_read_in = attr->max_read_in;
+	qp->max_read_out = attr->max_read_out;
 	vrb_qp_choose_post(qp);
 	return 0;
 }

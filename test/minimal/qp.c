@@ -185,20 +185,13 @@ static int qp_create(struct tp_device *dev, const struct tp_qp_attr *attr, void 
 	return 0;
 }
 
-static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr, uint32_t mask)
+static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
 {
 	struct mini_qp *qp = qp_of(base);
 
 	/* The queues have no size, and the number of segments is the core's to check. */
 	pthread_mutex_lock(&mini_lock);
-	if (mask & TP_QP_PD)
-		qp->attr.pd = attr->pd;
-	if (mask & TP_QP_SEND_CQ)
-		qp->attr.send_cq = attr->send_cq;
-	if (mask & TP_QP_RECV_CQ)
-		qp->attr.recv_cq = attr->recv_cq;
-	if (mask & TP_QP_READ_DEPTH)
-		qp->attr.max_read_in = attr->max_read_in;
+	qp->attr = *attr;
 	pthread_mutex_unlock(&mini_lock);
 	return 0;
 }

@@ -30,11 +30,11 @@ static void pair_delayed(struct end *a, struct end *b, bool delayed, uint32_t re
 {
 	struct end_options mine = { 64, 4, 4, read_out, false };
 	struct end_options theirs = { 64, 4, read_in, 4, false };
-	struct tp_qp_attr attr = { .delayed_ack = delayed };
 
 	end_create(a, &left, &mine);
 	end_create(b, &right, &theirs);
-	assert_int_equal(a->qp->ops->modify(a->qp, &attr, TP_QP_DELAYED_ACK), 0);
+	a->attr.delayed_ack = delayed;
+	assert_int_equal(a->qp->ops->modify(a->qp, &a->attr), 0);
 	ends_connect(a, b);
 }
 
@@ -138,14 +138,14 @@ static void in_order(void **state)
 /* The passive side may have it, too; a peer that answers no reads proves nothing. */
 static void who_has_it(void **state)
 {
-	struct tp_qp_attr attr = { .delayed_ack = true };
 	struct end a, b;
 	struct tp_wc wc;
 
 	(void)state;
 	end_create(&a, &left, NULL);
 	end_create(&b, &right, NULL);
-	assert_int_equal(b.qp->ops->modify(b.qp, &attr, TP_QP_DELAYED_ACK), 0);
+	b.attr.delayed_ack = true;
+	assert_int_equal(b.qp->ops->modify(b.qp, &b.attr), 0);
 	ends_connect(&a, &b);
 	post_send(&b, 1, in, 100, in_mr, TP_WR_SIGNALED);
 	post_send(&a, 1, out, 100, out_mr, TP_WR_SIGNALED);

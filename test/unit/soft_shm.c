@@ -380,12 +380,11 @@ static void many_on_one_queue(void **state)
 	out_mr = reg(&left, source, sizeof(source), FULL);
 	end_create(&shared, &right, &o);
 	for (int i = 0; i < MANY; i++) {
-		struct tp_qp_attr attr = { .send_cq = shared.send_cq, .recv_cq = shared.recv_cq };
-
 		end_create(&a[i], &left, NULL);
 		end_create(&b[i], &right, NULL);
-		assert_int_equal(
-			b[i].qp->ops->modify(b[i].qp, &attr, TP_QP_SEND_CQ | TP_QP_RECV_CQ), 0);
+		b[i].attr.send_cq = shared.send_cq;
+		b[i].attr.recv_cq = shared.recv_cq;
+		assert_int_equal(b[i].qp->ops->modify(b[i].qp, &b[i].attr), 0);
 		ends_connect(&a[i], &b[i]);
 	}
 	for (int round = 0; round < 3; round++) {

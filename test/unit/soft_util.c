@@ -240,7 +240,6 @@ void end_create(struct end *end, struct node *node, const struct end_options *op
 		.depth = 16, .sge = 4, .read_in = 4, .read_out = 4
 	};
 	const struct end_options *o = options ? options : &usual;
-	struct tp_qp_attr attr = { 0 };
 
 	memset(end, 0, sizeof(*end));
 	end->node = node;
@@ -248,14 +247,16 @@ void end_create(struct end *end, struct node *node, const struct end_options *op
 	end->recv_cq = end->send_cq;
 	if (!o->one_cq)
 		assert_int_equal(t->cq->create(node->dev, o->depth * 4, end, &end->recv_cq), 0);
-	attr.pd = node->pd;
-	attr.send_cq = end->send_cq;
-	attr.recv_cq = end->recv_cq;
-	attr.max_send_wr = attr.max_recv_wr = o->depth;
-	attr.max_send_sge = attr.max_recv_sge = o->sge;
-	attr.max_read_in = o->read_in;
-	attr.max_read_out = o->read_out;
-	assert_int_equal(t->qp->create(node->dev, &attr, end, &end->qp), 0);
+	end->attr = (struct tp_qp_attr){ .pd = node->pd,
+					 .send_cq = end->send_cq,
+					 .recv_cq = end->recv_cq,
+					 .max_send_wr = o->depth,
+					 .max_recv_wr = o->depth,
+					 .max_send_sge = o->sge,
+					 .max_recv_sge = o->sge,
+					 .max_read_in = o->read_in,
+					 .max_read_out = o->read_out };
+	assert_int_equal(t->qp->create(node->dev, &end->attr, end, &end->qp), 0);
 }
 
 void end_destroy(struct end *end)

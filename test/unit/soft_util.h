@@ -64,6 +64,7 @@ struct end {
 	struct node *node;
 	struct tp_cq *send_cq, *recv_cq;
 	struct tp_qp *qp;
+	struct tp_qp_attr attr; /* it was made with */
 	struct tp_conn *conn;
 	/* Under node->lock. */
 	struct event events[MAX_EVENTS];

@@ -304,12 +304,16 @@ static void no_completion(void)
 
 static void a_modified_qp_is_found_by_its_new_number(void **state)
 {
-	const struct tp_qp_attr attr = { .max_send_wr = 9, .max_send_sge = 1 };
+	const struct tp_qp_attr attr = { .pd = &t.pd.base,
+					 .send_cq = &t.cq.base,
+					 .recv_cq = &t.cq.base,
+					 .max_send_wr = 9,
+					 .max_send_sge = 1 };
 	struct vrb_qp *qp = qp_new(true);
 
 	(void)state;
 	qp->sq.mode = VRB_QUEUE_IDLE; /* idle */
-	assert_int_equal(vrb_qp_ops.modify(&qp->base, &attr, TP_QP_SEND_CAP), 0);
+	assert_int_equal(vrb_qp_ops.modify(&qp->base, &attr), 0);
 	assert_int_equal(t.made, 2);
 	assert_null(vrb_qp_by_number(&t.dev, FIRST_NUMBER));
 	assert_ptr_equal(vrb_qp_by_number(&t.dev, FIRST_NUMBER + 1), qp);

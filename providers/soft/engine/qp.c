@@ -153,46 +153,30 @@ no_memory:
 	return -ENOMEM;
 }
 
-static void modify_locked(struct soft_qp *qp, const struct tp_qp_attr *attr, uint32_t mask)
-{
-	if (mask & TP_QP_PD)
-		qp->prot.pd = attr->pd;
-	if (mask & TP_QP_SEND_CQ)
-		qp->send_cq = cq_or_null(attr->send_cq);
-	if (mask & TP_QP_RECV_CQ)
-		qp->recv_cq = cq_or_null(attr->recv_cq);
-	if (mask & TP_QP_READ_DEPTH) {
-		qp->max_read_in = attr->max_read_in;
-		qp->max_read_out = attr->max_read_out;
-	}
-	if (mask & TP_QP_DELAYED_ACK)
-		qp->delayed_ack = attr->delayed_ack;
-}
-
-static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr, uint32_t mask)
+static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
 {
 	struct soft_qp *qp = soft_qp(base);
 	struct soft_ring sq = { 0 }, rq = { 0 };
 	uint32_t recv_sge = attr->max_recv_sge;
 
-	if (qp->srq)
-		mask &= ~(uint32_t)TP_QP_RECV_CAP;
 	/* What is posted stays posted, with all its segments (EP-63). */
 	if (soft_ring_used(&qp->rq) && recv_sge < qp->rq.max_sge)
 		recv_sge = qp->rq.max_sge;
-	if ((mask & TP_QP_SEND_CAP) &&
-	    soft_ring_init(&sq, attr->max_send_wr, attr->max_send_sge, sizeof(struct soft_sqe)))
+	if (soft_ring_init(&sq, attr->max_send_wr, attr->max_send_sge, sizeof(struct soft_sqe)))
 		return -ENOMEM;
-	if ((mask & TP_QP_RECV_CAP) &&
-	    soft_ring_init(&rq, attr->max_recv_wr, recv_sge, sizeof(struct soft_rqe))) {
+	if (!qp->srq && soft_ring_init(&rq, attr->max_recv_wr, recv_sge, sizeof(struct soft_rqe))) {
 		free(sq.slots);
 		return -ENOMEM;
 	}
 	pthread_mutex_lock(&qp->lock);
-	modify_locked(qp, attr, mask);
-	if (mask & TP_QP_SEND_CAP)
-		soft_ring_replace(&qp->sq, &sq);
-	if (mask & TP_QP_RECV_CAP)
+	qp->prot.pd = attr->pd;
+	qp->send_cq = cq_or_null(attr->send_cq);
+	qp->recv_cq = cq_or_null(attr->recv_cq);
+	qp->max_read_in = attr->max_read_in;
+	qp->max_read_out = attr->max_read_out;
+	qp->delayed_ack = attr->delayed_ack;
+	soft_ring_replace(&qp->sq, &sq);
+	if (!qp->srq)
 		soft_ring_replace(&qp->rq, &rq);
 	pthread_mutex_unlock(&qp->lock);
 	return 0;
