@@ -326,7 +326,6 @@ static void cq_finish(struct vrb_reap *item)
 		close_channel(cq);
 	dapl_loop_cancel(cq->dev->base.loop, &cq->overflow); /* of a last event */
 	free(cq->deferred);
-	free(cq->deferred_by);
 	free(cq->backlog);
 	free(cq);
 }

@@ -16,6 +16,11 @@ enum vrb_armed {
 	VRB_ARMED_ALL,
 };
 
+struct vrb_deferred {
+	struct tp_wc wc;
+	struct vrb_qp *qp;
+};
+
 struct vrb_cq {
 	struct tp_cq base;
 	struct vrb_dev *dev;
@@ -29,8 +34,7 @@ struct vrb_cq {
 	struct tp_wc *backlog;
 	uint32_t first, count, size;
 	/* Those of connections the program does not know to be established yet. */
-	struct tp_wc *deferred;
-	struct vrb_qp **deferred_by;
+	struct vrb_deferred *deferred;
 	uint32_t num_deferred, deferred_size;
 
 	uint32_t attached; /* work requests that may be outstanding at once */

@@ -54,22 +54,16 @@ void vrb_cq_pop(struct vrb_cq *cq, struct tp_wc *wc)
 bool vrb_cq_keep(struct vrb_cq *cq, struct vrb_qp *qp, const struct tp_wc *wc)
 {
 	uint32_t size = cq->deferred_size ? cq->deferred_size * 2 : 16;
-	struct vrb_qp **by;
-	struct tp_wc *held;
+	struct vrb_deferred *larger;
 
 	if (cq->num_deferred == cq->deferred_size) {
-		held = realloc(cq->deferred, size * sizeof(*held));
-		if (held)
-			cq->deferred = held;
-		by = realloc(cq->deferred_by, size * sizeof(*by));
-		if (by)
-			cq->deferred_by = by;
-		if (!held || !by)
+		larger = realloc(cq->deferred, size * sizeof(*larger));
+		if (!larger)
 			return false;
+		cq->deferred = larger;
 		cq->deferred_size = size;
 	}
-	cq->deferred[cq->num_deferred] = *wc;
-	cq->deferred_by[cq->num_deferred++] = qp;
+	cq->deferred[cq->num_deferred++] = (struct vrb_deferred){ .wc = *wc, .qp = qp };
 	return true;
 }
 
@@ -87,12 +81,10 @@ void vrb_cq_deliver(struct vrb_cq *cq, struct vrb_qp *qp)
 
 	vrb_cq_lock(cq);
 	for (i = 0; i < cq->num_deferred; i++) {
-		if (cq->deferred_by[i] == qp) {
-			vrb_cq_push(cq, qp, &cq->deferred[i]);
-			continue;
-		}
-		cq->deferred[kept] = cq->deferred[i];
-		cq->deferred_by[kept++] = cq->deferred_by[i];
+		if (cq->deferred[i].qp == qp)
+			vrb_cq_push(cq, qp, &cq->deferred[i].wc);
+		else
+			cq->deferred[kept++] = cq->deferred[i];
 	}
 	any = kept != cq->num_deferred;
 	cq->num_deferred = kept;
