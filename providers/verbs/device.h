@@ -126,8 +126,7 @@ struct vrb_dev {
 	void *cm; /* the connection manager's own */
 	/* The connection manager's: a QP failed, or has nothing outstanding any more. Loop. */
 	void (*qp_event)(struct vrb_qp *qp);
-	pthread_mutex_t cm_lock; /* of struct vrb_cm_object */
-	pthread_cond_t cm_unlocked;
+	pthread_mutex_t cm_lock; /* the connection manager's leaf: which QP has which connection */
 
 	pthread_mutex_t lock; /* everything below */
 	struct vrb_qp *qps;

@@ -27,7 +27,6 @@ static void dev_init(struct vrb_dev *dev, const struct tp_device_init *init)
 	dev->config = init->config ? init->config : &vrb_config;
 	snprintf(dev->name, sizeof(dev->name), "%s", init->ia_name);
 	pthread_mutex_init(&dev->cm_lock, NULL);
-	pthread_cond_init(&dev->cm_unlocked, NULL);
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->mw_lock, NULL);
 	pthread_mutex_init(&dev->number_lock, NULL);
@@ -41,7 +40,6 @@ static void dev_free(struct vrb_dev *dev)
 	pthread_mutex_destroy(&dev->number_lock);
 	pthread_mutex_destroy(&dev->mw_lock);
 	pthread_mutex_destroy(&dev->lock);
-	pthread_cond_destroy(&dev->cm_unlocked);
 	pthread_mutex_destroy(&dev->cm_lock);
 	free(dev->mrs);
 	free(dev);

@@ -148,7 +148,6 @@ static int setup(void **state)
 	t.dev.watching = true;
 	pthread_mutex_init(&t.dev.lock, NULL);
 	pthread_mutex_init(&t.dev.cm_lock, NULL);
-	pthread_cond_init(&t.dev.cm_unlocked, NULL);
 	t.channel.fd = eventfd(0, EFD_CLOEXEC);
 	if (dapl_loop_create(&t.dev.base.loop) || vrb_cm.start(&t.dev))
 		return -1;

@@ -34,13 +34,15 @@ struct vrb_cm_object {
 	struct vrb_dev *dev;
 	bool listener;
 	void (*free)(struct vrb_cm_object *object); /* without references */
-	/* under dev->cm_lock */
-	bool closed; /* nobody locks it any more */
-	uint32_t locked, refs;
-	pthread_t by;
+	pthread_mutex_t lock;			    /* recursive */
+	bool closed;				    /* nobody locks it any more; lock */
+	_Atomic uint32_t refs;
 };
 
-/* Takes and drops a lock, which nests. False: it is closed. */
+/* With one reference. */
+void vrb_cm_init(struct vrb_cm_object *object, struct vrb_dev *dev,
+		 void (*free)(struct vrb_cm_object *object));
+/* Takes and drops the lock, which nests. False: it is closed. */
 bool vrb_cm_lock(struct vrb_cm_object *object);
 void vrb_cm_unlock(struct vrb_cm_object *object);
 /* Nobody locks it any more and, but for the caller, nobody has it locked. */

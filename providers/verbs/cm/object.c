@@ -2,66 +2,47 @@
 /* The life of connections and listeners, whichever connection manager they are of. */
 #include "providers/verbs/cm/cm.h"
 
-/* dev->cm_lock held: nobody else has it locked. */
-static void wait_unlocked(struct vrb_cm_object *object)
+void vrb_cm_init(struct vrb_cm_object *object, struct vrb_dev *dev,
+		 void (*free)(struct vrb_cm_object *object))
 {
-	struct vrb_dev *dev = object->dev;
-
-	while (object->locked && !pthread_equal(object->by, pthread_self()))
-		pthread_cond_wait(&dev->cm_unlocked, &dev->cm_lock);
+	object->dev = dev;
+	object->free = free;
+	atomic_store(&object->refs, 1);
+	object->lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
 bool vrb_cm_lock(struct vrb_cm_object *object)
 {
-	struct vrb_dev *dev = object->dev;
 	bool open;
 
-	pthread_mutex_lock(&dev->cm_lock);
-	wait_unlocked(object);
+	pthread_mutex_lock(&object->lock);
 	open = !object->closed;
-	if (open) {
-		object->locked++;
-		object->by = pthread_self();
-	}
-	pthread_mutex_unlock(&dev->cm_lock);
+	if (!open)
+		pthread_mutex_unlock(&object->lock);
 	return open;
 }
 
 void vrb_cm_unlock(struct vrb_cm_object *object)
 {
-	struct vrb_dev *dev = object->dev;
-
-	pthread_mutex_lock(&dev->cm_lock);
-	object->locked--;
-	pthread_cond_broadcast(&dev->cm_unlocked);
-	pthread_mutex_unlock(&dev->cm_lock);
+	pthread_mutex_unlock(&object->lock);
 }
 
 void vrb_cm_close(struct vrb_cm_object *object)
 {
-	struct vrb_dev *dev = object->dev;
-
-	pthread_mutex_lock(&dev->cm_lock);
-	wait_unlocked(object);
+	pthread_mutex_lock(&object->lock);
 	object->closed = true;
-	pthread_cond_broadcast(&dev->cm_unlocked);
-	pthread_mutex_unlock(&dev->cm_lock);
+	pthread_mutex_unlock(&object->lock);
 }
 
 void vrb_cm_get(struct vrb_cm_object *object)
 {
-	pthread_mutex_lock(&object->dev->cm_lock);
-	object->refs++;
-	pthread_mutex_unlock(&object->dev->cm_lock);
+	atomic_fetch_add(&object->refs, 1);
 }
 
 void vrb_cm_put(struct vrb_cm_object *object)
 {
-	bool last;
-
-	pthread_mutex_lock(&object->dev->cm_lock);
-	last = !--object->refs;
-	pthread_mutex_unlock(&object->dev->cm_lock);
-	if (last)
-		object->free(object);
+	if (atomic_fetch_sub(&object->refs, 1) != 1)
+		return;
+	pthread_mutex_destroy(&object->lock);
+	object->free(object);
 }

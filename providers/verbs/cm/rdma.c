@@ -75,9 +75,8 @@ static int cm_listen(struct tp_device *base, uint64_t qual, void *owner, struct 
 	if (!listener)
 		return listen_failed(dev, qual, ENOMEM);
 	listener->base = (struct tp_listener){ .dev = base, .owner = owner };
-	listener->object = (struct vrb_cm_object){
-		.dev = dev, .listener = true, .free = free_listener, .refs = 1
-	};
+	vrb_cm_init(&listener->object, dev, free_listener);
+	listener->object.listener = true;
 	/* A request may arrive before listen has returned: the core asks for the qualifier then. */
 	vrb_cm_lock(&listener->object);
 	*out = &listener->base;

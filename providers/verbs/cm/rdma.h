@@ -68,6 +68,7 @@ struct vrb_conn {
 	bool quiet;		     /* no event is wanted any more */
 	bool peer_gone;		     /* passive, unanswered: the peer gave up */
 	bool watched;		     /* by the watchdog */
+	bool left;		     /* released: its QP may be gone; dev->cm_lock */
 	uint32_t tries;		     /* of the step that it is at */
 	uint32_t ports;		     /* of this end that were taken: see VRB_PORTS */
 	uint8_t reads_in, reads_out; /* what the peers agreed on */

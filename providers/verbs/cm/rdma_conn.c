@@ -24,7 +24,7 @@ struct vrb_conn *vrb_conn_new(struct vrb_dev *dev)
 		return NULL;
 	}
 	conn->base.dev = &dev->base;
-	conn->object = (struct vrb_cm_object){ .dev = dev, .free = free_conn, .refs = 1 };
+	vrb_cm_init(&conn->object, dev, free_conn);
 	return conn;
 }
 
@@ -45,6 +45,7 @@ void vrb_conn_leave(struct vrb_conn *conn)
 	pthread_mutex_lock(&dev->cm_lock);
 	if (conn->qp && conn->qp->conn == conn)
 		conn->qp->conn = NULL;
+	conn->left = true;
 	pthread_mutex_unlock(&dev->cm_lock);
 }
 

@@ -384,7 +384,7 @@ void vrb_rdma_qp_event(struct vrb_qp *qp)
 	pthread_mutex_lock(&dev->cm_lock);
 	conn = qp->conn;
 	if (conn)
-		conn->object.refs++;
+		vrb_cm_get(&conn->object);
 	pthread_mutex_unlock(&dev->cm_lock);
 	if (!conn)
 		return;

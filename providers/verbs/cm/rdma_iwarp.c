@@ -76,7 +76,7 @@ static void call_failed(struct vrb_connect_call *call)
 	struct vrb_dev *dev = conn->object.dev;
 
 	pthread_mutex_lock(&dev->cm_lock);
-	if (!conn->object.closed)
+	if (!conn->left)
 		vrb_qp_notify(conn->qp);
 	pthread_mutex_unlock(&dev->cm_lock);
 }
