@@ -26,8 +26,10 @@ struct soft_cm {
 /* 0 or -ENOMEM. */
 int soft_cm_open(struct soft_dev *dev);
 /*
- * Gives peers the time of option linger to take in what they were sent, unless on the loop. The
- * kernel tells nobody that the last byte was acknowledged, so it is asked in intervals.
+ * Gives peers the time of option linger to take in what they were sent, unless on the loop. Nothing
+ * promises to tell that the last byte was acknowledged, so SIOCOUTQ is asked in intervals: Linux
+ * wakes an edge-triggered watch at that of a FIN, but by the way only; timestamps of acknowledgements
+ * (SO_TIMESTAMPING) would have to be asked for with each byte sent; SO_LINGER blocks in close.
  */
 void soft_cm_settle(struct soft_dev *dev);
 /* Closes what is left. On the loop. */
