@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the two ends of a connection do. */
+#include <string.h>
+#include <unistd.h>
+
+#include <dat2/dat_ib_extensions.h>
+
+#include "test/sim/libc.h"
+#include "test/sim/life.h"
+#include "test/sim/net.h"
+
+#define S 1000000000ull
+
+static bool chance(uint32_t percent)
+{
+	return sim_random(100) < percent;
+}
+
+/* ---- Waiting ---- */
+
+static void take_all(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS)
+		judge_event(&event);
+}
+
+static void take(struct end *end)
+{
+	if (end->host->shared) {
+		pthread_mutex_lock(&end->host->taking);
+		take_all(end->host->shared);
+		pthread_mutex_unlock(&end->host->taking);
+		return;
+	}
+	take_all(end->recv_evd);
+	if (end->request_evd != end->recv_evd)
+		take_all(end->request_evd);
+	take_all(end->conn_evd);
+}
+
+/* Waits where no other end does, or for a time that gets longer. */
+static void rest(struct end *end, uint32_t *us)
+{
+	DAT_EVD_HANDLE evd = sim_random(2) ? end->recv_evd : end->conn_evd;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	*us = *us < 1000000 ? *us * 2 : *us;
+	if (evd == end->host->shared || sim_random(2))
+		usleep(sim_random(*us) + 1);
+	else if (dat_evd_wait(evd, sim_random(*us) + 1, 1, &event, &more) == DAT_SUCCESS)
+		judge_event(&event);
+}
+
+static bool drained(const struct end *end)
+{
+	return !end->recv.count && !end->request.count;
+}
+
+static bool requests_done(const struct end *end)
+{
+	return !end->request.count || end->phase == PHASE_OVER;
+}
+
+static bool decided(const struct end *end)
+{
+	return end->phase != PHASE_CONNECTING;
+}
+
+static bool over(const struct end *end)
+{
+	return end->phase == PHASE_OVER;
+}
+
+/* Until it is so; false: not within so many seconds. */
+static bool await(struct end *end, bool (*is_so)(const struct end *end), uint32_t seconds)
+{
+	uint64_t deadline = sim_now + seconds * S;
+	uint32_t us = 8;
+
+	for (;;) {
+		take(end);
+		if (is_so(end))
+			return true;
+		if (sim_now >= deadline)
+			return false;
+		rest(end, &us);
+	}
+}
+
+static void insist(struct end *end, bool (*is_so)(const struct end *end), const char *what)
+{
+	if (!await(end, is_so, PATIENCE_S))
+		sim_fail("life %llu, end %u: %s within %d s (phase %d, %u receives, %u requests)",
+			 (unsigned long long)end->pair->life.id, end->which, what, PATIENCE_S,
+			 end->phase, end->recv.count, end->request.count);
+}
+
+/* ---- Posting ---- */
+
+static DAT_LMR_TRIPLET segment(const struct end *end, void *at, uint32_t length)
+{
+	return (DAT_LMR_TRIPLET){ (DAT_VADDR)(uintptr_t)at, length, end->host->key };
+}
+
+/* One piece, or two. */
+static DAT_COUNT cut(const struct end *end, uint8_t *at, uint32_t length, DAT_LMR_TRIPLET *out)
+{
+	uint32_t first = length && sim_random(3) == 0 ? sim_random(length) : length;
+
+	out[0] = segment(end, at, first);
+	out[1] = segment(end, at + first, length - first);
+	return first < length ? 2 : 1;
+}
+
+static struct post *next_post(struct posts *posts, enum op op, uint32_t length)
+{
+	struct post *post = &posts->post[(posts->first + posts->count) % QUEUE];
+
+	*post = (struct post){ .op = op,
+			       .length = length,
+			       .slot = (posts->first + posts->count) % QUEUE,
+			       .number = posts->posted };
+	return post;
+}
+
+/* Counted before the call, since it may complete on another thread at once. */
+static void begin_post(struct posts *posts)
+{
+	posts->count++;
+	posts->posted++;
+}
+
+static bool end_post(struct end *end, struct posts *posts, const char *name, DAT_RETURN rc)
+{
+	if (judge_call(end, name, rc))
+		return true;
+	posts->count--;
+	posts->posted--;
+	return false;
+}
+
+static void post_shared(struct end *end)
+{
+	struct host *host = end->host;
+	uint32_t slot = 0;
+	DAT_DTO_COOKIE cookie;
+	DAT_LMR_TRIPLET piece;
+
+	while (slot < SHARED && host->posted[slot])
+		slot++;
+	if (slot == SHARED)
+		return;
+	cookie.as_64 = 0xffffull << 32 | (uint64_t)host->index << 16 | slot;
+	piece = segment(end, host->pool[slot], BUFFER);
+	host->posted[slot] = true;
+	if (!judge_call(end, "dat_srq_post_recv", dat_srq_post_recv(host->srq, 1, &piece, cookie)))
+		host->posted[slot] = false;
+}
+
+static void post_recv(struct end *end)
+{
+	struct posts *posts = &end->recv;
+	struct post *post = next_post(posts, OP_RECV, BUFFER);
+	DAT_DTO_COOKIE cookie = { .as_64 = life_cookie(end, true, post->number) };
+	DAT_LMR_TRIPLET piece[2];
+	DAT_COUNT num;
+
+	if (end->host->srq) {
+		post_shared(end);
+		return;
+	}
+	if (posts->count == QUEUE)
+		return;
+	num = cut(end, end->memory->in[post->slot], BUFFER, piece);
+	begin_post(posts);
+	end_post(end, posts, "dat_ep_post_recv",
+		 dat_ep_post_recv(end->ep, num, piece, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static uint32_t some_length(uint32_t most)
+{
+	static const uint32_t reach[] = { 16, 64, 256, 256, 1024, 4096, BUFFER };
+	uint32_t below = reach[sim_random(sizeof(reach) / sizeof(*reach))];
+
+	return sim_random(below < most ? below : most) + 1;
+}
+
+static void post_send(struct end *end, struct post *post, DAT_DTO_COOKIE cookie)
+{
+	uint8_t *at = end->memory->out[post->slot];
+	DAT_LMR_TRIPLET piece[2];
+	DAT_COUNT num;
+
+	post->length = 8 + some_length(BUFFER - 8);
+	memcpy(at, &post->length, 4);
+	memcpy(at + 4, &end->writes, 4);
+	judge_fill(at + 8, judge_pattern(end, OP_SEND, end->sent), post->length - 8);
+	num = cut(end, at, post->length, piece);
+	end->sent++;
+	if (!end_post(end, &end->request, "dat_ep_post_send",
+		      dat_ep_post_send(end->ep, num, piece, cookie, DAT_COMPLETION_DEFAULT_FLAG)))
+		end->sent--;
+}
+
+static DAT_RMR_TRIPLET remote(const struct end *peer, void *at, uint32_t length)
+{
+	return (DAT_RMR_TRIPLET){ (DAT_VADDR)(uintptr_t)at, length, peer->host->remote_key };
+}
+
+static void post_write(struct end *end, struct post *post, DAT_DTO_COOKIE cookie)
+{
+	struct end *peer = &end->pair->end[!end->which];
+	uint8_t *at = end->memory->out[post->slot];
+	DAT_RMR_TRIPLET target;
+	DAT_LMR_TRIPLET piece[2];
+	DAT_COUNT num;
+
+	post->length = some_length(TARGET);
+	judge_fill(at, judge_pattern(end, OP_WRITE, end->writes), post->length);
+	target = remote(peer, peer->memory->target[end->writes], post->length);
+	if (peer->window && sim_random(2))
+		target.rmr_context = peer->window;
+	num = cut(end, at, post->length, piece);
+	end->pair->life.write_length[end->which][end->writes] = post->length;
+	if (end_post(end, &end->request, "dat_ep_post_rdma_write",
+		     dat_ep_post_rdma_write(end->ep, num, piece, cookie, &target,
+					    DAT_COMPLETION_DEFAULT_FLAG)))
+		end->writes++;
+}
+
+static void post_read(struct end *end, struct post *post, DAT_DTO_COOKIE cookie)
+{
+	struct end *peer = &end->pair->end[!end->which];
+	DAT_RMR_TRIPLET source;
+	DAT_LMR_TRIPLET piece;
+
+	post->length = some_length(TARGET);
+	source = remote(peer, peer->memory->source, post->length);
+	piece = segment(end, end->memory->out[post->slot], post->length);
+	end_post(end, &end->request, "dat_ep_post_rdma_read",
+		 dat_ep_post_rdma_read(end->ep, 1, &piece, cookie, &source,
+				       DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static void post_add(struct end *end, struct post *post, DAT_DTO_COOKIE cookie)
+{
+	struct end *peer = &end->pair->end[!end->which];
+	DAT_RMR_TRIPLET target = remote(peer, &peer->memory->counter, 8);
+	DAT_LMR_TRIPLET piece = segment(end, end->memory->out[post->slot], 8);
+
+	post->length = 1 + sim_random(1000);
+	end_post(end, &end->request, "dat_ib_post_fetch_and_add",
+		 dat_ib_post_fetch_and_add(end->ep, post->length, &piece, cookie, &target,
+					   DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static void post_bind(struct end *end, DAT_RMR_COOKIE cookie)
+{
+	DAT_LMR_TRIPLET range = segment(end, end->memory->target, sizeof(end->memory->target));
+	DAT_RMR_CONTEXT window;
+
+	if (end_post(end, &end->request, "dat_rmr_bind",
+		     dat_rmr_bind(end->rmr, end->host->lmr, &range, DAT_MEM_PRIV_ALL_FLAG,
+				  DAT_VA_TYPE_VA, end->ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
+				  &window)))
+		(void)window;
+}
+
+static void post_request(struct end *end)
+{
+	static const enum op ops[] = { OP_SEND,	 OP_SEND, OP_SEND, OP_WRITE,
+				       OP_WRITE, OP_READ, OP_ADD,  OP_BIND };
+	enum op op = ops[sim_random(sizeof(ops) / sizeof(*ops))];
+	struct posts *posts = &end->request;
+	struct post *post;
+	DAT_DTO_COOKIE cookie;
+
+	if (posts->count == QUEUE || (op == OP_WRITE && end->writes == TARGETS))
+		return;
+	post = next_post(posts, op, 0);
+	cookie.as_64 = life_cookie(end, false, post->number);
+	begin_post(posts);
+	if (op == OP_SEND)
+		post_send(end, post, cookie);
+	else if (op == OP_WRITE)
+		post_write(end, post, cookie);
+	else if (op == OP_READ)
+		post_read(end, post, cookie);
+	else if (op == OP_ADD)
+		post_add(end, post, cookie);
+	else
+		post_bind(end, (DAT_RMR_COOKIE){ .as_64 = cookie.as_64 });
+}
+
+/* ---- An endpoint ---- */
+
+static void make_ep(struct end *end)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG,
+		.request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG,
+		.max_recv_dtos = QUEUE,
+		.max_request_dtos = QUEUE,
+		.max_recv_iov = 2,
+		.max_request_iov = 2,
+		.max_rdma_read_in = 4,
+		.max_rdma_read_out = 4,
+		.srq_soft_hw = DAT_HW_DEFAULT,
+	};
+	DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+	DAT_RETURN rc;
+
+	while (!end->ep) {
+		if (end->host->srq)
+			rc = dat_ep_create_with_srq(end->host->ia, end->host->pz, end->recv_evd,
+						    end->request_evd, end->conn_evd, end->host->srq,
+						    &attr, &ep);
+		else
+			rc = dat_ep_create(end->host->ia, end->host->pz, end->recv_evd,
+					   end->request_evd, end->conn_evd, &attr, &ep);
+		if (judge_call(end, "dat_ep_create", rc))
+			end->ep = ep;
+		else
+			usleep(1000);
+	}
+}
+
+/* Ready for another life. */
+static void begin_end(struct end *end)
+{
+	struct posts none = { .count = 0 };
+
+	make_ep(end);
+	end->recv = end->request = none;
+	end->outcome = 0;
+	end->sent = end->sent_ok = end->received = end->writes = end->requests_ok = 0;
+	end->receives_then = 0;
+	end->added = 0;
+	end->window = 0;
+	end->left = STAYS;
+	end->phase = PHASE_IDLE;
+	memset(end->memory->target, 0, sizeof(end->memory->target));
+	judge_fill(end->memory->source, judge_pattern(end, OP_READ, 0), TARGET);
+	end->memory->counter = 0;
+	end->busy = true;
+	for (uint32_t i = sim_random(5); i; i--)
+		post_recv(end);
+}
+
+static void leave(struct end *end, bool graceful)
+{
+	struct pair *pair = end->pair;
+
+	if (!pair->life.ending)
+		for (int i = 0; i < 2; i++)
+			pair->end[i].receives_then = (uint32_t)pair->end[i].recv.posted;
+	pair->life.ending = true;
+	end->left = graceful ? GRACEFUL : ABRUPT;
+	judge_call(end, "dat_ep_disconnect",
+		   dat_ep_disconnect(end->ep,
+				     graceful ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG));
+}
+
+/* It is over: what was posted comes back, and the endpoint is used again or not. */
+static void end_end(struct end *end)
+{
+	bool drain = chance(90), keep = chance(50);
+
+	if (end->phase == PHASE_CONNECTING || end->phase == PHASE_CONNECTED) {
+		leave(end, false);
+		insist(end, over, "no end of a connection after an abrupt disconnect");
+	}
+	if (end->phase == PHASE_IDLE) /* receives stay until it is freed */
+		drain = keep = false;
+	if (drain)
+		insist(end, drained, "not all requests complete");
+	if (keep && !judge_call(end, "dat_ep_reset", dat_ep_reset(end->ep)))
+		keep = false;
+	take(end);
+	if (!keep) {
+		DAT_EP_HANDLE ep = end->ep;
+
+		end->ep = DAT_HANDLE_NULL;
+		judge_call(end, "dat_ep_free", dat_ep_free(ep));
+	}
+	if (!drained(end))
+		judge_forget(end);
+}
+
+/* ---- Traffic ---- */
+
+static void one_step(struct end *end)
+{
+	uint32_t us = 16;
+
+	switch (sim_random(8)) {
+	case 0:
+	case 1:
+		post_recv(end);
+		break;
+	case 2:
+	case 3:
+	case 4:
+		post_request(end);
+		break;
+	case 5:
+		take(end);
+		break;
+	case 6:
+		rest(end, &us);
+		break;
+	default:
+		usleep(sim_random(1u << sim_random(17)));
+		break;
+	}
+}
+
+static void traffic(struct end *end)
+{
+	uint32_t steps = sim_random(sim_random(4) ? 12 : 60);
+
+	while (steps-- && end->phase == PHASE_CONNECTED)
+		one_step(end);
+	take(end);
+	if (end->phase == PHASE_CONNECTED && chance(40))
+		await(end, requests_done, 1 + sim_random(40));
+	/* One of them waits for the other, not for ever. */
+	if (end->phase == PHASE_CONNECTED && chance(end->which ? 70 : 30))
+		await(end, over, sim_random(30));
+	if (end->phase == PHASE_CONNECTED)
+		leave(end, chance(60));
+	insist(end, over, "no end of a connection");
+}
+
+/* ---- The two ends ---- */
+
+static bool connect_end(struct end *end)
+{
+	struct pair *pair = end->pair;
+	DAT_TIMEOUT timeout = pair->life.patient ? DAT_TIMEOUT_INFINITE : 1 + sim_random(3000000);
+	uint64_t id = pair->life.id;
+	DAT_RETURN rc;
+
+	end->phase = PHASE_CONNECTING;
+	rc = dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)&pair->end[1].host->address, pair->qual,
+			    timeout, sizeof(id), &id, DAT_QOS_BEST_EFFORT,
+			    DAT_CONNECT_DEFAULT_FLAG);
+	pair->life.conn = net_last_conn();
+	if (judge_call(end, "dat_ep_connect", rc))
+		return true;
+	end->phase = PHASE_IDLE;
+	return false;
+}
+
+static bool peer_done(const struct end *end)
+{
+	return !end->pair->end[1].busy;
+}
+
+void *life_active(void *arg)
+{
+	struct pair *pair = arg;
+	struct end *end = &pair->end[0];
+
+	while (world.lives_begun < world.lives) {
+		pair->life = (struct life){ .id = ++world.lives_begun,
+					    .refusals = (uint32_t)sim_report->refusals,
+					    .patient = chance(85) };
+		begin_end(end);
+		if (connect_end(end)) {
+			if (chance(5))
+				usleep(sim_random(100000));
+			else
+				insist(end, decided, "no outcome of a connect");
+			if (end->phase == PHASE_CONNECTED)
+				traffic(end);
+		}
+		end_end(end);
+		insist(end, peer_done, "the passive end never comes to an end");
+		judge_life(pair);
+		end->busy = false;
+	}
+	pair->quit = true;
+	return NULL;
+}
+
+/* Somebody waits for it. */
+static void reject(struct end *end, DAT_CR_HANDLE cr)
+{
+	while (!judge_call(end, "dat_cr_reject", dat_cr_reject(cr, 0, NULL)))
+		usleep(1000);
+}
+
+static void answer(struct end *end, DAT_CR_HANDLE cr)
+{
+	struct pair *pair = end->pair;
+	DAT_RETURN rc;
+
+	if (chance(8)) {
+		pair->life.rejected = true;
+		reject(end, cr);
+		return;
+	}
+	if (chance(10))
+		usleep(sim_random(1u << sim_random(21)));
+	pair->life.accepted = true;
+	end->phase = PHASE_CONNECTING;
+	rc = dat_cr_accept(cr, end->ep, 0, NULL);
+	if (!judge_call(end, "dat_cr_accept", rc)) {
+		end->phase = PHASE_IDLE;
+		reject(end, cr);
+		return;
+	}
+	insist(end, decided, "no outcome of an accept");
+	if (end->phase == PHASE_CONNECTED)
+		traffic(end);
+}
+
+/* Whether it is of the life that goes on, which then waits for this end too. */
+static bool is_wanted(struct pair *pair, DAT_CR_HANDLE cr)
+{
+	DAT_CR_PARAM param;
+	uint64_t id = 0;
+
+	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param) != DAT_SUCCESS)
+		return false;
+	if (param.private_data_size >= (DAT_COUNT)sizeof(id))
+		memcpy(&id, param.private_data, sizeof(id));
+	pair->end[1].busy = id == pair->life.id && pair->end[0].busy;
+	return pair->end[1].busy;
+}
+
+void *life_passive(void *arg)
+{
+	struct pair *pair = arg;
+	struct end *end = &pair->end[1];
+	DAT_CR_HANDLE cr;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	while (!pair->quit) {
+		if (dat_evd_wait(pair->cr_evd, 200000, 1, &event, &more) != DAT_SUCCESS)
+			continue;
+		cr = event.event_data.cr_arrival_event_data.cr_handle;
+		if (!is_wanted(pair, cr)) {
+			reject(end, cr);
+			continue;
+		}
+		begin_end(end);
+		answer(end, cr);
+		end_end(end);
+		end->busy = false;
+	}
+	return NULL;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Lives of connections: two ends that connect, exchange what chance says, and end. Each end is a
+ * thread of its own on its host; what must have come of it is judged as it comes.
+ */
+#ifndef SIM_LIFE_H
+#define SIM_LIFE_H
+
+#include <dat2/udat.h>
+#include <pthread.h>
+
+#include "test/sim/sim.h"
+
+enum {
+	HOSTS = 2,
+	MAX_PAIRS = 8,
+	QUEUE = 32,	   /* requests, and receives, of an end */
+	BUFFER = 16 << 10, /* of a request or receive */
+	TARGETS = 8,
+	TARGET = 1 << 10,
+	SHARED = 64, /* receives of an SRQ */
+	GHOSTS = 64,
+	PATIENCE_S = 1200, /* by then everything has come to an end; TCP gives up after 924 */
+};
+
+enum op {
+	OP_RECV,
+	OP_SEND,
+	OP_WRITE,
+	OP_READ,
+	OP_ADD,
+	OP_BIND,
+};
+
+struct post {
+	enum op op;
+	uint32_t length;
+	uint32_t slot; /* of the buffers, or the target */
+	uint64_t number;
+};
+
+/* What was posted and has not completed, in order. */
+struct posts {
+	struct post post[QUEUE];
+	uint32_t first, count;
+	uint64_t posted;
+	bool failed; /* one has: none that follows succeeds */
+};
+
+enum phase {
+	PHASE_IDLE,
+	PHASE_CONNECTING,
+	PHASE_CONNECTED,
+	PHASE_OVER,
+};
+
+struct pair;
+struct host;
+
+/* Its memory, the same for all its lives. */
+struct memory {
+	uint8_t in[QUEUE][BUFFER], out[QUEUE][BUFFER];
+	uint8_t target[TARGETS][TARGET];
+	uint8_t source[TARGET];
+	uint64_t counter;
+};
+
+struct end {
+	struct pair *pair;
+	struct host *host;
+	uint32_t which; /* 0: it connects */
+	DAT_EP_HANDLE ep;
+	DAT_EVD_HANDLE recv_evd, request_evd, conn_evd;
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_CONTEXT window; /* 0: not bound */
+	struct memory *memory;
+	struct posts recv, request;
+	enum phase phase;
+	uint32_t outcome; /* the event that ended it, or its attempt */
+	uint32_t sent, sent_ok, received, writes, wrote_ok, requests_ok;
+	uint32_t receives_then; /* receives posted when an end disconnected first */
+	uint64_t added;
+	enum {
+		STAYS,
+		ABRUPT,
+		GRACEFUL
+	} left; /* what it called */
+	bool busy;
+};
+
+struct life {
+	uint64_t id, conn;
+	uint32_t faults, refusals; /* of the world when it began */
+	bool rejected, accepted, patient, ending, excused;
+	uint32_t write_length[2][TARGETS];
+	uint64_t adds[2];
+};
+
+struct pair {
+	uint32_t index;
+	struct end end[2];
+	struct life life;
+	DAT_PSP_HANDLE sp;
+	DAT_EVD_HANDLE cr_evd;
+	DAT_CONN_QUAL qual;
+	bool quit;
+};
+
+struct host {
+	int index;
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT key;
+	DAT_RMR_CONTEXT remote_key;
+	DAT_EVD_HANDLE async, shared; /* shared: of all ends, or DAT_HANDLE_NULL */
+	DAT_SRQ_HANDLE srq;
+	pthread_mutex_t taking;	 /* from the shared one: who takes judges */
+	uint8_t (*pool)[BUFFER]; /* of the SRQ */
+	bool posted[SHARED];
+	struct sockaddr_storage address;
+};
+
+struct world {
+	struct host host[HOSTS];
+	struct pair pair[MAX_PAIRS];
+	uint32_t num_pairs, lives, lives_begun;
+	bool share_evd, share_recv, crc;
+	struct {
+		uint64_t life;
+		uint32_t left[2][2]; /* of each end: receives, requests that may still be told */
+	} ghost[GHOSTS];
+};
+
+extern struct world world;
+
+/* The ends' programs. */
+void *life_active(void *pair);
+void *life_passive(void *pair);
+
+/* ---- Judging ---- */
+
+uint64_t life_cookie(const struct end *end, bool recv, uint64_t number);
+/* An event that was taken from a dispatcher. */
+void judge_event(const DAT_EVENT *event);
+/* Both ends have come to their end. */
+void judge_life(struct pair *pair);
+/* Whether something has happened that may spoil it. */
+bool judge_excused(struct pair *pair);
+/* What an end leaves behind on dispatchers; it does not wait for it. */
+void judge_forget(struct end *end);
+/* A call returned: false, it was refused, which a refusal below it excuses. */
+bool judge_call(const struct end *end, const char *name, DAT_RETURN rc);
+void judge_fill(uint8_t *at, uint64_t pattern, uint32_t length);
+uint64_t judge_pattern(const struct end *end, enum op op, uint64_t number);
+
+/* ---- Worlds ---- */
+
+/* Runs a world to its end. */
+void *world_lives(void *seed);
+
+#endif

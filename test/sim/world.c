@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A world: its hosts, what they have, and what must be left of it at the end. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dat2/dat_ib_extensions.h>
+
+#include "test/sim/file.h"
+#include "test/sim/libc.h"
+#include "test/sim/life.h"
+#include "test/sim/net.h"
+
+struct world world;
+
+/* One that is made before anything goes wrong. */
+static void must(const char *name, DAT_RETURN rc)
+{
+	if (rc != DAT_SUCCESS)
+		sim_fail("%s: 0x%x", name, rc);
+}
+
+#define MUST(call) must(#call, call)
+
+/* ---- Hosts ---- */
+
+static void make_memory(struct host *host)
+{
+	size_t size = sizeof(struct memory) * MAX_PAIRS + (size_t)SHARED * BUFFER;
+	uint8_t *at = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+	DAT_REGION_DESCRIPTION region = { .for_va = at };
+
+	MUST(dat_lmr_create(host->ia, DAT_MEM_TYPE_VIRTUAL, region, size, host->pz,
+			    DAT_MEM_PRIV_ALL_FLAG | DAT_IB_MEM_PRIV_REMOTE_ATOMIC, DAT_VA_TYPE_VA,
+			    &host->lmr, &host->key, &host->remote_key, NULL, NULL));
+	host->pool = (void *)at;
+	at += (size_t)SHARED * BUFFER;
+	for (uint32_t i = 0; i < world.num_pairs * 2; i++)
+		if (world.pair[i / 2].end[i % 2].host == host)
+			world.pair[i / 2].end[i % 2].memory = (struct memory *)at + i / 2;
+}
+
+static void open_host(struct host *host)
+{
+	DAT_SRQ_ATTR srq = { .max_recv_dtos = SHARED, .max_recv_iov = 2 };
+	DAT_IA_ATTR attr;
+
+	MUST(dat_ia_open((DAT_NAME_PTR) "soft-lo", 64, &host->async, &host->ia));
+	MUST(dat_ia_query(host->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	memcpy(&host->address, attr.ia_address_ptr, sizeof(struct sockaddr_in));
+	MUST(dat_pz_create(host->ia, &host->pz));
+	make_memory(host);
+	if (world.share_evd)
+		MUST(dat_evd_create(host->ia, 4000, DAT_HANDLE_NULL,
+				    DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG |
+					    DAT_EVD_CONNECTION_FLAG,
+				    &host->shared));
+	if (world.share_recv && sim_random(2))
+		MUST(dat_srq_create(host->ia, host->pz, &srq, &host->srq));
+}
+
+static void close_host(struct host *host)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(host->async, &event) == DAT_SUCCESS)
+		judge_event(&event);
+	if (host->shared)
+		MUST(dat_evd_free(host->shared));
+	if (host->srq)
+		MUST(dat_srq_free(host->srq));
+	MUST(dat_lmr_free(host->lmr));
+	MUST(dat_pz_free(host->pz));
+	MUST(dat_ia_close(host->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	free(host->pool);
+}
+
+/* ---- Ends ---- */
+
+static void open_end(struct end *end)
+{
+	const DAT_EVD_FLAGS data = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG;
+	struct host *host = end->host;
+
+	MUST(dat_rmr_create(host->pz, &end->rmr));
+	if (host->shared) {
+		end->recv_evd = end->request_evd = end->conn_evd = host->shared;
+		return;
+	}
+	MUST(dat_evd_create(host->ia, 256, DAT_HANDLE_NULL, data, &end->recv_evd));
+	end->request_evd = end->recv_evd;
+	if (sim_random(2))
+		MUST(dat_evd_create(host->ia, 256, DAT_HANDLE_NULL, data, &end->request_evd));
+	MUST(dat_evd_create(host->ia, 16, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
+			    &end->conn_evd));
+}
+
+static void free_end(struct end *end)
+{
+	if (end->ep)
+		MUST(dat_ep_free(end->ep));
+	MUST(dat_rmr_free(end->rmr));
+	if (end->host->shared)
+		return;
+	MUST(dat_evd_free(end->recv_evd));
+	if (end->request_evd != end->recv_evd)
+		MUST(dat_evd_free(end->request_evd));
+	MUST(dat_evd_free(end->conn_evd));
+}
+
+static void place_ends(void)
+{
+	for (uint32_t i = 0; i < world.num_pairs; i++) {
+		struct pair *pair = &world.pair[i];
+		uint32_t host = sim_random(HOSTS);
+
+		pair->index = i;
+		for (uint32_t which = 0; which < 2; which++) {
+			pair->end[which].pair = pair;
+			pair->end[which].which = which;
+			pair->end[which].host = &world.host[which ? !host : host];
+		}
+	}
+}
+
+static void open_pair(struct pair *pair)
+{
+	struct host *host = pair->end[1].host;
+
+	fiber_move(pair->end[0].host->index);
+	open_end(&pair->end[0]);
+	fiber_move(host->index);
+	open_end(&pair->end[1]);
+	MUST(dat_evd_create(host->ia, 64, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &pair->cr_evd));
+	MUST(dat_psp_create_any(host->ia, &pair->qual, pair->cr_evd, DAT_PSP_CONSUMER_FLAG,
+				&pair->sp));
+}
+
+/* Requests that nobody has answered are rejected. */
+static void free_pair(struct pair *pair)
+{
+	DAT_EVENT event;
+
+	MUST(dat_psp_free(pair->sp));
+	while (dat_evd_dequeue(pair->cr_evd, &event) == DAT_SUCCESS)
+		dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL);
+	MUST(dat_evd_free(pair->cr_evd));
+	free_end(&pair->end[0]);
+	free_end(&pair->end[1]);
+}
+
+/* ---- The plan ---- */
+
+static uint32_t one_of(const uint32_t *from, uint32_t num)
+{
+	return from[sim_random(num)];
+}
+
+#define ONE_OF(...)                               \
+	one_of((const uint32_t[]){ __VA_ARGS__ }, \
+	       sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
+
+static void setting(const char *name, uint32_t value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", value);
+	setenv(name, text, 1);
+}
+
+static void make_plan(void)
+{
+	sim_plan.switch_one_in = ONE_OF(1, 2, 4, 16, 64);
+	sim_plan.call_ns = ONE_OF(1, 200, 2000, 20000);
+	sim_plan.delay_us = ONE_OF(1, 100, 1000, 20000, 200000);
+	sim_plan.buffer = ONE_OF(2048, 16384, 131072, 262144);
+	sim_plan.segment = ONE_OF(1, 100, 1460, 65483);
+	sim_plan.short_one_in = ONE_OF(0, 0, 2, 10, 100);
+	sim_plan.fault_percent = ONE_OF(0, 0, 10, 50);
+	sim_plan.fail_one_in = ONE_OF(0, 0, 0, 0, 3000, 300, 50);
+	world.num_pairs = 1 + sim_random(MAX_PAIRS);
+	world.share_evd = sim_random(4) == 0;
+	world.share_recv = sim_random(4) == 0;
+	world.crc = sim_random(4) != 0;
+	setting("DAPL_SOFT_CRC", world.crc);
+	setting("DAPL_SOFT_FPDU", ONE_OF(0, 0, 200, 60000));
+	setting("DAPL_SOFT_HELD", ONE_OF(262144, 262144, 10000));
+	setting("DAT_CONTROL", ONE_OF(0, 0, 0, 1));
+}
+
+/* ---- The end ---- */
+
+static void check_left(uint64_t since)
+{
+	uint64_t patience = sim_now + 1000000000000ull;
+	char text[700];
+
+	/* What the peer must still be told is told in the background. */
+	while (sim_fd_count() && sim_now < patience)
+		usleep(100000);
+	if (sim_fd_count())
+		sim_fail("%u descriptors are left", sim_fd_count());
+	for (int host = 0; host < HOSTS; host++)
+		if (fiber_count(host))
+			sim_fail("host %d has %u threads left", host, fiber_count(host));
+	if (libc_blocks_since(since, fiber_most(), text, sizeof(text)))
+		sim_fail("memory is left:%s", text);
+}
+
+void *world_lives(void *lives)
+{
+	struct fiber *fiber[MAX_PAIRS * 2];
+	struct pair *pair;
+	uint64_t since;
+	uint32_t i;
+
+	/* What is made once and stays. */
+	open_host(&world.host[0]);
+	close_host(&world.host[0]);
+	memset(&world, 0, sizeof(world));
+	since = libc_blocks_serial();
+	make_plan();
+	world.lives = *(uint32_t *)lives;
+	place_ends();
+	for (i = 0; i < HOSTS; i++) {
+		world.host[i].index = (int)i;
+		fiber_move((int)i);
+		open_host(&world.host[i]);
+	}
+	for (i = 0; i < world.num_pairs; i++)
+		open_pair(&world.pair[i]);
+	/* Who waits for them is on no host that something happens to. */
+	fiber_move(HOSTS);
+	libc_may_fail = true;
+	for (i = 0; i < world.num_pairs; i++) {
+		pair = &world.pair[i];
+		fiber[2 * i] = fiber_start("active", pair->end[0].host->index, life_active, pair);
+		fiber[2 * i + 1] =
+			fiber_start("passive", pair->end[1].host->index, life_passive, pair);
+	}
+	for (i = 0; i < 2 * world.num_pairs; i++)
+		fiber_join(fiber[i], NULL);
+	libc_may_fail = false;
+	for (i = 0; i < world.num_pairs; i++)
+		free_pair(&world.pair[i]);
+	for (i = 0; i < HOSTS; i++)
+		close_host(&world.host[i]);
+	check_left(since);
+	return NULL;
+}
