@@ -14,7 +14,6 @@
 /* ---- Descriptors ---- */
 
 static struct sim_file *files[SIM_FDS];
-static uint32_t num_files;
 
 void sim_file_init(struct sim_file *file, enum sim_kind kind, int flags)
 {
@@ -31,7 +30,6 @@ int sim_fd_add(struct sim_file *file)
 			continue;
 		files[i] = file;
 		file->descriptors++;
-		num_files++;
 		return SIM_FIRST_FD + i;
 	}
 	errno = EMFILE;
@@ -48,9 +46,20 @@ struct sim_file *sim_fd(int fd)
 	return sim_fd_is_ours(fd) ? files[fd - SIM_FIRST_FD] : NULL;
 }
 
-uint32_t sim_fd_count(void)
+uint32_t sim_fd_count(int host)
 {
-	return num_files;
+	uint32_t count = 0;
+
+	for (int i = 0; i < SIM_FDS; i++)
+		count += files[i] && files[i]->host == host;
+	return count;
+}
+
+void sim_fd_close_all(int host)
+{
+	for (int i = 0; i < SIM_FDS; i++)
+		if (files[i] && files[i]->host == host)
+			sim_fd_close(SIM_FIRST_FD + i);
 }
 
 int sim_fd_close(int fd)
@@ -61,7 +70,6 @@ int sim_fd_close(int fd)
 		sim_fail("descriptor %d is closed, which is none", fd);
 	sim_trace(SIM_CLOSE, (uint64_t)fd, 0, 0, 0);
 	files[fd - SIM_FIRST_FD] = NULL;
-	num_files--;
 	if (--file->descriptors)
 		return 0;
 	sim_file_forget(file);

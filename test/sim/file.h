@@ -39,7 +39,9 @@ int sim_fd_add(struct sim_file *file);
 struct sim_file *sim_fd(int fd);
 bool sim_fd_is_ours(int fd);
 int sim_fd_close(int fd);
-uint32_t sim_fd_count(void);
+uint32_t sim_fd_count(int host);
+/* As the kernel does with those of a process that is killed. */
+void sim_fd_close_all(int host);
 /* Something about it has changed: whoever waits looks. */
 void sim_file_changed(struct sim_file *file);
 /* No descriptor of it any more: it leaves the sets that it is in. */

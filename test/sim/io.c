@@ -125,11 +125,14 @@ static ssize_t sock_recv(struct sock *sock, const struct iovec *iov, size_t num)
 	uint32_t size = total(iov, num), got = 0, part;
 
 	if (!sock->in.length) {
+		/* As Linux has it: an end that came is told before what came after it. */
+		if (sock->in_ended)
+			return 0;
 		if (sock->error)
 			return sock_error(sock);
 		if (sock->state == SOCK_NEW || sock->state == SOCK_CONNECTING)
 			return no(ENOTCONN);
-		return sock->in_ended || sock->state == SOCK_DEAD ? 0 : no(EAGAIN);
+		return sock->state == SOCK_DEAD ? 0 : no(EAGAIN);
 	}
 	size = shortened(size < sock->in.length ? size : sock->in.length);
 	for (; got < size; iov++) {

@@ -118,8 +118,8 @@ bool judge_excused(struct pair *pair)
 {
 	struct life *life = &pair->life;
 
-	if (net_faults_of(life->conn) || sim_report->refusals != life->refusals ||
-	    sim_plan.fail_one_in)
+	if (net_faults_of(life->conn) || world.dead || world.leaves ||
+	    sim_report->refusals != life->refusals || sim_plan.fail_one_in)
 		life->excused = true;
 	return life->excused;
 }
@@ -149,6 +149,12 @@ static bool is_refusal(DAT_RETURN rc)
 	}
 }
 
+/* A host has stood still: what has a time limit may have failed. */
+static bool stopped(const struct end *end)
+{
+	return end->pair->life.stops != world.stops;
+}
+
 bool judge_call(const struct end *end, const char *name, DAT_RETURN rc)
 {
 	sim_trace(SIM_CALL_DONE, end->pair->life.id, end->which, (uint64_t)(unsigned char)name[7],
@@ -167,7 +173,7 @@ static void check_status(struct end *end, const struct post *post, uint32_t stat
 	struct life *life = &end->pair->life;
 
 	if (status == DAT_DTO_SUCCESS || status == DAT_DTO_ERR_FLUSHED) {
-		if (status && !life->ending && !life->rejected && life->patient &&
+		if (status && !life->ending && !life->rejected && life->patient && !stopped(end) &&
 		    !judge_excused(end->pair) && end->phase != PHASE_OVER)
 			WRONG(end, "%s %" PRIu64 " is flushed though nobody has disconnected",
 			      op_names[post->op], post->number);
@@ -335,10 +341,10 @@ static bool may_be(struct end *end, uint32_t number)
 		return !end->which && end->phase == PHASE_CONNECTING && (life->rejected || excused);
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
 		return !end->which && end->phase == PHASE_CONNECTING &&
-		       (excused || life->ending || !life->patient);
+		       (excused || life->ending || !life->patient || stopped(end));
 	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
 		return end->which && end->phase == PHASE_CONNECTING &&
-		       (excused || life->ending || !life->patient);
+		       (excused || life->ending || !life->patient || stopped(end));
 	case DAT_CONNECTION_EVENT_TIMED_OUT:
 		return !end->which && end->phase == PHASE_CONNECTING && !life->patient;
 	case DAT_CONNECTION_EVENT_UNREACHABLE:
@@ -409,7 +415,7 @@ static void judge_end(struct end *end)
 	if (waits && peer->phase == PHASE_OVER && peer->received < due)
 		WRONG(end, "%u sends completed with success, and of them %u arrived", due,
 		      peer->received);
-	if (waits && end->left == GRACEFUL && peer->receives_then >= end->sent &&
+	if (waits && !stopped(end) && end->left == GRACEFUL && peer->receives_then >= end->sent &&
 	    end->requests_ok < end->request.posted)
 		WRONG(end, "a graceful disconnect has left %u of %" PRIu64 " requests undone",
 		      (uint32_t)end->request.posted - end->requests_ok, end->request.posted);

@@ -48,6 +48,8 @@ static void rest(struct end *end, uint32_t *us)
 	DAT_COUNT more;
 
 	*us = *us < 1000000 ? *us * 2 : *us;
+	if (world.leaves == (uint32_t)end->host->index + 1)
+		fiber_exit(NULL);
 	if (evd == end->host->shared || sim_random(2))
 		usleep(sim_random(*us) + 1);
 	else if (dat_evd_wait(evd, sim_random(*us) + 1, 1, &event, &more) == DAT_SUCCESS)
@@ -456,9 +458,27 @@ static bool connect_end(struct end *end)
 	return false;
 }
 
+bool life_lost(const struct host *host)
+{
+	uint32_t number = (uint32_t)host->index + 1;
+
+	return world.dead == number || world.leaves == number;
+}
+
 static bool peer_done(const struct end *end)
 {
-	return !end->pair->end[1].busy;
+	return !end->pair->end[1].busy || life_lost(end->pair->end[1].host);
+}
+
+void life_begin(struct pair *pair)
+{
+	pair->life = (struct life){ .id = ++world.lives_begun,
+				    .refusals = (uint32_t)sim_report->refusals,
+				    .stops = world.stops,
+				    .patient = chance(85) };
+	for (int host = 0; host < HOSTS; host++)
+		if (fiber_is_frozen(host))
+			pair->life.stops = world.stops - 1;
 }
 
 void *life_active(void *arg)
@@ -466,10 +486,8 @@ void *life_active(void *arg)
 	struct pair *pair = arg;
 	struct end *end = &pair->end[0];
 
-	while (world.lives_begun < world.lives) {
-		pair->life = (struct life){ .id = ++world.lives_begun,
-					    .refusals = (uint32_t)sim_report->refusals,
-					    .patient = chance(85) };
+	while (world.lives_begun < world.lives && !world.dead && !world.leaves) {
+		life_begin(pair);
 		begin_end(end);
 		if (connect_end(end)) {
 			if (chance(5))
@@ -542,7 +560,7 @@ void *life_passive(void *arg)
 	DAT_EVENT event;
 	DAT_COUNT more;
 
-	while (!pair->quit) {
+	while (!pair->quit && !life_lost(pair->end[0].host) && !life_lost(end->host)) {
 		if (dat_evd_wait(pair->cr_evd, 200000, 1, &event, &more) != DAT_SUCCESS)
 			continue;
 		cr = event.event_data.cr_arrival_event_data.cr_handle;

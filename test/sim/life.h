@@ -68,7 +68,8 @@ struct memory {
 struct end {
 	struct pair *pair;
 	struct host *host;
-	uint32_t which; /* 0: it connects */
+	uint32_t which;	     /* 0: it connects */
+	struct fiber *fiber; /* that plays it */
 	DAT_EP_HANDLE ep;
 	DAT_EVD_HANDLE recv_evd, request_evd, conn_evd;
 	DAT_RMR_HANDLE rmr;
@@ -91,6 +92,7 @@ struct end {
 struct life {
 	uint64_t id, conn;
 	uint32_t faults, refusals; /* of the world when it began */
+	uint32_t stops;
 	bool rejected, accepted, patient, ending, excused;
 	uint32_t write_length[2][TARGETS];
 	uint64_t adds[2];
@@ -126,6 +128,10 @@ struct world {
 	struct pair pair[MAX_PAIRS];
 	uint32_t num_pairs, lives, lives_begun;
 	bool share_evd, share_recv, crc;
+	uint32_t stops;	 /* of hosts, so far */
+	uint32_t dead;	 /* number of the host + 1 that has crashed; 0: none */
+	uint32_t leaves; /* of that whose program ends */
+	bool over;
 	struct {
 		uint64_t life;
 		uint32_t left[2][2]; /* of each end: receives, requests that may still be told */
@@ -137,6 +143,14 @@ extern struct world world;
 /* The ends' programs. */
 void *life_active(void *pair);
 void *life_passive(void *pair);
+/* An active end that is no library, and says what it likes. */
+void *life_liar(void *pair);
+/* A host is lost: nobody waits for its ends any more. */
+bool life_lost(const struct host *host);
+void life_begin(struct pair *pair);
+
+/* What happens to hosts. */
+void *host_faults(void *unused);
 
 /* ---- Judging ---- */
 

@@ -291,20 +291,29 @@ static void happen(struct conn *conn)
 	}
 }
 
-void net_cut(int host, bool reset)
+static void silence(struct conn *conn)
+{
+	note_fault(conn, FAULT_SILENCE);
+	conn->fault = FAULT_NONE;
+	conn->silent[0] = conn->silent[1] = true;
+	if (!conn->silent_since)
+		hears_nothing(conn);
+}
+
+static int dead_host = -1;
+
+void net_cut(int host)
 {
 	struct conn *conn;
 
+	dead_host = host;
 	for (uint64_t id = 1; id <= num_conns; id++) {
 		conn = conns[id];
-		for (uint32_t i = 0; conn && i < 2; i++) {
-			if (!conn->end[i] || conn->end[i]->file.host != host || conn->inside)
-				continue;
-			conn->fault = reset ? FAULT_RESET : FAULT_SILENCE;
-			conn->fault_end = i;
-			happen(conn);
-			conn = conns[id];
-		}
+		if (!conn || conn->inside)
+			continue;
+		if ((conn->end[0] && conn->end[0]->file.host == host) ||
+		    (conn->end[1] && conn->end[1]->file.host == host))
+			silence(conn);
 	}
 }
 
@@ -505,6 +514,8 @@ static void answered(void *arg, uint64_t number)
 		refused(sock, ECONNREFUSED);
 	} else if (listener->num_waiting == SOCK_BACKLOG) {
 		sim_later(sim_now + S, answered, NULL, number);
+	} else if (listener->file.host == dead_host || sock->file.host == dead_host) {
+		sim_later(sim_now + CONNECT_S * S, no_answer, NULL, number);
 	} else if (conn->fault && !conn->fault_at) {
 		/* Before there is a connection all of them are one: nobody answers. */
 		sim_trace(SIM_FAULT, conn->id, conn->fault, 0, 0);

@@ -113,7 +113,7 @@ uint32_t net_silence_ms(const struct sock *sock);
 uint64_t net_last_conn(void);
 /* What has happened to it, so far: a bit for each enum sim_fault. */
 uint32_t net_faults_of(uint64_t conn);
-/* All connections of a host: its cable is cut, or it has crashed. */
-void net_cut(int host, bool reset);
+/* The host has crashed: nobody hears of it any more. */
+void net_cut(int host);
 
 #endif

@@ -31,6 +31,7 @@ enum state {
 struct fiber {
 	enum state state;
 	bool begun, woken;
+	int held; /* mutexes */
 	int host;
 	uint32_t id, weight;
 	char name[24];
@@ -375,6 +376,25 @@ void fiber_freeze(int host, uint64_t until)
 	frozen[host] = until;
 }
 
+bool fiber_is_frozen(int host)
+{
+	return frozen[host] > sim_now;
+}
+
+void fiber_holds(int more)
+{
+	fiber_self->held += more;
+}
+
+bool fiber_holding(int host)
+{
+	for (struct fiber *fiber = fibers; fiber < fibers + SIM_MAX_FIBERS; fiber++)
+		if (fiber->host == host && fiber->held &&
+		    (fiber->state == READY || fiber->state == BLOCKED))
+			return true;
+	return false;
+}
+
 /* ---- Life ---- */
 
 static uint8_t *new_stack(size_t size)
@@ -409,6 +429,7 @@ struct fiber *fiber_start(const char *name, int host, void *(*run)(void *), void
 	fiber->run = run;
 	fiber->arg = arg;
 	fiber->err = 0;
+	fiber->held = 0;
 	memset(fiber->key_value, 0, sizeof(fiber->key_value));
 	init_tls(fiber);
 	sim_trace(SIM_START, fiber->id, (uint64_t)host, 0, 0);
@@ -436,6 +457,11 @@ int fiber_join(struct fiber *fiber, void **value)
 		*value = fiber->value;
 	fiber->state = FREE;
 	return 0;
+}
+
+bool fiber_ended(const struct fiber *fiber)
+{
+	return fiber->state == ENDED;
 }
 
 void fiber_main(void *(*run)(void *), void *arg)

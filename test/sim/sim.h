@@ -22,8 +22,9 @@ struct sim_plan {
 	uint32_t short_one_in;	/* calls that move less than they could; 0: none */
 	uint32_t fault_percent; /* connections to which something happens */
 	uint32_t fail_one_in;	/* calls that are refused memory, descriptors, threads; 0: none */
-	uint32_t stop_one_in;	/* lives during which a host stands still; 0: none */
-	uint32_t lie_percent;	/* connections that a peer makes that is no library */
+	uint32_t stop_ms;	/* between times that a host stands still; 0: it never does */
+	uint32_t liars;		/* pairs whose active side is no library */
+	bool crash;		/* a host does not live to the end */
 	bool shm;		/* connections inside a host, over shared memory */
 };
 
@@ -124,6 +125,7 @@ void fiber_move(int host);
 void fiber_name(struct fiber *fiber, const char *name);
 /* What it returned, once it has; ESRCH: there is none. */
 int fiber_join(struct fiber *fiber, void **value);
+bool fiber_ended(const struct fiber *fiber);
 __attribute__((noreturn)) void fiber_exit(void *value);
 void **fiber_values(void); /* of keys, SIM_MAX_KEYS */
 uint32_t fiber_count(int host);
@@ -141,6 +143,11 @@ uint32_t fiber_wake(const void *on, uint32_t num);
 void fiber_wake_file(const struct sim_file *file);
 /* None of the host's fibers runs until then. */
 void fiber_freeze(int host, uint64_t until);
+bool fiber_is_frozen(int host);
+/* Of mutexes: the fiber has so many more, or fewer. */
+void fiber_holds(int more);
+/* Whether any fiber of the host holds one. */
+bool fiber_holding(int host);
 
 /* ---- Later ---- */
 

@@ -126,6 +126,7 @@ SIM_CALL int pthread_mutex_lock(pthread_mutex_t *mutex)
 		sim_trace(SIM_LOCK, 0, 0, 0, 0);
 	}
 	m->owner = self;
+	fiber_holds(1);
 	return 0;
 }
 
@@ -135,6 +136,7 @@ SIM_CALL int pthread_mutex_trylock(pthread_mutex_t *mutex)
 	if (mutex_of(mutex)->owner)
 		return EBUSY;
 	mutex_of(mutex)->owner = fiber_id(fiber_self) + 1;
+	fiber_holds(1);
 	return 0;
 }
 
@@ -143,6 +145,7 @@ static void unlock(struct mutex *m)
 	if (m->owner != fiber_id(fiber_self) + 1)
 		sim_fail("a mutex is unlocked by who does not hold it");
 	m->owner = 0;
+	fiber_holds(-1);
 	if (m->waiting)
 		fiber_wake(m, 1);
 }

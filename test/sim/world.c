@@ -142,11 +142,14 @@ static void free_pair(struct pair *pair)
 {
 	DAT_EVENT event;
 
+	if (!life_lost(pair->end[0].host))
+		free_end(&pair->end[0]);
+	if (life_lost(pair->end[1].host))
+		return;
 	MUST(dat_psp_free(pair->sp));
 	while (dat_evd_dequeue(pair->cr_evd, &event) == DAT_SUCCESS)
 		dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL);
 	MUST(dat_evd_free(pair->cr_evd));
-	free_end(&pair->end[0]);
 	free_end(&pair->end[1]);
 }
 
@@ -178,6 +181,8 @@ static void make_plan(void)
 	sim_plan.segment = ONE_OF(1, 100, 1460, 65483);
 	sim_plan.short_one_in = ONE_OF(0, 0, 2, 10, 100);
 	sim_plan.fault_percent = ONE_OF(0, 0, 10, 50);
+	sim_plan.stop_ms = ONE_OF(0, 0, 100, 2000);
+	sim_plan.crash = sim_random(8) == 0;
 	sim_plan.fail_one_in = ONE_OF(0, 0, 0, 0, 3000, 300, 50);
 	world.num_pairs = 1 + sim_random(MAX_PAIRS);
 	world.share_evd = sim_random(4) == 0;
@@ -186,10 +191,21 @@ static void make_plan(void)
 	setting("DAPL_SOFT_CRC", world.crc);
 	setting("DAPL_SOFT_FPDU", ONE_OF(0, 0, 200, 60000));
 	setting("DAPL_SOFT_HELD", ONE_OF(262144, 262144, 10000));
-	setting("DAT_CONTROL", ONE_OF(0, 0, 0, 1));
+	/* It is of the process, and so of no host that crashes. */
+	setting("DAT_CONTROL", sim_plan.crash ? 0 : ONE_OF(0, 0, 1));
 }
 
 /* ---- The end ---- */
+
+static uint32_t files_left(void)
+{
+	uint32_t count = 0;
+
+	for (int host = 0; host <= HOSTS; host++)
+		if (world.dead != (uint32_t)host + 1)
+			count += sim_fd_count(host);
+	return count;
+}
 
 static void check_left(uint64_t since)
 {
@@ -197,55 +213,83 @@ static void check_left(uint64_t since)
 	char text[700];
 
 	/* What the peer must still be told is told in the background. */
-	while (sim_fd_count() && sim_now < patience)
+	while (files_left() && sim_now < patience)
 		usleep(100000);
-	if (sim_fd_count())
-		sim_fail("%u descriptors are left", sim_fd_count());
+	if (files_left())
+		sim_fail("%u descriptors are left", files_left());
 	for (int host = 0; host < HOSTS; host++)
-		if (fiber_count(host))
+		if (world.dead != (uint32_t)host + 1 && fiber_count(host))
 			sim_fail("host %d has %u threads left", host, fiber_count(host));
-	if (libc_blocks_since(since, fiber_most(), text, sizeof(text)))
+	if (!world.dead && libc_blocks_since(since, fiber_most(), text, sizeof(text)))
 		sim_fail("memory is left:%s", text);
+}
+
+/* Until it is over, or nobody waits for it any more. */
+static void await_end(const struct end *end)
+{
+	while (!fiber_ended(end->fiber) && world.dead != (uint32_t)end->host->index + 1)
+		usleep(100000);
+}
+
+static void open_world(void)
+{
+	place_ends();
+	for (int i = 0; i < HOSTS; i++) {
+		world.host[i].index = i;
+		fiber_move(i);
+		open_host(&world.host[i]);
+	}
+	for (uint32_t i = 0; i < world.num_pairs; i++)
+		open_pair(&world.pair[i]);
+	/* Who waits for them is on no host that something happens to. */
+	fiber_move(HOSTS);
+}
+
+static void close_world(void)
+{
+	for (uint32_t i = 0; i < world.num_pairs; i++)
+		free_pair(&world.pair[i]);
+	for (int i = 0; i < HOSTS; i++)
+		if (!life_lost(&world.host[i]))
+			close_host(&world.host[i]);
+}
+
+static void live(void)
+{
+	struct fiber *faults;
+	struct pair *pair;
+	uint32_t i;
+
+	libc_may_fail = true;
+	for (i = 0; i < world.num_pairs; i++) {
+		pair = &world.pair[i];
+		pair->end[0].fiber =
+			fiber_start("active", pair->end[0].host->index, life_active, pair);
+		pair->end[1].fiber =
+			fiber_start("passive", pair->end[1].host->index, life_passive, pair);
+	}
+	faults = fiber_start("faults", HOSTS, host_faults, NULL);
+	for (i = 0; i < 2 * world.num_pairs; i++)
+		await_end(&world.pair[i / 2].end[i % 2]);
+	world.over = true;
+	fiber_join(faults, NULL);
+	libc_may_fail = false;
 }
 
 void *world_lives(void *lives)
 {
-	struct fiber *fiber[MAX_PAIRS * 2];
-	struct pair *pair;
+	struct host first = { .index = 0 };
 	uint64_t since;
-	uint32_t i;
 
-	/* What is made once and stays. */
-	open_host(&world.host[0]);
-	close_host(&world.host[0]);
-	memset(&world, 0, sizeof(world));
-	since = libc_blocks_serial();
 	make_plan();
 	world.lives = *(uint32_t *)lives;
-	place_ends();
-	for (i = 0; i < HOSTS; i++) {
-		world.host[i].index = (int)i;
-		fiber_move((int)i);
-		open_host(&world.host[i]);
-	}
-	for (i = 0; i < world.num_pairs; i++)
-		open_pair(&world.pair[i]);
-	/* Who waits for them is on no host that something happens to. */
-	fiber_move(HOSTS);
-	libc_may_fail = true;
-	for (i = 0; i < world.num_pairs; i++) {
-		pair = &world.pair[i];
-		fiber[2 * i] = fiber_start("active", pair->end[0].host->index, life_active, pair);
-		fiber[2 * i + 1] =
-			fiber_start("passive", pair->end[1].host->index, life_passive, pair);
-	}
-	for (i = 0; i < 2 * world.num_pairs; i++)
-		fiber_join(fiber[i], NULL);
-	libc_may_fail = false;
-	for (i = 0; i < world.num_pairs; i++)
-		free_pair(&world.pair[i]);
-	for (i = 0; i < HOSTS; i++)
-		close_host(&world.host[i]);
+	/* What is made once and stays. */
+	open_host(&first);
+	close_host(&first);
+	since = libc_blocks_serial();
+	open_world();
+	live();
+	close_world();
 	check_left(since);
 	return NULL;
 }
