@@ -105,6 +105,7 @@ struct pair {
 	DAT_PSP_HANDLE sp;
 	DAT_EVD_HANDLE cr_evd;
 	DAT_CONN_QUAL qual;
+	bool lies; /* its active end is no library */
 	bool quit;
 };
 
@@ -148,6 +149,8 @@ void *life_liar(void *pair);
 /* A host is lost: nobody waits for its ends any more. */
 bool life_lost(const struct host *host);
 void life_begin(struct pair *pair);
+/* Until the passive end has come to its end. */
+void life_await_passive(struct pair *pair);
 
 /* What happens to hosts. */
 void *host_faults(void *unused);

@@ -116,6 +116,7 @@ static void place_ends(void)
 		uint32_t host = sim_random(HOSTS);
 
 		pair->index = i;
+		pair->lies = i < sim_plan.liars;
 		for (uint32_t which = 0; which < 2; which++) {
 			pair->end[which].pair = pair;
 			pair->end[which].which = which;
@@ -185,6 +186,7 @@ static void make_plan(void)
 	sim_plan.crash = sim_random(8) == 0;
 	sim_plan.fail_one_in = ONE_OF(0, 0, 0, 0, 3000, 300, 50);
 	world.num_pairs = 1 + sim_random(MAX_PAIRS);
+	sim_plan.liars = sim_random(4) ? 0 : 1 + sim_random(world.num_pairs);
 	world.share_evd = sim_random(4) == 0;
 	world.share_recv = sim_random(4) == 0;
 	world.crc = sim_random(4) != 0;
@@ -263,8 +265,8 @@ static void live(void)
 	libc_may_fail = true;
 	for (i = 0; i < world.num_pairs; i++) {
 		pair = &world.pair[i];
-		pair->end[0].fiber =
-			fiber_start("active", pair->end[0].host->index, life_active, pair);
+		pair->end[0].fiber = fiber_start("active", pair->end[0].host->index,
+						 pair->lies ? life_liar : life_active, pair);
 		pair->end[1].fiber =
 			fiber_start("passive", pair->end[1].host->index, life_passive, pair);
 	}
