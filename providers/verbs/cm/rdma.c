@@ -264,7 +264,7 @@ static void cm_release(struct tp_conn *base)
 		vrb_rdma_refuse(conn->object.dev, id);
 	}
 	vrb_conn_end(conn);
-	vrb_conn_drop_id(conn);
+	vrb_conn_leave_id(conn);
 	vrb_cm_put(&conn->object);
 }
 
@@ -302,6 +302,7 @@ static int start_events(struct vrb_dev *dev)
 static void stop_events(struct vrb_dev *dev)
 {
 	dapl_loop_del(dev->base.loop, &vrb_rdma(dev)->watch);
+	vrb_conn_all_left(vrb_rdma(dev));
 }
 
 const struct vrb_cm vrb_cm = {

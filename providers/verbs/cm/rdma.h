@@ -18,6 +18,7 @@ struct vrb_rdma {
 	const struct vrb_rdma_ops *ops;
 	struct rdma_event_channel *channel;
 	struct tp_watch watch;
+	struct vrb_conn *leaving; /* see vrb_conn_leave_id; dev->cm_lock */
 };
 
 static inline struct vrb_rdma *vrb_rdma(const struct vrb_dev *dev)
@@ -65,14 +66,17 @@ struct vrb_conn {
 	struct rdma_cm_id *id; /* NULL once the kernel is to forget it */
 	struct vrb_qp *qp;
 	enum vrb_conn_state state;
-	bool quiet;		     /* no event is wanted any more */
-	bool peer_gone;		     /* passive, unanswered: the peer gave up */
-	bool watched;		     /* by the watchdog */
-	bool left;		     /* released: its QP may be gone; dev->cm_lock */
-	uint32_t tries;		     /* of the step that it is at */
-	uint32_t ports;		     /* of this end that were taken: see VRB_PORTS */
-	uint8_t reads_in, reads_out; /* what the peers agreed on */
-	struct tp_conn_addr addr;    /* local_qual under dev->cm_lock */
+	bool quiet;		       /* no event is wanted any more */
+	bool peer_gone;		       /* passive, unanswered: the peer gave up */
+	bool watched;		       /* by the watchdog */
+	bool left;		       /* released: its QP may be gone; dev->cm_lock */
+	bool asked;		       /* the peer is to answer the end */
+	bool answered;		       /* it has, or its time is over; dev->cm_lock once closed */
+	struct vrb_conn *next, **link; /* of those that leave; dev->cm_lock */
+	uint32_t tries;		       /* of the step that it is at */
+	uint32_t ports;		       /* of this end that were taken: see VRB_PORTS */
+	uint8_t reads_in, reads_out;   /* what the peers agreed on */
+	struct tp_conn_addr addr;      /* local_qual under dev->cm_lock */
 	struct sockaddr_storage to;
 	/* What is to be told from the loop. */
 	bool has_pending;
@@ -106,6 +110,8 @@ struct vrb_rdma_ops {
 	bool ends_unconfirmed;
 	/* The peer's end may overtake its confirmation. */
 	bool end_may_overtake;
+	/* The kernel repeats the end until the peer answers it, as long as there is the id. */
+	bool end_is_answered;
 
 	int (*connect)(struct vrb_conn *conn, struct rdma_conn_param *param);
 	int (*accept)(struct vrb_conn *conn, struct rdma_conn_param *param, const void *data,
@@ -151,6 +157,13 @@ void vrb_conn_tell_later(struct vrb_conn *conn, enum tp_conn_event event, int er
 int vrb_conn_make_id(struct vrb_conn *conn);
 /* The kernel is to forget the id. */
 void vrb_conn_drop_id(struct vrb_conn *conn);
+/* The same, once the peer has answered the end or its time is over: what is left of the connection
+ * waits for that. It is closed. */
+void vrb_conn_leave_id(struct vrb_conn *conn);
+/* What the kernel says of one that is closed. Loop. */
+void vrb_conn_left(struct vrb_conn *conn, enum rdma_cm_event_type type);
+/* Nobody waits any more; no event is read any more. */
+void vrb_conn_all_left(struct vrb_rdma *rdma);
 /* Takes the QP to a state in which it takes receives, and gives it them. */
 int vrb_conn_init_qp(struct vrb_conn *conn);
 /* Steps of the active side; what fails is told by the error. */

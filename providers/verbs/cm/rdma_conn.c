@@ -106,6 +106,69 @@ void vrb_conn_drop_id(struct vrb_conn *conn)
 		rdma_destroy_id(id);
 }
 
+/* ---- The id of a connection that ended here ---- */
+
+void vrb_conn_leave_id(struct vrb_conn *conn)
+{
+	struct vrb_dev *dev = conn->object.dev;
+	struct vrb_rdma *rdma = vrb_rdma(dev);
+	bool waits;
+
+	pthread_mutex_lock(&dev->cm_lock);
+	waits = conn->id && conn->asked && !conn->answered && !atomic_load(&dev->gone);
+	if (waits) {
+		conn->object.refs++;
+		conn->next = rdma->leaving;
+		if (conn->next)
+			conn->next->link = &conn->next;
+		conn->link = &rdma->leaving;
+		rdma->leaving = conn;
+	}
+	pthread_mutex_unlock(&dev->cm_lock);
+	if (!waits)
+		vrb_conn_drop_id(conn);
+}
+
+/* cm_lock held; false: it does not wait. */
+static bool unlist(struct vrb_conn *conn)
+{
+	if (!conn->link)
+		return false;
+	*conn->link = conn->next;
+	if (conn->next)
+		conn->next->link = conn->link;
+	conn->link = NULL;
+	return true;
+}
+
+void vrb_conn_left(struct vrb_conn *conn, enum rdma_cm_event_type type)
+{
+	struct vrb_dev *dev = conn->object.dev;
+	bool waited;
+
+	if (type != RDMA_CM_EVENT_DISCONNECTED && type != RDMA_CM_EVENT_TIMEWAIT_EXIT &&
+	    type != RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return;
+	pthread_mutex_lock(&dev->cm_lock);
+	conn->answered = true;
+	waited = unlist(conn);
+	pthread_mutex_unlock(&dev->cm_lock);
+	if (!waited)
+		return;
+	vrb_conn_drop_id(conn);
+	vrb_cm_put(&conn->object);
+}
+
+void vrb_conn_all_left(struct vrb_rdma *rdma)
+{
+	struct vrb_conn *conn;
+
+	while ((conn = rdma->leaving))
+		vrb_conn_left(conn, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+}
+
+/* ---- Steps ---- */
+
 int vrb_conn_resolve_addr(struct vrb_conn *conn)
 {
 	conn->state = VRB_CONN_ADDR;
@@ -198,6 +261,11 @@ void vrb_conn_open(struct vrb_conn *conn, const void *data, uint32_t len)
 	dev->base.up->conn_event(conn->base.owner, TP_CONN_ESTABLISHED, 0, len ? data : NULL, len);
 }
 
+static void disconnect(struct vrb_conn *conn)
+{
+	conn->asked = !rdma_disconnect(conn->id) && vrb_conn_ops(conn)->end_is_answered;
+}
+
 void vrb_conn_end(struct vrb_conn *conn)
 {
 	const struct vrb_rdma_ops *ops = vrb_conn_ops(conn);
@@ -218,13 +286,13 @@ void vrb_conn_end(struct vrb_conn *conn)
 	}
 	established = was == VRB_CONN_OPEN || (was == VRB_CONN_ACCEPTED && ops->ends_unconfirmed);
 	if (established && conn->id && !error_first)
-		rdma_disconnect(conn->id);
+		disconnect(conn);
 	if (qp && atomic_exchange(&qp->draining, false) && qp->sq.cq)
 		vrb_cq_drain(qp->sq.cq, false);
 	if (qp)
 		vrb_qp_to_error(qp);
 	if (established && conn->id && error_first)
-		rdma_disconnect(conn->id);
+		disconnect(conn);
 	/* Withdraws an attempt; with iWARP the kernel waits for the peer unless the QP failed. */
 	if (!established)
 		vrb_conn_drop_id(conn);

@@ -225,6 +225,7 @@ static void conn_event(struct vrb_conn *conn, const struct event *event)
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DISCONNECTED:
+		conn->answered = true;
 		call_done(conn);
 		ended(conn, event);
 		break;
@@ -323,6 +324,8 @@ static void dispatch(struct vrb_dev *dev, struct vrb_cm_object *object, const st
 	if (!object || !vrb_cm_lock(object)) {
 		if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST)
 			vrb_rdma_refuse(dev, event->id);
+		else if (object && !object->listener)
+			vrb_conn_left(container_of(object, struct vrb_conn, object), event->type);
 		return;
 	}
 	if (object->listener)

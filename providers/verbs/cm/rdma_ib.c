@@ -48,6 +48,7 @@ const struct vrb_rdma_ops vrb_rdma_ib = {
 	.max_private_data = VRB_PD_MAX,
 	.by_program = ib_by_program,
 	.end_may_overtake = true,
+	.end_is_answered = true,
 	.connect = ib_connect,
 	.accept = ib_accept,
 	.qp_ready = vrb_rdma_qp_to_rts,

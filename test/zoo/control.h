@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a test asks of the zoo it runs in, by the names of the library's symbols: it finds them in
+ * the library that the module has loaded.
+ */
+#ifndef ZOO_CONTROL_H
+#define ZOO_CONTROL_H
+
+#include <stdint.h>
+
+/* "loss", "duplicate" (of CM messages, in thousandths), "delay_us"; of the card with this number:
+ * "port_down", "port_up", "removed". 0 or an errno. */
+int zoo_control(const char *name, uint32_t value);
+/* How many "ids" (of rdma_cm), "qps" or "cqs" there are. */
+uint32_t zoo_count(const char *what);
+
+#endif

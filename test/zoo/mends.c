@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What adapters differ in and the software devices do not show, on those of the zoo: each test is
+ * for the kinds that test/zoo/zoo.sh runs it on.
+ */
+#include "test/conformance/conn_util.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "test/zoo/control.h"
+
+/* ---- The zoo ---- */
+
+static void *symbol(const char *name)
+{
+	void *library = dlopen("libibverbs.so.1", RTLD_NOW), *found;
+
+	assert_non_null(library);
+	found = dlsym(library, name);
+	assert_non_null(found);
+	return found;
+}
+
+static void set(const char *name, uint32_t value)
+{
+	int (*control)(const char *, uint32_t) = (__typeof__(control))symbol("zoo_control");
+
+	assert_int_equal(control(name, value), 0);
+}
+
+static uint32_t count(const char *what)
+{
+	uint32_t (*counted)(const char *) = (__typeof__(counted))symbol("zoo_count");
+
+	return counted(what);
+}
+
+static unsigned int number(const char *name, unsigned int otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? (unsigned int)strtoul(value, NULL, 0) : otherwise;
+}
+
+/* ---- Ends ---- */
+
+/* Every connection is ended by one side, which is gone at once: the other hears of it. */
+static void an_end_is_heard_though_messages_are_lost(void **state)
+{
+	unsigned int rounds = number("ZOO_CONNECTIONS", 300);
+	struct cu_rig *rig = *state;
+	uint32_t before = count("ids");
+
+	for (unsigned int i = 0; i < rounds; i++) {
+		struct ct_end *by = i % 2 ? &rig->a : &rig->p, *other = i % 2 ? &rig->p : &rig->a;
+
+		cu_establish(rig, &rig->a, &rig->p);
+		expect_ok(dat_ep_disconnect(by->ep, DAT_CLOSE_ABRUPT_FLAG));
+		expect_ok(dat_ep_free(by->ep));
+		cu_conn_event(other->connect, other->ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+		ct_drain(by->connect);
+		expect_ok(dat_ep_create(by->ia, by->pz, by->recv, by->request, by->connect, NULL,
+					&by->ep));
+		expect_ok(dat_ep_reset(other->ep));
+	}
+	ct_await(count("ids") == before);
+}
+
+static void the_last_one_leaves_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(count("ids") + count("qps") + count("cqs"), 0);
+}
+
+/* Nobody answers the end any more. */
+static void an_end_without_an_answer_is_bounded(void **state)
+{
+	struct cu_rig *rig = *state;
+	uint64_t begin, cpu;
+
+	cu_establish(rig, &rig->a, &rig->p);
+	expect_ok(cu_recv(&rig->a, 0, 64, 1));
+	set("loss", 1000);
+	begin = ct_now_us();
+	cpu = ct_thread_cpu_us();
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	FLUSHED(rig->a.recv, rig->a.ep, 1, DAT_DTO_RECEIVE);
+	expect_ok(dat_ep_free(rig->a.ep));
+	rig->a.ep = DAT_HANDLE_NULL;
+	print_message("# %llu us, %llu of them on the processor\n",
+		      (unsigned long long)(ct_now_us() - begin),
+		      (unsigned long long)(ct_thread_cpu_us() - cpu));
+	assert_true(ct_now_us() - begin < 2000000);
+	assert_true(ct_thread_cpu_us() - cpu < 100000);
+	set("loss", 0);
+}
+
+/* ---- What is announced ---- */
+
+/* The largest of each. */
+static void what_is_announced_can_be_made(void **state)
+{
+	struct cu_rig *rig = *state;
+	DAT_SRQ_ATTR srq_attr = { .max_recv_iov = 1, .low_watermark = DAT_SRQ_LW_DEFAULT };
+	const DAT_IA_ATTR *ia = &rig->attr;
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE ep;
+	DAT_EP_ATTR attr;
+
+	ct_default_attr(rig->ia, &attr);
+	attr.max_request_dtos = attr.max_recv_dtos = ia->max_dto_per_ep;
+	print_message("# max_dto_per_ep %d\n", ia->max_dto_per_ep);
+	expect_ok(
+		dat_evd_create(rig->ia, ia->max_evd_qlen, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	expect_ok(dat_ep_create(rig->ia, rig->a.pz, evd, evd, rig->a.connect, &attr, &ep));
+	expect_ok(dat_ep_free(ep));
+	expect_ok(dat_evd_free(evd));
+	if (!rig->prov.srq_supported)
+		return;
+	srq_attr.max_recv_dtos = ia->max_recv_per_srq;
+	expect_ok(dat_srq_create(rig->ia, rig->a.pz, &srq_attr, &srq));
+	expect_ok(dat_srq_free(srq));
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, cu_setup_ends, cu_teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(an_end_is_heard_though_messages_are_lost),
+		T(an_end_without_an_answer_is_bounded),
+		T(what_is_announced_can_be_made),
+		cmocka_unit_test(the_last_one_leaves_nothing),
+	};
+
+	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
+}
