@@ -224,6 +224,8 @@ struct vrb_qp *vrb_cq_process(struct vrb_cq *cq, const struct ibv_wc *ib, struct
 	*wc = (struct tp_wc){ .wr_id = wr->id };
 	if (queue->srq)
 		return process_shared(cq, ib, wr, wc);
+	if (unlikely(!queue->qp)) /* see vrb_queue_flush */
+		return NULL;
 	if (ib->status || (wr->flags & VRB_WR_FAILS))
 		fail(queue, queue->qp, wr, ib, wc);
 	else

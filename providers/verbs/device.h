@@ -105,6 +105,7 @@ struct vrb_quirks vrb_quirks_of(const struct ibv_device *device, uint32_t vendor
 struct vrb_qp;
 struct vrb_mw;
 struct vrb_mr;
+struct vrb_late;
 
 struct vrb_dev {
 	struct tp_device base;
@@ -135,6 +136,7 @@ struct vrb_dev {
 	struct tp_timer watchdog;
 
 	struct vrb_reaper reaper;
+	struct vrb_late *late; /* see vrb_qp_abandon; under number_lock, as it is used as seldom */
 
 	pthread_mutex_t mw_lock; /* which windows are bound through which QP */
 	struct vrb_mw *mws;

@@ -117,6 +117,7 @@ static void dev_close(struct tp_device *base)
 	vrb_async_stop(dev);
 	vrb_dev_close(dev);
 	vrb_cm.close(dev);
+	vrb_late_free_all(dev);
 	dev_free(dev);
 }
 

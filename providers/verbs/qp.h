@@ -106,7 +106,26 @@ struct vrb_wr *vrb_queue_last_signaled(struct vrb_queue *queue);
 /* Ends posting to the device; gives back, in order, all that the device will not. Both take the
  * lock. */
 void vrb_queue_stop(struct vrb_queue *queue);
-void vrb_queue_flush(struct vrb_queue *queue, bool gave_up);
+/* spare: takes the ring, which the device may still name, and gives its own for it; or NULL. */
+void vrb_queue_flush(struct vrb_queue *queue, bool gave_up, struct vrb_queue *spare);
+
+/* ---- QPs that the device has not flushed in time (qp_late.c) ---- */
+
+struct vrb_late {
+	struct vrb_reap reap;
+	struct vrb_dev *dev;
+	struct vrb_late *next;
+	struct ibv_qp *ibqp;
+	uint32_t number;
+	struct vrb_queue sq, rq; /* spare ones, and then the QP's */
+};
+
+/* NULL: no memory. */
+struct vrb_late *vrb_late_new(struct vrb_qp *qp);
+/* The reaper does it; late is the device's. */
+void vrb_late_destroy(struct vrb_late *late, struct ibv_qp *ibqp);
+/* Nothing polls any more. */
+void vrb_late_free_all(struct vrb_dev *dev);
 
 /* ---- The device's QP (qp_state.c) ---- */
 

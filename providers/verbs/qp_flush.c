@@ -93,20 +93,37 @@ static void flush_all(struct vrb_queue *queue, bool gave_up)
 	atomic_store(&queue->head, end);
 }
 
-void vrb_queue_flush(struct vrb_queue *queue, bool gave_up)
+/* Both locks held. What comes of the old ring is dropped: it is no QP's. */
+static void change_ring(struct vrb_queue *queue, struct vrb_queue *spare)
 {
+	struct vrb_queue old = *queue;
+
+	vrb_queue_move(queue, spare);
+	queue->cq = old.cq;
+	queue->qp = old.qp;
+	vrb_queue_move(spare, &old);
+	spare->qp = NULL;
+	spare->failed = true;
+	spare->slow = 1;
+}
+
+void vrb_queue_flush(struct vrb_queue *queue, bool gave_up, struct vrb_queue *spare)
+{
+	struct vrb_qp *qp = queue->qp;
 	struct vrb_cq *cq = queue->cq;
 	bool done;
 
-	vrb_qp_lock(queue->qp);
+	vrb_qp_lock(qp);
 	done = !cq || queue->mode == VRB_QUEUE_FLUSHED;
 	if (!done) {
 		vrb_cq_lock(cq);
 		flush_all(queue, gave_up);
+		if (spare)
+			change_ring(queue, spare);
 		vrb_cq_unlock(cq);
 	}
 	vrb_queue_set_mode(queue, VRB_QUEUE_FLUSHED);
-	vrb_qp_unlock(queue->qp);
+	vrb_qp_unlock(qp);
 	if (!done)
 		vrb_cq_notify(cq);
 }

@@ -255,13 +255,19 @@ void vrb_qp_collect(struct vrb_qp *qp)
 		vrb_cq_collect(qp->rq.cq);
 }
 
+enum outcome {
+	FLUSHED,
+	WILL_NOT, /* the device never does */
+	TOO_LATE, /* it may still do it */
+};
+
 /*
  * Whether the device gave everything back in time. It mostly has when the QP is in error: of 2,532
  * flushes on soft-RoCE, beside twenty other processes on two processors, 2,469 were over at the
  * first look and all others at the second; soft-iWARP flushes at once. A descriptor would be the
  * CQ's, whose events belong to who waits for completions there.
  */
-static bool await_flush(struct vrb_qp *qp)
+static enum outcome await_flush(struct vrb_qp *qp)
 {
 	uint64_t deadline = dapl_now() + (uint64_t)qp->dev->config->flush_ms * 1000000;
 	struct timespec pause = { .tv_nsec = FIRST_PAUSE_NS };
@@ -269,9 +275,9 @@ static bool await_flush(struct vrb_qp *qp)
 	for (;;) {
 		vrb_qp_collect(qp);
 		if (flushed(&qp->sq) && flushed(&qp->rq))
-			return true;
+			return FLUSHED;
 		if (atomic_load(&qp->dev->gone) || qp->dev->quirks.flushes_at_once)
-			return false;
+			return WILL_NOT;
 		if (dapl_now() > deadline)
 			break;
 		nanosleep(&pause, NULL);
@@ -280,33 +286,41 @@ static bool await_flush(struct vrb_qp *qp)
 	}
 	dapl_err("%s: QP 0x%x: the device did not give back its work in %llu ms", qp->dev->name,
 		 qp->ibqp->qp_num, (unsigned long long)qp->dev->config->flush_ms);
-	return false;
+	return TOO_LATE;
 }
 
 /* left: where the QP goes, if it has to, instead of being destroyed. */
 static void to_error(struct vrb_qp *qp, struct ibv_qp **left)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-	bool gave_up = false;
+	/* A QP that never met a peer has nothing but receives, and no completions. */
+	enum outcome outcome = WILL_NOT;
+	struct vrb_late *late = NULL;
+	struct ibv_qp *ibqp = NULL;
 
 	vrb_queue_stop(&qp->sq);
 	vrb_queue_stop(&qp->rq);
 	if (qp->rq.cq)
 		vrb_cq_deliver(qp->rq.cq, qp);
 	if (atomic_load(&qp->live)) {
-		/* It may be there already, or its device gone. */
+		/* It may be there already, or its device gone, or refuse. */
 		ibv_modify_qp(qp->ibqp, &attr, IBV_QP_STATE);
-		gave_up = !await_flush(qp);
-	} else {
-		/* A QP that never met a peer has nothing but receives, and no completions. */
-		gave_up = true;
+		outcome = await_flush(qp);
 	}
-	if (gave_up && left)
-		*left = orphan_ib(qp);
-	else if (gave_up)
+	if (outcome == TOO_LATE && !left)
+		late = vrb_late_new(qp);
+	if (late || (outcome && left))
+		ibqp = orphan_ib(qp);
+	else if (outcome)
 		vrb_qp_destroy_ib(qp);
-	vrb_queue_flush(&qp->sq, gave_up);
-	vrb_queue_flush(&qp->rq, gave_up);
+	vrb_queue_flush(&qp->sq, outcome, late ? &late->sq : NULL);
+	vrb_queue_flush(&qp->rq, outcome, late ? &late->rq : NULL);
+	if (late) {
+		leave_srq(qp);
+		vrb_late_destroy(late, ibqp);
+	} else if (left) {
+		*left = ibqp;
+	}
 }
 
 void vrb_qp_to_error(struct vrb_qp *qp)

@@ -26,5 +26,7 @@ void zoo_reject_unanswered(struct zoo_id *id, int reason);
 /* iWARP: the QP of id's program belongs to the connection. Errno. */
 int zoo_iwarp_take_qp(struct zoo_id *id);
 void zoo_iwarp_accepted(struct zoo_id *id);
+/* The program ends the connection; cxgb4's QP is in CLOSING until TCP's peer has answered. */
+void zoo_iwarp_begin_close(struct zoo_id *id);
 
 #endif

@@ -81,5 +81,6 @@ void zoo_ib_gave_up(struct zoo_id *id);
 void zoo_iwarp_receive(struct zoo_id *id, const struct zoo_msg *msg);
 /* Ends a connection in either direction; the QP of the kernel's side goes. */
 void zoo_iwarp_close(struct zoo_id *id, int status);
+void zoo_iwarp_gave_up(struct zoo_id *id);
 
 #endif

@@ -59,6 +59,20 @@ static void let_go(struct zoo_id *id)
 	zoo_qp_to_error(qp);
 }
 
+void zoo_iwarp_begin_close(struct zoo_id *id)
+{
+	struct zoo_qp *qp = qp_of(id);
+
+	if (!zoo_kind_of(id->card)->closing_refuses_error) {
+		zoo_iwarp_close(id, 0);
+		return;
+	}
+	id->state = ZOO_DREQ_SENT;
+	if (qp)
+		qp->closing = true;
+	zoo_send(id, ZOO_DREQ, 0, NULL, true);
+}
+
 void zoo_iwarp_close(struct zoo_id *id, int status)
 {
 	bool open = id->state == ZOO_ESTABLISHED || id->state == ZOO_DREQ_SENT;
@@ -111,7 +125,12 @@ void zoo_iwarp_receive(struct zoo_id *id, const struct zoo_msg *msg)
 			ended(id, RDMA_CM_EVENT_DISCONNECTED, -ECONNRESET, NULL);
 		break;
 	case ZOO_DREQ:
+		zoo_send(id, ZOO_DREP, 0, NULL, false);
 		if (id->state == ZOO_ESTABLISHED || id->state == ZOO_DREQ_SENT)
+			ended(id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
+		break;
+	case ZOO_DREP:
+		if (id->state == ZOO_DREQ_SENT)
 			ended(id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
 		break;
 	default:
@@ -119,8 +138,31 @@ void zoo_iwarp_receive(struct zoo_id *id, const struct zoo_msg *msg)
 	}
 }
 
+void zoo_iwarp_gave_up(struct zoo_id *id)
+{
+	if (id->state == ZOO_REQ_SENT)
+		ended(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
+	else if (id->state == ZOO_DREQ_SENT)
+		ended(id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
+}
+
+/* The driver goes on closing without the id. */
+static bool left_closing(struct zoo_id *id)
+{
+	struct zoo_qp *qp = qp_of(id);
+
+	if (!qp || !qp->closing)
+		return false;
+	qp->id = NULL;
+	qp->deadline = id->deadline + (uint64_t)id->tries * zoo->cm_timeout_ms * 1000000;
+	zoo_at(qp->deadline);
+	return true;
+}
+
 void zoo_iwarp_end(struct zoo_id *id)
 {
+	if (left_closing(id))
+		return;
 	switch (id->state) {
 	case ZOO_REQ_SENT:
 		zoo_reject_unanswered(id, -ECONNRESET);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "test/zoo/verbs.h"
 
@@ -135,6 +136,11 @@ int ibv_destroy_qp(struct ibv_qp *ib)
 
 	zoo_command(my->qp->card);
 	zoo_lock();
+	while (my->qp->closing) { /* as c4iw_destroy_qp waits */
+		zoo_unlock();
+		usleep(1000);
+		zoo_lock();
+	}
 	zoo_chan_purge(my->qp->async, my->qp);
 	delivered = my->qp->delivered;
 	zoo_qp_end(my->qp);

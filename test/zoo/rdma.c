@@ -480,7 +480,7 @@ int rdma_disconnect(struct rdma_cm_id *ib)
 	if (!zoo_iwarp(zoo_kind_of(id->card)))
 		err = disconnect_ib(id);
 	else if (id->state == ZOO_ESTABLISHED)
-		zoo_iwarp_close(id, 0);
+		zoo_iwarp_begin_close(id);
 	else
 		err = EINVAL;
 	zoo_unlock();

@@ -471,6 +471,11 @@ void zoo_qp_expired(struct zoo_qp *qp)
 	bool waited = qp->waits_recv;
 
 	stop_waiting(qp);
+	if (qp->closing) {
+		qp->closing = false;
+		zoo_qp_to_error(qp);
+		return;
+	}
 	if (qp->state == IBV_QPS_RTS && qp->sq.next != qp->sq.posted)
 		finish(qp, zoo_queue_at(&qp->sq, qp->sq.next),
 		       waited ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR, 0);

@@ -216,7 +216,10 @@ static void expired(struct zoo_id *id, uint64_t now)
 
 	if (!id->resend || !id->tries--) {
 		id->deadline = 0;
-		zoo_ib_gave_up(id);
+		if (zoo_iwarp(zoo_kind_of(id->card)))
+			zoo_iwarp_gave_up(id);
+		else
+			zoo_ib_gave_up(id);
 		return;
 	}
 	id->deadline = now + (uint64_t)zoo->cm_timeout_ms * 1000000;
