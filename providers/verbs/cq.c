@@ -186,7 +186,12 @@ static int resize(struct vrb_cq *cq, uint32_t cqe)
 
 	if (cqe <= (uint32_t)cq->ibcq->cqe)
 		return 0;
-	err = ibv_resize_cq(cq->ibcq, (int)cqe);
+	err = abs(ibv_resize_cq(cq->ibcq, (int)cqe)); /* not all drivers agree on the sign */
+	if (err == EBUSY) { /* bnxt_re: until somebody polled since the last time */
+		if (collect(cq))
+			vrb_cq_notify(cq);
+		err = abs(ibv_resize_cq(cq->ibcq, (int)cqe));
+	}
 	if (!err)
 		return 0;
 	if (err == ENOSYS || err == EOPNOTSUPP)
