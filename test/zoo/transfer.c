@@ -253,9 +253,7 @@ static enum ibv_wc_status take_message(struct zoo_qp *target, const struct zoo_w
 	if (wr->opcode == IBV_WR_SEND_WITH_INV) {
 		if (zoo_invalidate(target, wr->imm, true))
 			return receive_failed(target, recv, seq, IBV_WC_REM_INV_REQ_ERR,
-					      zoo_iwarp(zoo_kind_of(target->card))
-						      ? IBV_WC_REM_ACCESS_ERR
-						      : IBV_WC_REM_INV_REQ_ERR);
+					      IBV_WC_REM_ACCESS_ERR);
 		wc.wc_flags = IBV_WC_WITH_INV;
 		wc.invalidated_rkey = wr->imm;
 	} else if (written || wr->opcode == IBV_WR_SEND_WITH_IMM) {
