@@ -70,6 +70,7 @@ static int open_parts(struct vrb_dev *dev, const char *params)
 	rc = vrb_dev_learn(dev);
 	if (rc)
 		goto close_dev;
+	vrb_qp_probe(dev);
 	rc = vrb_async_start(dev);
 	if (rc)
 		goto close_dev;

@@ -52,7 +52,7 @@ static uint32_t room(const struct vrb_queue *queue)
 {
 	if (!queue->cq || !queue->max_wr)
 		return 0;
-	return queue->max_wr + (queue->recv ? 0 : vrb_qp_extra(queue->qp->dev, queue->max_wr));
+	return queue->max_wr + queue->extra;
 }
 
 static int attach(struct vrb_qp *qp)
@@ -156,37 +156,63 @@ static bool unchanged(const struct vrb_qp *qp, const struct tp_qp_attr *attr)
 }
 
 /* An idle QP has nothing that the device knows of: a new one takes its place. */
-static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
+static int remake(struct vrb_qp *qp, const struct tp_qp_attr *attr)
 {
-	struct vrb_qp *qp = vrb_qp(base), fresh = { .dev = qp->dev };
+	struct vrb_qp fresh = { .dev = qp->dev, .srq = qp->srq };
 	uint32_t recv_sge = attr->max_recv_sge;
 	int rc;
 
-	if (!unchanged(qp, attr)) {
-		/* What is posted stays posted, with all its segments (EP-63). */
-		if (vrb_queue_used(&qp->rq) && recv_sge < qp->rq.max_sge)
-			recv_sge = qp->rq.max_sge;
-		fresh.srq = qp->srq;
-		rc = alloc_parts(&fresh, attr, recv_sge);
-		if (rc)
-			return rc;
-		vrb_queue_move_receives(&fresh.rq, &qp->rq);
-		free_parts(qp);
-		vrb_queue_move(&qp->sq, &fresh.sq);
-		vrb_queue_move(&qp->rq, &fresh.rq);
-		qp->sq.qp = qp->rq.qp = qp;
-		qp->pd = fresh.pd;
-		qp->ibqp = fresh.ibqp;
-		qp->ib_post = fresh.ib_post;
-		qp->init = fresh.init;
-		qp->max_inline = fresh.max_inline;
-		vrb_qp_adopt_ib(qp);
-		memset(&qp->hint, 0, sizeof(qp->hint));
-	}
+	/* What is posted stays posted, with all its segments (EP-63). */
+	if (vrb_queue_used(&qp->rq) && recv_sge < qp->rq.max_sge)
+		recv_sge = qp->rq.max_sge;
+	rc = alloc_parts(&fresh, attr, recv_sge);
+	if (rc)
+		return rc;
+	vrb_queue_move_receives(&fresh.rq, &qp->rq);
+	free_parts(qp);
+	vrb_queue_move(&qp->sq, &fresh.sq);
+	vrb_queue_move(&qp->rq, &fresh.rq);
+	qp->sq.qp = qp->rq.qp = qp;
+	qp->pd = fresh.pd;
+	qp->ibqp = fresh.ibqp;
+	qp->ib_post = fresh.ib_post;
+	qp->init = fresh.init;
+	qp->max_inline = fresh.max_inline;
+	vrb_qp_adopt_ib(qp);
+	memset(&qp->hint, 0, sizeof(qp->hint));
+	return 0;
+}
+
+static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+	int rc = unchanged(qp, attr) ? 0 : remake(qp, attr);
+
+	if (rc)
+		return rc;
 	qp->max_read_in = attr->max_read_in;
 	qp->max_read_out = attr->max_read_out;
 	vrb_qp_choose_post(qp);
 	return 0;
+}
+
+/* Where that cannot be it goes without. */
+void vrb_qp_make_room(struct vrb_qp *qp)
+{
+	const struct tp_qp_attr attr = { .pd = qp->pd ? &qp->pd->base : NULL,
+					 .send_cq = qp->sq.cq ? &qp->sq.cq->base : NULL,
+					 .recv_cq = qp->rq.cq ? &qp->rq.cq->base : NULL,
+					 .max_send_wr = qp->sq.max_wr,
+					 .max_send_sge = qp->sq.max_sge,
+					 .max_recv_wr = qp->rq.max_wr,
+					 .max_recv_sge = qp->rq.max_sge };
+
+	if (!qp->dev->windows || vrb_qp_extra(qp->dev, qp->sq.max_wr) <= qp->sq.extra)
+		return;
+	vrb_qp_lock(qp);
+	if (qp->sq.mode == VRB_QUEUE_IDLE && !remake(qp, &attr))
+		vrb_qp_choose_post(qp);
+	vrb_qp_unlock(qp);
 }
 
 /* The next connection gets a QP of another number: nothing of this one can reach it (SIM-11). */

@@ -129,8 +129,13 @@ void vrb_late_free_all(struct vrb_dev *dev);
 
 /* ---- The device's QP (qp_state.c) ---- */
 
-/* Room for requests of the transport's own. */
-uint32_t vrb_qp_extra(const struct vrb_dev *dev, uint32_t max_send_wr);
+/* Room for requests of the transport's own: drains, wakes, and, where the program has windows, an
+ * invalidation before each bind. */
+uint32_t vrb_qp_extra(struct vrb_dev *dev, uint32_t max_send_wr);
+/* Before it connects: room for binds, if the program has windows since it was made (qp.c). */
+void vrb_qp_make_room(struct vrb_qp *qp);
+/* The longest queues that can be made are what the device announces (qp_probe.c). */
+void vrb_qp_probe(struct vrb_dev *dev);
 int vrb_qp_make_ib(struct vrb_qp *qp);
 /* What the device says of its QP it says of this one, which stays where it is, from here on. */
 void vrb_qp_adopt_ib(struct vrb_qp *qp);

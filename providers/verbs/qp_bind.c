@@ -152,16 +152,26 @@ static int bind_locked(struct vrb_qp *qp, struct vrb_mw *mw, uint64_t id, uint32
 	return 0;
 }
 
+/* What the device's queue has left, without what a drain needs. */
+static uint32_t room(struct vrb_qp *qp)
+{
+	uint32_t all = qp->sq.max_wr + qp->sq.extra - VRB_DRAIN_WRS;
+	uint32_t used = vrb_queue_used(&qp->sq);
+
+	return used < all ? all - used : 0;
+}
+
 static int mw_bind(struct tp_qp *base, uint64_t wr_id, uint32_t flags, const struct tp_bind *bind,
 		   uint32_t *rkey)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 	struct vrb_mw *mw = vrb_mw(bind->mw);
-	uint32_t room = vrb_queue_full(&qp->sq) ? 0 : qp->sq.mask - vrb_queue_used(&qp->sq);
 	int rc;
 
 	*rkey = 0;
-	if (room < 2)
+	if (room(qp) < 2)
+		vrb_qp_collect(qp);
+	if (room(qp) < 2)
 		return -ENOMEM;
 	if (qp->dev->quirks.stale_invalidate_crashes && atomic_load(&mw->bound) &&
 	    mw->base.qp_scope)

@@ -25,8 +25,7 @@ static void destroy(struct vrb_reap *item)
 static int init_rings(struct vrb_late *late, const struct vrb_qp *qp)
 {
 	const struct vrb_queue *sq = &qp->sq, *rq = &qp->rq;
-	int rc = vrb_queue_init(&late->sq, qp->dev, false, sq->max_wr,
-				vrb_qp_extra(qp->dev, sq->max_wr), sq->max_sge);
+	int rc = vrb_queue_init(&late->sq, qp->dev, false, sq->max_wr, sq->extra, sq->max_sge);
 
 	if (rc)
 		return rc;

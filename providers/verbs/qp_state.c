@@ -12,17 +12,23 @@
 #define FIRST_PAUSE_NS 20000
 #define LAST_PAUSE_NS  1000000
 
-/* Drains, wakes, and an invalidation before a window is bound again. */
-uint32_t vrb_qp_extra(const struct vrb_dev *dev, uint32_t max_send_wr)
+#define FEW_BINDS 8 /* where the program has no window, yet */
+
+static uint32_t lesser(uint32_t a, uint32_t b)
 {
-	uint32_t num = VRB_DRAIN_WRS + (dev->quirks.needs_wake ? VRB_WAKE_WRS : 0);
+	return a < b ? a : b;
+}
+
+uint32_t vrb_qp_extra(struct vrb_dev *dev, uint32_t max_send_wr)
+{
+	uint32_t num = VRB_DRAIN_WRS + (dev->quirks.needs_wake ? VRB_WAKE_WRS : 0), binds = 0;
 	uint32_t most = dev->max_qp_wr - max_send_wr;
 
 	if (!max_send_wr)
 		return 0;
-	if (!dev->windows)
-		return num;
-	return max_send_wr + num < most ? max_send_wr + num : most;
+	if (dev->windows)
+		binds = vrb_mw_any(dev) ? max_send_wr : lesser(max_send_wr, FEW_BINDS);
+	return lesser(num + binds, most > num ? most : num);
 }
 
 static uint32_t at_least_one(uint32_t value)
@@ -65,6 +71,28 @@ static bool early_init(struct vrb_qp *qp)
 			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
+/* With inline data if that can be; how much. */
+static uint32_t make(struct vrb_qp *qp, const struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp_init_attr attempt = *init;
+
+	errno = 0;
+	qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
+	if (!qp->ibqp && init->cap.max_inline_data) {
+		attempt = *init;
+		attempt.cap.max_inline_data = 0;
+		qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
+	}
+	return attempt.cap.max_inline_data;
+}
+
+/* Binds go without room of their own. */
+static uint32_t least_extra(const struct vrb_qp *qp)
+{
+	return lesser(qp->sq.extra,
+		      VRB_DRAIN_WRS + (qp->dev->quirks.needs_wake ? VRB_WAKE_WRS : 0));
+}
+
 /* Whose it is the device learns later: see vrb_qp_adopt_ib. */
 int vrb_qp_make_ib(struct vrb_qp *qp)
 {
@@ -72,32 +100,28 @@ int vrb_qp_make_ib(struct vrb_qp *qp)
 		.send_cq = cq_of(&qp->sq),
 		.recv_cq = cq_of(&qp->rq),
 		.srq = qp->srq ? qp->srq->ibsrq : NULL,
-		.cap = { .max_send_wr =
-				 at_least_one(qp->sq.max_wr + vrb_qp_extra(qp->dev, qp->sq.max_wr)),
+		.cap = { .max_send_wr = at_least_one(qp->sq.max_wr + qp->sq.extra),
 			 .max_recv_wr = at_least_one(qp->rq.max_wr),
 			 .max_send_sge = at_least_one(qp->sq.max_sge),
 			 .max_recv_sge = at_least_one(qp->rq.max_sge),
 			 .max_inline_data = inline_wanted(qp->dev) },
 		.qp_type = IBV_QPT_RC,
 	};
-	struct ibv_qp_init_attr attempt = init;
+	uint32_t max_inline;
 	int err;
 
 	if (!qp->pd)
 		return 0;
-	errno = 0;
-	qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
-	if (!qp->ibqp && init.cap.max_inline_data) {
-		attempt = init;
-		attempt.cap.max_inline_data = 0;
-		qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
+	max_inline = make(qp, &init);
+	if (!qp->ibqp && qp->sq.extra > least_extra(qp)) {
+		qp->sq.extra = least_extra(qp);
+		init.cap.max_send_wr = at_least_one(qp->sq.max_wr + qp->sq.extra);
+		max_inline = make(qp, &init);
 	}
 	if (qp->ibqp) {
 		qp->ib_post = qp->ibqp->context->ops.post_send;
 		qp->init = early_init(qp);
-		qp->max_inline = attempt.cap.max_inline_data < inline_wanted(qp->dev)
-					 ? attempt.cap.max_inline_data
-					 : inline_wanted(qp->dev);
+		qp->max_inline = lesser(max_inline, inline_wanted(qp->dev));
 		return 0;
 	}
 	err = errno ? errno : ENOMEM;
@@ -122,6 +146,7 @@ int vrb_qp_prepare(struct vrb_qp *qp)
 {
 	int rc;
 
+	vrb_qp_make_room(qp);
 	if (qp->ibqp)
 		return 0;
 	rc = vrb_qp_make_ib(qp);

@@ -21,6 +21,7 @@ int vrb_queue_init(struct vrb_queue *queue, const struct vrb_dev *dev, bool recv
 				     .pads_sge = recv && dev->quirks.receive_needs_segment,
 				     .mask = size - 1,
 				     .max_wr = max_wr,
+				     .extra = extra,
 				     .max_sge = max_sge };
 	queue->wr = calloc(size, sizeof(*queue->wr));
 	queue->sge = calloc((size_t)size * (max_sge ? max_sge : 1), sizeof(*queue->sge));

@@ -66,6 +66,7 @@ struct vrb_queue {
 	bool copies_sge;    /* of every receive; else of those with other than one segment */
 	bool pads_sge;	    /* a receive without a segment goes to the device with an empty one */
 	uint32_t max_sge, max_wr;
+	uint32_t extra; /* requests of our own beside the core's max_wr */
 };
 
 static inline struct vrb_wr *vrb_queue_head(struct vrb_queue *queue)

@@ -125,6 +125,7 @@ static void modify_beyond(struct cu_rig *rig, const struct limit *l, uint32_t va
 	expect_ok(dat_ep_modify(rig->a.ep, l->mask, &param));
 	cu_query(rig->a.ep, &param);
 	assert_memory_equal((char *)&param.ep_attr + l->field, &limit, sizeof(limit));
+	expect_ok(dat_ep_modify(rig->a.ep, l->mask, &before));
 }
 
 /* The next number, and what programs write down. */
@@ -197,19 +198,22 @@ static void ep_28_as_many_receives_as_were_asked_for(void **state)
 	ct_end_close(&end);
 }
 
+/* One at a time: mlx5 has fewer requests of many segments. */
 static void ep_t2_modify_to_each_limit(void **state)
 {
 	struct cu_rig *rig = *state;
-	DAT_EP_PARAM param, now;
+	DAT_EP_PARAM before, param, now;
 
+	cu_query(rig->a.ep, &before);
 	FOR_EACH_LIMIT(l) {
-		cu_query(rig->a.ep, &param);
+		param = before;
 		set_field(&param.ep_attr, l, limit_of(rig, l));
 		print_message("# %s = %u\n", l->name, limit_of(rig, l));
 		expect_ok(dat_ep_modify(rig->a.ep, l->mask, &param));
 		cu_query(rig->a.ep, &now);
 		assert_memory_equal((char *)&now.ep_attr + l->field,
 				    (char *)&param.ep_attr + l->field, 4);
+		expect_ok(dat_ep_modify(rig->a.ep, l->mask, &before));
 	}
 }
 

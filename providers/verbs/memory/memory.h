@@ -63,6 +63,8 @@ bool vrb_mr_allows(struct vrb_dev *dev, const struct vrb_pd *pd, const struct tp
 
 int vrb_mw_alloc(struct tp_pd *base, bool qp_scope, struct tp_mw **out);
 void vrb_mw_free(struct tp_mw *base);
+/* Whether the program has any. */
+bool vrb_mw_any(struct vrb_dev *dev);
 /* The device's window; dev->mw_lock held. */
 int vrb_mw_make(struct vrb_mw *mw);
 void vrb_mw_unmake(struct vrb_mw *mw);

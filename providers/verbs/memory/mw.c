@@ -142,3 +142,13 @@ void vrb_mw_free(struct tp_mw *base)
 	pthread_mutex_destroy(&mw->lock);
 	free(mw);
 }
+
+bool vrb_mw_any(struct vrb_dev *dev)
+{
+	bool any;
+
+	pthread_mutex_lock(&dev->mw_lock);
+	any = dev->mws;
+	pthread_mutex_unlock(&dev->mw_lock);
+	return any;
+}
