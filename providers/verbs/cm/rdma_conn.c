@@ -117,7 +117,7 @@ void vrb_conn_leave_id(struct vrb_conn *conn)
 	pthread_mutex_lock(&dev->cm_lock);
 	waits = conn->id && conn->asked && !conn->answered && !atomic_load(&dev->gone);
 	if (waits) {
-		conn->object.refs++;
+		vrb_cm_get(&conn->object);
 		conn->next = rdma->leaving;
 		if (conn->next)
 			conn->next->link = &conn->next;
