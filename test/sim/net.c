@@ -546,6 +546,7 @@ void net_pair(struct sock *active, struct sock *listener)
 	conn->end[0] = active;
 	active->conn = conn;
 	last_conn[fiber_id(fiber_self) % 256] = conn->id;
+	sim_trace(SIM_CONNECT, (uint64_t)active->fd, 0, conn->id, 0);
 	join(conn, active, listener);
 }
 
@@ -562,7 +563,8 @@ void net_refuse_waiting(struct sock *listener)
 
 void net_close(struct sock *sock)
 {
-	struct conn *conn = sock->conn;
+	const struct conn *conn = sock->conn;
+	uint64_t number = number_of(sock);
 
 	sock->gone = true;
 	if (sock->state == SOCK_CONNECTING)
@@ -579,8 +581,8 @@ void net_close(struct sock *sock)
 	if (sock->state == SOCK_UP) {
 		sock->out_ended = true;
 		net_move(sock);
-		if (conns[conn->id] != conn || conn->end[sock->which] != sock)
-			return;
+		sock = end_of(number);
 	}
-	maybe_free(sock);
+	if (sock)
+		maybe_free(sock);
 }

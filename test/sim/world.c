@@ -191,6 +191,12 @@ static void make_plan(void)
 	world.share_recv = sim_random(4) == 0;
 	world.crc = sim_random(4) != 0;
 	setting("DAPL_SOFT_CRC", world.crc);
+	sim_plan.shm = sim_random(6) == 0;
+	setenv("DAPL_SOFT_LINK",
+	       !sim_plan.shm		? "tcp"
+	       : sim_plan.fault_percent ? "shm"
+					: "auto",
+	       1);
 	setting("DAPL_SOFT_FPDU", ONE_OF(0, 0, 200, 60000));
 	setting("DAPL_SOFT_HELD", ONE_OF(262144, 262144, 10000));
 	/* It is of the process, and so of no host that crashes. */
