@@ -19,7 +19,9 @@ static const struct dapl_transport *const t = &dapl_module_transport;
 
 enum {
 	SIZE = 1 << 20,
+	WINDOW = 4096,
 	MESSAGE = 2048,
+	FRAMING = 2 + 18 + 4, /* of a Send: length, header, CRC */
 	LINGER_MS = 50,
 	STILL_MS = 500, /* so long a peer stands still: many times LINGER_MS */
 	IDLE_WAKEUPS = 40,
@@ -68,7 +70,7 @@ static void read_all(int fd, void *buf, size_t len)
 
 static int raw_listen(struct sockaddr_in *name)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = 4096;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = WINDOW;
 	socklen_t len = sizeof(*name);
 
 	*name = (struct sockaddr_in){ .sin_family = AF_INET,
@@ -187,6 +189,29 @@ static void graceful(void **state)
 	expect_all(fd);
 	close(fd);
 	end_destroy(&a);
+}
+
+/* What completed fills the peer's window, for one of the sizes, so that the end alone is missing. */
+static void full_window(void **state)
+{
+	struct end_options options = { .depth = 1, .sge = 1 };
+	enum end_of_stream how;
+	struct end a;
+	int fd;
+
+	(void)state;
+	for (uint32_t size = WINDOW - 64; size <= WINDOW; size += 4) {
+		end_create(&a, &left, &options);
+		fd = raw_peer(&a);
+		assert_int_equal(send_until_full(&a, 1, size - FRAMING), 1);
+		t->cm->disconnect(a.conn, true);
+		end_event(&a, TP_CONN_DISCONNECTED);
+		end_destroy(&a);
+		pause_ms(4 * LINGER_MS);
+		assert_int_equal(raw_stream(fd, false, &how), 1);
+		assert_int_equal(how, IN_ORDER);
+		close(fd);
+	}
 }
 
 /*
@@ -422,11 +447,17 @@ int main(int argc, char **argv)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(graceful),		CASE(abrupt),
-		CASE(memory_gone),	CASE(closed),
-		CASE(close_waits),	CASE(no_spin),
-		CASE(cut_taken),	CASE(cut_not_taken),
-		CASE(cut_closed_taken), CASE(cut_closed_not_taken),
+		CASE(full_window),
+		CASE(graceful),
+		CASE(abrupt),
+		CASE(memory_gone),
+		CASE(closed),
+		CASE(close_waits),
+		CASE(no_spin),
+		CASE(cut_taken),
+		CASE(cut_not_taken),
+		CASE(cut_closed_taken),
+		CASE(cut_closed_not_taken),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

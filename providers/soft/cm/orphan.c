@@ -73,11 +73,17 @@ static uint64_t undelivered(const struct orphan *orphan)
 	return all > others ? all - others : 0;
 }
 
-/* No more time. What completed is the kernel's to deliver, of the rest the peer hears the end. */
+/* Whether what is missing, beside our end, is of requests that did not complete. */
+static bool may_cut(const struct orphan *orphan)
+{
+	return !undelivered(orphan) && unsent(orphan) > 1;
+}
+
+/* No more time. What completed is the kernel's to deliver, past the rest the peer hears the end. */
 static void give_up(struct orphan *orphan)
 {
 	struct soft_link *link = orphan->link;
-	bool cut = !undelivered(orphan) && unsent(orphan);
+	bool cut = may_cut(orphan);
 
 	if (cut && link->class->cut && !orphan->rest.fault)
 		link->class->cut(link);
@@ -120,16 +126,15 @@ static void orphan_expired(struct soft_link *link)
 	struct orphan *orphan = link->owner;
 	char text[2 * SOFT_ADDR_TEXT + 8];
 
-	if (unsent(orphan) && unsent(orphan) < orphan->unsent) {
-		set_timer(orphan);
-	} else if (!undelivered(orphan)) {
+	if (!unsent(orphan) || (may_cut(orphan) && unsent(orphan) >= orphan->unsent)) {
 		give_up(orphan);
 	} else if (timeout && link->class->lost(link, timeout)) {
-		dapl_err_limited(
-			"%s: connection %s: %llu bytes of completed requests are lost, since the "
-			"peer's host has not answered for %u ms (option peer_timeout)",
-			link->dev->name, soft_link_text(link, text),
-			(unsigned long long)undelivered(orphan), timeout);
+		if (undelivered(orphan))
+			dapl_err_limited("%s: connection %s: %llu bytes of completed requests are "
+					 "lost, since the peer's host has not answered for %u ms "
+					 "(option peer_timeout)",
+					 link->dev->name, soft_link_text(link, text),
+					 (unsigned long long)undelivered(orphan), timeout);
 		orphan_free(orphan, true);
 	} else {
 		set_timer(orphan);
