@@ -334,4 +334,6 @@ void driver_run(struct run *run)
 		tear_down(d);
 	run->completions = d->model.completions;
 	run->ended = 1;
+	model_fini(&d->model);
+	free(d);
 }

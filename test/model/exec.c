@@ -332,7 +332,8 @@ static void cut(const struct exec *exec, const struct call *call, uint64_t cooki
 
 static DAT_RETURN post(struct exec *exec, const struct call *call, uint64_t number)
 {
-	DAT_EP_HANDLE ep = exec->ep[call->step.arg[0]];
+	DAT_EP_HANDLE ep =
+		call->step.op == STEP_SRQ_RECV ? DAT_HANDLE_NULL : exec->ep[call->step.arg[0]];
 	DAT_DTO_COOKIE cookie = { .as_64 = call->cookie + number };
 	DAT_RMR_TRIPLET remote = { call->remote_at, call->length, call->remote_key };
 	DAT_COMPLETION_FLAGS flags = call->flags & 0xffff;

@@ -100,9 +100,9 @@ bool run_child(struct run *run, int fd, unsigned int limit_s, bool quiet)
 	if (WIFSIGNALED(status))
 		snprintf(run->error, sizeof(run->error), "killed by signal %d (%s)",
 			 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else if (!run->ended && !run->error[0])
-		snprintf(run->error, sizeof(run->error), "exit status %d before the end",
-			 WEXITSTATUS(status));
+	else if ((!run->ended || status) && !run->error[0])
+		snprintf(run->error, sizeof(run->error), "exit status %d %s the end",
+			 WEXITSTATUS(status), run->ended ? "after" : "before");
 	return !run->error[0];
 }
 
