@@ -40,20 +40,46 @@ static void take(struct end *end)
 	take_all(end->conn_evd);
 }
 
+enum {
+	LONG_US = 50000000, /* longer than any time limit that makes an event */
+};
+
+/*
+ * A thread that waits is woken by what comes, and does not find it when its time is over. In a
+ * short time the one to wake it may not have had a turn.
+ */
+static void wait_on(struct end *end, DAT_EVD_HANDLE evd, uint32_t us)
+{
+	uint32_t stops = world.stops;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	fiber_wakes();
+	if (dat_evd_wait(evd, us, 1, &event, &more) != DAT_SUCCESS)
+		return;
+	if (us >= LONG_US && fiber_expired() && stops == world.stops)
+		sim_fail("life %llu, end %u: a wait of %u us was not woken for event 0x%x",
+			 (unsigned long long)end->pair->life.id, end->which, us,
+			 event.event_number);
+	judge_event(&event);
+}
+
 /* Waits where no other end does, or for a time that gets longer. */
 static void rest(struct end *end, uint32_t *us)
 {
-	DAT_EVD_HANDLE evd = sim_random(2) ? end->recv_evd : end->conn_evd;
-	DAT_EVENT event;
-	DAT_COUNT more;
+	DAT_EVD_HANDLE evd = end->phase == PHASE_CONNECTING ? end->conn_evd
+			     : sim_random(2)		    ? end->recv_evd
+			     : sim_random(2)		    ? end->request_evd
+							    : end->conn_evd;
 
 	*us = *us < 1000000 ? *us * 2 : *us;
 	if (world.leaves == (uint32_t)end->host->index + 1)
 		fiber_exit(NULL);
 	if (evd == end->host->shared || sim_random(2))
 		usleep(sim_random(*us) + 1);
-	else if (dat_evd_wait(evd, sim_random(*us) + 1, 1, &event, &more) == DAT_SUCCESS)
-		judge_event(&event);
+	else
+		wait_on(end, evd,
+			sim_random(4) ? sim_random(*us) + 1 : LONG_US + sim_random(LONG_US));
 }
 
 static bool drained(const struct end *end)

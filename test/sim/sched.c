@@ -31,7 +31,8 @@ enum state {
 struct fiber {
 	enum state state;
 	bool begun, woken;
-	int held; /* mutexes */
+	int held;	 /* mutexes */
+	uint64_t expiry; /* happened, where it goes on at once as its wait expired; 0: woken */
 	int host;
 	uint32_t id, weight;
 	char name[24];
@@ -52,6 +53,7 @@ struct fiber *fiber_self = fibers;
 uint64_t sim_now = 1000000000;
 static uint64_t frozen[SIM_MAX_HOSTS];
 static uint32_t next_id, most;
+static uint64_t happened = 1; /* how often somebody else went on, or something arrived */
 
 /* ---- Thread-local variables of the libraries ---- */
 
@@ -172,6 +174,7 @@ static void run_later(void)
 
 	while (num_later && later[0].at <= sim_now) {
 		next = take_later();
+		happened++;
 		next.call(next.arg, next.number);
 	}
 }
@@ -182,6 +185,7 @@ static void wake(struct fiber *fiber, bool woken)
 {
 	fiber->state = READY;
 	fiber->woken = woken;
+	fiber->expiry = woken ? 0 : happened + 1;
 	fiber->on = NULL;
 	memset(fiber->file, 0, sizeof(fiber->file));
 }
@@ -293,6 +297,7 @@ static void switch_to(struct fiber *next)
 	if (next == from)
 		return;
 	sim_trace(SIM_SWITCH, next->id, 0, 0, 0);
+	happened++;
 	from->err = errno;
 	swap_tls(from, next);
 	fiber_self = next;
@@ -374,6 +379,16 @@ void fiber_freeze(int host, uint64_t until)
 {
 	sim_trace(SIM_FROZEN, (uint64_t)host, until, 0, 0);
 	frozen[host] = until;
+}
+
+bool fiber_expired(void)
+{
+	return fiber_self->expiry >= happened;
+}
+
+void fiber_wakes(void)
+{
+	fiber_self->expiry = 0;
 }
 
 bool fiber_is_frozen(int host)

@@ -141,6 +141,12 @@ int fiber_wait_files(struct sim_file *const *files, uint32_t num, uint64_t deadl
 /* Wakes so many of who wait; returns how many did. */
 uint32_t fiber_wake(const void *on, uint32_t num);
 void fiber_wake_file(const struct sim_file *file);
+/*
+ * Since fiber_wakes the fiber has waited, its last wait came to its deadline, and nobody has done
+ * anything since.
+ */
+bool fiber_expired(void);
+void fiber_wakes(void);
 /* None of the host's fibers runs until then. */
 void fiber_freeze(int host, uint64_t until);
 bool fiber_is_frozen(int host);
