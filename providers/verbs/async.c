@@ -46,6 +46,43 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 	vrb_qp_notify(qp);
 }
 
+/* For the transport alone. */
+static void last_wqe(const struct ibv_async_event *event)
+{
+	struct vrb_qp *qp = event->element.qp->qp_context;
+
+	if (qp)
+		atomic_store(&qp->last_wqe, true);
+}
+
+static void tell_device(struct vrb_dev *dev, enum tp_async_event event)
+{
+	if (event == TP_ASYNC_DEVICE_FATAL)
+		vrb_async_removed(dev);
+	else
+		dev->base.up->async(dev->base.owner, event, NULL);
+}
+
+static void tell_later(struct tp_task *task)
+{
+	struct vrb_dev *dev = container_of(task, struct vrb_dev, async_task);
+	uint32_t told = atomic_exchange(&dev->async_told, 0), i;
+
+	for (i = 0; told; i++, told >>= 1)
+		if (told & 1)
+			tell_device(dev, (enum tp_async_event)i);
+}
+
+static void device_event(struct vrb_dev *dev, enum tp_async_event event)
+{
+	if (dapl_loop_is_self(dev->base.loop)) {
+		tell_device(dev, event);
+		return;
+	}
+	atomic_fetch_or(&dev->async_told, 1U << event);
+	dapl_loop_post(dev->base.loop, &dev->async_task);
+}
+
 /*
  * The core hears of an object's event from a task: what it does then may end with the object
  * destroyed, for which libibverbs waits until the event is acknowledged.
@@ -59,6 +96,8 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 		   dev->ibdev, ibv_event_type_str(event->event_type));
 	switch (what.object) {
 	case VRB_ASYNC_NOBODY:
+		if (event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
+			last_wqe(event);
 		break;
 	case VRB_ASYNC_CQ:
 		cq = event->element.cq->cq_context;
@@ -71,10 +110,7 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 		vrb_srq_event(event->element.srq->srq_context, what.event);
 		break;
 	case VRB_ASYNC_DEVICE:
-		if (what.event == TP_ASYNC_DEVICE_FATAL)
-			vrb_async_removed(dev);
-		else
-			dev->base.up->async(dev->base.owner, what.event, NULL);
+		device_event(dev, what.event);
 		break;
 	}
 }
@@ -103,6 +139,7 @@ static void ready(struct tp_watch *watch, uint32_t events)
 
 int vrb_async_start(struct vrb_dev *dev)
 {
+	dev->async_task.run = tell_later;
 	dev->async = (struct tp_watch){ .ready = ready, .fd = dev->ctx->async_fd };
 	return dapl_loop_add(dev->base.loop, &dev->async, EPOLLIN);
 }
@@ -110,4 +147,5 @@ int vrb_async_start(struct vrb_dev *dev)
 void vrb_async_stop(struct vrb_dev *dev)
 {
 	dapl_loop_del(dev->base.loop, &dev->async);
+	dapl_loop_cancel(dev->base.loop, &dev->async_task);
 }

@@ -71,6 +71,8 @@ struct vrb_quirks {
 	 * else. */
 	bool invalidated_as_csum;
 
+	/* A QP in error has given back what it took of its SRQ, and does not say so. */
+	bool no_last_wqe;
 	/* soft-RoCE counts to six; seven, which the peer may ask for, is for ever. 0: no limit. */
 	uint8_t max_retry;
 	/* librxe fails a misaligned atomic when it is posted, instead of the peer (IBX-40). */
@@ -122,6 +124,9 @@ struct vrb_dev {
 	struct sockaddr_storage addr;
 	struct tp_device_attr attr;
 	struct tp_watch async;
+	_Atomic uint32_t
+		async_told; /* events of the device, by bit, read elsewhere than on the loop */
+	struct tp_task async_task;
 	struct ibv_cq *null_cq; /* of queues that the program makes no use of */
 
 	void *cm; /* the connection manager's own */

@@ -27,6 +27,7 @@ struct vrb_qp {
 	_Atomic uint32_t fault;	 /* enum tp_wc_status of the first failure, 0 if none */
 	atomic_bool live;	 /* the device may have completions of it */
 	atomic_bool peer_closed; /* a request failed, and for no other reason */
+	atomic_bool last_wqe;	 /* in error: it has nothing of its SRQ any more */
 	uint32_t max_read_in, max_read_out;
 	uint32_t number; /* while listed by it, which only QPs with an SRQ are */
 	struct vrb_qp *same_number;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "trace/log.h"
+#include "providers/verbs/async.h"
 #include "providers/verbs/map.h"
 #include "providers/verbs/qp.h"
 
@@ -138,6 +139,7 @@ void vrb_qp_adopt_ib(struct vrb_qp *qp)
 	if (!qp->ibqp)
 		return;
 	qp->ibqp->qp_context = qp;
+	atomic_store(&qp->last_wqe, false);
 	if (qp->srq)
 		vrb_qp_list_number(qp);
 }
@@ -314,6 +316,23 @@ static enum outcome await_flush(struct vrb_qp *qp)
 	return TOO_LATE;
 }
 
+/* A QP in error may still have a receive of its SRQ, which is lost if it is destroyed then. */
+static void await_last_wqe(struct vrb_qp *qp)
+{
+	uint64_t deadline = dapl_now() + (uint64_t)qp->dev->config->flush_ms * 1000000;
+	struct timespec pause = { .tv_nsec = FIRST_PAUSE_NS };
+
+	while (!atomic_load(&qp->last_wqe) && !atomic_load(&qp->dev->gone)) {
+		if (dapl_now() > deadline)
+			return;
+		vrb_async_poll(qp->dev);
+		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < LAST_PAUSE_NS)
+			pause.tv_nsec *= 2;
+	}
+	vrb_qp_collect(qp);
+}
+
 /* left: where the QP goes, if it has to, instead of being destroyed. */
 static void to_error(struct vrb_qp *qp, struct ibv_qp **left)
 {
@@ -331,6 +350,8 @@ static void to_error(struct vrb_qp *qp, struct ibv_qp **left)
 		/* It may be there already, or its device gone, or refuse. */
 		ibv_modify_qp(qp->ibqp, &attr, IBV_QP_STATE);
 		outcome = await_flush(qp);
+		if (qp->srq && !qp->dev->quirks.no_last_wqe)
+			await_last_wqe(qp);
 	}
 	if (outcome == TOO_LATE && !left)
 		late = vrb_late_new(qp);

@@ -7,7 +7,8 @@
 
 #define IWARP                                                                                  \
 	.read_needs_remote_write = true, .no_ib_operations = true, .reads_out_of_order = true, \
-	.empty_read_hangs = true, .receive_needs_segment = true, .error_at_every_end = true
+	.empty_read_hangs = true, .receive_needs_segment = true, .error_at_every_end = true,   \
+	.no_last_wqe = true
 
 #define SOFTWARE .unnamed_faults = true, .no_inline = true, .invalidated_as_csum = true
 
@@ -37,6 +38,7 @@ static const struct {
 	    SOFTWARE,
 	    .receive_fault = TP_WC_LOCAL_LENGTH, /* nothing else is left to be wrong */
 	    .init_without_route = true,
+	    .no_last_wqe = true,
 	    .max_retry = 6,
 	    .checks_atomic_alignment = true,
 	    .stale_invalidate_crashes = true } },

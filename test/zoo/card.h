@@ -37,7 +37,8 @@ struct zoo_kind {
 	bool inline_first_only;
 	/* Destroying a QP takes its completions off the CQs. */
 	bool cleans_cq;
-	/* IBV_EVENT_QP_LAST_WQE_REACHED is reported. */
+	/* A QP in error tells by IBV_EVENT_QP_LAST_WQE_REACHED that it has given back what it had
+	 * taken of its SRQ. */
 	bool last_wqe;
 	/* Posting to a QP that is not ready is refused. */
 	int post_errno;

@@ -4,6 +4,7 @@
  * for the kinds that test/zoo/zoo.sh runs it on.
  */
 #include "test/conformance/conn_util.h"
+#include "test/conformance/srq_util.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -96,6 +97,33 @@ static void an_end_without_an_answer_is_bounded(void **state)
 	set("loss", 0);
 }
 
+/* Each endpoint ends in the middle of a message, whose receive is flushed. */
+static void a_shared_queue_keeps_its_receives(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end a = { 0 }, p = { 0 };
+	struct su_queue queue;
+
+	su_open(rig, &queue, 8);
+	su_fill(&queue, 0, 7);
+	for (int i = 0; i < 20; i++) {
+		su_pair(rig, &a, &p, &queue);
+		expect_ok(dat_ep_disconnect(p.ep, DAT_CLOSE_ABRUPT_FLAG));
+		expect_ok(dat_ep_free(p.ep));
+		expect_ok(su_post(&queue, cu_completion(p.recv).user_cookie.as_64));
+		cu_conn_event(a.connect, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+		ct_end_close(&a);
+		ct_mem_close(&p.mem);
+		ct_drain(p.connect);
+		p.ep = DAT_HANDLE_NULL;
+	}
+	su_pair(rig, &a, &p, &queue);
+	for (unsigned int i = 0; i < 8; i++) {
+		su_send(&a, 64, i);
+		su_taken(&p, &queue, 64, i);
+	}
+}
+
 /* ---- What is announced ---- */
 
 /* The largest of each. */
@@ -131,6 +159,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		T(an_end_is_heard_though_messages_are_lost),
 		T(an_end_without_an_answer_is_bounded),
+		T(a_shared_queue_keeps_its_receives),
 		T(what_is_announced_can_be_made),
 		cmocka_unit_test(the_last_one_leaves_nothing),
 	};

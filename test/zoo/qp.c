@@ -196,7 +196,7 @@ static int change_state(struct zoo_qp *qp, enum ibv_qp_state to)
 		empty(&qp->sq);
 		empty(&qp->rq);
 		qp->remote = 0;
-		qp->last_wqe = qp->comm_est = false;
+		qp->comm_est = qp->holds = qp->last_wqe = false;
 	} else if (to == from) {
 		return 0;
 	} else if (!(to == IBV_QPS_INIT && from == IBV_QPS_RESET) &&

@@ -68,6 +68,39 @@ static void stop_waiting(struct zoo_qp *qp)
 	qp->deadline = 0;
 }
 
+static const struct zoo_wr *take_receive(struct zoo_qp *target, uint32_t *seq);
+
+#define HELD_NS 5000000
+
+/* The receive of a message that is cut off comes back later, unless the QP is destroyed before. */
+static void hold_receive(struct zoo_qp *qp)
+{
+	const struct zoo_wr *recv;
+	uint32_t seq;
+
+	qp->last_wqe = true;
+	recv = zoo->hold ? take_receive(qp, &seq) : NULL;
+	if (!recv) {
+		zoo_async(qp->async, qp, &qp->user, &qp->delivered, IBV_EVENT_QP_LAST_WQE_REACHED);
+		return;
+	}
+	qp->holds = true;
+	qp->held = recv->id;
+	qp->deadline = zoo_now() + HELD_NS;
+	zoo_at(qp->deadline);
+}
+
+static void give_held(struct zoo_qp *qp)
+{
+	struct ibv_wc wc = { .wr_id = qp->held,
+			     .status = IBV_WC_WR_FLUSH_ERR,
+			     .opcode = IBV_WC_RECV };
+
+	complete_recv(qp, &wc, 0, false);
+	qp->holds = false;
+	zoo_async(qp->async, qp, &qp->user, &qp->delivered, IBV_EVENT_QP_LAST_WQE_REACHED);
+}
+
 void zoo_qp_to_error(struct zoo_qp *qp)
 {
 	struct zoo_queue *rq = &qp->rq;
@@ -86,9 +119,8 @@ void zoo_qp_to_error(struct zoo_qp *qp)
 				      .opcode = IBV_WC_RECV };
 		complete_recv(qp, &wc, rq->next, false);
 	}
-	if (qp->srq && !qp->last_wqe && zoo_kind_of(qp->card)->last_wqe)
-		zoo_async(qp->async, qp, &qp->user, &qp->delivered, IBV_EVENT_QP_LAST_WQE_REACHED);
-	qp->last_wqe = true;
+	if (qp->srq && zoo_kind_of(qp->card)->last_wqe && !qp->last_wqe)
+		hold_receive(qp);
 	if (qp->id)
 		zoo_iwarp_close(qp->id, -ECONNRESET);
 }
@@ -469,6 +501,10 @@ void zoo_qp_expired(struct zoo_qp *qp)
 	bool waited = qp->waits_recv;
 
 	stop_waiting(qp);
+	if (qp->holds) {
+		give_held(qp);
+		return;
+	}
 	if (qp->closing) {
 		qp->closing = false;
 		zoo_qp_to_error(qp);

@@ -162,7 +162,9 @@ struct zoo_qp {
 	uint32_t number, remote, max_inline, delivered;
 	enum ibv_qp_state state;
 	struct ibv_qp_attr attr; /* as last set */
-	bool all_signaled, last_wqe, comm_est;
+	bool all_signaled, comm_est, last_wqe;
+	bool holds; /* in error: the receive of its SRQ with this id */
+	uint64_t held;
 	bool closing;	   /* iWARP: in the kernel's hands */
 	bool waits_recv;   /* its next request meets no receive */
 	bool in_progress;  /* by an outer call */
@@ -250,6 +252,7 @@ struct zoo_world {
 	uint32_t loss, delay_us, duplicate; /* of CM messages, in thousandths */
 	uint64_t random;
 	uint32_t cm_timeout_ms, cm_retries;
+	uint32_t hold; /* a QP that goes to error is in the middle of a message for its SRQ */
 	struct zoo_key *keys[ZOO_MAX_KEYS];
 };
 
