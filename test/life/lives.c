@@ -293,7 +293,7 @@ static bool stop_one(const struct shared *before, int victim, unsigned int at, b
 static unsigned int try_all(bool stop, bool unnoticed, int victim, unsigned int most,
 			    unsigned int seed, unsigned int *tried)
 {
-	unsigned int steps, stride, bad = 0, at;
+	unsigned int steps, stride, bad = 0, at, sooner, was;
 	struct shared before;
 
 	if (!healthy(&before, !victim))
@@ -304,8 +304,11 @@ static unsigned int try_all(bool stop, bool unnoticed, int victim, unsigned int 
 	stride = steps > most ? (steps + most - 1) / most : 1;
 	for (at = 1 + seed % stride; at <= steps; at += stride) {
 		++*tried;
-		bad += stop ? !stop_one(&before, victim, at, unnoticed)
-			    : !kill_one(&before, victim, at);
+		/* Where it made fewer steps this time, sooner. */
+		was = disturbed;
+		for (sooner = at; sooner && disturbed == was; sooner /= 2)
+			bad += stop ? !stop_one(&before, victim, sooner, unnoticed)
+				    : !kill_one(&before, victim, sooner);
 	}
 	/* Between two steps as well: over shared memory data move without a call. */
 	for (at = 0; !stop && at < most / 4; at++) {
@@ -380,6 +383,7 @@ static int run_pairs(bool stop, bool unnoticed, const char *only, unsigned int m
 		worst_heard = 0;
 		disturbed = 0;
 		bad = try_all(stop, unnoticed, victim, most, seed, &tried);
+		bad += !disturbed;
 		printf("%s %u - the %s is %s: %u of %u times, %u not borne", bad ? "not ok" : "ok",
 		       ++number, names[victim], stop ? "stopped" : "killed", disturbed, tried, bad);
 		if (!stop)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "side.h"
+#include "talk.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -12,67 +12,23 @@
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/udat.h>
 
-#include "test/faults/interpose.h"
-
 enum {
-	MESSAGE = 4096,
-	MESSAGES = 3, /* plain ones of a round */
-	BLOCK = 32768,
-	RECEIVES = 16,
 	COOKIES = 4096,
 	GRACE_MS = 400, /* in which what a peer did before it went must arrive */
 };
 
-enum kind {
-	KIND_NONE,
-	KIND_HELLO,
-	KIND_WINDOW,
-	KIND_LAST, /* invalidates */
-	KIND_PLAIN,
-};
-
-/* The head of each message; the rest is filled with its serial number. */
-struct head {
-	uint32_t kind, serial;
-	uint64_t target, counter;
-	uint32_t key, window;
-};
-
-static struct {
-	uint64_t counter;
-	uint8_t target[BLOCK], source[BLOCK], back[BLOCK];
-	uint64_t fetched[2];
-	uint8_t out[MESSAGES + 3][MESSAGE];
-	uint8_t in[RECEIVES][MESSAGE];
-} __attribute__((aligned(4096))) memory;
-
-static const struct side_plan *plan;
-static struct side_report *report;
+struct side self;
+struct side_memory side_memory __attribute__((aligned(4096)));
 static DAT_IA_HANDLE ia;
-static DAT_EVD_HANDLE async, requests, first, events;
+static DAT_EVD_HANDLE async, requests, first;
 static DAT_CNO_HANDLE cno;
 static DAT_PZ_HANDLE pz;
-static DAT_LMR_HANDLE lmr;
-static DAT_LMR_CONTEXT lkey;
-static DAT_RMR_CONTEXT rkey;
-static DAT_RMR_HANDLE rmr;
 static DAT_SRQ_HANDLE srq;
 static DAT_PSP_HANDLE first_psp, psp;
-static DAT_EP_HANDLE ep;
 static struct sockaddr_storage address;
 
-/* Of this life. */
-static bool connected, rejected, failed;
-static DAT_EVENT_NUMBER ended;
-static struct head peer;
-static uint32_t heard[KIND_PLAIN + 1], immediates, plain, serial;
-static uint32_t requests_out;
 /* By cookie: what is outstanding. Receives keep the number of their buffer. */
-static enum {
-	FREE,
-	REQUEST,
-	RECEIVE
-} outstanding[COOKIES];
+static uint8_t outstanding[COOKIES];
 static uint8_t buffer_of[COOKIES];
 static uint32_t next_cookie, receives_out;
 
@@ -84,104 +40,95 @@ uint64_t side_now(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-__attribute__((format(printf, 1, 2))) static bool complain(const char *format, ...)
+bool side_complain(const char *format, ...)
 {
 	va_list args;
 
-	if (report->complaint[0])
+	if (self.report->complaint[0])
 		return false;
 	va_start(args, format);
-	vsnprintf(report->complaint, sizeof(report->complaint), format, args);
+	vsnprintf(self.report->complaint, sizeof(self.report->complaint), format, args);
 	va_end(args);
 	return false;
 }
 
-static bool well(void)
+bool side_well(void)
 {
-	return !report->complaint[0];
+	return !self.report->complaint[0];
 }
 
 /* ---- Calls ---- */
 
-static bool check(const char *step, DAT_RETURN rc)
+bool side_check(const char *step, DAT_RETURN rc)
 {
 	const char *major = "?", *minor = "?";
 
 	if (rc == DAT_SUCCESS)
 		return true;
 	dat_strerror(rc, &major, &minor);
-	return complain("%s: %s %s", step, major, minor);
+	return side_complain("%s: %s %s", step, major, minor);
 }
 
-/* Each call is a step of its own, at which the process may be killed. */
-#define CALL(call) (report->step = #call, interpose_step(), check(#call, call))
-
-static DAT_LMR_TRIPLET local(const void *at, size_t size)
+DAT_LMR_TRIPLET side_local(const void *at, size_t size)
 {
-	return (DAT_LMR_TRIPLET){ (DAT_VADDR)(uintptr_t)at, size, lkey };
+	return (DAT_LMR_TRIPLET){ (DAT_VADDR)(uintptr_t)at, (DAT_SEG_LENGTH)size, self.lkey };
 }
 
-static DAT_DTO_COOKIE cookie_of(int what)
+DAT_DTO_COOKIE side_cookie(int what)
 {
 	while (outstanding[next_cookie % COOKIES] != FREE)
 		next_cookie++;
-	outstanding[next_cookie % COOKIES] = what;
+	outstanding[next_cookie % COOKIES] = (uint8_t)what;
 	return (DAT_DTO_COOKIE){ .as_64 = next_cookie++ % COOKIES };
 }
 
 /* A request was posted, or refused because the connection is over. */
-static bool posted(const char *step, DAT_DTO_COOKIE cookie, DAT_RETURN rc)
+bool side_posted(const char *step, DAT_DTO_COOKIE cookie, DAT_RETURN rc)
 {
 	if (rc == DAT_SUCCESS) {
-		requests_out++;
+		self.requests_out++;
 		return true;
 	}
 	outstanding[cookie.as_64] = FREE;
-	if (atomic_load(&report->may_end) && DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
+	if (atomic_load(&self.report->may_end) && DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
 		return false;
-	return check(step, rc);
+	return side_check(step, rc);
 }
-
-#define POST(cookie, call)                   \
-	do {                                 \
-		report->step = #call;        \
-		interpose_step();            \
-		posted(#call, cookie, call); \
-	} while (0)
 
 static bool post_receive(unsigned int buffer)
 {
-	DAT_LMR_TRIPLET iov = local(memory.in[buffer], MESSAGE);
-	DAT_DTO_COOKIE cookie = cookie_of(RECEIVE);
+	DAT_LMR_TRIPLET iov = side_local(side_memory.in[buffer], MESSAGE);
+	DAT_DTO_COOKIE cookie = side_cookie(RECEIVE);
 
 	buffer_of[cookie.as_64] = (uint8_t)buffer;
-	memset(memory.in[buffer], 0, MESSAGE);
+	memset(side_memory.in[buffer], 0, MESSAGE);
 	receives_out++;
-	return plan->server
-		       ? CALL(dat_srq_post_recv(srq, 1, &iov, cookie))
-		       : CALL(dat_ep_post_recv(ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+	return self.plan->server ? CALL(dat_srq_post_recv(srq, 1, &iov, cookie))
+				 : CALL(dat_ep_post_recv(self.ep, 1, &iov, cookie,
+							 DAT_COMPLETION_DEFAULT_FLAG));
 }
 
 /* ---- Events ---- */
 
 static void connection_event(DAT_EVENT_NUMBER number)
 {
-	if (number == DAT_CONNECTION_EVENT_ESTABLISHED && !connected && !ended) {
-		connected = true;
+	if (number == DAT_CONNECTION_EVENT_ESTABLISHED && !self.connected && !self.ended) {
+		self.connected = true;
 		return;
 	}
-	if (number == DAT_CONNECTION_EVENT_PEER_REJECTED && !connected && !ended) {
-		rejected = true;
-		ended = number;
+	if (number == DAT_CONNECTION_EVENT_PEER_REJECTED && !self.connected && !self.ended) {
+		self.rejected = true;
+		self.ended = number;
 		return;
 	}
-	if (ended || (connected && number != DAT_CONNECTION_EVENT_DISCONNECTED &&
-		      number != DAT_CONNECTION_EVENT_BROKEN))
-		complain("event 0x%x after 0x%x, connected %d", number, ended, connected);
-	ended = number;
-	atomic_store(&report->event, (uint32_t)number);
-	if (!atomic_load(&report->heard_at))
-		atomic_store(&report->heard_at, side_now());
+	if (self.ended || (self.connected && number != DAT_CONNECTION_EVENT_DISCONNECTED &&
+			   number != DAT_CONNECTION_EVENT_BROKEN))
+		side_complain("event 0x%x after 0x%x, connected %d", number, self.ended,
+			      self.connected);
+	self.ended = number;
+	atomic_store(&self.report->event, (uint32_t)number);
+	if (!atomic_load(&self.report->heard_at))
+		atomic_store(&self.report->heard_at, side_now());
 }
 
 static void message(const uint8_t *at, uint32_t length)
@@ -190,22 +137,22 @@ static void message(const uint8_t *at, uint32_t length)
 
 	memcpy(&head, at, sizeof(head));
 	if (length != MESSAGE || head.kind < KIND_HELLO || head.kind > KIND_PLAIN) {
-		complain("a message of %u bytes and kind %u", length, head.kind);
+		side_complain("a message of %u bytes and kind %u", length, head.kind);
 		return;
 	}
 	for (size_t i = sizeof(head); i < MESSAGE; i++)
 		if (at[i] != (uint8_t)(head.serial * 7 + i)) {
-			complain("byte %zu of message %u is wrong", i, head.serial);
+			side_complain("byte %zu of message %u is wrong", i, head.serial);
 			return;
 		}
 	if (head.kind == KIND_HELLO || head.kind == KIND_WINDOW)
-		peer = head;
-	heard[head.kind]++;
+		self.peer = head;
+	self.heard[head.kind]++;
 	if (head.kind != KIND_PLAIN)
 		return;
-	if (head.serial != plain)
-		complain("message %u came as number %u", head.serial, plain);
-	plain++;
+	if (head.serial != self.plain)
+		side_complain("message %u came as number %u", head.serial, self.plain);
+	self.plain++;
 }
 
 static void completion(uint64_t cookie, uint32_t status, const DAT_EVENT *event)
@@ -215,17 +162,17 @@ static void completion(uint64_t cookie, uint32_t status, const DAT_EVENT *event)
 	uint8_t buffer;
 
 	if (what == FREE) {
-		complain("completion %llu, status %u, of nothing that is outstanding",
-			 (unsigned long long)cookie, status);
+		side_complain("completion %llu, status %u, of nothing that is outstanding",
+			      (unsigned long long)cookie, status);
 		return;
 	}
 	outstanding[cookie] = FREE;
-	failed |= status != 0;
+	self.failed |= status != 0;
 	/* Flushes come ahead of the event (FL-5). */
-	if (status && status != DAT_DTO_ERR_FLUSHED && !atomic_load(&report->may_end))
-		complain("status %u, and the peer is well", status);
+	if (status && status != DAT_DTO_ERR_FLUSHED && !atomic_load(&self.report->may_end))
+		side_complain("status %u, and the peer is well", status);
 	if (what == REQUEST) {
-		requests_out--;
+		self.requests_out--;
 		return;
 	}
 	receives_out--;
@@ -233,15 +180,15 @@ static void completion(uint64_t cookie, uint32_t status, const DAT_EVENT *event)
 	if (status)
 		return;
 	if (event->event_number == (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT)
-		immediates++;
+		self.immediates++;
 	else
-		message(memory.in[buffer], (uint32_t)dto->transfered_length);
+		message(side_memory.in[buffer], (uint32_t)dto->transfered_length);
 	/* The end of the connection flushes it, where it is known. */
-	if (connected && !ended)
+	if (self.connected && !self.ended)
 		post_receive(buffer);
 }
 
-static void dispatch(const DAT_EVENT *event)
+void side_dispatch(const DAT_EVENT *event)
 {
 	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *bound =
 		&event->event_data.rmr_completion_event_data;
@@ -261,7 +208,7 @@ static void dispatch(const DAT_EVENT *event)
 }
 
 /* One event of evd, if there is one within so many ms. */
-static bool take(DAT_EVD_HANDLE evd, uint32_t ms, DAT_EVENT *event)
+bool side_take(DAT_EVD_HANDLE evd, uint32_t ms, DAT_EVENT *event)
 {
 	DAT_COUNT more;
 	DAT_RETURN rc;
@@ -272,38 +219,24 @@ static bool take(DAT_EVD_HANDLE evd, uint32_t ms, DAT_EVENT *event)
 		return true;
 	}
 	if (DAT_GET_TYPE(rc) != DAT_TIMEOUT_EXPIRED && DAT_GET_TYPE(rc) != DAT_INTERRUPTED_CALL)
-		check("dat_evd_wait", rc);
+		side_check("dat_evd_wait", rc);
 	return false;
 }
-
-/* Until the condition holds, or (where ends is) the connection is over. */
-#define UNTIL(what, condition, ends)                                                    \
-	do {                                                                            \
-		uint64_t deadline_ = side_now() + plan->limit_ms;                       \
-		DAT_EVENT event_;                                                       \
-                                                                                        \
-		report->step = what;                                                    \
-		while (well() && !(condition) && !((ends) && (ended || failed))) {      \
-			if (take(events, 50, &event_))                                  \
-				dispatch(&event_);                                      \
-			else if (side_now() > deadline_)                                \
-				complain("%s: not within %u ms", what, plan->limit_ms); \
-		}                                                                       \
-	} while (0)
 
 /* ---- What there is ---- */
 
 static bool make_memory(void)
 {
-	DAT_REGION_DESCRIPTION region = { .for_va = &memory };
+	DAT_REGION_DESCRIPTION region = { .for_va = &side_memory };
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = RECEIVES + 2, .max_recv_iov = 2 };
 	const int all = DAT_MEM_PRIV_ALL_FLAG | DAT_IB_MEM_PRIV_REMOTE_ATOMIC;
 
 	return CALL(dat_pz_create(ia, &pz)) &&
-	       CALL(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(memory), pz,
-				   (DAT_MEM_PRIV_FLAGS)all, DAT_VA_TYPE_VA, &lmr, &lkey, &rkey,
-				   NULL, NULL)) &&
-	       CALL(dat_rmr_create_for_ep(pz, &rmr)) && CALL(dat_srq_create(ia, pz, &attr, &srq));
+	       CALL(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(side_memory), pz,
+				   (DAT_MEM_PRIV_FLAGS)all, DAT_VA_TYPE_VA, &self.lmr, &self.lkey,
+				   &self.rkey, NULL, NULL)) &&
+	       CALL(dat_rmr_create_for_ep(pz, &self.rmr)) &&
+	       CALL(dat_srq_create(ia, pz, &attr, &srq));
 }
 
 static bool make_all(void)
@@ -313,42 +246,43 @@ static bool make_all(void)
 	DAT_IA_ATTR attr;
 
 	async = DAT_HANDLE_NULL;
-	if (!CALL(dat_ia_open((DAT_NAME_PTR)plan->adapter, 8, &async, &ia)) ||
+	if (!CALL(dat_ia_open((DAT_NAME_PTR)self.plan->adapter, 8, &async, &ia)) ||
 	    !CALL(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL)))
 		return false;
 	memcpy(&address, attr.ia_address_ptr, sizeof(struct sockaddr_in6));
-	if (plan->host) {
-		if (getaddrinfo(plan->host, NULL, NULL, &info))
-			return complain("%s: no such host", plan->host);
+	if (self.plan->host) {
+		if (getaddrinfo(self.plan->host, NULL, NULL, &info))
+			return side_complain("%s: no such host", self.plan->host);
 		memcpy(&address, info->ai_addr, info->ai_addrlen);
 		freeaddrinfo(info);
 	}
 	return CALL(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno)) && make_memory() &&
-	       CALL(dat_evd_create(ia, 128, cno, all, &events)) &&
-	       CALL(dat_evd_resize(events, 200)) &&
+	       CALL(dat_evd_create(ia, 128, cno, all, &self.events)) &&
+	       CALL(dat_evd_resize(self.events, 200)) &&
 	       CALL(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &first)) &&
 	       CALL(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &requests));
 }
 
 static bool free_all(void)
 {
-	return CALL(dat_evd_free(events)) && CALL(dat_evd_free(first)) &&
-	       CALL(dat_evd_free(requests)) && CALL(dat_srq_free(srq)) && CALL(dat_rmr_free(rmr)) &&
-	       CALL(dat_lmr_free(lmr)) && CALL(dat_pz_free(pz)) && CALL(dat_cno_free(cno)) &&
+	return CALL(dat_evd_free(self.events)) && CALL(dat_evd_free(first)) &&
+	       CALL(dat_evd_free(requests)) && CALL(dat_srq_free(srq)) &&
+	       CALL(dat_rmr_free(self.rmr)) && CALL(dat_lmr_free(self.lmr)) &&
+	       CALL(dat_pz_free(pz)) && CALL(dat_cno_free(cno)) &&
 	       CALL(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 static void begin_life(void)
 {
-	connected = rejected = failed = false;
-	ended = 0;
-	memset(&peer, 0, sizeof(peer));
-	memset(heard, 0, sizeof(heard));
-	immediates = plain = serial = 0;
-	memory.counter = 0;
-	atomic_store(&report->rounds, 0);
-	atomic_store(&report->event, 0);
-	atomic_store(&report->heard_at, 0);
+	self.connected = self.rejected = self.failed = false;
+	self.ended = 0;
+	memset(&self.peer, 0, sizeof(self.peer));
+	memset(self.heard, 0, sizeof(self.heard));
+	self.immediates = self.plain = self.serial = 0;
+	side_memory.counter = 0;
+	atomic_store(&self.report->rounds, 0);
+	atomic_store(&self.report->event, 0);
+	atomic_store(&self.report->heard_at, 0);
 }
 
 static bool make_ep(void)
@@ -367,9 +301,10 @@ static bool make_ep(void)
 		.max_rdma_write_iov = 1,
 	};
 
-	return plan->server ? CALL(dat_ep_create_with_srq(ia, pz, events, events, events, srq,
-							  &attr, &ep))
-			    : CALL(dat_ep_create(ia, pz, events, events, events, &attr, &ep));
+	return self.plan->server ? CALL(dat_ep_create_with_srq(ia, pz, self.events, self.events,
+							       self.events, srq, &attr, &self.ep))
+				 : CALL(dat_ep_create(ia, pz, self.events, self.events, self.events,
+						      &attr, &self.ep));
 }
 
 static bool fill_receives(void)
@@ -385,136 +320,22 @@ static bool fill_receives(void)
 	return true;
 }
 
-/* ---- Data ---- */
-
-static void send_message(enum kind kind, unsigned int place, uint32_t number, uint32_t window,
-			 uint32_t invalidate)
-{
-	struct head head = { .kind = kind,
-			     .serial = number,
-			     .target = (uintptr_t)memory.target,
-			     .counter = (uintptr_t)&memory.counter,
-			     .key = rkey,
-			     .window = window };
-	uint8_t *at = memory.out[place];
-	DAT_LMR_TRIPLET iov = local(at, MESSAGE);
-	DAT_DTO_COOKIE cookie = cookie_of(REQUEST);
-
-	memcpy(at, &head, sizeof(head));
-	for (size_t i = sizeof(head); i < MESSAGE; i++)
-		at[i] = (uint8_t)(number * 7 + i);
-	if (invalidate)
-		POST(cookie, dat_ep_post_send_with_invalidate(ep, 1, &iov, cookie,
-							      DAT_COMPLETION_DEFAULT_FLAG, DAT_TRUE,
-							      invalidate));
-	else
-		POST(cookie, dat_ep_post_send(ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG));
-}
-
-static void write_and_read(void)
-{
-	DAT_RMR_TRIPLET target = { peer.target, BLOCK, peer.key };
-	DAT_RMR_TRIPLET count = { peer.counter, 8, peer.key };
-	DAT_LMR_TRIPLET out = local(memory.source, BLOCK), in = local(memory.back, BLOCK);
-	DAT_LMR_TRIPLET fetched[2] = { local(&memory.fetched[0], 8), local(&memory.fetched[1], 8) };
-	DAT_DTO_COOKIE cookie[4];
-
-	for (int i = 0; i < 4; i++)
-		cookie[i] = cookie_of(REQUEST);
-	memset(memory.source, 0x40 + (int)(serial++ & 0x3f), BLOCK);
-	memset(memory.back, 0, BLOCK);
-	POST(cookie[0],
-	     dat_ep_post_rdma_write(ep, 1, &out, cookie[0], &target, DAT_COMPLETION_DEFAULT_FLAG));
-	POST(cookie[1],
-	     dat_ep_post_rdma_read(ep, 1, &in, cookie[1], &target, DAT_COMPLETION_DEFAULT_FLAG));
-	POST(cookie[2], dat_ib_post_fetch_and_add(ep, 1, &fetched[0], cookie[2], &count, 0));
-	POST(cookie[3],
-	     dat_ib_post_cmp_and_swap(ep, UINT64_MAX, 0, &fetched[1], cookie[3], &count, 0));
-	UNTIL("write, read, atomics", !requests_out, true);
-	if (ended || failed)
-		return;
-	if (memcmp(memory.source, memory.back, BLOCK))
-		complain("other bytes were read than written");
-	if (memory.fetched[1] != memory.fetched[0] + 1)
-		complain("the counter went from %llu to %llu",
-			 (unsigned long long)memory.fetched[0],
-			 (unsigned long long)memory.fetched[1]);
-}
-
-static void use_window(uint32_t round)
-{
-	DAT_LMR_TRIPLET range = local(memory.target, BLOCK), out = local(memory.source, BLOCK);
-	DAT_DTO_COOKIE cookie = cookie_of(REQUEST);
-	DAT_RMR_COOKIE bind_cookie = { .as_64 = cookie.as_64 };
-	DAT_RMR_CONTEXT window = 0;
-	DAT_RMR_TRIPLET target = { .segment_length = BLOCK };
-
-	POST(cookie, dat_rmr_bind(rmr, lmr, &range, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, ep,
-				  bind_cookie, DAT_COMPLETION_DEFAULT_FLAG, &window));
-	if (!window)
-		return;
-	send_message(KIND_WINDOW, 1, round, window, 0);
-	UNTIL("the peer's window", heard[KIND_WINDOW] > round, true);
-	if (ended || failed || !well())
-		return;
-	target.virtual_address = peer.target;
-	target.rmr_context = peer.window;
-	cookie = cookie_of(REQUEST);
-	POST(cookie,
-	     dat_ep_post_rdma_write(ep, 1, &out, cookie, &target, DAT_COMPLETION_DEFAULT_FLAG));
-	cookie = cookie_of(REQUEST);
-	target.rmr_context = peer.key;
-	POST(cookie, dat_ib_post_rdma_write_immed(ep, 1, &out, cookie, &target, round, 0));
-	send_message(KIND_LAST, 2, round, 0, peer.window);
-	UNTIL("the last of a round", heard[KIND_LAST] > round && immediates > round, true);
-}
-
-static void talk_round(uint32_t round)
-{
-	write_and_read();
-	if (ended || failed || !well())
-		return;
-	use_window(round);
-	if (ended || failed || !well())
-		return;
-	for (uint32_t i = 0; i < MESSAGES; i++)
-		send_message(KIND_PLAIN, 3 + i, round * MESSAGES + i, 0, 0);
-	UNTIL("messages", plain >= (round + 1) * MESSAGES && !requests_out, true);
-	if (!ended && !failed && well())
-		atomic_fetch_add(&report->rounds, 1);
-}
-
-static void talk(void)
-{
-	uint64_t until;
-	DAT_EVENT event;
-
-	send_message(KIND_HELLO, 0, 0, 0, 0);
-	UNTIL("hello", heard[KIND_HELLO] && !requests_out, true);
-	report->step = "idle";
-	for (until = side_now() + plan->idle_ms; side_now() < until && !ended && !failed && well();)
-		if (take(events, 10, &event))
-			dispatch(&event);
-	for (uint32_t round = 0; round < plan->rounds && !ended && !failed && well(); round++)
-		talk_round(round);
-}
-
 /* Everything that was posted to the endpoint completes. */
 static bool wind_up(void)
 {
-	if (connected && !ended && !plan->server) {
-		CALL(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG));
-		UNTIL("disconnected", ended, false);
-	} else if (connected) {
-		UNTIL("the client's disconnect", ended, false);
+	if (self.connected && !self.ended && !self.plan->server) {
+		CALL(dat_ep_disconnect(self.ep, DAT_CLOSE_GRACEFUL_FLAG));
+		UNTIL("disconnected", self.ended, false);
+	} else if (self.connected) {
+		UNTIL("the client's disconnect", self.ended, false);
 	}
-	UNTIL("flushes", !requests_out && (plan->server || !receives_out), false);
-	if (connected && !atomic_load(&report->may_end) &&
-	    (ended != DAT_CONNECTION_EVENT_DISCONNECTED ||
-	     atomic_load(&report->rounds) < plan->rounds))
-		complain("event 0x%x after round %u, and the peer is well", ended,
-			 atomic_load(&report->rounds));
-	return well();
+	UNTIL("flushes", !self.requests_out && (self.plan->server || !receives_out), false);
+	if (self.connected && !atomic_load(&self.report->may_end) &&
+	    (self.ended != DAT_CONNECTION_EVENT_DISCONNECTED ||
+	     atomic_load(&self.report->rounds) < self.plan->rounds))
+		side_complain("event 0x%x after round %u, and the peer is well", self.ended,
+			      atomic_load(&self.report->rounds));
+	return side_well();
 }
 
 /* ---- The client ---- */
@@ -523,37 +344,37 @@ static bool attempt(const char *wish)
 {
 	begin_life();
 	if (!fill_receives() ||
-	    !CALL(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&address, plan->port,
-				 plan->limit_ms / 2 * 1000, (DAT_COUNT)strlen(wish), (void *)wish,
-				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)))
+	    !CALL(dat_ep_connect(self.ep, (DAT_IA_ADDRESS_PTR)&address, self.plan->port,
+				 self.plan->limit_ms / 2 * 1000, (DAT_COUNT)strlen(wish),
+				 (void *)wish, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)))
 		return false;
-	UNTIL("connecting", connected || ended, false);
-	return well();
+	UNTIL("connecting", self.connected || self.ended, false);
+	return side_well();
 }
 
 static void client_life(void)
 {
 	if (!make_ep())
 		return;
-	atomic_store(&report->ready, true);
+	atomic_store(&self.report->ready, true);
 	if (!attempt("accept"))
 		return;
-	if (connected)
-		talk();
-	else if (!atomic_load(&report->may_end))
-		complain("event 0x%x, and the server is well", ended);
-	if (!wind_up() || !CALL(dat_ep_reset(ep)))
+	if (self.connected)
+		side_talk();
+	else if (!atomic_load(&self.report->may_end))
+		side_complain("event 0x%x, and the server is well", self.ended);
+	if (!wind_up() || !CALL(dat_ep_reset(self.ep)))
 		return;
-	if (!atomic_load(&report->may_end)) {
+	if (!atomic_load(&self.report->may_end)) {
 		if (!attempt("reject"))
 			return;
-		if (!rejected)
-			complain("event 0x%x, not rejected", ended);
+		if (!self.rejected)
+			side_complain("event 0x%x, not rejected", self.ended);
 		UNTIL("flushes of a rejected one", !receives_out, false);
-		if (!CALL(dat_ep_reset(ep)))
+		if (!CALL(dat_ep_reset(self.ep)))
 			return;
 	}
-	CALL(dat_ep_free(ep));
+	CALL(dat_ep_free(self.ep));
 }
 
 /* ---- The server ---- */
@@ -561,24 +382,25 @@ static void client_life(void)
 /* The next request at a service point; false: none comes any more. */
 static bool next_request(const char *step, DAT_EVD_HANDLE evd, DAT_CR_HANDLE *cr)
 {
-	uint64_t deadline = side_now() + plan->limit_ms, grace = 0;
+	uint64_t deadline = side_now() + self.plan->limit_ms, grace = 0;
 	DAT_EVENT event;
 
-	report->step = step;
-	while (well()) {
-		if (take(evd, 50, &event)) {
+	self.report->step = step;
+	while (side_well()) {
+		if (side_take(evd, 50, &event)) {
 			*cr = event.event_data.cr_arrival_event_data.cr_handle;
 			return true;
 		}
-		if (atomic_load(&report->gone)) {
+		if (atomic_load(&self.report->gone)) {
 			grace = grace ? grace : side_now() + GRACE_MS;
 			if (side_now() > grace)
 				return false;
 		}
 		if (side_now() > deadline)
-			return atomic_load(&report->may_end)
+			return atomic_load(&self.report->may_end)
 				       ? false
-				       : complain("%s: none within %u ms", step, plan->limit_ms);
+				       : side_complain("%s: none within %u ms", step,
+						       self.plan->limit_ms);
 	}
 	return false;
 }
@@ -586,13 +408,13 @@ static bool next_request(const char *step, DAT_EVD_HANDLE evd, DAT_CR_HANDLE *cr
 static void serve(DAT_CR_HANDLE cr)
 {
 	begin_life();
-	if (!make_ep() || !fill_receives() || !CALL(dat_cr_accept(cr, ep, 2, (void *)"ok")))
+	if (!make_ep() || !fill_receives() || !CALL(dat_cr_accept(cr, self.ep, 2, (void *)"ok")))
 		return;
-	UNTIL("accepting", connected || ended, false);
-	if (connected)
-		talk();
-	if (wind_up() && CALL(dat_ep_reset(ep)))
-		CALL(dat_ep_free(ep));
+	UNTIL("accepting", self.connected || self.ended, false);
+	if (self.connected)
+		side_talk();
+	if (wind_up() && CALL(dat_ep_reset(self.ep)))
+		CALL(dat_ep_free(self.ep));
 }
 
 static void server_life(void)
@@ -601,8 +423,8 @@ static void server_life(void)
 	DAT_CR_PARAM param;
 	DAT_CR_HANDLE cr;
 
-	while (!over && well() && next_request("a request", first, &cr)) {
-		if (!CALL(dat_cr_handoff(cr, plan->port + 1)) ||
+	while (!over && side_well() && next_request("a request", first, &cr)) {
+		if (!CALL(dat_cr_handoff(cr, self.plan->port + 1)) ||
 		    !next_request("a request handed on", requests, &cr) ||
 		    !CALL(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param)))
 			break;
@@ -612,16 +434,17 @@ static void server_life(void)
 		else
 			serve(cr);
 		/* Whoever may be gone does not come back to be rejected. */
-		over |= atomic_load(&report->may_end);
+		over |= atomic_load(&self.report->may_end);
 	}
-	if (!over && !atomic_load(&report->may_end))
-		complain("the client did not come back to be rejected");
+	if (!over && !atomic_load(&self.report->may_end))
+		side_complain("the client did not come back to be rejected");
 }
 
 static bool listen_at(void)
 {
-	return CALL(dat_psp_create(ia, plan->port, first, DAT_PSP_CONSUMER_FLAG, &first_psp)) &&
-	       CALL(dat_psp_create(ia, plan->port + 1, requests, DAT_PSP_CONSUMER_FLAG, &psp));
+	return CALL(dat_psp_create(ia, self.plan->port, first, DAT_PSP_CONSUMER_FLAG,
+				   &first_psp)) &&
+	       CALL(dat_psp_create(ia, self.plan->port + 1, requests, DAT_PSP_CONSUMER_FLAG, &psp));
 }
 
 /* ---- All of it ---- */
@@ -637,33 +460,33 @@ static int count_files(void)
 
 static void wait_for_go(void)
 {
-	report->step = "waiting for the next life";
-	atomic_store(&report->lived, true);
-	while (!atomic_exchange(&report->go, false))
+	self.report->step = "waiting for the next life";
+	atomic_store(&self.report->lived, true);
+	while (!atomic_exchange(&self.report->go, false))
 		usleep(500);
 }
 
 void side_run(const struct side_plan *the_plan, struct side_report *the_report, uint32_t lives)
 {
-	plan = the_plan;
-	report = the_report;
-	if (!make_all() || (plan->server && !listen_at()))
+	self.plan = the_plan;
+	self.report = the_report;
+	if (!make_all() || (self.plan->server && !listen_at()))
 		return;
-	atomic_store(&report->ready, plan->server);
-	for (uint32_t i = 0; i < lives && well(); i++) {
+	atomic_store(&self.report->ready, self.plan->server);
+	for (uint32_t i = 0; i < lives && side_well(); i++) {
 		if (i)
 			wait_for_go();
-		if (plan->server)
+		if (self.plan->server)
 			server_life();
 		else
 			client_life();
 	}
-	if (well() && plan->server && CALL(dat_psp_free(first_psp)))
+	if (side_well() && self.plan->server && CALL(dat_psp_free(first_psp)))
 		CALL(dat_psp_free(psp));
-	if (well())
+	if (side_well())
 		free_all();
-	report->blocks = interpose_blocks();
-	report->files = count_files();
-	if (well())
-		report->step = "closed";
+	self.report->blocks = interpose_blocks();
+	self.report->files = count_files();
+	if (side_well())
+		self.report->step = "closed";
 }

@@ -9,7 +9,7 @@ inside() {
 	stage_build test/life/lives
 	mkdir -p "$stage/life/test/life"
 	cp "$stage/bin/lives" "$stage/life/test/life/"
-	top_builddir=$stage/life FAULTS_MODULE=$stage/lib/libdaplsoft.so.2 timeout 500 \
+	top_builddir=$stage/life FAULTS_MODULE=$stage/lib/libdaplsoft.so.2 NET_MOST=${NET_MOST:-0} timeout 500 \
 		"$top_srcdir/test/life/net.sh" >"$stage/out" 2>&1
 	report "$stage/out" net $?
 }
