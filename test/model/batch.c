@@ -104,6 +104,7 @@ bool batch_alone(const struct step *step)
 	case STEP_SRQ_QUERY:
 	case STEP_RMR_CREATE:
 	case STEP_RMR_FREE:
+	case STEP_TRESPASS:
 	case STEP_SCRIBBLE:
 	case STEP_FILL:
 	case STEP_PAUSE:
@@ -128,7 +129,7 @@ static int endpoint(const struct step *step)
 	if (step->op == STEP_RMR_BIND)
 		return step->arg[2];
 	if (step->op == STEP_REJECT || step->op == STEP_HANDOFF || step->op == STEP_SRQ_RECV ||
-	    step->op <= STEP_WAIT)
+	    step->op <= STEP_CNO_WAIT)
 		return -1;
 	return step->arg[0];
 }
@@ -152,7 +153,7 @@ static int cell(const struct step *step)
 	case STEP_READ:
 	case STEP_WRITE:
 	case STEP_WRITE_IMMED:
-	case STEP_FETCH_ADD:
+	case STEP_TRESPASS:
 	case STEP_RMR_BIND:
 		return step->arg[1];
 	default:

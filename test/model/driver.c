@@ -131,25 +131,69 @@ static bool sweep(struct driver *d)
 	return any;
 }
 
+/*
+ * Sleeps where what is owed will be seen, and nowhere else: by the dispatcher's CNO if it has one.
+ * Whoever else is concerned makes progress by itself, and the sleeper is woken (EVD-47, CNO-5).
+ */
+static void sleep_on(struct driver *d, int evd, const char *what)
+{
+	uint32_t limit_us = d->run->deadline_s * 500000;
+	struct call call = { .step = { .op = STEP_WAIT, .arg = { evd, 1, (int)limit_us } },
+			     .side = model_side(&d->model, evd) };
+	struct result result;
+	char text[400];
+
+	if (d->model.evd[evd].cno)
+		call.step = (struct step){ .op = STEP_CNO_WAIT,
+					   .arg = { (int)call.side, (int)limit_us } };
+	say(d, "", &call.step);
+	if (!make_call(d, &call, &result))
+		return;
+	model_done(&d->model, &call, &result);
+	note_errors(d);
+	if (result.rc == DAT_SUCCESS)
+		return;
+	snprintf(text, sizeof(text), "%s: not seen by who waits for it, %s",
+		 d->model.evd[evd].cno ? "CNO-5" : "EVD-47", what);
+	wrong(d, text);
+}
+
+/* What is owed comes, and seeds decide whether somebody polls everything or sleeps for it alone. */
+static bool wait_for(struct driver *d, int evd, const char *what, unsigned int idle)
+{
+	struct call call = { .step = { .op = STEP_POLL, .arg = { evd, MAX_SEEN } } };
+
+	if (d->run->seed % 2 == 0 || !d->model.evd[evd].live ||
+	    (d->peer && peer_stopped(d->peer))) {
+		if (idle > 3)
+			usleep(idle > 100 ? 1000 : 50);
+		return sweep(d);
+	}
+	/* A CNO may have triggered for what is there already. */
+	call.side = model_side(&d->model, evd);
+	if (!do_call(d, &call))
+		sleep_on(d, evd, what);
+	return true;
+}
+
 static void settle(struct driver *d)
 {
 	uint64_t deadline = now_ms() + d->run->deadline_s * 1000;
 	char what[300], text[400];
 	unsigned int idle = 0;
+	int evd;
 
 	while (!d->run->error[0]) {
-		if (sweep(d)) {
-			idle = 0;
+		if (!model_owes(&d->model, &evd, what, sizeof(what))) {
+			if (!sweep(d))
+				break;
 			continue;
 		}
-		if (!model_owes(&d->model, what, sizeof(what)))
-			break;
-		if (now_ms() > deadline) {
+		idle = wait_for(d, evd, what, idle) ? 0 : idle + 1;
+		if (idle && now_ms() > deadline) {
 			snprintf(text, sizeof(text), "never came: %s", what);
 			wrong(d, text);
 		}
-		if (idle++ > 3)
-			usleep(idle > 100 ? 1000 : 50);
 	}
 	if (!d->run->error[0])
 		model_quiet(&d->model);

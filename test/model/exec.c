@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "test/model/exec.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +8,15 @@
 
 #include <dat2/dat_ib_extensions.h>
 
+#include "test/model/scribble.h"
+
 struct exec {
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async;
 	DAT_PZ_HANDLE pz;
 	DAT_LMR_HANDLE buffers, cells;
 	DAT_LMR_CONTEXT buffer_key;
+	DAT_CNO_HANDLE cno;
 	struct sockaddr_storage address;
 	uint8_t *arena;
 	DAT_EVD_HANDLE evd[MAX_EVDS + 1]; /* the last is the asynchronous one */
@@ -23,51 +25,9 @@ struct exec {
 	DAT_SRQ_HANDLE srq[MAX_SRQS];
 	DAT_RMR_HANDLE rmr[MAX_RMRS];
 	_Atomic(DAT_CR_HANDLE) request[MAX_REQUESTS];
-	pthread_t scribbler;
-	_Atomic uint32_t scribble; /* a bit per cell */
-	_Atomic uint64_t rounds;   /* that the thread has looked at them */
-	atomic_bool quit;
+	struct scribbler *scribbler;
 	bool threaded;
 };
-
-/* ---- Memory that changes ---- */
-
-static void *scribble(void *arg)
-{
-	struct exec *exec = arg;
-	uint64_t value = 0;
-	uint32_t mask;
-
-	while (!atomic_load(&exec->quit)) {
-		atomic_fetch_add(&exec->rounds, 1);
-		mask = atomic_load(&exec->scribble);
-		for (unsigned int cell = 0; cell < CELLS; cell++) {
-			volatile uint64_t *at =
-				(uint64_t *)(exec->arena + BUFFER_BYTES + cell * CELL_BYTES);
-
-			for (size_t i = 0; mask & 1U << cell && i < CELL_BYTES / 8; i++)
-				at[i] = value++;
-		}
-		if (!mask)
-			usleep(500);
-	}
-	return NULL;
-}
-
-static void scribble_set(struct exec *exec, unsigned int cell, bool on)
-{
-	uint64_t round;
-
-	if (on) {
-		atomic_fetch_or(&exec->scribble, 1U << cell);
-		return;
-	}
-	/* Off means that no write follows: the thread has looked once more. */
-	atomic_fetch_and(&exec->scribble, ~(1U << cell));
-	round = atomic_load(&exec->rounds);
-	while (atomic_load(&exec->rounds) < round + 2)
-		usleep(50);
-}
 
 /* ---- Events ---- */
 
@@ -193,6 +153,17 @@ static void wait_evd(struct exec *exec, const struct step *step, struct result *
 	}
 }
 
+/* Whose event triggered: its number, or one that none has. */
+static void wait_cno(struct exec *exec, const struct step *step, struct result *result)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+	result->rc = dat_cno_wait(exec->cno, (DAT_TIMEOUT)step->arg[1], &evd);
+	for (result->value[0] = 0; result->value[0] < MAX_EVDS; result->value[0]++)
+		if (evd && exec->evd[result->value[0]] == evd)
+			break;
+}
+
 static DAT_RETURN call_evd(struct exec *exec, const struct call *call, struct result *result)
 {
 	DAT_EVD_HANDLE *evd = &exec->evd[call->step.arg[0]];
@@ -202,7 +173,8 @@ static DAT_RETURN call_evd(struct exec *exec, const struct call *call, struct re
 
 	switch (call->step.op) {
 	case STEP_EVD_CREATE:
-		rc = dat_evd_create(exec->ia, call->step.arg[1], DAT_HANDLE_NULL,
+		rc = dat_evd_create(exec->ia, call->step.arg[1],
+				    call->step.arg[2] ? exec->cno : DAT_HANDLE_NULL,
 				    DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG |
 					    DAT_EVD_CONNECTION_FLAG | DAT_EVD_RMR_BIND_FLAG,
 				    evd);
@@ -355,6 +327,9 @@ static DAT_RETURN post(struct exec *exec, const struct call *call, uint64_t numb
 		return dat_ep_post_rdma_write(ep, count, local, cookie, &remote, flags);
 	case STEP_READ:
 		return dat_ep_post_rdma_read(ep, count, local, cookie, &remote, flags);
+	case STEP_TRESPASS:
+		return call->request ? dat_ep_post_rdma_read(ep, count, local, cookie, &remote, 0)
+				     : dat_ep_post_rdma_write(ep, count, local, cookie, &remote, 0);
 	case STEP_FETCH_ADD:
 		return dat_ib_post_fetch_and_add(ep, (uint64_t)call->step.arg[2], local, cookie,
 						 &remote, flags);
@@ -381,6 +356,9 @@ static DAT_RETURN call_rmr(struct exec *exec, const struct call *call, struct re
 	const struct step *step = &call->step;
 	DAT_RMR_HANDLE *rmr = &exec->rmr[step->arg[0]];
 	DAT_LMR_TRIPLET range = { call->at, call->length, 0 };
+	DAT_MEM_PRIV_FLAGS rights = step->arg[4] == 1	? DAT_MEM_PRIV_REMOTE_READ_FLAG
+				    : step->arg[4] == 2 ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG
+							: DAT_MEM_PRIV_ALL_FLAG;
 	DAT_RMR_CONTEXT key = 0;
 	DAT_RETURN rc;
 
@@ -393,7 +371,7 @@ static DAT_RETURN call_rmr(struct exec *exec, const struct call *call, struct re
 	case STEP_RMR_FREE:
 		return dat_rmr_free(*rmr);
 	default:
-		rc = dat_rmr_bind(*rmr, exec->cells, &range, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+		rc = dat_rmr_bind(*rmr, exec->cells, &range, rights, DAT_VA_TYPE_VA,
 				  exec->ep[step->arg[2]], (DAT_RMR_COOKIE){ .as_64 = call->cookie },
 				  call->flags, &key);
 		result->value[0] = key;
@@ -437,6 +415,8 @@ void exec_call(struct exec *exec, const struct call *call, struct result *result
 		poll_evd(exec, step, result);
 	else if (step->op == STEP_WAIT)
 		wait_evd(exec, step, result);
+	else if (step->op == STEP_CNO_WAIT)
+		wait_cno(exec, step, result);
 	else if (step->op <= STEP_POST_SE)
 		result->rc = call_evd(exec, call, result);
 	else if (step->op == STEP_SRQ_RECV)
@@ -453,12 +433,12 @@ void exec_call(struct exec *exec, const struct call *call, struct result *result
 		result->rc = ep_query(exec->ep[step->arg[0]], result);
 	else if (step->op <= STEP_DISCONNECT)
 		result->rc = call_connection(exec, call, result);
-	else if (step->op <= STEP_WRITE_IMMED)
+	else if (step->op <= STEP_TRESPASS)
 		post_all(exec, call, result);
 	else if (step->op <= STEP_RMR_FREE)
 		result->rc = call_rmr(exec, call, result);
 	else if (step->op == STEP_SCRIBBLE)
-		scribble_set(exec, (unsigned int)step->arg[0], step->arg[1]);
+		scribble_set(exec->scribbler, (unsigned int)step->arg[0], step->arg[1]);
 }
 
 /* ---- Opening and closing ---- */
@@ -554,12 +534,14 @@ struct exec *exec_open(const char *ia_name, uint8_t *arena, bool threaded, struc
 		rc = dat_pz_create(exec->ia, &exec->pz);
 	if (rc == DAT_SUCCESS)
 		rc = open_memory(exec, facts);
+	if (rc == DAT_SUCCESS)
+		rc = dat_cno_create(exec->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &exec->cno);
 	if (rc != DAT_SUCCESS) {
 		fprintf(stderr, "%s: 0x%x\n", ia_name, rc);
 		free(exec);
 		return NULL;
 	}
-	pthread_create(&exec->scribbler, NULL, scribble, exec);
+	exec->scribbler = scribble_start(arena + BUFFER_BYTES);
 	return exec;
 }
 
@@ -567,13 +549,14 @@ uint32_t exec_close(struct exec *exec)
 {
 	DAT_RETURN rc;
 
-	atomic_store(&exec->quit, true);
-	pthread_join(exec->scribbler, NULL);
+	scribble_stop(exec->scribbler);
 	rc = dat_lmr_free(exec->buffers);
 	if (rc == DAT_SUCCESS)
 		rc = dat_lmr_free(exec->cells);
 	if (rc == DAT_SUCCESS)
 		rc = dat_pz_free(exec->pz);
+	if (rc == DAT_SUCCESS)
+		rc = dat_cno_free(exec->cno);
 	if (rc == DAT_SUCCESS)
 		rc = dat_ia_close(exec->ia, DAT_CLOSE_GRACEFUL_FLAG);
 	free(exec);

@@ -258,7 +258,7 @@ static void evd_done(struct model *m, const struct call *call, const struct resu
 	}
 	switch (call->step.op) {
 	case STEP_EVD_CREATE:
-		*evd = (struct model_evd){ .live = true };
+		*evd = (struct model_evd){ .live = true, .cno = arg[2] != 0 };
 		/* fall through */
 	case STEP_EVD_RESIZE:
 		if (result->value[0] < (uint64_t)arg[1])
@@ -302,9 +302,8 @@ static void asynchronous_event(struct model *m, const struct seen *seen)
 {
 	bool broken = seen->number == DAT_ASYNC_ERROR_EP_BROKEN;
 
-	for (int i = 0; i < MAX_CONNS; i++)
-		if (m->conn[i].used && m->conn[i].fault)
-			return;
+	if (m->trespassed)
+		return;
 	/* The end of a connection whose endpoint has a shared queue, unless checks are strict. */
 	if (broken && seen->status == DAT_EP_OTHER_ERROR && m->srq_ends)
 		return;
@@ -383,6 +382,16 @@ static void judge_poll(struct model *m, const struct call *call, const struct re
 			    evd->se_count);
 	if (result->empty)
 		ghosts_leave(m, (int)index, false);
+}
+
+static void judge_cno(struct model *m, const struct result *result)
+{
+	if (result->rc != DAT_SUCCESS && DAT_GET_TYPE(result->rc) != DAT_QUEUE_EMPTY)
+		model_wrong(m, "CNO-25: dat_cno_wait: 0x%x", result->rc);
+	if (result->rc == DAT_SUCCESS && result->value[0] < MAX_EVDS &&
+	    !m->evd[result->value[0]].cno)
+		model_wrong(m, "CNO-26: evd %u triggered, which has no CNO",
+			    (uint32_t)result->value[0]);
 }
 
 /* ---- Shared receive queues ---- */
@@ -473,6 +482,8 @@ bool model_prepare(struct model *m, const struct step *step, struct call *call)
 	call->step = *step;
 	call->side = model_side(m, step->arg[0]);
 	call->repeat = 1;
+	if (step->op == STEP_CNO_WAIT)
+		return step->arg[0] >= 0 && step->arg[0] < (int)m->sides;
 	if (step->op <= STEP_WAIT)
 		return (step->op == STEP_POLL && step->arg[0] == MAX_EVDS) || evd_prepare(m, call);
 	if (step->op >= STEP_SRQ_CREATE && step->op <= STEP_SRQ_QUERY)
@@ -488,6 +499,10 @@ void model_done(struct model *m, const struct call *call, const struct result *r
 
 	if (op == STEP_WAIT)
 		judge_wait(m, call, result);
+	if (op == STEP_CNO_WAIT) {
+		judge_cno(m, result);
+		return;
+	}
 	for (uint32_t i = 0; i < result->seen_count; i++)
 		event(m, &result->seen[i], call->side);
 	if (op == STEP_POLL)
@@ -502,15 +517,16 @@ void model_done(struct model *m, const struct call *call, const struct result *r
 		dto_done(m, call, result);
 }
 
-bool model_owes(const struct model *m, char *what, size_t size)
+bool model_owes(const struct model *m, int *evd, char *what, size_t size)
 {
-	return conn_owes(m, what, size) || dto_owes(m, what, size);
+	return conn_owes(m, evd, what, size) || dto_owes(m, evd, what, size);
 }
 
 void model_quiet(struct model *m)
 {
 	for (int i = 0; i < MAX_EVDS; i++)
 		m->evd[i].orphans = 0;
+	counters_quiet(m);
 	for (int i = 0; i < CELLS * (int)m->sides; i++) {
 		struct cell *cell = &m->cell[i];
 

@@ -18,6 +18,7 @@ enum {
 	MAX_CONNS = 64,
 	MAX_QUEUE = 1024,
 	MAX_GHOSTS = 64,
+	MAX_DEAD = 16,
 	STILL_MS = 1000,     /* half of option linger */
 	KEPT_BYTES = 200000, /* of messages that wait for Receives; the provider keeps a few more */
 };
@@ -79,7 +80,7 @@ struct conn {
 	struct half half[2]; /* active, passive */
 	bool request_seen, accepted, rejected, short_time;
 	bool refused; /* may be: who listened is gone */
-	bool fault;   /* something was done that may break it */
+	bool fault;   /* a peer's memory was accessed where that is not allowed: it breaks */
 	uint32_t private_size[2];
 };
 
@@ -108,7 +109,7 @@ struct ghost {
 };
 
 struct model_evd {
-	bool live;
+	bool live, cno;
 	uint32_t qlen;
 	uint32_t at_least; /* events that are certainly there */
 	uint32_t orphans;  /* requests that nobody wants any more and that may still arrive */
@@ -129,7 +130,15 @@ struct model_rmr {
 	uint32_t key;
 	int cell, ep;
 	uint32_t ep_life;
-	uint32_t users; /* operations of the peer that need it */
+	uint32_t users;		    /* operations of the peer that need it */
+	uint32_t rights;	    /* 0: all, 1: reads alone, 2: writes alone */
+	uint32_t old_key, old_cell; /* of the binding that one under way replaces; 0: none */
+};
+
+/* A context that was valid once. */
+struct dead_key {
+	uint32_t key;
+	int cell;
 };
 
 struct model_sp {
@@ -147,6 +156,9 @@ struct cell {
 	uint32_t conn_id;
 	uint32_t after; /* messages sent before the last write */
 	int rmr;	/* used for it, -1: none */
+	uint64_t sum;	/* of what was added to a counter */
+	uint32_t adds;	/* that are outstanding */
+	bool sum_lost;	/* one of them may have been done or not */
 };
 
 struct model {
@@ -155,7 +167,9 @@ struct model {
 	uint8_t *arena[MAX_SIDES];
 	struct exec_facts facts[MAX_SIDES];
 	uint32_t slack; /* events that calls made at once may add */
-	bool checks_abrupt, srq_ends;
+	bool checks_abrupt, srq_ends, trespassed;
+	struct dead_key dead[MAX_SIDES][MAX_DEAD];
+	uint32_t dead_count[MAX_SIDES]; /* that there ever were */
 	bool stood_still; /* the other process did, for longer than is waited for it */
 	uint64_t serial;
 	uint32_t next_conn;
@@ -182,7 +196,8 @@ bool model_prepare(struct model *m, const struct step *step, struct call *call);
 /* Judges the result of a call, events included. */
 void model_done(struct model *m, const struct call *call, const struct result *result);
 /* What must still happen by itself; false: nothing, and everything is quiet. */
-bool model_owes(const struct model *m, char *what, size_t size);
+/* evd: where it will be seen. */
+bool model_owes(const struct model *m, int *evd, char *what, size_t size);
 /* Everything is quiet: what the cells hold, and what does not come any more. */
 void model_quiet(struct model *m);
 
@@ -220,16 +235,30 @@ bool conn_prepare(struct model *m, struct call *call);
 void conn_done(struct model *m, const struct call *call, const struct result *result);
 void conn_event(struct model *m, const struct seen *seen, uint32_t side);
 void conn_request(struct model *m, const struct seen *seen, uint32_t side);
-bool conn_owes(const struct model *m, char *what, size_t size);
+bool conn_owes(const struct model *m, int *evd, char *what, size_t size);
 
 bool dto_prepare(struct model *m, struct call *call);
 void dto_done(struct model *m, const struct call *call, const struct result *result);
 void dto_event(struct model *m, const struct seen *seen, uint32_t side);
-bool dto_owes(const struct model *m, char *what, size_t size);
+bool dto_owes(const struct model *m, int *evd, char *what, size_t size);
 /* The requests that were outstanding do not use buffers, cells and windows any more. */
 void dto_abandon(struct model *m, struct model_ep *ep);
+bool request_prepare(struct model *m, struct call *call);
+bool buffer_prepare(struct model *m, struct call *call, uint32_t length, int fill);
+
+void cell_look(struct model *m, struct cell *cell);
 void cell_read(struct model *m, int conn, int half, const struct entry *entry);
 void cells_settle(struct model *m, int conn, int half, uint32_t received);
+void cells_read_any(struct model *m, int cell, const struct queue *keep);
+void counter_added(struct cell *cell, uint64_t value);
+void counter_over(struct cell *cell, bool ok);
+bool counter_fill(struct model *m, int index);
+void counters_quiet(struct model *m);
+
+bool trespass_prepare(struct model *m, struct call *call);
+void trespass_posted(struct model *m, struct conn *c, struct entry *entry, const struct call *call);
+void trespass_over(struct model *m, const struct entry *entry, bool ok);
+void key_dies(struct model *m, uint32_t side, uint32_t key, int cell);
 
 enum {
 	COOKIE_SE = 1,

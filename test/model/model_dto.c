@@ -8,73 +8,9 @@
 #define CANARY	   0xa5
 #define S_OPEN	   (BIT(DAT_EP_STATE_CONNECTED) | BIT(DAT_EP_STATE_DISCONNECTED))
 
-/* Nobody knows what is in a cell whose writer's connection is over. */
-static void cell_look(struct model *m, struct cell *cell)
-{
-	const struct conn *c;
-	const struct half *y;
-
-	if (cell->conn < 0)
-		return;
-	c = &m->conn[cell->conn];
-	y = &c->half[!cell->half];
-	if (c->used && c->id == cell->conn_id && y->phase != PHASE_ENDED && !y->gone)
-		return;
-	cell->conn = -1;
-	cell->pattern = 0;
-	cell->length = 0;
-	if (cell->rmr >= 0 && m->rmr[cell->rmr].users)
-		m->rmr[cell->rmr].users--;
-	cell->rmr = -1;
-}
-
-/* What the last write left is in place, for certain. */
-static void cell_settled(struct model *m, int index, const char *clause)
-{
-	struct cell *cell = &m->cell[index];
-
-	cell->conn = -1;
-	if (cell->rmr >= 0 && m->rmr[cell->rmr].users)
-		m->rmr[cell->rmr].users--;
-	cell->rmr = -1;
-	if (cell->pattern && !cell->scribbled &&
-	    !model_filled(model_cell(m, index), cell->pattern, cell->length))
-		model_wrong(m, "%s: cell %d does not hold the %u bytes written to it", clause,
-			    index, cell->length);
-}
-
-void cells_settle(struct model *m, int conn, int half, uint32_t received)
-{
-	for (int i = 0; i < CELLS * (int)m->sides; i++)
-		if (m->cell[i].conn == conn && m->cell[i].half == half &&
-		    m->cell[i].conn_id == m->conn[conn].id && m->cell[i].after < received)
-			cell_settled(m, i, "DTO-66");
-}
-
-/* A read by the writer has found what was written. */
-void cell_read(struct model *m, int conn, int half, const struct entry *entry)
-{
-	const struct cell *cell = &m->cell[entry->cell];
-
-	if (cell->conn == conn && cell->half == half && cell->pattern == entry->expect)
-		cell_settled(m, entry->cell, "DTO-68");
-}
-
-/* Outstanding reads and atomics may find anything from now on, but for those of keep. */
-static void reads_find_any(struct model *m, int cell, const struct queue *keep)
-{
-	for (int i = 0; i < MAX_EPS; i++) {
-		struct queue *queue = &m->ep[i].request;
-
-		for (uint32_t j = 0; queue != keep && j < queue->count; j++)
-			if (queue_at(queue, j)->cell == cell)
-				queue_at(queue, j)->expect = queue_at(queue, j)->expect_length = 0;
-	}
-}
-
 /* ---- Posts ---- */
 
-static bool take_buffer(struct model *m, struct call *call, uint32_t length, int fill)
+bool buffer_prepare(struct model *m, struct call *call, uint32_t length, int fill)
 {
 	int buffer = model_buffer_take(m, call->side, length);
 	uint8_t *at;
@@ -117,7 +53,7 @@ static bool prepare_recv(struct model *m, struct call *call)
 	}
 	call->cookie = model_cookie(m, COOKIE_RECV, ep, arg[0]);
 	call->segments = 1 + (uint32_t)arg[2] % MAX_SEGMENTS;
-	return take_buffer(m, call, length, false);
+	return buffer_prepare(m, call, length, false);
 }
 
 static bool prepare_srq_recv(struct model *m, struct call *call)
@@ -132,11 +68,11 @@ static bool prepare_srq_recv(struct model *m, struct call *call)
 			return false;
 	call->cookie = model_cookie(m, COOKIE_SRQ, NULL, call->step.arg[0]);
 	call->segments = 1 + (uint32_t)call->cookie % MAX_SEGMENTS;
-	return take_buffer(m, call, SMALL_BYTES, false);
+	return buffer_prepare(m, call, SMALL_BYTES, false);
 }
 
 /* What all requests need. */
-static bool prepare_request(struct model *m, struct call *call)
+bool request_prepare(struct model *m, struct call *call)
 {
 	struct model_ep *ep = &m->ep[call->step.arg[0]];
 
@@ -176,7 +112,7 @@ static bool prepare_send(struct model *m, struct call *call)
 	const int *arg = call->step.arg;
 	int limit, length = arg[1];
 
-	if (!prepare_request(m, call))
+	if (!request_prepare(m, call))
 		return false;
 	limit = message_limit(m, &m->ep[arg[0]]);
 	if (limit < 0)
@@ -185,7 +121,7 @@ static bool prepare_send(struct model *m, struct call *call)
 	call->flags = (uint32_t)arg[3] &
 		      (DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |
 		       DAT_COMPLETION_BARRIER_FENCE_FLAG);
-	return take_buffer(m, call, (uint32_t)(length < limit ? length : limit), true);
+	return buffer_prepare(m, call, (uint32_t)(length < limit ? length : limit), true);
 }
 
 /* The window a peer's operation goes through, if the step names one that will do. */
@@ -206,6 +142,9 @@ static bool remote_key(struct model *m, struct call *call, const struct conn *c,
 	if (window->ep_scope &&
 	    (window->ep != c->half[!half].ep || window->ep_life != m->ep[window->ep].life))
 		return false;
+	/* What the operation is has to be among the rights that the window grants. */
+	if (window->rights && window->rights != (call->step.op == STEP_READ ? 1 : 2))
+		return false;
 	call->remote_key = window->key;
 	call->request = (uint32_t)rmr;
 	return true;
@@ -223,7 +162,7 @@ static bool prepare_rdma(struct model *m, struct call *call)
 
 	if (!c || c->half[!ep->half].ep < 0 ||
 	    (uint32_t)c->half[!ep->half].side != model_side(m, arg[1]) ||
-	    model_is_counter(m, arg[1]) || !prepare_request(m, call) ||
+	    model_is_counter(m, arg[1]) || !request_prepare(m, call) ||
 	    !remote_key(m, call, c, ep->half, arg[1], immediate ? 0 : arg[4]) ||
 	    (immediate && (!m->facts[0].has_immediate || message_limit(m, ep) < 0)))
 		return false;
@@ -237,7 +176,7 @@ static bool prepare_rdma(struct model *m, struct call *call)
 	call->segments = 1 + (uint32_t)call->cookie % most;
 	call->flags = (uint32_t)arg[3] &
 		      (DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG);
-	return take_buffer(m, call, length, write);
+	return buffer_prepare(m, call, length, write);
 }
 
 static bool prepare_atomic(struct model *m, struct call *call)
@@ -248,12 +187,12 @@ static bool prepare_atomic(struct model *m, struct call *call)
 
 	if (!c || c->half[!ep->half].ep < 0 || !m->facts[0].has_atomic ||
 	    (uint32_t)c->half[!ep->half].side != model_side(m, arg[1]) ||
-	    !model_is_counter(m, arg[1]) || !prepare_request(m, call))
+	    !model_is_counter(m, arg[1]) || !request_prepare(m, call))
 		return false;
 	remote_key(m, call, c, ep->half, arg[1], 0);
 	call->segments = 1;
 	call->flags = (uint32_t)arg[3] & DAT_COMPLETION_SUPPRESS_FLAG;
-	return take_buffer(m, call, 8, false);
+	return buffer_prepare(m, call, 8, false);
 }
 
 /* ---- Windows ---- */
@@ -302,13 +241,13 @@ static bool prepare_invalidate(struct model *m, struct call *call)
 	if (!c || c->half[!ep->half].ep < 0 || !rmr->live || !rmr->ep_scope || !rmr->bound ||
 	    rmr->binding || rmr->dying || rmr->unknown || rmr->users ||
 	    rmr->ep != c->half[!ep->half].ep || rmr->ep_life != m->ep[rmr->ep].life ||
-	    !prepare_request(m, call))
+	    !request_prepare(m, call))
 		return false;
 	limit = message_limit(m, ep);
 	call->segments = 1;
 	call->remote_key = rmr->key;
 	return limit >= 0 &&
-	       take_buffer(m, call, (uint32_t)(arg[2] < limit ? arg[2] : limit), true);
+	       buffer_prepare(m, call, (uint32_t)(arg[2] < limit ? arg[2] : limit), true);
 }
 
 static bool prepare_memory(struct model *m, struct call *call)
@@ -324,10 +263,7 @@ static bool prepare_memory(struct model *m, struct call *call)
 	if (model_is_counter(m, index)) {
 		if (call->step.op == STEP_SCRIBBLE)
 			return false;
-		cell->pattern = 0;
-		cell->length = 8;
-		memset(model_cell(m, index), 0, 8);
-		return true;
+		return counter_fill(m, index);
 	}
 	if (call->step.op == STEP_SCRIBBLE) {
 		call->step.arg[0] = index / (int)m->sides;
@@ -336,7 +272,7 @@ static bool prepare_memory(struct model *m, struct call *call)
 	}
 	if (cell->scribbled)
 		return false;
-	reads_find_any(m, index, NULL);
+	cells_read_any(m, index, NULL);
 	cell->pattern = ++m->serial << 8;
 	cell->length = CELL_BYTES;
 	model_fill(model_cell(m, index), cell->pattern, CELL_BYTES);
@@ -360,6 +296,8 @@ bool dto_prepare(struct model *m, struct call *call)
 		return prepare_atomic(m, call);
 	case STEP_SEND_INVALIDATE:
 		return prepare_invalidate(m, call);
+	case STEP_TRESPASS:
+		return trespass_prepare(m, call);
 	case STEP_RMR_CREATE:
 	case STEP_RMR_BIND:
 	case STEP_RMR_FREE:
@@ -431,7 +369,7 @@ static void rdma_posted(struct model *m, struct model_ep *ep, struct entry *entr
 		return;
 	}
 	entry->cell = -1; /* not a read of it */
-	reads_find_any(m, arg[1], fenced ? &ep->request : NULL);
+	cells_read_any(m, arg[1], fenced ? &ep->request : NULL);
 	if (call->length) {
 		cell->pattern = call->cookie;
 		cell->length = call->length;
@@ -456,12 +394,13 @@ static void atomic_posted(struct model *m, struct model_ep *ep, struct entry *en
 	cell_look(m, cell);
 	/* With several at once nobody knows which is first. */
 	if (cell->conn >= 0 && (cell->conn != ep->conn || cell->half != ep->half)) {
-		reads_find_any(m, arg[1], &ep->request);
+		cells_read_any(m, arg[1], &ep->request);
 		cell->length = 0;
 	}
 	entry->expect_length = cell->length;
 	entry->expect = cell->pattern;
 	cell->pattern += (uint64_t)arg[2];
+	counter_added(cell, (uint64_t)arg[2]);
 	cell->conn = ep->conn;
 	cell->conn_id = c->id;
 	cell->half = ep->half;
@@ -490,6 +429,8 @@ static void request_done(struct model *m, const struct call *call, const struct 
 	entry = push(&ep->request, call);
 	if (call->step.op == STEP_FETCH_ADD)
 		atomic_posted(m, ep, entry, call);
+	else if (call->step.op == STEP_TRESPASS)
+		trespass_posted(m, model_conn(m, ep), entry, call);
 	else if (call->step.op != STEP_SEND && call->step.op != STEP_SEND_INVALIDATE)
 		rdma_posted(m, ep, entry, call);
 	if (model_is_send(call->step.op))
@@ -542,6 +483,8 @@ static void bind_done(struct model *m, const struct call *call, const struct res
 				    arg[0], arg[2], result->rc, states);
 		return;
 	}
+	rmr->old_key = rmr->bound ? rmr->key : 0;
+	rmr->old_cell = (uint32_t)rmr->cell;
 	if (rmr->bound && result->value[0] == rmr->key)
 		model_wrong(m, "RMR-8: rmr %d has the same context again", arg[0]);
 	entry = push(&ep->request, call);
@@ -550,6 +493,7 @@ static void bind_done(struct model *m, const struct call *call, const struct res
 	rmr->binding = true;
 	rmr->key = (uint32_t)result->value[0];
 	rmr->cell = arg[1];
+	rmr->rights = (uint32_t)arg[4];
 	rmr->ep = arg[2];
 	rmr->ep_life = ep->life;
 }
@@ -565,6 +509,8 @@ static void rmr_done(struct model *m, const struct call *call, const struct resu
 	if (result->rc != DAT_SUCCESS)
 		model_wrong(m, "%s of rmr %d: 0x%x", step_name(call->step.op), call->step.arg[0],
 			    result->rc);
+	if (call->step.op == STEP_RMR_FREE && rmr->bound)
+		key_dies(m, call->side, rmr->key, rmr->cell);
 	*rmr = (struct model_rmr){ .live = call->step.op == STEP_RMR_CREATE,
 				   .ep_scope = call->step.arg[1] != 0,
 				   .handle = result->value[0] };
@@ -587,7 +533,7 @@ void dto_done(struct model *m, const struct call *call, const struct result *res
 	case STEP_SCRIBBLE:
 		m->cell[call->request].scribbled = call->step.arg[1] != 0;
 		m->cell[call->request].pattern = 0;
-		reads_find_any(m, (int)call->request, NULL);
+		cells_read_any(m, (int)call->request, NULL);
 		break;
 	case STEP_FILL:
 		break;

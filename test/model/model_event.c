@@ -178,8 +178,10 @@ static void judge_message(struct model *m, const struct seen *seen, const struct
 	x->received++;
 	cells_settle(m, owner->conn, !owner->half, x->received);
 	for (int i = 0; invalidated && i < MAX_RMRS; i++)
-		if (m->rmr[i].dying && m->rmr[i].key == message->key)
+		if (m->rmr[i].dying && m->rmr[i].key == message->key) {
+			key_dies(m, side, message->key, m->rmr[i].cell);
 			m->rmr[i].dying = m->rmr[i].bound = false;
+		}
 }
 
 static void receive_event(struct model *m, const struct seen *seen, uint32_t side)
@@ -253,6 +255,8 @@ static void bind_over(struct model *m, const struct entry *entry, uint32_t statu
 {
 	struct model_rmr *rmr = &m->rmr[entry->rmr];
 
+	if (status == DAT_DTO_SUCCESS && rmr->old_key)
+		key_dies(m, (uint32_t)model_side(m, entry->rmr), rmr->old_key, (int)rmr->old_cell);
 	rmr->binding = false;
 	rmr->bound = status == DAT_DTO_SUCCESS;
 	rmr->unknown = status != DAT_DTO_SUCCESS;
@@ -277,6 +281,10 @@ static void request_over(struct model *m, const struct owner *owner, const struc
 			    (unsigned long long)entry->expect);
 	if (!ok && entry->op == STEP_FETCH_ADD)
 		m->cell[entry->cell].length = 0;
+	if (entry->op == STEP_FETCH_ADD)
+		counter_over(&m->cell[entry->cell], ok);
+	if (entry->op == STEP_TRESPASS)
+		trespass_over(m, entry, ok);
 	if (ok && entry->op == STEP_READ && entry->expect &&
 	    !model_filled(model_buffer(m, side, entry->buffer), entry->expect,
 			  entry->expect_length))
@@ -302,6 +310,8 @@ static uint32_t operation(const struct entry *entry)
 		return DAT_DTO_RDMA_WRITE;
 	case STEP_READ:
 		return DAT_DTO_RDMA_READ;
+	case STEP_TRESPASS:
+		return entry->value ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE;
 	case STEP_WRITE_IMMED:
 		return DAT_IB_DTO_RDMA_WRITE_IMMED;
 	case STEP_FETCH_ADD:
@@ -426,6 +436,8 @@ void dto_abandon(struct model *m, struct model_ep *ep)
 
 		model_buffer_free(m, side, entry->buffer);
 		entry->buffer = -1;
+		if (entry->op == STEP_FETCH_ADD)
+			counter_over(&m->cell[entry->cell], false);
 		if (entry->op == STEP_RMR_BIND || entry->op == STEP_SEND_INVALIDATE) {
 			m->rmr[entry->rmr].binding = m->rmr[entry->rmr].dying = false;
 			m->rmr[entry->rmr].unknown = true;
@@ -492,7 +504,7 @@ static const struct entry *request_owed(const struct model *m, const struct mode
 	return NULL;
 }
 
-bool dto_owes(const struct model *m, char *what, size_t size)
+bool dto_owes(const struct model *m, int *evd, char *what, size_t size)
 {
 	const struct entry *entry;
 	uint32_t due;
@@ -504,6 +516,7 @@ bool dto_owes(const struct model *m, char *what, size_t size)
 		if (!c)
 			continue;
 		entry = request_owed(m, ep);
+		*evd = entry ? ep->request_evd : ep->recv_evd;
 		if (entry) {
 			snprintf(what, size, "DTO-2, FL-6: %s of ep %d, %u bytes, on evd %d, %s",
 				 step_name(entry->op), i, entry->length, ep->request_evd,

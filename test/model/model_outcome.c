@@ -149,16 +149,20 @@ void conn_event(struct model *m, const struct seen *seen, uint32_t side)
 
 /* ---- What must still happen ---- */
 
+/* More was sent by the other half than this one has received or posted Receives for. */
+static bool starved(const struct model *m, const struct half *x, const struct half *y)
+{
+	if (m->ep[x->ep].srq >= 0)
+		return y->sent > x->received;
+	return y->sent > x->received + m->ep[x->ep].recv.count;
+}
+
 /* A Send of this half waits, or may wait, for a receive that nobody posted. */
 static bool stuck(const struct model *m, const struct conn *c, int half)
 {
 	const struct half *x = &c->half[half], *y = &c->half[!half];
 
-	if (y->ep < 0 || x->ep < 0)
-		return false;
-	if (m->ep[y->ep].srq >= 0)
-		return x->sent > y->received;
-	return x->sent > y->received + m->ep[y->ep].recv.count;
+	return y->ep >= 0 && x->ep >= 0 && starved(m, y, x);
 }
 
 /*
@@ -167,7 +171,10 @@ static bool stuck(const struct model *m, const struct conn *c, int half)
  */
 static bool deaf(const struct model *m, const struct conn *c, int half)
 {
-	return model_unreceived(c, half) > KEPT_BYTES && stuck(m, c, !half);
+	const struct half *x = &c->half[half];
+
+	return x->ep >= 0 && model_unreceived(c, half) > KEPT_BYTES &&
+	       starved(m, x, &c->half[!half]);
 }
 
 static bool outcome_owed(const struct model *m, const struct conn *c, int half)
@@ -180,6 +187,8 @@ static bool outcome_owed(const struct model *m, const struct conn *c, int half)
 		return false;
 	if (x->disconnected == 1 || y->disconnected == 1)
 		return true;
+	if (c->fault && !stuck(m, c, 0) && !stuck(m, c, 1))
+		return true;
 	if (x->phase == PHASE_START)
 		return half || c->accepted || c->rejected || c->short_time || x->disconnected;
 	if (y->phase == PHASE_ENDED || y->gone)
@@ -188,7 +197,7 @@ static bool outcome_owed(const struct model *m, const struct conn *c, int half)
 	       (y->disconnected && !stuck(m, c, !half) && !stuck(m, c, half));
 }
 
-bool conn_owes(const struct model *m, char *what, size_t size)
+bool conn_owes(const struct model *m, int *evd, char *what, size_t size)
 {
 	for (int i = 0; i < MAX_CONNS; i++) {
 		const struct conn *c = &m->conn[i];
@@ -197,12 +206,14 @@ bool conn_owes(const struct model *m, char *what, size_t size)
 			continue;
 		if (!c->request_seen && !c->refused && !c->half[0].disconnected &&
 		    c->half[0].phase == PHASE_START && c->half[0].ep >= 0) {
+			*evd = c->sp_evd;
 			snprintf(what, size, "PSP-1: request %u of ep %d on evd %d", c->id,
 				 c->half[0].ep, c->sp_evd);
 			return true;
 		}
 		for (int half = 0; half < 2; half++)
 			if (outcome_owed(m, c, half)) {
+				*evd = c->half[half].evd;
 				snprintf(what, size,
 					 "EP-151, EP-152: an event for ep %d on evd %d (%s, phase "
 					 "%d, "

@@ -40,10 +40,11 @@ check() {
 # A copy of the tree as it is, built once.
 copy() {
 	mkdir -p "$tree/src" "$tree/build" || exit 99
-	(cd "$top_srcdir" && git ls-files -z | while IFS= read -r -d '' file; do
+	(cd "$top_srcdir" && git ls-files -co --exclude-standard -z | while IFS= read -r -d '' file; do
+		[ -L "$file" ] && [ -L "$tree/src/$file" ] && continue
 		cmp -s "$file" "$tree/src/$file" || cp -P --parents "$file" "$tree/src" || exit 99
 	done) || exit 99
-	(cd "$tree/src" && { [ -x configure ] || ./bootstrap; }) >"$tree/log" 2>&1 || exit 99
+	(cd "$tree/src" && ./bootstrap) >"$tree/log" 2>&1 || exit 99
 	(cd "$tree/build" && { [ -e Makefile ] || ../src/configure; }) >>"$tree/log" 2>&1 || exit 99
 	build || exit 99
 }

@@ -16,7 +16,8 @@ static const uint32_t weights[STEP_COUNT] = {
 	[STEP_READ] = 60,      [STEP_FETCH_ADD] = 16,	   [STEP_WRITE_IMMED] = 16,
 	[STEP_RMR_CREATE] = 4, [STEP_RMR_BIND] = 10,	   [STEP_RMR_FREE] = 3,
 	[STEP_SCRIBBLE] = 4,   [STEP_FILL] = 10,	   [STEP_PAUSE] = 1,
-	[STEP_STOP_PEER] = 1,  [STEP_SETTLE] = 4,
+	[STEP_STOP_PEER] = 1,  [STEP_SETTLE] = 4,	   [STEP_CNO_WAIT] = 4,
+	[STEP_TRESPASS] = 20,
 };
 
 uint32_t program_random(struct program *p, uint32_t below)
@@ -55,6 +56,15 @@ void program_start(struct program *p, uint64_t seed, bool two_processes)
 		p->max_times = 64;
 		p->max_eps = 4;
 	}
+	/* A connection that may break for a reason hides others. */
+	if (program_random(p, 2)) {
+		p->weight[STEP_TRESPASS] = 0;
+	} else {
+		p->weight[STEP_RMR_CREATE] = 20;
+		p->weight[STEP_RMR_BIND] = 120;
+		p->weight[STEP_SEND_INVALIDATE] = 60;
+		p->weight[STEP_TRESPASS] = 30;
+	}
 	p->max_evds = 2 + program_random(p, MAX_EVDS - 2);
 }
 
@@ -67,6 +77,11 @@ static bool is_connected(const struct model *m, int i)
 	return ep->live && ep->conn >= 0 &&
 	       m->conn[ep->conn].half[ep->half].phase == PHASE_CONNECTED &&
 	       !m->conn[ep->conn].half[ep->half].disconnected;
+}
+
+static bool has_room(const struct model *m, int i)
+{
+	return is_connected(m, i) && m->ep[i].request.count < m->ep[i].max_request;
 }
 
 static bool is_idle(const struct model *m, int i)
@@ -214,7 +229,7 @@ static void transfer(struct program *p, const struct model *m, struct step *step
 {
 	int *arg = step->arg;
 
-	arg[0] = choose_ep(p, m, step->op == STEP_RECV ? has_receives : is_connected);
+	arg[0] = choose_ep(p, m, step->op == STEP_RECV ? has_receives : has_room);
 	switch (step->op) {
 	case STEP_RECV:
 		arg[3] = times(p);
@@ -241,6 +256,13 @@ static void transfer(struct program *p, const struct model *m, struct step *step
 		arg[1] = (CELLS - COUNTERS) * (int)m->sides + arg[1] % (COUNTERS * (int)m->sides);
 		arg[2] = (int)program_random(p, 1000);
 		arg[3] = (int)flags(p);
+		arg[4] = times(p);
+		break;
+	case STEP_TRESPASS:
+		choose_cell(p, m, arg);
+		arg[2] = (int)program_random(p, 100);
+		arg[3] = (int)program_random(p, 2000);
+		arg[4] = 0;
 		break;
 	default:
 		arg[5] = step->op == STEP_WRITE_IMMED ? 0 : times(p);
@@ -261,11 +283,12 @@ static void bind_window(struct program *p, const struct model *m, int *arg)
 
 	arg[0] = (int)program_random(p, MAX_RMRS);
 	arg[1] = (int)program_random(p, cells);
-	arg[2] = choose_ep(p, m, is_connected);
+	arg[2] = choose_ep(p, m, has_room);
 	for (int i = 0; i < 8 && model_side(m, arg[2]) != model_side(m, arg[0]); i++)
-		arg[2] = choose_ep(p, m, is_connected);
+		arg[2] = choose_ep(p, m, has_room);
 	while (model_side(m, arg[1]) != model_side(m, arg[0]))
 		arg[1] = (int)((uint32_t)(arg[1] + 1) % cells);
+	arg[4] = program_random(p, 2) ? 0 : 1 + (int)program_random(p, 2);
 }
 
 static void endpoint(struct program *p, const struct model *m, struct step *step)
@@ -312,11 +335,17 @@ static void object(struct program *p, const struct model *m, struct step *step)
 	case STEP_EVD_RESIZE:
 		arg[0] = (int)program_random(p, p->max_evds);
 		arg[1] = lengths[program_random(p, 4)] + (int)program_random(p, 40);
+		arg[2] = step->op == STEP_EVD_CREATE ? (int)program_random(p, 2) : 0;
 		break;
 	case STEP_WAIT:
 		arg[0] = choose_evd(p, m, -1);
 		arg[1] = program_random(p, 4) ? 1 : 1 + (int)program_random(p, 12);
-		arg[2] = (int)program_random(p, 3000);
+		/* The service thread looks every few ms whether somebody waits. */
+		arg[2] = (int)program_random(p, program_random(p, 6) ? 3000 : 20000);
+		break;
+	case STEP_CNO_WAIT:
+		arg[0] = (int)program_random(p, p->stopped ? 1 : m->sides);
+		arg[1] = (int)program_random(p, 3000);
 		break;
 	case STEP_SP_CREATE:
 		arg[0] = (int)program_random(p, MAX_SPS);
@@ -398,7 +427,7 @@ static void next(struct program *p, const struct model *m, struct step *step)
 		object(p, m, step);
 	else if (op <= STEP_DISCONNECT)
 		endpoint(p, m, step);
-	else if (op <= STEP_WRITE_IMMED)
+	else if (op <= STEP_TRESPASS)
 		transfer(p, m, step);
 	else
 		rest(p, m, step);

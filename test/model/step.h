@@ -18,13 +18,14 @@ enum {
 
 /* Name in C, name in text, names of the arguments. The first is the object of the step. */
 #define STEPS(X)                                                                   \
-	X(EVD_CREATE, "evd_create", "evd qlen")                                    \
+	X(EVD_CREATE, "evd_create", "evd qlen cno")                                \
 	X(EVD_FREE, "evd_free", "evd")                                             \
 	X(EVD_RESIZE, "evd_resize", "evd qlen")                                    \
 	X(EVD_QUERY, "evd_query", "evd")                                           \
 	X(POST_SE, "post_se", "evd")                                               \
 	X(POLL, "poll", "evd count")                                               \
 	X(WAIT, "wait", "evd threshold timeout_us")                                \
+	X(CNO_WAIT, "cno_wait", "side timeout_us")                                 \
 	X(SP_CREATE, "sp_create", "sp evd")                                        \
 	X(SP_FREE, "sp_free", "sp")                                                \
 	X(SRQ_CREATE, "srq_create", "srq depth")                                   \
@@ -46,10 +47,11 @@ enum {
 	X(SEND_INVALIDATE, "send_invalidate", "ep rmr length")                     \
 	X(WRITE, "write", "ep cell length flags rmr times")                        \
 	X(READ, "read", "ep cell length flags rmr times")                          \
-	X(FETCH_ADD, "fetch_add", "ep counter add flags")                          \
+	X(FETCH_ADD, "fetch_add", "ep counter add flags times")                    \
 	X(WRITE_IMMED, "write_immed", "ep cell length flags value")                \
+	X(TRESPASS, "trespass", "ep cell kind length")                             \
 	X(RMR_CREATE, "rmr_create", "rmr ep_scope")                                \
-	X(RMR_BIND, "rmr_bind", "rmr cell ep flags")                               \
+	X(RMR_BIND, "rmr_bind", "rmr cell ep flags rights")                        \
 	X(RMR_FREE, "rmr_free", "rmr")                                             \
 	X(SCRIBBLE, "scribble", "cell on")                                         \
 	X(FILL, "fill", "cell")                                                    \
