@@ -65,6 +65,8 @@ void zoo_async(struct zoo_chan *chan, void *object, void **user, uint32_t *deliv
 
 /* ---- wire.c: messages of connection managers ---- */
 
+/* In a forked child, the parent's. */
+void zoo_forget_contexts(void);
 struct zoo_id *zoo_id_find(uint64_t number);
 struct zoo_id *zoo_id_new(struct zoo_proc *proc, struct zoo_chan *chan);
 void zoo_id_event(struct zoo_id *id, enum rdma_cm_event_type type, int status,

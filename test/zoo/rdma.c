@@ -149,20 +149,23 @@ static struct zoo_card *card_of_addr(struct in_addr addr)
 	return NULL;
 }
 
+static struct ibv_context *contexts[ZOO_MAX_CARDS];
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void zoo_forget_contexts(void)
+{
+	pthread_mutex_init(&contexts_lock, NULL);
+	memset(contexts, 0, sizeof(contexts));
+}
+
 struct ibv_context *zoo_context_of(struct zoo_card *card)
 {
-	static struct ibv_context *contexts[ZOO_MAX_CARDS];
-	static struct zoo_proc *of;
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	uint32_t number = (uint32_t)(card - zoo->cards);
 
-	pthread_mutex_lock(&lock);
-	if (of != zoo_me)
-		memset(contexts, 0, sizeof(contexts));
-	of = zoo_me;
+	pthread_mutex_lock(&contexts_lock);
 	if (!contexts[number])
 		contexts[number] = zoo_open(card);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&contexts_lock);
 	return contexts[number];
 }
 

@@ -312,6 +312,7 @@ static void forked(void)
 	keeper_fd = send_fd = -1;
 	zoo_me = NULL;
 	pthread_mutex_init(&attaching, NULL);
+	zoo_forget_contexts();
 }
 
 /* Where programs look for free numbers is no place for descriptors of libraries. */

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# The adapters of the zoo: what they differ in, and a part of the conformance suite on each: zoo.sh [KIND...].
+#
+# ZOO_PROGRAMS  of the suite, "all" for the whole (those that take a second or two)
+# ZOO_LOGS      folder that gets KIND/PROGRAM.log, for test/conformance/matrix.py
+# ZOO_AT_ONCE   kinds at once (3)
+top_builddir=${top_builddir:-.}
+top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+here=$top_srcdir/test/zoo
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export UDAPL_BRIEF=${UDAPL_BRIEF-1}
+
+kinds=(mlx5-roce mlx5-ib mlx4 irdma-roce irdma-iwarp i40iw bnxt_re cxgb4-iwarp qedr hns erdma-iwarp mana hfi1 rxe siw)
+[ $# -eq 0 ] || kinds=("$@")
+programs=(conn_more cr dto_args dto_err dto_xfer ep_limits evt ibx_atomic ibx_dto lmr_access rmr rmr_remote rsp send_inv
+	srq srq_data unsupported)
+[ "${ZOO_PROGRAMS:-}" != all ] ||
+	mapfile -t programs < <(sed -n 's|^\ttest/conformance/\([a-z_]*\)\.t.*|\1|p' "$top_srcdir/test/conformance/Makemodule.am")
+
+# One program as one point, with what failed: KIND NAME PROGRAM.
+point() {
+	local log=${ZOO_LOGS:-$work}/$1/$2.log
+	mkdir -p "${log%/*}"
+	if sh "$here/run" "$1" "$top_builddir/$3" >"$log" 2>&1; then
+		echo "ok - $1 $2"
+	else
+		echo "not ok - $1 $2"
+		grep -B 8 -A 3 '^not ok\|^Bail' "$log" | sed 's/^/# /'
+	fi
+}
+
+# What the mends are about, with the faults that show it.
+mends() {
+	local UDAPL_TESTS ZOO_OPTIONS=''
+	export UDAPL_TESTS ZOO_OPTIONS
+	UDAPL_TESTS=what_is_announced_can_be_made
+	point "$1" announced test/zoo/mends.t
+	case $1 in
+	*iw*)
+		UDAPL_TESTS=an_end_without_an_answer_is_bounded ZOO_OPTIONS='-o cm_timeout_ms=100'
+		point "$1" unanswered test/zoo/mends.t
+		;;
+	*)
+		UDAPL_TESTS=an_end_is_heard_though_messages_are_lost ZOO_OPTIONS='-o loss=50 -o cm_timeout_ms=20'
+		ZOO_CONNECTIONS=100 point "$1" losses test/zoo/mends.t
+		;;
+	esac
+	case $1 in
+	mlx* | bnxt_re | hns | qedr | hfi1)
+		UDAPL_TESTS=a_shared_queue_keeps_its_receives ZOO_OPTIONS='-o hold=1'
+		point "$1" shared test/zoo/mends.t
+		;;
+	esac
+}
+
+run_kind() {
+	local program
+	for program in "${programs[@]}"; do
+		point "$1" "$program" "test/conformance/$program.t"
+	done
+	mends "$1"
+}
+
+running=0
+for kind in "${kinds[@]}"; do
+	[ $running -lt "${ZOO_AT_ONCE:-3}" ] || { wait -n && running=$((running - 1)); }
+	run_kind "$kind" >"$work/$kind.out" &
+	running=$((running + 1))
+done
+wait
+for kind in "${kinds[@]}"; do
+	cat "$work/$kind.out"
+done | awk '/^(not )?ok - / { n++; sub(/ok -/, "ok " n " -") } { print } END { print "1.." n }'
