@@ -136,6 +136,21 @@ static void print(const struct totals *totals, double seconds)
 	       (double)totals->lives / seconds, (double)totals->lives / seconds * 3600);
 }
 
+/* What was wrong, what came before it, and how to see it again. */
+static void tell(uint64_t seed, uint32_t lives, const struct sim_report *report)
+{
+	uint64_t i = report->happened < SIM_LAST ? 0 : report->happened - SIM_LAST;
+	char text[200];
+
+	for (; i < report->happened; i++) {
+		sim_happened_text(&report->last[i % SIM_LAST], text, sizeof(text));
+		printf("# | %s\n", text);
+	}
+	printf("# seed %llu, step %llu: %s\n# again: test/sim/sim.sh -s %llu -l %u -n 1 -v\n",
+	       (unsigned long long)seed, (unsigned long long)report->steps, report->error,
+	       (unsigned long long)seed, lives);
+}
+
 static int run_seeds(const struct options *options, struct sim_report *report)
 {
 	double start = now_s();
@@ -154,9 +169,7 @@ static int run_seeds(const struct options *options, struct sim_report *report)
 		}
 		if (right)
 			continue;
-		printf("# seed %llu: %s\n# again: test/sim/sim.sh -s %llu -l %u -n 1 -v\n",
-		       (unsigned long long)seed, report->error, (unsigned long long)seed,
-		       options->lives);
+		tell(seed, options->lives, report);
 		if (++totals.failed == options->failures)
 			break;
 	}

@@ -28,12 +28,22 @@ struct sim_plan {
 	bool shm;		/* connections inside a host, over shared memory */
 };
 
+enum {
+	SIM_LAST = 32,
+};
+
 /* What came of a world; lies in memory that its parent has as well. */
 struct sim_report {
 	uint64_t hash, steps, simulated_ns;
 	uint64_t lives, established, completions, faults, refusals;
 	bool ended;
 	char error[1000]; /* empty: all was right */
+	/* What happened last, in a ring. */
+	struct sim_happened {
+		uint64_t step, now, value[4];
+		uint32_t event, fiber;
+	} last[SIM_LAST];
+	uint64_t happened;
 };
 
 extern struct sim_report *sim_report;
@@ -98,6 +108,8 @@ enum sim_event {
 void sim_trace(enum sim_event event, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
 /* Writes all that happens to standard error. */
 extern bool sim_verbose;
+/* As a line of text. */
+void sim_happened_text(const struct sim_happened *what, char *out, size_t size);
 
 /* ---- Fibers ---- */
 

@@ -56,7 +56,7 @@ while read -r seed lives reason; do
 	case $seed in '#'* | '') continue ;; esac
 	"$sim" -s "$seed" -n 1 -l "$lives" >"$scratch/out"
 	point $? "seed $seed: $reason"
-	sed -n '/^# seed/,/^# again/p' "$scratch/out"
+	grep -E '^# (\||seed|again)' "$scratch/out"
 done <"$here/kept"
 
 "$sim" -t "${SIM_SECONDS:-120}" -f "${SIM_FAILURES:-5}" | sed '/^[on1]/d'

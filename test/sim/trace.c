@@ -46,27 +46,36 @@ static void mix(uint64_t value)
 /* Of formats that take up to four numbers. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static void print(enum sim_event event, const uint64_t *v)
+void sim_happened_text(const struct sim_happened *what, char *out, size_t size)
 {
-	char text[160];
+	const uint64_t *v = what->value;
+	int len = snprintf(out, size, "%10llu %12.6f %3u: ", (unsigned long long)what->step,
+			   (double)what->now / 1e9, what->fiber);
 
-	snprintf(text, sizeof(text), formats[event], (unsigned long long)v[0],
+	snprintf(out + len, size - (size_t)len, formats[what->event], (unsigned long long)v[0],
 		 (unsigned long long)v[1], (unsigned long long)v[2], (unsigned long long)v[3]);
-	fprintf(stderr, "%10llu %12.6f %3u: %s\n", (unsigned long long)sim_report->steps,
-		(double)sim_now / 1e9, fiber_id(fiber_self), text);
 }
 #pragma GCC diagnostic pop
 
 void sim_trace(enum sim_event event, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
+	struct sim_happened *last;
+	char text[200];
+
 	if (!sim_on)
 		return;
 	mix(event ^ sim_now << 8);
 	mix(a);
 	mix(b);
 	mix(c ^ d << 32);
-	if (sim_verbose)
-		print(event, (const uint64_t[]){ a, b, c, d });
+	last = &sim_report->last[sim_report->happened++ % SIM_LAST];
+	*last = (struct sim_happened){
+		sim_report->steps, sim_now, { a, b, c, d }, event, fiber_id(fiber_self)
+	};
+	if (!sim_verbose)
+		return;
+	sim_happened_text(last, text, sizeof(text));
+	fprintf(stderr, "%s\n", text);
 }
 
 void sim_fail(const char *format, ...)

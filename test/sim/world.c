@@ -203,6 +203,21 @@ static void make_plan(void)
 	setting("DAT_CONTROL", sim_plan.crash ? 0 : ONE_OF(0, 0, 1));
 }
 
+static void tell_plan(void)
+{
+	const struct sim_plan *p = &sim_plan;
+
+	fprintf(stderr,
+		"plan: %u pairs, %u of them liars; shared dispatchers %d, receives %d; sums %d\n"
+		"plan: another goes on 1 in %u calls of up to %u ns; delay %u us, buffers of %u, "
+		"segments of %u, short 1 in %u; shared memory %d\n"
+		"plan: connections with a fault %u %%, calls that fail 1 in %u, hosts stop each %u "
+		"ms, crash %d\n",
+		world.num_pairs, p->liars, world.share_evd, world.share_recv, world.crc,
+		p->switch_one_in, p->call_ns, p->delay_us, p->buffer, p->segment, p->short_one_in,
+		p->shm, p->fault_percent, p->fail_one_in, p->stop_ms, p->crash);
+}
+
 /* ---- The end ---- */
 
 static uint32_t files_left(void)
@@ -291,6 +306,8 @@ void *world_lives(void *lives)
 
 	make_plan();
 	world.lives = *(uint32_t *)lives;
+	if (sim_verbose)
+		tell_plan();
 	/* What is made once and stays. */
 	open_host(&first);
 	close_host(&first);
