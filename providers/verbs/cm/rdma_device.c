@@ -84,6 +84,46 @@ static int try(struct vrb_dev *dev, const struct vrb_wanted *wanted, struct sock
 	return rc;
 }
 
+/* Whether a port of the device of that name is InfiniBand's. */
+static bool is_infiniband(const struct vrb_wanted *wanted)
+{
+	struct ibv_device **all = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = NULL;
+	struct ibv_port_attr port = { .link_layer = IBV_LINK_LAYER_UNSPECIFIED };
+	int i;
+
+	for (i = 0; all && all[i] && !ctx; i++)
+		if (!strcmp(ibv_get_device_name(all[i]), wanted->what))
+			ctx = ibv_open_device(all[i]);
+	if (ctx) {
+		ibv_query_port(ctx, wanted->port ? (uint8_t)wanted->port : 1, &port);
+		ibv_close_device(ctx);
+	}
+	if (all)
+		ibv_free_device_list(all);
+	return port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+}
+
+/* rdma_cm knows devices by the addresses of their interfaces. */
+static void say_no_address(const struct vrb_dev *dev, const char *params,
+			   const struct vrb_wanted *wanted)
+{
+	if (!wanted->by_device)
+		dapl_err("%s: no RDMA device with an address of \"%s\" (%u tried)", dev->name,
+			 params, wanted->num);
+	else if (is_infiniband(wanted))
+		dapl_err("%s: InfiniBand device %s has no IP address, without which rdma_cm does "
+			 "not "
+			 "find it: load ib_ipoib and give the interface of the port (ib0) an "
+			 "address",
+			 dev->name, wanted->what);
+	else
+		dapl_err("%s: no interface of RDMA device %s has an IP address (%u tried): set it "
+			 "up "
+			 "and give it one",
+			 dev->name, wanted->what, wanted->num);
+}
+
 static int find(struct vrb_dev *dev, const char *params)
 {
 	struct vrb_wanted wanted;
@@ -110,9 +150,8 @@ static int find(struct vrb_dev *dev, const char *params)
 	rc = rc ? rc : best;
 	if (rc == -ENODEV)
 		rc = vrb_addr_errno(rc);
-	if (rc == -ENODEV && wanted.num)
-		dapl_err("%s: no RDMA device with an address of \"%s\" (%u tried)", dev->name,
-			 params, wanted.num);
+	if (rc == -ENODEV && (wanted.num || wanted.by_device))
+		say_no_address(dev, params, &wanted);
 	else if (rc == -ENODEV)
 		dapl_err("%s: no interface, verbs device or host \"%s\"", dev->name, wanted.what);
 	else
