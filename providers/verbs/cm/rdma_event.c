@@ -119,11 +119,29 @@ static bool retry(struct vrb_conn *conn, const struct event *event)
 	return !(addr ? vrb_conn_resolve_addr(conn) : vrb_conn_resolve_route(conn));
 }
 
+/*
+ * The address may have moved since the adapter was opened, to another port of a bond or to soft-RoCE
+ * above the same interface: a QP of this device is of no use there.
+ */
+static bool is_of_device(const struct vrb_dev *dev, const struct rdma_cm_id *id)
+{
+	if (id->verbs && !strcmp(ibv_get_device_name(id->verbs->device), dev->ibdev))
+		return true;
+	dapl_err_limited("%s: the address is no longer %s's but %s's: open the adapter anew",
+			 dev->name, dev->ibdev,
+			 id->verbs ? ibv_get_device_name(id->verbs->device) : "nobody");
+	return false;
+}
+
 static void step(struct vrb_conn *conn, const struct event *event)
 {
-	int rc = 0;
+	int rc = is_of_device(conn->object.dev, conn->id) ? 0 : -ENODEV;
 
 	conn->tries = 0;
+	if (rc) {
+		attempt_failed(conn, rc);
+		return;
+	}
 	if (event->type == RDMA_CM_EVENT_ADDR_RESOLVED && conn->state == VRB_CONN_ADDR)
 		rc = vrb_conn_resolve_route(conn);
 	else if (event->type == RDMA_CM_EVENT_ROUTE_RESOLVED && conn->state == VRB_CONN_ROUTE)
@@ -261,7 +279,7 @@ static struct vrb_conn *request_new(struct vrb_dev *dev, const struct event *eve
 static void request(struct vrb_listener *listener, const struct event *event)
 {
 	struct vrb_dev *dev = listener->object.dev;
-	struct vrb_conn *conn = request_new(dev, event);
+	struct vrb_conn *conn = is_of_device(dev, event->id) ? request_new(dev, event) : NULL;
 	struct tp_conn_request req = { .private_data = event->data };
 	uint32_t len = event->len;
 
