@@ -271,6 +271,14 @@ static void close_channel(struct vrb_cq *cq)
 	ibv_destroy_comp_channel(cq->channel);
 }
 
+/* Interrupts are spread over the processors. */
+static int next_vector(struct vrb_dev *dev)
+{
+	int num = dev->ctx->num_comp_vectors;
+
+	return num > 1 ? (int)(atomic_fetch_add(&dev->next_vector, 1) % (uint32_t)num) : 0;
+}
+
 static int open_cq(struct vrb_cq *cq, uint32_t cqe)
 {
 	uint32_t size = cqe;
@@ -278,7 +286,7 @@ static int open_cq(struct vrb_cq *cq, uint32_t cqe)
 	if (cq->dev->no_resize && size < FIXED_SIZE)
 		size = FIXED_SIZE < cq->dev->attr.max_cqe ? FIXED_SIZE : cq->dev->attr.max_cqe;
 	errno = 0;
-	cq->ibcq = ibv_create_cq(cq->dev->ctx, (int)size, cq, cq->channel, 0);
+	cq->ibcq = ibv_create_cq(cq->dev->ctx, (int)size, cq, cq->channel, next_vector(cq->dev));
 	if (!cq->ibcq)
 		return -(errno ? errno : ENOMEM);
 	cq->ib_poll = cq->ibcq->context->ops.poll_cq;

@@ -117,10 +117,11 @@ struct vrb_dev {
 	struct ibv_context *ctx;
 	uint8_t port;
 	struct vrb_quirks quirks;
-	bool windows;	    /* it has memory windows, and its library their calls */
-	uint32_t max_qp_wr; /* what it names itself */
-	bool no_resize;	    /* its CQs keep the length they are made with */
-	atomic_bool gone;   /* the device was removed: nothing will complete any more */
+	bool windows;		      /* it has memory windows, and its library their calls */
+	uint32_t max_qp_wr;	      /* what it names itself */
+	bool no_resize;		      /* its CQs keep the length they are made with */
+	_Atomic uint32_t next_vector; /* of completions, for the next CQ */
+	atomic_bool gone;	      /* the device was removed: nothing will complete any more */
 	struct sockaddr_storage addr;
 	struct tp_device_attr attr;
 	struct tp_watch async;
