@@ -78,6 +78,8 @@
 static const struct zoo_kind kinds[] = {
 	{ .name = "mlx5-roce", .device = "mlx5", ROCE, MLX5 },
 	{ .name = "mlx5-ib", .device = "mlx5", IB, MLX5 },
+	/* Without IPoIB. */
+	{ .name = "mlx5-noip", .device = "mlx5", IB, MLX5, .no_ip = true },
 	/* hw/mlx4/main.c, mlx4_ib_query_device; mlx4/mlx4.c: windows, resizing. SRQs are not resized:
 	 * hw/mlx4/srq.c, mlx4_ib_modify_srq. */
 	{ .name = "mlx4",

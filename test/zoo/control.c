@@ -27,6 +27,8 @@ static int set_card(const char *name, struct zoo_card *card)
 	} else if (!strcmp(name, "port_up")) {
 		card->port_down = false;
 		tell_all(card, IBV_EVENT_PORT_ACTIVE);
+	} else if (!strcmp(name, "moved")) {
+		card->moved = true;
 	} else if (!strcmp(name, "removed")) {
 		card->removed = true;
 		tell_all(card, IBV_EVENT_DEVICE_FATAL);
@@ -64,6 +66,16 @@ static uint32_t length(const struct zoo_link *list)
 	return num;
 }
 
+static uint32_t vectors(void)
+{
+	struct zoo_link *link;
+	uint32_t used = 0;
+
+	for (link = zoo->cqs; link; link = link->next)
+		used |= 1U << zoo_entry(link, struct zoo_cq, link)->vector;
+	return (uint32_t)__builtin_popcount(used);
+}
+
 uint32_t zoo_count(const char *what)
 {
 	uint32_t num = UINT32_MAX;
@@ -77,6 +89,8 @@ uint32_t zoo_count(const char *what)
 		num = length(zoo->qps);
 	else if (!strcmp(what, "cqs"))
 		num = length(zoo->cqs);
+	else if (!strcmp(what, "vectors"))
+		num = vectors();
 	zoo_unlock();
 	return num;
 }

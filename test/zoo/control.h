@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /* "loss", "duplicate" (of CM messages, in thousandths), "delay_us"; of the card with this number:
- * "port_down", "port_up", "removed". 0 or an errno. */
+ * "port_down", "port_up", "removed", "moved" (its address is the next card's). 0 or an errno. */
 int zoo_control(const char *name, uint32_t value);
-/* How many "ids" (of rdma_cm), "qps" or "cqs" there are. */
+/* How many "ids" (of rdma_cm), "qps" or "cqs" there are, and completion "vectors" in use. */
 uint32_t zoo_count(const char *what);
 
 #endif

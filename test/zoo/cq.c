@@ -188,6 +188,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *context,
 	cq->cqe = places((uint32_t)cqe);
 	cq->wc = zoo_alloc(((size_t)cq->cqe + 1) * sizeof(*cq->wc));
 	cq->user = my;
+	cq->vector = (uint32_t)vector;
 	cq->async = my_context(ctx)->async;
 	cq->chan = channel ? my(channel, channel)->chan : NULL;
 	card->num_cq++;

@@ -152,17 +152,59 @@ static void what_is_announced_can_be_made(void **state)
 	expect_ok(dat_srq_free(srq));
 }
 
+/* ---- Devices ---- */
+
+static int open_it(void)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	return dat_ia_open(harness_ia_name(), 8, &async, &ia) == DAT_SUCCESS;
+}
+
+static void without_an_address_a_message_says_what_is_missing(void **state)
+{
+	struct harness_result result;
+
+	(void)state;
+	harness_spawn_ok("open", NULL);
+	harness_spawn("open", NULL, &result);
+	assert_non_null(strstr(result.err, "has no IP address"));
+	assert_non_null(strstr(result.err, "ib_ipoib"));
+}
+
+static void an_address_that_moved_is_not_connected(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	set("moved", 0);
+	expect_ok(cu_connect(&rig->a, rig->qual, CT_US));
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_UNREACHABLE, NULL);
+}
+
+static void interrupts_are_spread(void **state)
+{
+	(void)state;
+	assert_true(count("vectors") > 1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, cu_setup_ends, cu_teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
+	static const struct harness_child children[] = { { "open", open_it }, { NULL, NULL } };
 	static const struct CMUnitTest tests[] = {
 		T(an_end_is_heard_though_messages_are_lost),
 		T(an_end_without_an_answer_is_bounded),
 		T(a_shared_queue_keeps_its_receives),
 		T(what_is_announced_can_be_made),
+		T(an_address_that_moved_is_not_connected),
+		T(interrupts_are_spread),
+		cmocka_unit_test(without_an_address_a_message_says_what_is_missing),
 		cmocka_unit_test(the_last_one_leaves_nothing),
 	};
+
+	harness_child_main(argc, argv, children);
 
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

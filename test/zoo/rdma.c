@@ -145,7 +145,7 @@ static struct zoo_card *card_of_addr(struct in_addr addr)
 	for (i = 0; i < zoo->num_cards; i++)
 		if (zoo->cards[i].addr.s_addr == addr.s_addr && !zoo->cards[i].removed &&
 		    !zoo_kind_of(&zoo->cards[i])->no_ip)
-			return &zoo->cards[i];
+			return &zoo->cards[zoo->cards[i].moved ? (i + 1) % zoo->num_cards : i];
 	return NULL;
 }
 
@@ -283,6 +283,8 @@ int rdma_resolve_addr(struct rdma_cm_id *ib, struct sockaddr *src, struct sockad
 	zoo_lock();
 	id->dst = sin->sin_addr;
 	id->dst_port = ntohs(sin->sin_port);
+	if (id->card && card_of_addr(id->src))
+		id->card = card_of_addr(id->src);
 	if (!id->card) {
 		id->card = card_of_addr(id->dst) ? card_of_addr(id->dst) : &zoo->cards[0];
 		id->src = id->card->addr;

@@ -47,6 +47,7 @@ struct zoo_card {
 	struct in_addr addr;
 	uint32_t num_qp, num_cq, num_mr, num_pd, num_srq, num_mw; /* that exist */
 	bool removed, port_down;
+	bool moved; /* its address is the next card's */
 };
 
 struct zoo_id;
@@ -111,7 +112,7 @@ struct zoo_cq {
 	struct zoo_card *card;
 	struct zoo_chan *chan, *async;
 	void *user;
-	uint32_t cqe, uses, delivered, async_delivered;
+	uint32_t cqe, uses, vector, delivered, async_delivered;
 	_Atomic bool resized; /* since it was last polled */
 	_Atomic uint32_t head, tail;
 	struct zoo_wc *wc;

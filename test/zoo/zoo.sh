@@ -47,6 +47,16 @@ mends() {
 		ZOO_CONNECTIONS=100 point "$1" losses test/zoo/mends.t
 		;;
 	esac
+	ZOO_OPTIONS='' UDAPL_TESTS=interrupts_are_spread
+	point "$1" interrupts test/zoo/mends.t
+	UDAPL_TESTS=an_address_that_moved_is_not_connected
+	ZOO_MORE=mlx4 point "$1" moved test/zoo/mends.t
+	case $1 in
+	mlx5-ib)
+		UDAPL_TESTS=without_an_address_a_message_says_what_is_missing
+		ZOO_PARAMS='mlx5_0 1' point mlx5-noip no-address test/zoo/mends.t
+		;;
+	esac
 	case $1 in
 	mlx* | bnxt_re | hns | qedr | hfi1)
 		UDAPL_TESTS=a_shared_queue_keeps_its_receives ZOO_OPTIONS='-o hold=1'
