@@ -7,6 +7,8 @@ The conformance matrix: every clause of the specification against every provider
                                  standard output; fails if a clause failed or too few are tested
   matrix.py record KIND FOLDER   keeps what the logs of a run on other devices say, in results/KIND. Each log is
                                  FOLDER/NAME.log, the output of test/conformance/run .../NAME.t
+  matrix.py cards LOGS [FILE]    the same for adapters of the zoo, one a column, from LOGS/KIND/NAME.log (ZOO_LOGS of
+                                 test/zoo/zoo.sh); fails if a clause failed
   matrix.py check                TAP: every clause has a test or a reason, every test's clause exists, and the
                                  matrix in doc/ is about these clauses
 """
@@ -263,6 +265,51 @@ def report(build, path=None):
                  % (len(failed), share(rows, 0), ENOUGH))
 
 
+CARDS = """<!-- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only -->
+# Conformance on adapters that are not at hand
+
+What the tests that run on any adapter say on those of test/zoo, which play verbs devices by a table of what was read
+of them: see test/zoo/cards.c for what that is, and where. Made by `matrix.py cards` from `ZOO_PROGRAMS=all ZOO_LOGS=DIR
+test/zoo/zoo.sh`. The words are those of [conformance.md](conformance.md); reasons stand at the end.
+
+"""
+
+
+def cards(folder, path=None):
+    tree, kinds, rows, reasons = Tree(), sorted(os.listdir(folder)), [], {}
+    seen = {}
+    for kind in kinds:
+        logs = {}
+        for file in os.listdir(os.path.join(folder, kind)):
+            with open(os.path.join(folder, kind, file), encoding="utf-8", errors="replace") as log:
+                logs["test/conformance/" + file[:-4]] = read_log(log.read())
+        seen[kind] = tree.seen(kind, logs)
+    for clause in tree.table:
+        if clause not in tree.everywhere or clause in tree.untestable:
+            continue
+        cells = [tree.cell(clause, kind, seen[kind], {}) for kind in kinds]
+        rows.append((clause, [sort_of(cell) for cell in cells]))
+        for kind, cell in zip(kinds, cells):
+            if sort_of(cell) != "pass":
+                reasons.setdefault(cell, {}).setdefault(kind, []).append(clause)
+    counts = [Counter(row[1][i] for row in rows) for i in range(len(kinds))]
+    names = [name for name in ("pass", "unsupported", "excluded", "not run", "FAIL") if any(c[name] for c in counts)]
+    lines = ["| | %s |" % " | ".join(kinds), "|---|" + "---:|" * len(kinds)]
+    lines += ["| %s | %s |" % (name, " | ".join(str(c[name]) for c in counts)) for name in names]
+    text = lines + ["", "| clause | subject | %s |" % " | ".join(kinds), "|---|---|" + "---|" * len(kinds)]
+    text += ["| %s | %s | %s |" % (clause, tree.table[clause], " | ".join(cells)) for clause, cells in rows]
+    text += ["", "## Reasons", "", "| reason | adapter | clauses |", "|---|---|---|"]
+    for reason in sorted(reasons):
+        text += ["| %s | %s | %s |" % (reason.replace("|", "\\|"), kind, " ".join(reasons[reason][kind]))
+                 for kind in sorted(reasons[reason])]
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(CARDS + "\n".join(text) + "\n")
+    print("\n".join(lines))
+    if any(c["FAIL"] for c in counts):
+        sys.exit("matrix.py: %d clauses failed" % sum(c["FAIL"] for c in counts))
+
+
 def stale(tree, text):
     """Rows of the page that are not of these clauses and subjects, and the other way round."""
     found = {m.groups() for m in re.finditer(r"^\| ([A-Z]+-T?\d+) \| (.*?) \| .* \| .* \| .* \|", text, re.M)}
@@ -300,6 +347,8 @@ def tap(points):
 def main(args):
     if args[:1] == ["report"] and len(args) in (2, 3):
         report(*args[1:])
+    elif args[:1] == ["cards"] and len(args) in (2, 3):
+        cards(*args[1:])
     elif args[:1] == ["record"] and len(args) == 3 and args[1] in dict(KINDS[1:]):
         record(*args[1:])
     elif args == ["check"]:
