@@ -60,10 +60,10 @@ void program_start(struct program *p, uint64_t seed, bool two_processes)
 	if (program_random(p, 2)) {
 		p->weight[STEP_TRESPASS] = 0;
 	} else {
-		p->weight[STEP_RMR_CREATE] = 20;
-		p->weight[STEP_RMR_BIND] = 120;
-		p->weight[STEP_SEND_INVALIDATE] = 60;
-		p->weight[STEP_TRESPASS] = 30;
+		p->weight[STEP_RMR_CREATE] = 80;
+		p->weight[STEP_RMR_BIND] = 600;
+		p->weight[STEP_SEND_INVALIDATE] = 200;
+		p->weight[STEP_TRESPASS] = 300;
 	}
 	p->max_evds = 2 + program_random(p, MAX_EVDS - 2);
 }
@@ -451,7 +451,12 @@ static bool waits_for_peer(const struct model *m, const struct step *step)
 
 void program_next(struct program *p, const struct model *m, struct step *step)
 {
-	do
-		next(p, m, step);
-	while (p->stopped && waits_for_peer(m, step));
+	/* What comes of a trespass, before the endpoint goes for another reason. */
+	if (p->trespassed && !p->stopped && !program_random(p, 4))
+		*step = (struct step){ .op = STEP_SETTLE };
+	else
+		do
+			next(p, m, step);
+		while (p->stopped && waits_for_peer(m, step));
+	p->trespassed = step->op == STEP_TRESPASS;
 }

@@ -12,6 +12,7 @@ struct program {
 	bool stopped;	/* the other process stands still */
 	uint32_t stops; /* how often it may */
 	bool long_stops;
+	bool trespassed; /* by the last step, if that was possible */
 };
 
 void program_start(struct program *p, uint64_t seed, bool two_processes);
