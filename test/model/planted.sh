@@ -7,7 +7,9 @@
 #
 # --check          only whether the patches still fit
 # PLANTED_SECONDS  how long it may take to find one (600)
-# PLANTED_RUN      what is run in place of the model: a command in the built copy, which fails when it finds something
+# PLANTED_RUN      what is run in place of the model, in the built copy, and fails when it finds something; such as
+#                  "top_builddir=. top_srcdir=../src ../src/test/sim/sim.sh -t 600"
+# PLANTED_PROGRAM  which program that needs (test/model/model), such as test/sim/sim
 # PLANTED_DIR      where the copy is, for the next time (test/model/planted-tree)
 set -u
 top_builddir=${top_builddir:-.}
@@ -50,7 +52,8 @@ copy() {
 }
 
 build() {
-	nice -n 10 make -C "$tree/build" -j"$(nproc)" dat/libdat2.la providers/soft/libdaplsoft.la test/model/model \
+	nice -n 10 make -C "$tree/build" -j"$(nproc)" dat/libdat2.la providers/soft/libdaplsoft.la \
+		"${PLANTED_PROGRAM:-test/model/model}" \
 		>>"$tree/log" 2>&1
 }
 
