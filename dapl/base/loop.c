@@ -243,16 +243,16 @@ int dapl_loop_add(struct dapl_loop *loop, struct tp_watch *watch, uint32_t event
 
 	pthread_mutex_lock(&loop->lock);
 	rc = start(loop);
-	if (!rc)
-		rc = add_entry(loop, watch);
 	if (rc)
 		goto unlock;
+	rc = add_entry(loop, watch);
 	event.data.u64 = watch->id;
-	if (epoll_ctl(loop->epfd, EPOLL_CTL_ADD, watch->fd, &event)) {
+	if (!rc && epoll_ctl(loop->epfd, EPOLL_CTL_ADD, watch->fd, &event)) {
 		rc = -errno;
 		remove_entry(loop, watch);
-		dapl_err_limited("descriptor %d not watched: %s", watch->fd, dapl_strerror(-rc));
 	}
+	if (rc)
+		dapl_err_limited("descriptor %d not watched: %s", watch->fd, dapl_strerror(-rc));
 unlock:
 	pthread_mutex_unlock(&loop->lock);
 	return rc;

@@ -101,13 +101,15 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 		break;
 	case VRB_ASYNC_CQ:
 		cq = event->element.cq->cq_context;
-		dapl_loop_post(dev->base.loop, &cq->overflow);
+		if (cq) /* else it is gone, and the device's is left */
+			dapl_loop_post(dev->base.loop, &cq->overflow);
 		break;
 	case VRB_ASYNC_QP:
 		qp_event(dev, event);
 		break;
 	case VRB_ASYNC_SRQ:
-		vrb_srq_event(event->element.srq->srq_context, what.event);
+		if (event->element.srq->srq_context)
+			vrb_srq_event(event->element.srq->srq_context, what.event);
 		break;
 	case VRB_ASYNC_DEVICE:
 		device_event(dev, what.event);

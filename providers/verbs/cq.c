@@ -15,6 +15,15 @@
 
 /* ---- Polling ---- */
 
+/* The device may still have what it did not give now. */
+static __attribute__((noinline)) void not_polled(const struct vrb_cq *cq, int err)
+{
+	if (!atomic_load(&cq->dev->gone))
+		dapl_err_limited("%s: completion queue not polled: %s", cq->dev->name,
+				 err == -1 ? "of no reason that the device tells"
+					   : dapl_strerror(abs(err)));
+}
+
 /* CQ lock held; whether there is something new. */
 static bool collect(struct vrb_cq *cq)
 {
@@ -25,6 +34,8 @@ static bool collect(struct vrb_cq *cq)
 	while ((n = ibv_poll_cq(cq->ibcq, BATCH, ib)) > 0)
 		for (i = 0; i < n; i++)
 			vrb_cq_process_later(cq, &ib[i]);
+	if (unlikely(n < 0))
+		not_polled(cq, n);
 	return cq->count != before;
 }
 
@@ -43,10 +54,13 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 {
 	struct vrb_cq *cq = vrb_cq(base);
 	struct ibv_wc ib;
+	int n = 0;
 
-	while (!cq->count && ibv_poll_cq(cq->ibcq, 1, &ib) > 0)
+	while (!cq->count && (n = ibv_poll_cq(cq->ibcq, 1, &ib)) > 0)
 		if (vrb_cq_process(cq, &ib, wc))
 			return 1;
+	if (unlikely(n < 0))
+		not_polled(cq, n);
 	/* Completions may also have come out of turn and got theirs now. */
 	if (!cq->count)
 		return 0;
@@ -106,9 +120,12 @@ static void request(struct vrb_cq *cq)
 		return;
 	atomic_store(&cq->armed, kind);
 	err = ibv_req_notify_cq(cq->ibcq, kind == VRB_ARMED_SOLICITED);
-	if (err && !atomic_load(&cq->dev->gone))
-		dapl_err("%s: completion notification not requested: %s", cq->dev->name,
-			 dapl_strerror(err));
+	if (!err)
+		return;
+	atomic_store(&cq->armed, VRB_NOT_ARMED); /* the next one asks again */
+	if (!atomic_load(&cq->dev->gone))
+		dapl_err_limited("%s: completion notification not requested: %s", cq->dev->name,
+				 dapl_strerror(abs(err)));
 }
 
 /* The loop hears of the next event; CQ lock held. */
@@ -243,6 +260,9 @@ static int cq_resize(struct tp_cq *base, uint32_t cqe)
 
 	if (!rc)
 		cq->cqe = cqe;
+	else
+		dapl_err("%s: completion queue of %d not resized to %u: %s", cq->dev->name,
+			 cq->ibcq->cqe, cqe, dapl_strerror(-rc));
 	return rc;
 }
 
@@ -332,11 +352,13 @@ static void cq_finish(struct vrb_reap *item)
 	consume(cq);
 	ibv_ack_cq_events(cq->ibcq, atomic_load(&cq->unacked));
 	err = ibv_destroy_cq(cq->ibcq);
-	if (err)
+	if (err) {
+		cq->ibcq->cq_context = NULL; /* what is left of it is nobody's */
 		dapl_err("%s: completion queue not destroyed: %s", cq->dev->name,
 			 dapl_strerror(err));
-	else
+	} else {
 		close_channel(cq);
+	}
 	dapl_loop_cancel(cq->dev->base.loop, &cq->overflow); /* of a last event */
 	free(cq->deferred);
 	free(cq->backlog);

@@ -117,8 +117,11 @@ int vrb_srq_attach(struct vrb_srq *srq, struct vrb_cq *cq)
 	link = find_use(srq, cq);
 	if (!*link) {
 		*link = calloc(1, sizeof(**link));
-		if (!*link)
+		if (!*link) {
+			dapl_err("%s: completion queue not extended by %u: %s", srq->dev->name,
+				 srq->max_wr, dapl_strerror(ENOMEM));
 			goto out;
+		}
 		(*link)->cq = cq;
 	}
 	(*link)->qps++;
@@ -296,9 +299,11 @@ static void srq_finish(struct vrb_reap *item)
 	struct vrb_srq *srq = container_of(item, struct vrb_srq, reap);
 	int err = ibv_destroy_srq(srq->ibsrq);
 
-	if (err)
+	if (err) {
+		srq->ibsrq->srq_context = NULL; /* what is left of it is nobody's */
 		dapl_err("%s: shared receive queue not destroyed: %s", srq->dev->name,
 			 dapl_strerror(err));
+	}
 	dapl_loop_cancel(srq->dev->base.loop, &srq->task); /* of a last event */
 	srq_free(srq);
 }

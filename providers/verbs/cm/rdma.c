@@ -20,8 +20,12 @@ static int listen_failed(struct vrb_dev *dev, uint64_t qual, int err)
 {
 	if (!qual && err == EADDRINUSE)
 		err = EADDRNOTAVAIL;
-	dapl_trace(rdma_no_listen, DAPL_TRC_ERROR, dev, "ia=%s qualifier=%llu why=%s", dev->name,
-		   (unsigned long long)qual, dapl_strerror(err));
+	if (err == EADDRINUSE)
+		dapl_trace(rdma_in_use, DAPL_TRC_ERROR, dev, "ia=%s qualifier=%llu", dev->name,
+			   (unsigned long long)qual);
+	else
+		dapl_err("%s: not listening on qualifier %llu: %s", dev->name,
+			 (unsigned long long)qual, dapl_port_strerror(err));
 	switch (err) {
 	case EADDRINUSE:
 	case EADDRNOTAVAIL:
@@ -211,8 +215,7 @@ static int cm_reject(struct tp_conn *base, const void *data, uint32_t len)
 		rc = rdma_reject(conn->id, bytes, (uint8_t)len);
 	}
 	if (rc)
-		dapl_trace(rdma_no_reject, DAPL_TRC_NORMAL, conn, "ia=%s why=%s",
-			   conn->object.dev->name, dapl_strerror(errno));
+		vrb_conn_step_failed(conn, "rejection without its private data");
 	vrb_cm_unlock(&conn->object);
 	vrb_cm_close(&conn->object);
 	vrb_conn_drop_id(conn);

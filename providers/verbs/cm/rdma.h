@@ -170,6 +170,9 @@ int vrb_conn_init_qp(struct vrb_conn *conn);
 int vrb_conn_resolve_addr(struct vrb_conn *conn);
 int vrb_conn_resolve_route(struct vrb_conn *conn);
 int vrb_conn_connect(struct vrb_conn *conn);
+/* What the kernel refused just now, by errno, that it should do: -errno, and a message where the
+ * reason lies neither with the peer nor with the network. */
+int vrb_conn_step_failed(const struct vrb_conn *conn, const char *what);
 /* Begins anew from another port, where err of connect says that this end's is taken. Else -err. */
 int vrb_conn_other_port(struct vrb_conn *conn, int err);
 void vrb_conn_fill_param(const struct vrb_conn *conn, struct rdma_conn_param *param);

@@ -169,12 +169,33 @@ void vrb_conn_all_left(struct vrb_rdma *rdma)
 
 /* ---- Steps ---- */
 
+int vrb_conn_step_failed(const struct vrb_conn *conn, const char *what)
+{
+	int err = errno;
+
+	switch (err) {
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+	case ETIMEDOUT:
+	case ECONNREFUSED:
+	case ECONNRESET:
+	case EINVAL: /* the peer was faster, which an event tells */
+	case ENOTCONN:
+	case EISCONN:
+		break;
+	default:
+		dapl_err_limited("%s: connection %p: %s: %s", conn->object.dev->name,
+				 (const void *)conn, what, dapl_strerror(err));
+	}
+	return -err;
+}
+
 int vrb_conn_resolve_addr(struct vrb_conn *conn)
 {
 	conn->state = VRB_CONN_ADDR;
 	return rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&conn->to,
 				 (int)conn->object.dev->config->arp_timeout_ms)
-		       ? -errno
+		       ? vrb_conn_step_failed(conn, "address not resolved")
 		       : 0;
 }
 
@@ -182,7 +203,7 @@ int vrb_conn_resolve_route(struct vrb_conn *conn)
 {
 	conn->state = VRB_CONN_ROUTE;
 	return rdma_resolve_route(conn->id, (int)conn->object.dev->config->route_timeout_ms)
-		       ? -errno
+		       ? vrb_conn_step_failed(conn, "route not found")
 		       : 0;
 }
 
@@ -231,8 +252,10 @@ int vrb_conn_other_port(struct vrb_conn *conn, int err)
 	const char *name = conn->object.dev->name;
 	int rc;
 
-	if (err != EADDRINUSE && err != EADDRNOTAVAIL)
-		return -err;
+	if (err != EADDRINUSE && err != EADDRNOTAVAIL) {
+		errno = err;
+		return vrb_conn_step_failed(conn, "not requested");
+	}
 	if (++conn->ports == VRB_PORTS) {
 		dapl_err("%s: connection not started: %d ports were tried, the last one was "
 			 "%llu: %s",
@@ -261,9 +284,15 @@ void vrb_conn_open(struct vrb_conn *conn, const void *data, uint32_t len)
 	dev->base.up->conn_event(conn->base.owner, TP_CONN_ESTABLISHED, 0, len ? data : NULL, len);
 }
 
-static void disconnect(struct vrb_conn *conn)
+/* False: the kernel does not tell the peer. Of iWARP EINVAL says that it is over already. */
+static bool disconnect(struct vrb_conn *conn)
 {
-	conn->asked = !rdma_disconnect(conn->id) && vrb_conn_ops(conn)->end_is_answered;
+	bool answered = vrb_conn_ops(conn)->end_is_answered;
+
+	if (rdma_disconnect(conn->id))
+		return vrb_conn_step_failed(conn, "end not told") == -EINVAL && !answered;
+	conn->asked = answered;
+	return true;
 }
 
 void vrb_conn_end(struct vrb_conn *conn)
@@ -272,7 +301,7 @@ void vrb_conn_end(struct vrb_conn *conn)
 	bool error_first = conn->object.dev->quirks.error_before_disconnect;
 	enum vrb_conn_state was = conn->state;
 	struct vrb_qp *qp = conn->qp;
-	bool established;
+	bool established, told = false;
 
 	conn->state = VRB_CONN_ENDED;
 	if (was == VRB_CONN_ENDED)
@@ -286,15 +315,18 @@ void vrb_conn_end(struct vrb_conn *conn)
 	}
 	established = was == VRB_CONN_OPEN || (was == VRB_CONN_ACCEPTED && ops->ends_unconfirmed);
 	if (established && conn->id && !error_first)
-		disconnect(conn);
+		told = disconnect(conn);
 	if (qp && atomic_exchange(&qp->draining, false) && qp->sq.cq)
 		vrb_cq_drain(qp->sq.cq, false);
 	if (qp)
 		vrb_qp_to_error(qp);
 	if (established && conn->id && error_first)
-		disconnect(conn);
-	/* Withdraws an attempt; with iWARP the kernel waits for the peer unless the QP failed. */
-	if (!established)
+		told = disconnect(conn);
+	/*
+	 * Withdraws an attempt, and tells the peer of an end that it would not hear of; with iWARP
+	 * the kernel waits for the peer unless the QP failed.
+	 */
+	if (!told)
 		vrb_conn_drop_id(conn);
 }
 

@@ -25,8 +25,11 @@ static int open_channel(struct vrb_dev *dev, struct vrb_rdma *rdma)
 	rdma->channel = rdma_create_event_channel();
 	if (rdma->channel) {
 		err = vrb_own_fd(&rdma->channel->fd, true);
-		if (err)
-			close_channel(rdma->channel);
+		if (!err)
+			return 0;
+		dapl_err("%s: descriptor of rdma_cm not taken over: %s", dev->name,
+			 dapl_strerror(err));
+		close_channel(rdma->channel);
 		return err;
 	}
 	err = errno ? errno : ENODEV;

@@ -91,7 +91,7 @@ static void answered(struct vrb_conn *conn, const struct event *event)
 	}
 	if (conn->qp->rq.cq)
 		vrb_cq_defer(conn->qp->rq.cq, conn->qp);
-	rc = rdma_establish(conn->id) ? -errno : 0;
+	rc = rdma_establish(conn->id) ? vrb_conn_step_failed(conn, "not confirmed") : 0;
 	open_active(conn, event);
 	/* EINVAL: the peer has taken its consent back, of which an event is on its way (SIM-5). */
 	if (rc)

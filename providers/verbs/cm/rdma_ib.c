@@ -19,7 +19,7 @@ static int ib_connect(struct vrb_conn *conn, struct rdma_conn_param *param)
 
 	vrb_pd_request(&frame, conn->data, conn->data_len);
 	set_private_data(param, &frame);
-	return rdma_connect(conn->id, param) ? -errno : 0;
+	return rdma_connect(conn->id, param) ? vrb_conn_step_failed(conn, "not requested") : 0;
 }
 
 static int ib_accept(struct vrb_conn *conn, struct rdma_conn_param *param, const void *data,
@@ -29,7 +29,7 @@ static int ib_accept(struct vrb_conn *conn, struct rdma_conn_param *param, const
 
 	vrb_pd_reply(&frame, data, len);
 	set_private_data(param, &frame);
-	return rdma_accept(conn->id, param) ? -errno : 0;
+	return rdma_accept(conn->id, param) ? vrb_conn_step_failed(conn, "not accepted") : 0;
 }
 
 /* A reject has reasons: the one that is not the program's is ours to give. */

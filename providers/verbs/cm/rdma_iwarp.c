@@ -138,7 +138,7 @@ static int iwarp_accept(struct vrb_conn *conn, struct rdma_conn_param *param, co
 {
 	param->private_data = data;
 	param->private_data_len = (uint8_t)len;
-	return rdma_accept(conn->id, param) ? -errno : 0;
+	return rdma_accept(conn->id, param) ? vrb_conn_step_failed(conn, "not accepted") : 0;
 }
 
 /*

@@ -15,8 +15,8 @@ static int attr_for(struct vrb_qp *qp, struct rdma_cm_id *id, enum ibv_qp_state 
 	if (!rdma_init_qp_attr(id, attr, mask))
 		return 0;
 	err = errno;
-	dapl_trace(rdma_no_qp_attr, DAPL_TRC_ERROR, qp, "ia=%s why=%s", qp->dev->name,
-		   dapl_strerror(err));
+	dapl_err_limited("%s: QP 0x%x: its next state's attributes not told: %s", qp->dev->name,
+			 qp->ibqp->qp_num, dapl_strerror(err));
 	return -err;
 }
 
