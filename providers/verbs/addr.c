@@ -8,6 +8,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
@@ -58,10 +59,19 @@ const char *vrb_addr_text(const struct sockaddr_storage *addr, char text[VRB_ADD
 
 /* ---- What an entry means ---- */
 
-static void add(struct vrb_wanted *list, const struct sockaddr *addr)
+/* Doubled at each power of two. */
+static int add(struct vrb_wanted *list, const struct sockaddr *addr)
 {
-	if (list->num < VRB_MAX_CANDIDATES)
-		vrb_addr_copy(&list->addr[list->num++], addr);
+	struct sockaddr_storage *more = list->addr;
+
+	if (!(list->num & (list->num - 1))) {
+		more = realloc(more, (list->num ? 2 * (size_t)list->num : 1) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		list->addr = more;
+	}
+	vrb_addr_copy(&list->addr[list->num++], addr);
+	return 0;
 }
 
 static bool link_local(const struct sockaddr *addr)
@@ -74,21 +84,21 @@ static bool link_local(const struct sockaddr *addr)
 static int add_interfaces(struct vrb_wanted *list, const char *name)
 {
 	struct ifaddrs *all, *i;
-	int round;
+	int round, rc = 0;
 
 	if (getifaddrs(&all))
 		return -errno;
 	for (round = 0; round < 3; round++)
-		for (i = all; i; i = i->ifa_next) {
+		for (i = all; i && !rc; i = i->ifa_next) {
 			if (!i->ifa_addr || (name && strcmp(i->ifa_name, name)))
 				continue;
 			if (round == 0 ? i->ifa_addr->sa_family == AF_INET
 				       : i->ifa_addr->sa_family == AF_INET6 &&
 						 link_local(i->ifa_addr) == (round == 2))
-				add(list, i->ifa_addr);
+				rc = add(list, i->ifa_addr);
 		}
 	freeifaddrs(all);
-	return 0;
+	return rc;
 }
 
 static int add_host(struct vrb_wanted *list, const char *name)
@@ -99,11 +109,11 @@ static int add_host(struct vrb_wanted *list, const char *name)
 
 	if (rc)
 		return rc == EAI_MEMORY ? -ENOMEM : -ENODEV;
-	for (i = all; i; i = i->ai_next)
+	for (i = all; i && !rc; i = i->ai_next)
 		if (i->ai_family == AF_INET || i->ai_family == AF_INET6)
-			add(list, i->ai_addr);
+			rc = add(list, i->ai_addr);
 	freeaddrinfo(all);
-	return 0;
+	return rc;
 }
 
 static bool is_verbs_device(const char *name)

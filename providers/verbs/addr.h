@@ -16,8 +16,6 @@ void vrb_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from);
 #define VRB_ADDR_TEXT 64
 const char *vrb_addr_text(const struct sockaddr_storage *addr, char text[VRB_ADDR_TEXT]);
 
-#define VRB_MAX_CANDIDATES 64
-
 /* What an entry means, in field 7: "interface-or-address-or-host 0" or "verbs-device port". The
  * first of the addresses that lies on a suitable device is it. */
 struct vrb_wanted {
@@ -25,11 +23,12 @@ struct vrb_wanted {
 	unsigned int port; /* of a verbs device; 0: any */
 	bool by_device;
 	uint32_t num;
-	struct sockaddr_storage addr[VRB_MAX_CANDIDATES];
+	struct sockaddr_storage *addr;
 };
 
 /* 0, -EINVAL for a text that is none, or -errno. */
 int vrb_addr_parse(const char *params, struct vrb_wanted *wanted);
+/* The addresses are the caller's to free, also of a failure. */
 int vrb_addr_list(struct vrb_wanted *wanted);
 /* Why there really is nothing: rc, or the lack of descriptors that is behind it. */
 int vrb_addr_errno(int rc);

@@ -5,7 +5,7 @@
 # ZOO_PROGRAMS  of the suite, "all" for the whole (those that take a second or two)
 # ZOO_LOGS      folder that gets KIND/PROGRAM.log, for test/conformance/matrix.py
 # ZOO_AT_ONCE   kinds at once (3)
-top_builddir=${top_builddir:-.}
+export top_builddir=${top_builddir:-.}
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 here=$top_srcdir/test/zoo
 work=$(mktemp -d)
@@ -31,6 +31,15 @@ point() {
 	fi
 }
 
+# A device whose address is the last of eighty: KIND.
+many_addresses() {
+	unshare --net true 2>/dev/null || { echo "ok - $1 many # SKIP no network of its own to be had" && return; }
+	export -f point
+	ZOO_AT=10.9.0.80 ZOO_PARAMS="${1%%-*}_0 1" here=$here work=$work unshare --net bash -c '
+		ip link set lo up && for i in {1..80}; do ip addr add 10.9.0.$i/32 dev lo; done
+		point "$1" many test/zoo/mends.t' many "$1"
+}
+
 # What the mends are about, with the faults that show it.
 mends() {
 	local UDAPL_TESTS ZOO_OPTIONS=''
@@ -53,6 +62,8 @@ mends() {
 	ZOO_MORE=mlx4 point "$1" moved test/zoo/mends.t
 	case $1 in
 	mlx5-ib)
+		UDAPL_TESTS=what_is_announced_can_be_made
+		many_addresses mlx5-ib
 		UDAPL_TESTS=without_an_address_a_message_says_what_is_missing
 		ZOO_PARAMS='mlx5_0 1' point mlx5-noip no-address test/zoo/mends.t
 		;;

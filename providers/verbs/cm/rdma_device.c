@@ -127,11 +127,27 @@ static void say_no_address(const struct vrb_dev *dev, const char *params,
 			 dev->name, wanted->what, wanted->num);
 }
 
+/* The first address with a suitable device, which is open then. */
+static int try_all(struct vrb_dev *dev, struct vrb_wanted *wanted)
+{
+	int rc = vrb_addr_list(wanted), best = -ENODEV;
+	uint32_t i;
+
+	if (rc)
+		return rc;
+	for (i = 0; i < wanted->num; i++) {
+		rc = try(dev, wanted, &wanted->addr[i]);
+		if (rc != -ENODEV && rc != -EADDRNOTAVAIL)
+			return rc;
+		best = rc;
+	}
+	return best;
+}
+
 static int find(struct vrb_dev *dev, const char *params)
 {
 	struct vrb_wanted wanted;
-	uint32_t i;
-	int rc = vrb_addr_parse(params, &wanted), best;
+	int rc = vrb_addr_parse(params, &wanted);
 
 	if (rc) {
 		dapl_err("%s: \"%s\" is not an interface, address, host or verbs device and a "
@@ -139,18 +155,10 @@ static int find(struct vrb_dev *dev, const char *params)
 			 dev->name, params);
 		return rc;
 	}
-	rc = vrb_addr_list(&wanted);
-	best = rc ? rc : -ENODEV;
-	for (i = 0; !rc && i < wanted.num; i++) {
-		rc = try(dev, &wanted, &wanted.addr[i]);
-		if (!rc)
-			return 0;
-		if (rc != -ENODEV && rc != -EADDRNOTAVAIL)
-			break;
-		best = rc;
-		rc = 0;
-	}
-	rc = rc ? rc : best;
+	rc = try_all(dev, &wanted);
+	free(wanted.addr);
+	if (!rc)
+		return 0;
 	if (rc == -ENODEV)
 		rc = vrb_addr_errno(rc);
 	if (rc == -ENODEV && (wanted.num || wanted.by_device))

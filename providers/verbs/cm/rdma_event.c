@@ -120,8 +120,8 @@ static bool retry(struct vrb_conn *conn, const struct event *event)
 }
 
 /*
- * The address may have moved since the adapter was opened, to another port of a bond or to soft-RoCE
- * above the same interface: a QP of this device is of no use there.
+ * The address may have moved since the adapter was opened, to another port of a bond or to
+ * soft-RoCE above the same interface: a QP of this device is of no use there.
  */
 static bool is_of_device(const struct vrb_dev *dev, const struct rdma_cm_id *id)
 {

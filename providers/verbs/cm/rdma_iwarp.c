@@ -142,8 +142,8 @@ static int iwarp_accept(struct vrb_conn *conn, struct rdma_conn_param *param, co
 }
 
 /*
- * An MPA reply that says no: of soft-iWARP and erdma the first, of irdma, i40iw and cxgb4 the second,
- * which all have for TCP's refusal too. That one brings no data, which tells them apart.
+ * An MPA reply that says no: of soft-iWARP and erdma the first, of irdma, i40iw and cxgb4 the
+ * second, which all have for TCP's refusal too. That one brings no data, which tells them apart.
  */
 static bool iwarp_by_program(int status)
 {
