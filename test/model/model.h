@@ -138,7 +138,7 @@ struct model_rmr {
 /* A context that was valid once. */
 struct dead_key {
 	uint32_t key;
-	int cell;
+	int cell, ep; /* that it was bound by */
 };
 
 struct model_sp {
@@ -258,7 +258,7 @@ void counters_quiet(struct model *m);
 bool trespass_prepare(struct model *m, struct call *call);
 void trespass_posted(struct model *m, struct conn *c, struct entry *entry, const struct call *call);
 void trespass_over(struct model *m, const struct entry *entry, bool ok);
-void key_dies(struct model *m, uint32_t side, uint32_t key, int cell);
+void key_dies(struct model *m, const struct model_rmr *rmr, uint32_t key, int cell);
 
 enum {
 	COOKIE_SE = 1,

@@ -510,7 +510,7 @@ static void rmr_done(struct model *m, const struct call *call, const struct resu
 		model_wrong(m, "%s of rmr %d: 0x%x", step_name(call->step.op), call->step.arg[0],
 			    result->rc);
 	if (call->step.op == STEP_RMR_FREE && rmr->bound)
-		key_dies(m, call->side, rmr->key, rmr->cell);
+		key_dies(m, rmr, rmr->key, rmr->cell);
 	*rmr = (struct model_rmr){ .live = call->step.op == STEP_RMR_CREATE,
 				   .ep_scope = call->step.arg[1] != 0,
 				   .handle = result->value[0] };

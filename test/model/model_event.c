@@ -179,7 +179,7 @@ static void judge_message(struct model *m, const struct seen *seen, const struct
 	cells_settle(m, owner->conn, !owner->half, x->received);
 	for (int i = 0; invalidated && i < MAX_RMRS; i++)
 		if (m->rmr[i].dying && m->rmr[i].key == message->key) {
-			key_dies(m, side, message->key, m->rmr[i].cell);
+			key_dies(m, &m->rmr[i], message->key, m->rmr[i].cell);
 			m->rmr[i].dying = m->rmr[i].bound = false;
 		}
 }
@@ -256,7 +256,7 @@ static void bind_over(struct model *m, const struct entry *entry, uint32_t statu
 	struct model_rmr *rmr = &m->rmr[entry->rmr];
 
 	if (status == DAT_DTO_SUCCESS && rmr->old_key)
-		key_dies(m, (uint32_t)model_side(m, entry->rmr), rmr->old_key, (int)rmr->old_cell);
+		key_dies(m, rmr, rmr->old_key, (int)rmr->old_cell);
 	rmr->binding = false;
 	rmr->bound = status == DAT_DTO_SUCCESS;
 	rmr->unknown = status != DAT_DTO_SUCCESS;

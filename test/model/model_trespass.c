@@ -14,9 +14,11 @@ enum {
 	KINDS,
 };
 
-void key_dies(struct model *m, uint32_t side, uint32_t key, int cell)
+void key_dies(struct model *m, const struct model_rmr *rmr, uint32_t key, int cell)
 {
-	m->dead[side][m->dead_count[side]++ % MAX_DEAD] = (struct dead_key){ key, cell };
+	uint32_t side = model_side(m, (int)(rmr - m->rmr));
+
+	m->dead[side][m->dead_count[side]++ % MAX_DEAD] = (struct dead_key){ key, cell, rmr->ep };
 }
 
 static bool is_bound(const struct model_rmr *rmr)
@@ -54,7 +56,10 @@ static bool aim(struct model *m, struct call *call, uint32_t side, int peer)
 		return true;
 	}
 	if (arg[2] == DEAD_KEY) {
+		/* Best one that this connection could use. */
 		dead = &m->dead[side][count ? (uint32_t)arg[1] % count : 0];
+		for (uint32_t i = 0; i < count && dead->ep != peer; i++)
+			dead = &m->dead[side][i];
 		arg[1] = count ? dead->cell : arg[1];
 		call->remote_key = dead->key;
 		return count;
