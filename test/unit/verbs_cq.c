@@ -494,6 +494,48 @@ static void an_endpoint_is_freed_by_who_hears_of_its_fault(void **state)
 	assert_int_equal(t.told, 1);
 }
 
+/* What the device has kept, and its object here is gone. */
+static void what_is_left_behind_is_nobodys(void **state)
+{
+	struct ibv_srq left = { .srq_context = NULL };
+
+	(void)state;
+	t.ibcq.cq_context = NULL;
+	t.event = (struct ibv_async_event){ .element.cq = &t.ibcq, .event_type = IBV_EVENT_CQ_ERR };
+	t.pending = true;
+	vrb_async_poll(&t.dev);
+	t.event = (struct ibv_async_event){ .element.srq = &left,
+					    .event_type = IBV_EVENT_SRQ_LIMIT_REACHED };
+	t.pending = true;
+	vrb_async_poll(&t.dev);
+	settle();
+	assert_int_equal(t.told, 0);
+}
+
+static int asked, answer;
+
+static int req_notify_cq(struct ibv_cq *ibcq, int solicited)
+{
+	assert_ptr_equal(ibcq, &t.ibcq);
+	(void)solicited;
+	asked++;
+	return answer;
+}
+
+static void a_notification_that_was_refused_is_asked_for_again(void **state)
+{
+	(void)state;
+	asked = 0;
+	answer = EIO;
+	t.ctx.ops.req_notify_cq = req_notify_cq;
+	vrb_cq_ops.arm(&t.cq.base, TP_ARM_WAITER);
+	answer = 0;
+	vrb_cq_ops.arm(&t.cq.base, TP_ARM_WAITER);
+	assert_int_equal(asked, 2);
+	vrb_cq_ops.arm(&t.cq.base, TP_ARM_WAITER);
+	assert_int_equal(asked, 2);
+}
+
 #define RXE(f) cmocka_unit_test_setup_teardown(f, setup_rxe, teardown)
 #define SIW(f) cmocka_unit_test_setup_teardown(f, setup_siw, teardown)
 
@@ -512,6 +554,8 @@ int main(void)
 		SIW(a_fault_without_such_a_request_is_one),
 		SIW(a_bad_segment_is_a_fault),
 		RXE(an_endpoint_is_freed_by_who_hears_of_its_fault),
+		RXE(what_is_left_behind_is_nobodys),
+		RXE(a_notification_that_was_refused_is_asked_for_again),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
