@@ -23,30 +23,8 @@ for entry in 'soft-lo lo' 'soft-name localhost' 'soft-d0 d0'; do
 	printf '%s u2.0 nonthreadsafe default %s udapl.1.0 "%s" ""\n' "${entry%% *}" "$FAULTS_MODULE" "${entry##* }"
 done >"$DAT_OVERRIDE"
 
-number=0
-declare -A failures
-# The points of one run, numbered on: NAME COMMAND...
-points() {
-	local name=$1 line what
-	shift
-	while IFS= read -r line; do
-		case $line in
-		ok\ * | not\ ok\ *)
-			number=$((number + 1))
-			what=${line#* - }
-			printf '%s %d - %s: %s\n' "${line%% [0-9]*}" "$number" "$name" "$what"
-			case $what in
-			*' calls failed,'*)
-				line=${what#*: }
-				failures[${what%%:*}]=$((${failures[${what%%:*}]:-0} + ${line%% *}))
-				;;
-			esac
-			;;
-		1..*) ;;
-		*) printf '%s\n' "$line" ;;
-		esac
-	done < <("$@")
-}
+# shellcheck source=test/faults/points.sh
+. "$top_srcdir/test/faults/points.sh"
 
 most=${FAULTS_MOST:-1000000}
 points tcp "$matrix" -m "$most"
@@ -68,14 +46,4 @@ fi
 points complete python3 "$top_srcdir/test/faults/complete.py" "$matrix" "$top_srcdir/test/faults/never" \
 	"$build/dat/.libs/libdat2.so.2" "$build/providers/soft/.libs/libdaplsoft.so.2"
 
-never=
-for what in "${!failures[@]}"; do
-	[ "${failures[$what]}" -gt 0 ] || never="$never, $what"
-done
-number=$((number + 1))
-if [ -z "$never" ]; then
-	echo "ok $number - every one of them has failed somewhere"
-else
-	echo "not ok $number - never failed: ${never#, }"
-fi
-echo "1..$number"
+finish '*'

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "interpose.h"
+#include "wrap.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,8 +29,6 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-#define WRAPPER __attribute__((visibility("default"), noinline))
 
 /* ---- Which calls count ---- */
 
@@ -61,7 +60,7 @@ static int add_library(struct dl_phdr_info *object, size_t size, void *arg)
 	return 0;
 }
 
-static bool is_ours(const void *caller)
+bool interpose_is_ours(const void *caller)
 {
 	uintptr_t addr = (uintptr_t)caller;
 	size_t i;
@@ -74,16 +73,11 @@ static bool is_ours(const void *caller)
 
 /* ---- The one call that fails ---- */
 
-struct call {
-	const char *name;
-	atomic_uint count;
-	struct call *next;
-};
+struct call *interpose_calls_known;
 
-static struct call *calls;
 static const struct call *armed;
 static unsigned int armed_at;
-static int armed_error;
+int interpose_error;
 static _Atomic(const void *) failed_at;
 
 /* ---- The one step at which a signal comes ---- */
@@ -109,19 +103,18 @@ void interpose_signal(unsigned int at, int number)
 	signal_at = at;
 }
 
-/* Sets errno and tells whether this call is the one. */
-static bool fails(struct call *call, const void *caller)
+bool interpose_fails(struct call *call, const void *caller)
 {
 	unsigned int number;
 
-	if (!num_ranges || !is_ours(caller))
+	if (!num_ranges || !interpose_is_ours(caller))
 		return false;
 	interpose_step();
 	number = atomic_fetch_add(&call->count, 1) + 1;
 	if (call != armed || number != armed_at)
 		return false;
 	atomic_store(&failed_at, caller);
-	errno = armed_error;
+	errno = interpose_error;
 	return true;
 }
 
@@ -129,7 +122,7 @@ static struct call *find(const char *name)
 {
 	struct call *call;
 
-	for (call = calls; call && strcmp(call->name, name); call = call->next)
+	for (call = interpose_calls_known; call && strcmp(call->name, name); call = call->next)
 		;
 	if (!call) {
 		fprintf(stderr, "%s has no wrapper\n", name);
@@ -152,7 +145,7 @@ void interpose_arm(size_t fault, unsigned int at)
 {
 	armed = find(faults[fault].call);
 	armed_at = at;
-	armed_error = faults[fault].error;
+	interpose_error = faults[fault].error;
 }
 
 bool interpose_failed(void)
@@ -173,30 +166,25 @@ const char *interpose_site(void)
 	return site;
 }
 
-#define REGISTER(name)                                                 \
-	static struct call call_##name = { #name, 0, NULL };           \
-	static void __attribute__((constructor)) register_##name(void) \
-	{                                                              \
-		call_##name.next = calls;                              \
-		calls = &call_##name;                                  \
-	}
+atomic_int interpose_made;
 
-/* A call that returns failed where it fails. */
-#define WRAP(ret, failed, name, params, args)                         \
-	REGISTER(name)                                                \
-	WRAPPER ret name params                                       \
-	{                                                             \
-		static _Atomic(ret(*) params) next;                   \
-		ret(*real) params = atomic_load(&next);               \
-                                                                      \
-		if (!real) {                                          \
-			*(void **)&real = dlsym(RTLD_NEXT, #name);    \
-			atomic_store(&next, real);                    \
-		}                                                     \
-		if (fails(&call_##name, __builtin_return_address(0))) \
-			return failed;                                \
-		return real args;                                     \
+int interpose_objects(void)
+{
+	return atomic_load(&interpose_made);
+}
+
+/* Of the C library, or of what a provider has brought with it. */
+void *interpose_next(const char *name)
+{
+	static const char *const libraries[] = { "libibverbs.so.1", "librdmacm.so.1" };
+	void *found = dlsym(RTLD_NEXT, name), *library;
+
+	for (size_t i = 0; !found && i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		library = dlopen(libraries[i], RTLD_NOW | RTLD_NOLOAD);
+		found = library ? dlsym(library, name) : NULL;
 	}
+	return found;
+}
 
 /* ---- Memory ---- */
 
@@ -226,7 +214,7 @@ static void *keep(void *block, const void *caller)
 {
 	size_t i;
 
-	if (!block || !num_ranges || !is_ours(caller))
+	if (!block || !num_ranges || !interpose_is_ours(caller))
 		return block;
 	lock_blocks();
 	for (i = place_of(block); blocks[i] > 1; i = (i + 1) % BLOCKS)
@@ -275,7 +263,7 @@ WRAPPER void *malloc(size_t size)
 {
 	const void *caller = __builtin_return_address(0);
 
-	return fails(&call_malloc, caller) ? NULL : keep(__libc_malloc(size), caller);
+	return interpose_fails(&call_malloc, caller) ? NULL : keep(__libc_malloc(size), caller);
 }
 
 REGISTER(calloc)
@@ -283,7 +271,8 @@ WRAPPER void *calloc(size_t num, size_t size)
 {
 	const void *caller = __builtin_return_address(0);
 
-	return fails(&call_calloc, caller) ? NULL : keep(__libc_calloc(num, size), caller);
+	return interpose_fails(&call_calloc, caller) ? NULL
+						     : keep(__libc_calloc(num, size), caller);
 }
 
 REGISTER(realloc)
@@ -292,7 +281,7 @@ WRAPPER void *realloc(void *block, size_t size)
 	const void *caller = __builtin_return_address(0);
 	void *moved;
 
-	if (fails(&call_realloc, caller))
+	if (interpose_fails(&call_realloc, caller))
 		return NULL;
 	forget(block);
 	moved = __libc_realloc(block, size);
@@ -305,8 +294,9 @@ WRAPPER void *aligned_alloc(size_t alignment, size_t size)
 {
 	const void *caller = __builtin_return_address(0);
 
-	return fails(&call_aligned_alloc, caller) ? NULL
-						  : keep(__libc_memalign(alignment, size), caller);
+	return interpose_fails(&call_aligned_alloc, caller)
+		       ? NULL
+		       : keep(__libc_memalign(alignment, size), caller);
 }
 
 REGISTER(strdup)
@@ -316,7 +306,7 @@ WRAPPER char *strdup(const char *text)
 	size_t size = strlen(text) + 1;
 	char *copy;
 
-	if (fails(&call_strdup, caller))
+	if (interpose_fails(&call_strdup, caller))
 		return NULL;
 	copy = keep(__libc_malloc(size), caller);
 	return copy ? memcpy(copy, text, size) : NULL;
@@ -352,7 +342,7 @@ WRAPPER int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "epoll_ctl");
-	if (op == EPOLL_CTL_ADD && fails(&call_epoll_ctl, __builtin_return_address(0)))
+	if (op == EPOLL_CTL_ADD && interpose_fails(&call_epoll_ctl, __builtin_return_address(0)))
 		return -1;
 	return real(epfd, op, fd, event);
 }
@@ -373,7 +363,7 @@ WRAPPER int open(const char *path, int flags, ...)
 	mode_t mode;
 	va_list args;
 
-	if (fails(&call_open, __builtin_return_address(0)))
+	if (interpose_fails(&call_open, __builtin_return_address(0)))
 		return -1;
 	va_start(args, flags);
 	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
@@ -382,22 +372,22 @@ WRAPPER int open(const char *path, int flags, ...)
 }
 
 /* Wrappers of calls with a number of arguments that varies pass one on, as wide as they come. */
-#define WRAP_ONE_MORE(name, type)                                     \
-	REGISTER(name)                                                \
-	WRAPPER int name(int fd, type request, ...)                   \
-	{                                                             \
-		static int (*real)(int, type, ...);                   \
-		va_list args;                                         \
-		void *more;                                           \
-                                                                      \
-		if (!real)                                            \
-			*(void **)&real = dlsym(RTLD_NEXT, #name);    \
-		if (fails(&call_##name, __builtin_return_address(0))) \
-			return -1;                                    \
-		va_start(args, request);                              \
-		more = va_arg(args, void *);                          \
-		va_end(args);                                         \
-		return real(fd, request, more);                       \
+#define WRAP_ONE_MORE(name, type)                                               \
+	REGISTER(name)                                                          \
+	WRAPPER int name(int fd, type request, ...)                             \
+	{                                                                       \
+		static int (*real)(int, type, ...);                             \
+		va_list args;                                                   \
+		void *more;                                                     \
+                                                                                \
+		if (!real)                                                      \
+			*(void **)&real = dlsym(RTLD_NEXT, #name);              \
+		if (interpose_fails(&call_##name, __builtin_return_address(0))) \
+			return -1;                                              \
+		va_start(args, request);                                        \
+		more = va_arg(args, void *);                                    \
+		va_end(args);                                                   \
+		return real(fd, request, more);                                 \
 	}
 
 WRAP_ONE_MORE(fcntl, int)
@@ -413,7 +403,7 @@ WRAP(int, -1, getsockopt, (int fd, int level, int name, void *value, socklen_t *
      (fd, level, name, value, len))
 WRAP(int, -1, setsockopt, (int fd, int level, int name, const void *value, socklen_t len),
      (fd, level, name, value, len))
-WRAP(int, armed_error, getaddrinfo,
+WRAP(int, interpose_error, getaddrinfo,
      (const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **info),
      (node, service, hints, info))
 WRAP(int, -1, getifaddrs, (struct ifaddrs * *list), (list))
@@ -425,19 +415,19 @@ static ssize_t fail_io(int fd)
 	const struct sockaddr none = { .sa_family = AF_UNSPEC };
 	static int (*real)(int, const struct sockaddr *, socklen_t);
 
-	if (armed_error == ECONNRESET) {
+	if (interpose_error == ECONNRESET) {
 		*(void **)&real = dlsym(RTLD_NEXT, "connect");
 		if (real(fd, &none, sizeof(none)))
 			shutdown(fd, SHUT_RDWR);
 	}
-	errno = armed_error;
+	errno = interpose_error;
 	return -1;
 }
 
 /* What does not wait is not interrupted. */
 static bool never_waits(int flags)
 {
-	return armed_error == EINTR && (flags & MSG_DONTWAIT);
+	return interpose_error == EINTR && (flags & MSG_DONTWAIT);
 }
 
 /* How much a call moves that moves less than it was asked to. */
@@ -453,9 +443,9 @@ WRAPPER ssize_t read(int fd, void *data, size_t size)
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "read");
-	if (!fails(&call_read, __builtin_return_address(0)))
+	if (!interpose_fails(&call_read, __builtin_return_address(0)))
 		return real(fd, data, size);
-	return armed_error ? fail_io(fd) : real(fd, data, half(size));
+	return interpose_error ? fail_io(fd) : real(fd, data, half(size));
 }
 
 /* What is no file is a descriptor that wakes somebody, and always has room. */
@@ -463,7 +453,7 @@ static bool has_room(int fd)
 {
 	struct stat st;
 
-	return armed_error == ENOSPC && (fstat(fd, &st) || !S_ISREG(st.st_mode));
+	return interpose_error == ENOSPC && (fstat(fd, &st) || !S_ISREG(st.st_mode));
 }
 
 REGISTER(write)
@@ -473,9 +463,9 @@ WRAPPER ssize_t write(int fd, const void *data, size_t size)
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "write");
-	if (has_room(fd) || !fails(&call_write, __builtin_return_address(0)))
+	if (has_room(fd) || !interpose_fails(&call_write, __builtin_return_address(0)))
 		return real(fd, data, size);
-	return armed_error ? fail_io(fd) : real(fd, data, half(size));
+	return interpose_error ? fail_io(fd) : real(fd, data, half(size));
 }
 
 REGISTER(send)
@@ -485,9 +475,9 @@ WRAPPER ssize_t send(int fd, const void *data, size_t size, int flags)
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "send");
-	if (never_waits(flags) || !fails(&call_send, __builtin_return_address(0)))
+	if (never_waits(flags) || !interpose_fails(&call_send, __builtin_return_address(0)))
 		return real(fd, data, size, flags);
-	return armed_error ? fail_io(fd) : real(fd, data, half(size), flags);
+	return interpose_error ? fail_io(fd) : real(fd, data, half(size), flags);
 }
 
 REGISTER(recv)
@@ -497,9 +487,9 @@ WRAPPER ssize_t recv(int fd, void *data, size_t size, int flags)
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "recv");
-	if (never_waits(flags) || !fails(&call_recv, __builtin_return_address(0)))
+	if (never_waits(flags) || !interpose_fails(&call_recv, __builtin_return_address(0)))
 		return real(fd, data, size, flags);
-	return armed_error ? fail_io(fd) : real(fd, data, half(size), flags);
+	return interpose_error ? fail_io(fd) : real(fd, data, half(size), flags);
 }
 
 /* The first segment only, and half of it. */
@@ -523,9 +513,9 @@ WRAPPER ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "sendmsg");
-	if (!fails(&call_sendmsg, __builtin_return_address(0)))
+	if (!interpose_fails(&call_sendmsg, __builtin_return_address(0)))
 		return real(fd, msg, flags);
-	if (armed_error)
+	if (interpose_error)
 		return fail_io(fd);
 	shorter = half_of(msg, &first);
 	return real(fd, &shorter, flags);
@@ -541,9 +531,9 @@ WRAPPER ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "recvmsg");
-	if (!fails(&call_recvmsg, __builtin_return_address(0)))
+	if (!interpose_fails(&call_recvmsg, __builtin_return_address(0)))
 		return real(fd, msg, flags);
-	if (armed_error)
+	if (interpose_error)
 		return fail_io(fd);
 	shorter = half_of(msg, &first);
 	got = real(fd, &shorter, flags);
@@ -559,12 +549,13 @@ WRAP(int, -1, ppoll,
      (fds, num, timeout, mask))
 WRAP(int, -1, epoll_wait, (int epfd, struct epoll_event *events, int num, int timeout),
      (epfd, events, num, timeout))
-WRAP(int, armed_error, pthread_create,
+WRAP(int, interpose_error, pthread_create,
      (pthread_t * thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg),
      (thread, attr, run, arg))
-WRAP(int, armed_error, pthread_key_create, (pthread_key_t * key, void (*destroy)(void *)),
+WRAP(int, interpose_error, pthread_key_create, (pthread_key_t * key, void (*destroy)(void *)),
      (key, destroy))
-WRAP(int, armed_error, pthread_setspecific, (pthread_key_t key, const void *value), (key, value))
+WRAP(int, interpose_error, pthread_setspecific, (pthread_key_t key, const void *value),
+     (key, value))
 WRAP(ssize_t, -1, getrandom, (void *data, size_t size, unsigned int flags), (data, size, flags))
 WRAP(FILE *, NULL, open_memstream, (char **data, size_t *size), (data, size))
 WRAP(void *, NULL, dlopen, (const char *path, int flags), (path, flags))
@@ -585,7 +576,7 @@ WRAPPER long syscall(long number, ...)
 	va_end(args);
 	/* Waking nobody is interrupted by nothing. */
 	if ((number != SYS_futex || (a[1] & FUTEX_CMD_MASK) != FUTEX_WAKE) &&
-	    fails(&call_syscall, __builtin_return_address(0)))
+	    interpose_fails(&call_syscall, __builtin_return_address(0)))
 		return -1;
 	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -40,5 +40,7 @@ unsigned int interpose_steps(void);
 void interpose_signal(unsigned int at, int number);
 /* Blocks of memory that the libraries have allocated and not freed. */
 int interpose_blocks(void);
+/* Objects of libibverbs and librdmacm. */
+int interpose_objects(void);
 
 #endif

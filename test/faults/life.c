@@ -106,6 +106,7 @@ static DAT_LMR_CONTEXT lmr_context;
 static DAT_RMR_CONTEXT rmr_context;
 static DAT_RMR_HANDLE rmr;
 static DAT_SRQ_HANDLE srq;
+static bool has_srq;
 static DAT_PSP_HANDLE first_psp, psp; /* requests to the first are handed on */
 static DAT_CONN_QUAL first_qual, qual;
 static struct sockaddr_storage address;
@@ -119,16 +120,23 @@ static bool make_end(struct end *end)
 	       CALL(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &end->conn));
 }
 
+static bool make_srq(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 16, .max_recv_iov = 2 };
+
+	return !has_srq ||
+	       (CALL(dat_srq_create(ia, pz, &attr, &srq)) && CALL(dat_srq_set_lw(srq, 1)));
+}
+
 static bool make_memory(void)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = memory };
-	DAT_SRQ_ATTR attr = { .max_recv_dtos = 16, .max_recv_iov = 2 };
 
 	return CALL(dat_pz_create(ia, &pz)) &&
 	       CALL(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(memory), pz,
 				   DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &lmr_context,
 				   &rmr_context, NULL, NULL)) &&
-	       CALL(dat_rmr_create(pz, &rmr)) && CALL(dat_srq_create(ia, pz, &attr, &srq));
+	       CALL(dat_rmr_create(pz, &rmr)) && make_srq();
 }
 
 static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
@@ -140,12 +148,15 @@ static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
 static bool make_all(const char *adapter)
 {
 	DAT_OS_WAIT_PROXY_AGENT proxy = { .proxy_agent_func = agent };
+	DAT_PROVIDER_ATTR provider;
 	DAT_IA_ATTR attr;
 
 	async = DAT_HANDLE_NULL;
 	if (!CALL(dat_ia_open((DAT_NAME_PTR)adapter, 8, &async, &ia)) ||
-	    !CALL(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL)))
+	    !CALL(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL,
+			       &provider)))
 		return false;
+	has_srq = provider.srq_supported;
 	memcpy(&address, attr.ia_address_ptr, sizeof(struct sockaddr_in6));
 	return CALL(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno)) &&
 	       CALL(dat_cno_create(ia, proxy, &agent_cno)) && make_memory() &&
@@ -166,9 +177,10 @@ static bool free_all(void)
 {
 	return CALL(dat_psp_free(psp)) && CALL(dat_psp_free(first_psp)) &&
 	       CALL(dat_evd_free(first)) && free_end(&active) && free_end(&passive) &&
-	       CALL(dat_evd_free(requests)) && CALL(dat_srq_free(srq)) && CALL(dat_rmr_free(rmr)) &&
-	       CALL(dat_lmr_free(lmr)) && CALL(dat_pz_free(pz)) && CALL(dat_cno_free(cno)) &&
-	       CALL(dat_cno_free(agent_cno)) && CALL(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	       CALL(dat_evd_free(requests)) && (!has_srq || CALL(dat_srq_free(srq))) &&
+	       CALL(dat_rmr_free(rmr)) && CALL(dat_lmr_free(lmr)) && CALL(dat_pz_free(pz)) &&
+	       CALL(dat_cno_free(cno)) && CALL(dat_cno_free(agent_cno)) &&
+	       CALL(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 /* ---- Events ---- */
@@ -197,6 +209,7 @@ static void ended(struct end *end, const char *step, DAT_EVENT_NUMBER number)
 {
 	end->connected = false;
 	end->over = true;
+	report->refused |= report->all_told;
 	if (!may_fail || !interpose_failed())
 		complain("%s: event 0x%x, and nothing failed below it", step, number);
 }
@@ -255,6 +268,7 @@ static bool complete(struct end *end, const char *step)
 		if (status == DAT_DTO_SUCCESS)
 			continue;
 		all_well = false;
+		report->refused |= report->all_told;
 		if (!may_fail || !interpose_failed())
 			complain("%s: completion status %d, and nothing failed below it", step,
 				 status);
@@ -280,6 +294,9 @@ static bool make_eps(void)
 	attr.max_recv_iov = attr.max_request_iov = 2;
 	attr.max_rdma_read_in = attr.max_rdma_read_out = 4;
 	attr.max_rdma_read_iov = attr.max_rdma_write_iov = 1;
+	if (!has_srq)
+		return CALL(dat_ep_create(ia, pz, passive.dto, passive.dto, passive.conn, &attr,
+					  &passive.ep));
 	return CALL(dat_ep_create_with_srq(ia, pz, passive.dto, passive.dto, passive.conn, srq,
 					   &attr, &passive.ep));
 }
@@ -299,7 +316,9 @@ static bool post_receives(void)
 
 	for (i = 0; i < MESSAGES; i++) {
 		iov = segment(SIZE + (size_t)i * 4096, 4096);
-		if (!CALL(dat_srq_post_recv(srq, 1, &iov, cookie)))
+		if (has_srq ? !CALL(dat_srq_post_recv(srq, 1, &iov, cookie))
+			    : !CALL(dat_ep_post_recv(passive.ep, 1, &iov, cookie,
+						     DAT_COMPLETION_DEFAULT_FLAG)))
 			return false;
 	}
 	return true;
@@ -333,12 +352,57 @@ static bool accept_request(void)
 	return cr && CALL(dat_cr_accept(cr, passive.ep, 4, "here"));
 }
 
+static bool ask(DAT_CONN_QUAL to)
+{
+	return CALL(dat_ep_connect(active.ep, (DAT_IA_ADDRESS_PTR)&address, to, CONNECTING, 5,
+				   "hello", DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+}
+
+static bool be_rejected(void)
+{
+	DAT_CR_HANDLE cr = ask(qual) ? wait_request(requests) : DAT_HANDLE_NULL;
+
+	return cr && CALL(dat_cr_reject(cr, 2, "no")) &&
+	       conn_event(&active, "rejected", DAT_CONNECTION_EVENT_PEER_REJECTED) &&
+	       CALL(dat_ep_reset(active.ep));
+}
+
+/* Whether the request is in evd, unless the active side hears that there is none. */
+static bool await_arrival(DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_HANDLE triggered = DAT_HANDLE_NULL;
+	DAT_EVENT event;
+
+	while (triggered != evd) {
+		if (dat_cno_wait(cno, SECONDS / 50, &triggered) == DAT_SUCCESS ||
+		    !wait_event("no request", active.conn, &event, 0))
+			continue;
+		ended(&active, "request", event.event_number);
+		return false;
+	}
+	return true;
+}
+
+/* A service point goes with a request that nobody has taken. */
+static bool be_forgotten(void)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_CONN_QUAL to;
+	DAT_PSP_HANDLE sp;
+	bool asked;
+
+	if (!CALL(dat_evd_create(ia, 8, cno, DAT_EVD_CR_FLAG, &evd)) ||
+	    !CALL(dat_psp_create_any(ia, &to, evd, DAT_PSP_CONSUMER_FLAG, &sp)))
+		return false;
+	asked = ask(to) && await_arrival(evd);
+	return CALL(dat_psp_free(sp)) && CALL(dat_evd_free(evd)) && asked &&
+	       conn_event(&active, "forgotten", DAT_CONNECTION_EVENT_NON_PEER_REJECTED) &&
+	       CALL(dat_ep_reset(active.ep));
+}
+
 static bool connect_eps(void)
 {
-	if (!CALL(dat_ep_connect(active.ep, (DAT_IA_ADDRESS_PTR)&address, first_qual, CONNECTING, 5,
-				 "hello", DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)))
-		return false;
-	if (!accept_request())
+	if (!ask(first_qual) || !accept_request())
 		return false;
 	/* Both are asked: one may hear of the end of what the other has made. */
 	return (int)conn_event(&active, "established, active", DAT_CONNECTION_EVENT_ESTABLISHED) &
@@ -430,7 +494,6 @@ static void wind_up(struct end *end)
 /* Whatever is left of an attempt goes; what was posted to the SRQ goes with it. */
 static bool free_eps(void)
 {
-	DAT_SRQ_ATTR attr = { .max_recv_dtos = 16, .max_recv_iov = 2 };
 	DAT_EVENT event;
 
 	if (!CALL(dat_ep_free(active.ep)) || !CALL(dat_ep_free(passive.ep)))
@@ -444,7 +507,7 @@ static bool free_eps(void)
 	       dat_evd_dequeue(active.dto, &event) == DAT_SUCCESS ||
 	       dat_evd_dequeue(passive.dto, &event) == DAT_SUCCESS)
 		;
-	return CALL(dat_srq_free(srq)) && CALL(dat_srq_create(ia, pz, &attr, &srq));
+	return (!has_srq || CALL(dat_srq_free(srq))) && make_srq();
 }
 
 /* What tools see of the program, and what it prints of itself. */
@@ -469,7 +532,8 @@ static void observe(void)
 /* One connection, from its endpoints to their end: whether all of it went well. */
 static bool use_connection(void)
 {
-	bool well = connect_eps() && send_messages() && move_by_rdma() && bind_window();
+	bool well = be_rejected() && be_forgotten() && connect_eps() && send_messages() &&
+		    move_by_rdma() && bind_window();
 
 	observe();
 	if (active.connected && !active.over)
@@ -511,7 +575,7 @@ static int count_files(void)
 void life(const char *adapter, struct report *out, bool fault)
 {
 	struct timespec pause = { .tv_nsec = 5000000 };
-	int looks, blocks, files;
+	int looks, blocks, files, objects;
 
 	report = out;
 	may_fail = fault;
@@ -523,10 +587,13 @@ void life(const char *adapter, struct report *out, bool fault)
 	report->step = "what is left";
 	blocks = report->blocks;
 	files = report->files;
+	objects = report->objects;
 	for (looks = 0; looks < 400; looks++) {
 		report->blocks = interpose_blocks();
 		report->files = count_files();
-		if (!blocks || (report->blocks <= blocks && report->files <= files))
+		report->objects = interpose_objects();
+		if (!blocks || (report->blocks <= blocks && report->files <= files &&
+				report->objects <= objects))
 			break;
 		nanosleep(&pause, NULL);
 	}

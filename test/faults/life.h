@@ -11,10 +11,12 @@
 struct report {
 	const char *step;    /* where it is; a constant of the program's */
 	char complaint[400]; /* what was wrong; "" where nothing was */
+	bool all_told;	     /* the end of a connection and what fails with it count as refused */
 	bool refused;	     /* a call returned an error other than DAT_INTERRUPTED_CALL */
 	char site[256];	     /* of the call that was made to fail */
 	unsigned int calls;  /* interpose_calls at the end of the life */
 	int blocks, files;   /* that are left behind */
+	int objects;	     /* of verbs' */
 };
 
 /*

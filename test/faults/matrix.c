@@ -10,6 +10,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,6 +30,11 @@ static const char *adapter = "soft-lo";
 static int words; /* what the process says: a file */
 static bool verbose;
 
+static bool is_verbs(const char *call)
+{
+	return !strncmp(call, "ibv_", 4) || !strncmp(call, "rdma_", 5);
+}
+
 /* A life with a fault, and one after it that must be like any other. */
 static void child(size_t fault, unsigned int at)
 {
@@ -38,6 +44,7 @@ static void child(size_t fault, unsigned int at)
 	alarm(LIMIT);
 	if (at)
 		interpose_arm(fault, at);
+	report->all_told = is_verbs(faults[fault].call);
 	life(adapter, report, at);
 	interpose_arm(fault, 0);
 	report->calls = interpose_calls(fault);
@@ -49,7 +56,13 @@ static void child(size_t fault, unsigned int at)
 	exit(report->complaint[0] != 0);
 }
 
-/* Blocks and files that a life without faults leaves behind, to compare with; calls of fault. */
+static bool leaves_more(const struct report *result, const struct report *healthy)
+{
+	return result->blocks > healthy->blocks || result->files > healthy->files ||
+	       result->objects > healthy->objects;
+}
+
+/* What a life without faults leaves behind, to compare with; calls of fault. */
 static struct report run(size_t fault, unsigned int at, const struct report *healthy)
 {
 	struct report result;
@@ -60,6 +73,7 @@ static struct report run(size_t fault, unsigned int at, const struct report *hea
 	if (healthy) {
 		report->blocks = healthy->blocks;
 		report->files = healthy->files;
+		report->objects = healthy->objects;
 	}
 	if (ftruncate(words, 0))
 		abort();
@@ -78,11 +92,11 @@ static struct report run(size_t fault, unsigned int at, const struct report *hea
 	else if (WIFSIGNALED(status))
 		snprintf(result.complaint, sizeof(result.complaint), "%s in %s",
 			 strsignal(WTERMSIG(status)), result.step);
-	else if (healthy && !result.complaint[0] &&
-		 (result.blocks > healthy->blocks || result.files > healthy->files))
+	else if (healthy && !result.complaint[0] && leaves_more(&result, healthy))
 		snprintf(result.complaint, sizeof(result.complaint),
-			 "leaves %d blocks and %d descriptors more than others",
-			 result.blocks - healthy->blocks, result.files - healthy->files);
+			 "leaves %d blocks, %d descriptors and %d objects more than others",
+			 result.blocks - healthy->blocks, result.files - healthy->files,
+			 result.objects - healthy->objects);
 	return result;
 }
 
@@ -106,17 +120,26 @@ static const char *kind_of(size_t fault)
 	return error > 0 ? strerrorname_np(error) : gai_strerror(error);
 }
 
+/* What ibv_dealloc_, ibv_dereg_ and ibv_destroy_ do not end stays, with what that holds. */
+static bool stays(size_t fault)
+{
+	return !strncmp(faults[fault].call, "ibv_de", 6);
+}
+
 /* All failures of one kind: how many of them were not borne. */
 static unsigned int try_fault(size_t fault, unsigned int most, const struct report *healthy,
 			      unsigned int calls, unsigned int *tried)
 {
 	unsigned int step = calls > most ? (calls + most - 1) / most : 1;
 	unsigned int bad = 0, at;
+	const struct report anything = { .blocks = healthy->blocks,
+					 .files = INT_MAX,
+					 .objects = INT_MAX };
 	struct report result;
 
 	*tried = 0;
 	for (at = 1; at <= calls; at += step) {
-		result = run(fault, at, healthy);
+		result = run(fault, at, stays(fault) ? &anything : healthy);
 		*tried += result.site[0] != 0;
 		if (verbose || result.complaint[0])
 			printf("# %s (%s) %u of %u at %s: %s\n", faults[fault].call, kind_of(fault),

@@ -73,5 +73,8 @@ const struct fault faults[] = {
 	{ "unlink", EACCES },
 	{ "write", EINTR },
 	{ "write", ENOSPC },
+#ifdef FAULTS_VERBS
+#include "test/faults/verbs.def"
+#endif
 };
 const size_t num_faults = sizeof(faults) / sizeof(*faults);
