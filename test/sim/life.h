@@ -152,6 +152,9 @@ void life_begin(struct pair *pair);
 /* Until the passive end has come to its end. */
 void life_await_passive(struct pair *pair);
 
+void life_post_recv(struct end *end);
+void life_post_request(struct end *end);
+
 /* What happens to hosts. */
 void *host_faults(void *unused);
 
