@@ -207,6 +207,13 @@ static int refused(struct vrb_dev *dev, const struct tp_mr_attr *attr, int err)
 	}
 }
 
+static int no_memory(const struct vrb_dev *dev, const struct tp_mr_attr *attr)
+{
+	dapl_err("%s: %llu bytes at %p not registered: %s", dev->name,
+		 (unsigned long long)attr->length, attr->addr, dapl_strerror(ENOMEM));
+	return -ENOMEM;
+}
+
 static int mr_reg(struct tp_pd *base, const struct tp_mr_attr *attr, struct tp_mr **out)
 {
 	struct vrb_dev *dev = vrb_dev(base->dev);
@@ -216,7 +223,7 @@ static int mr_reg(struct tp_pd *base, const struct tp_mr_attr *attr, struct tp_m
 	int rc = -ENOMEM;
 
 	if (!mr)
-		return refused(dev, attr, EIO);
+		return no_memory(dev, attr);
 	errno = 0;
 	mr->ibmr = ibv_reg_mr(vrb_pd(base)->ibpd, attr->addr, attr->length,
 			      access_flags(dev, attr->access));
@@ -231,12 +238,11 @@ static int mr_reg(struct tp_pd *base, const struct tp_mr_attr *attr, struct tp_m
 	mr->end = mr->start + attr->length;
 	mr->writable = attr->access & TP_ACCESS_LOCAL_WRITE;
 	rc = list(dev, mr);
-	if (rc)
-		goto dereg;
-	*out = &mr->base;
-	return 0;
-
-dereg:
+	if (!rc) {
+		*out = &mr->base;
+		return 0;
+	}
+	no_memory(dev, attr);
 	ibv_dereg_mr(mr->ibmr);
 free_mr:
 	free(mr);
