@@ -342,14 +342,32 @@ static DAT_CR_HANDLE wait_request(DAT_EVD_HANDLE evd)
 	return DAT_HANDLE_NULL;
 }
 
+/*
+ * To the second service point. One that takes nothing in is as none (CR-21), until it is made anew
+ * if the name for that was refused: then the request stays where it is.
+ */
+static bool hand_on(DAT_CR_HANDLE *cr)
+{
+	DAT_RETURN rc = dat_cr_handoff(*cr, qual);
+
+	if (DAT_GET_TYPE(rc) == DAT_INVALID_PARAMETER && may_fail && interpose_failed()) {
+		rc = dat_cr_handoff(*cr, qual);
+		if (DAT_GET_TYPE(rc) == DAT_INVALID_PARAMETER)
+			return true;
+	} else if (again("dat_cr_handoff", rc)) {
+		rc = dat_cr_handoff(*cr, qual);
+	}
+	if (!done("dat_cr_handoff", rc))
+		return false;
+	*cr = wait_request(requests);
+	return *cr;
+}
+
 static bool accept_request(void)
 {
 	DAT_CR_HANDLE cr = wait_request(first);
 
-	if (!cr || !CALL(dat_cr_handoff(cr, qual)))
-		return false;
-	cr = wait_request(requests);
-	return cr && CALL(dat_cr_accept(cr, passive.ep, 4, "here"));
+	return cr && hand_on(&cr) && CALL(dat_cr_accept(cr, passive.ep, 4, "here"));
 }
 
 static bool ask(DAT_CONN_QUAL to)

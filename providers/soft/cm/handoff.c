@@ -158,7 +158,17 @@ static int await_answer(int fd, uint64_t deadline)
 										: -ECONNREFUSED;
 }
 
-/* Over a socket that is not connected yet; 0 once the request is the other side's. */
+/* Something of our own failed, and not the other side. */
+static int failed(const struct soft_dev *dev, const char *call, int err)
+{
+	dapl_err("%s: request not handed on: %s: %s", dev->name, call, dapl_strerror(err));
+	return -err;
+}
+
+/*
+ * Over a socket that is not connected yet; 0 once the request is the other side's, -ECONNREFUSED if
+ * nobody takes it.
+ */
 static int hand_on(const struct soft_conn *conn, uint64_t qual, int fd)
 {
 	struct soft_handoff_packet packet = { .magic = SOFT_HANDOFF_MAGIC };
@@ -170,7 +180,8 @@ static int hand_on(const struct soft_conn *conn, uint64_t qual, int fd)
 
 	if (connect(fd, (struct sockaddr *)&name,
 		    soft_link_name(SOFT_HANDOFF_NAME, &dev->addr, qual, &name)))
-		return -ECONNREFUSED;
+		return errno == ECONNREFUSED || errno == EAGAIN ? -ECONNREFUSED
+								: failed(dev, "connect", errno);
 	if (!soft_link_same_user(fd, &user)) {
 		dapl_err_limited("%s: request not handed on: a process of user %u has the name for "
 				 "that (@%s)",
@@ -180,7 +191,8 @@ static int hand_on(const struct soft_conn *conn, uint64_t qual, int fd)
 	memcpy(packet.frame, conn->setup->in, len);
 	if (soft_link_send_fds(fd, &packet, offsetof(struct soft_handoff_packet, frame) + len, fds,
 			       num) < 0)
-		return errno == EMFILE || errno == ETOOMANYREFS ? -EMFILE : -ECONNREFUSED;
+		return errno == EPIPE || errno == ECONNRESET ? -ECONNREFUSED
+							     : failed(dev, "sendmsg", errno);
 	return await_answer(fd, dapl_now() + (uint64_t)dev->config->handoff_ms * 1000000);
 }
 
@@ -203,7 +215,7 @@ int soft_handoff(struct tp_conn *base, uint64_t conn_qual)
 	if (!conn_qual || conn_qual > UINT16_MAX)
 		return -EINVAL;
 	fd = dapl_fd_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-	rc = fd < 0 ? -errno : hand_on(conn, conn_qual, fd);
+	rc = fd < 0 ? failed(dev, "socket", errno) : hand_on(conn, conn_qual, fd);
 	if (fd >= 0)
 		dapl_fd_close(fd);
 	if (!rc)

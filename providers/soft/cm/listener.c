@@ -177,8 +177,9 @@ static int add_local_sockets(struct soft_listener *listener)
 			unavailable(listener, "shared memory", rc);
 	}
 	rc = add_socket(listener, NULL, soft_handoff_listen(listener));
-	if (rc)
-		unavailable(listener, "handing on of requests", rc);
+	if (rc != -EADDRINUSE)
+		return rc;
+	unavailable(listener, "handing on of requests", rc);
 	return 0;
 }
 
