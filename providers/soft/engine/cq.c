@@ -31,12 +31,16 @@ static void overflow_run(struct tp_task *task)
 
 /* ---- Membership and readiness ---- */
 
-/* The loop has to drive what a waiter would not be told of. */
+/* The loop has to drive what a waiter would not be told of, one that sleeps already as well. */
 static void go_blind(struct soft_cq *cq, const char *what)
 {
 	if (!atomic_exchange(&cq->blind, true))
 		dapl_err("%s: completion queue's wait descriptor %s: %s", cq->dev->name, what,
 			 dapl_strerror(errno));
+	if (!atomic_exchange(&cq->waiter, false))
+		return;
+	atomic_store(&cq->armed, TP_ARM_NOTIFY + 1);
+	soft_drive_look(cq->dev, true);
 }
 
 /* Puts a member into the epoll set; drive held. */
