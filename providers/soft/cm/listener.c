@@ -210,6 +210,22 @@ static void explain(const struct soft_dev *dev, uint64_t conn_qual, int err)
 			 (unsigned long long)conn_qual, dapl_strerror(-err));
 }
 
+/* On the loop, which else might look at the first one while the others come. */
+static int open_sockets(void *arg)
+{
+	struct soft_listener *listener = arg;
+	int rc = listen_on(listener->dev, &listener->base.conn_qual);
+
+	if (rc < 0)
+		return rc;
+	rc = add_socket(listener, &soft_link_tcp, rc);
+	if (!rc)
+		rc = add_local_sockets(listener);
+	if (rc)
+		remove_sockets(listener);
+	return rc;
+}
+
 int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct tp_listener **out)
 {
 	struct soft_dev *dev = soft_dev(base);
@@ -227,17 +243,10 @@ int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct 
 	listener->pause.expired = listener_resume;
 	list_init(&listener->half_open);
 	list_init(&listener->sessions);
-	rc = listen_on(dev, &listener->base.conn_qual);
-	if (rc < 0)
-		goto free_listener;
 	*out = &listener->base;
-	rc = add_socket(listener, &soft_link_tcp, rc);
-	if (!rc)
-		rc = add_local_sockets(listener);
+	rc = soft_dev_call(dev, open_sockets, listener);
 	if (!rc)
 		return 0;
-	remove_sockets(listener);
-free_listener:
 	free(listener);
 explain:
 	explain(dev, conn_qual, rc);
