@@ -13,6 +13,7 @@
 #include <dat2/udat.h>
 
 #include "interpose.h"
+#include "refusal.h"
 #include "tools/control.h"
 
 #define SECONDS	   (5 * 1000000) /* in which everything happens */
@@ -37,33 +38,6 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *format, .
 
 /* ---- Calls ---- */
 
-/* What a call may answer where the system refuses something. */
-static bool is_refusal(DAT_RETURN rc)
-{
-	switch (DAT_GET_TYPE(rc)) {
-	case DAT_INSUFFICIENT_RESOURCES:
-	case DAT_INTERRUPTED_CALL:
-	case DAT_PROVIDER_NOT_FOUND:
-	case DAT_CONN_QUAL_IN_USE:
-	case DAT_CONN_QUAL_UNAVAILABLE:
-	case DAT_INVALID_ADDRESS:
-	case DAT_INTERNAL_ERROR:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static const char *name_of(DAT_RETURN rc)
-{
-	static char text[160];
-	const char *major = "?", *minor = "?";
-
-	dat_strerror(rc, &major, &minor);
-	snprintf(text, sizeof(text), "%s %s", major, minor);
-	return text;
-}
-
 /* Notes what a call returned first: true where it is to be made once more. */
 static bool again(const char *step, DAT_RETURN rc)
 {
@@ -72,16 +46,16 @@ static bool again(const char *step, DAT_RETURN rc)
 		return false;
 	report->refused |= DAT_GET_TYPE(rc) != DAT_INTERRUPTED_CALL;
 	if (!may_fail || !interpose_failed())
-		complain("%s: %s, and nothing failed below it", step, name_of(rc));
-	else if (!is_refusal(rc))
-		complain("%s: %s, which is no refusal", step, name_of(rc));
+		complain("%s: %s, and nothing failed below it", step, refusal_name(rc));
+	else if (!refusal_is(rc))
+		complain("%s: %s, which is no refusal", step, refusal_name(rc));
 	return true;
 }
 
 static bool done(const char *step, DAT_RETURN rc)
 {
 	if (rc != DAT_SUCCESS)
-		complain("%s: %s, again", step, name_of(rc));
+		complain("%s: %s, again", step, refusal_name(rc));
 	return rc == DAT_SUCCESS;
 }
 
@@ -198,7 +172,7 @@ static bool wait_event(const char *step, DAT_EVD_HANDLE evd, DAT_EVENT *event, D
 	if (rc == DAT_SUCCESS)
 		return true;
 	if (rc != DAT_TIMEOUT_EXPIRED)
-		complain("%s: %s, again", step, name_of(rc));
+		complain("%s: %s, again", step, refusal_name(rc));
 	else if (timeout == SECONDS)
 		complain("%s: no event in %d s", step, SECONDS / 1000000);
 	return false;

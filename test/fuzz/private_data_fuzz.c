@@ -39,6 +39,8 @@ static struct {
 	struct vrb_listener listener;
 	struct vrb_conn conn;
 	struct rdma_cm_id id;
+	struct ibv_context ctx;
+	struct ibv_device device;
 	struct rdma_event_channel channel;
 	unsigned told;
 } t;
@@ -126,6 +128,11 @@ const char *rdma_event_str(enum rdma_cm_event_type event)
 	return event ? "event" : "address resolved";
 }
 
+const char *ibv_get_device_name(struct ibv_device *device)
+{
+	return device->name;
+}
+
 __be16 rdma_get_src_port(struct rdma_cm_id *id)
 {
 	return id->route.addr.src_sin.sin_port;
@@ -170,6 +177,8 @@ NOTHING(vrb_cm_close, struct vrb_cm_object *object __attribute__((unused)))
 NOTHING(vrb_cm_get, struct vrb_cm_object *object __attribute__((unused)))
 NOTHING(vrb_cm_put, struct vrb_cm_object *object __attribute__((unused)))
 NOTHING(vrb_conn_drop_id, struct vrb_conn *conn __attribute__((unused)))
+NOTHING(vrb_conn_left, struct vrb_conn *conn __attribute__((unused)),
+	enum rdma_cm_event_type type __attribute__((unused)))
 NOTHING(vrb_rdma_refuse, struct vrb_dev *dev __attribute__((unused)),
 	struct rdma_cm_id *id __attribute__((unused)))
 NOTHING(vrb_cq_defer, struct vrb_cq *cq __attribute__((unused)),
@@ -189,6 +198,8 @@ SUCCESS(vrb_conn_resolve_route, struct vrb_conn *conn __attribute__((unused)))
 SUCCESS(vrb_conn_connect, struct vrb_conn *conn __attribute__((unused)))
 SUCCESS(vrb_conn_other_port, struct vrb_conn *conn __attribute__((unused)),
 	int err __attribute__((unused)))
+SUCCESS(vrb_conn_step_failed, const struct vrb_conn *conn __attribute__((unused)),
+	const char *what __attribute__((unused)))
 SUCCESS(vrb_rdma_qp_to_rts, struct vrb_conn *conn __attribute__((unused)))
 SUCCESS(rdma_connect, struct rdma_cm_id *id __attribute__((unused)),
 	struct rdma_conn_param *param __attribute__((unused)))
@@ -246,6 +257,8 @@ static void make_device(const uint8_t *head)
 	t.conn.qp = &t.qp;
 	t.conn.id = &t.id;
 	t.conn.state = head[1] % (VRB_CONN_ENDED + 1);
+	t.ctx.device = &t.device;
+	t.id.verbs = &t.ctx;
 	t.id.route.addr.dst_addr.sa_family = t.bits & IPV6 ? AF_INET6 : AF_INET;
 }
 
