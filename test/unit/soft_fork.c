@@ -119,6 +119,10 @@ static void a_child_of_a_registering_program_is_guarded(void **state)
 	pthread_t thread;
 
 	(void)state;
+#ifdef WITH_TSAN
+	print_message("# ThreadSanitizer's own locks do not outlive a fork beside a busy thread\n");
+	skip();
+#endif
 	assert_int_equal(pthread_create(&thread, NULL, install_again_and_again, NULL), 0);
 	for (int i = 0; i < FORKS; i++)
 		in_child(guards_its_memory);
