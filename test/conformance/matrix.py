@@ -268,9 +268,9 @@ def report(build, path=None):
 CARDS = """<!-- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only -->
 # Conformance on adapters that are not at hand
 
-What the tests that run on any adapter say on those of test/zoo, which play verbs devices by a table of what was read
-of them: see test/zoo/cards.c for what that is, and where. Made by `matrix.py cards` from `ZOO_PROGRAMS=all ZOO_LOGS=DIR
-test/zoo/zoo.sh`. The words are those of [conformance.md](conformance.md); reasons stand at the end.
+What the tests that run on any adapter say on those of test/zoo, which play verbs devices by a table of what is known
+or assumed of them (test/zoo/cards.c says which): no such device was at hand. Made by `matrix.py cards` from
+`ZOO_PROGRAMS=all ZOO_LOGS=DIR test/zoo/zoo.sh`. The words are those of [conformance.md](conformance.md); reasons stand at the end.
 
 """
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The table. Beside each row stands where it was read: files of rdma-core are named from its
- * providers folder, files of the kernel from drivers/infiniband; limits are those of a card of the
- * kind, or "assumed". What a row does not say is as InfiniBand has it.
+ * The table. Files of rdma-core are named from its providers folder, files of the kernel from
+ * drivers/infiniband. What cxgb4, bnxt_re and irdma do was read where it says. The places named in
+ * the other rows, and every limit, are still to be checked against the sources and a card: until
+ * then they are assumed. What a row does not say is as InfiniBand has it.
  */
 #include "test/zoo/card.h"
 
