@@ -116,14 +116,11 @@ static void say_no_address(const struct vrb_dev *dev, const char *params,
 			 params, wanted->num);
 	else if (is_infiniband(wanted))
 		dapl_err("%s: InfiniBand device %s has no IP address, without which rdma_cm does "
-			 "not "
-			 "find it: load ib_ipoib and give the interface of the port (ib0) an "
-			 "address",
+			 "not find it: load ib_ipoib and give the interface of the port (ib0) one",
 			 dev->name, wanted->what);
 	else
 		dapl_err("%s: no interface of RDMA device %s has an IP address (%u tried): set it "
-			 "up "
-			 "and give it one",
+			 "up and give it one",
 			 dev->name, wanted->what, wanted->num);
 }
 
