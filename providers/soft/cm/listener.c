@@ -210,14 +210,21 @@ static void explain(const struct soft_dev *dev, uint64_t conn_qual, int err)
 			 (unsigned long long)conn_qual, dapl_strerror(-err));
 }
 
+struct opening {
+	struct soft_listener *listener;
+	struct tp_listener **out;
+};
+
 /* On the loop, which else might look at the first one while the others come. */
 static int open_sockets(void *arg)
 {
-	struct soft_listener *listener = arg;
+	struct opening *opening = arg;
+	struct soft_listener *listener = opening->listener;
 	int rc = listen_on(listener->dev, &listener->base.conn_qual);
 
 	if (rc < 0)
 		return rc;
+	*opening->out = &listener->base;
 	rc = add_socket(listener, &soft_link_tcp, rc);
 	if (!rc)
 		rc = add_local_sockets(listener);
@@ -230,6 +237,7 @@ int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct 
 {
 	struct soft_dev *dev = soft_dev(base);
 	struct soft_listener *listener;
+	struct opening opening;
 	int rc = -ENOMEM;
 
 	if (conn_qual > UINT16_MAX)
@@ -243,8 +251,8 @@ int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct 
 	listener->pause.expired = listener_resume;
 	list_init(&listener->half_open);
 	list_init(&listener->sessions);
-	*out = &listener->base;
-	rc = soft_dev_call(dev, open_sockets, listener);
+	opening = (struct opening){ listener, out };
+	rc = soft_dev_call(dev, open_sockets, &opening);
 	if (!rc)
 		return 0;
 	free(listener);
