@@ -18,8 +18,9 @@ static void stop(void)
 }
 
 /*
- * Its process is killed, or the machine is gone. The libraries of all hosts are in one process:
- * what is the process' own must not be held by who never goes on.
+ * Its process is killed, or the machine is gone, which it cannot be without its peer where they
+ * share memory. The libraries of all hosts are in one process: what is the process' own must not be
+ * held by who never goes on.
  */
 static void crash(uint32_t host)
 {
@@ -27,7 +28,7 @@ static void crash(uint32_t host)
 		usleep(10);
 	world.dead = host + 1;
 	fiber_freeze((int)host, SIM_NEVER);
-	if (sim_random(2))
+	if (sim_random(2) && !sim_plan.shm)
 		net_cut((int)host);
 	else
 		sim_fd_close_all((int)host);
