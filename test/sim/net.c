@@ -104,6 +104,11 @@ uint64_t net_last_conn(void)
 	return last_conn[fiber_id(fiber_self) % 256];
 }
 
+uint64_t net_conns(void)
+{
+	return num_conns;
+}
+
 uint32_t net_faults_of(uint64_t conn)
 {
 	return faults_of[conn];

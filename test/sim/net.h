@@ -111,6 +111,8 @@ void net_refuse_waiting(struct sock *listener);
 uint32_t net_silence_ms(const struct sock *sock);
 /* The number of the connection that this fiber has started last. */
 uint64_t net_last_conn(void);
+/* Of all fibers: the latest number. */
+uint64_t net_conns(void);
 /* What has happened to it, so far: a bit for each enum sim_fault. */
 uint32_t net_faults_of(uint64_t conn);
 /* The host has crashed: nobody hears of it any more. */
