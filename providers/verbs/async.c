@@ -18,6 +18,7 @@ void vrb_async_removed(struct vrb_dev *dev)
 	pthread_mutex_lock(&dev->lock);
 	for (qp = dev->qps; qp; qp = qp->next) {
 		atomic_store(&qp->fault, TP_WC_TRANSPORT);
+		vrb_qp_last_wqe(qp);
 		vrb_qp_notify(qp);
 	}
 	pthread_mutex_unlock(&dev->lock);
@@ -52,7 +53,7 @@ static void last_wqe(const struct ibv_async_event *event)
 	struct vrb_qp *qp = event->element.qp->qp_context;
 
 	if (qp)
-		atomic_store(&qp->last_wqe, true);
+		vrb_qp_last_wqe(qp);
 }
 
 static void tell_device(struct vrb_dev *dev, enum tp_async_event event)

@@ -27,7 +27,7 @@ struct vrb_qp {
 	_Atomic uint32_t fault;	 /* enum tp_wc_status of the first failure, 0 if none */
 	atomic_bool live;	 /* the device may have completions of it */
 	atomic_bool peer_closed; /* a request failed, and for no other reason */
-	atomic_bool last_wqe;	 /* in error: it has nothing of its SRQ any more */
+	uint32_t last_wqe;	 /* futex; in error: it has nothing of its SRQ any more */
 	uint32_t max_read_in, max_read_out;
 	uint32_t number; /* while listed by it, which only QPs with an SRQ are */
 	struct vrb_qp *same_number;
@@ -152,6 +152,8 @@ int vrb_qp_to_rts(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask, uint8_t
 void vrb_qp_open(struct vrb_qp *qp);
 /* Takes its completions, and others, off the device's queues. */
 void vrb_qp_collect(struct vrb_qp *qp);
+/* The device has let go of the SRQ, or is gone. Any thread. */
+void vrb_qp_last_wqe(struct vrb_qp *qp);
 /* Whether the device put it in error by itself. */
 bool vrb_qp_found_fault(struct vrb_qp *qp);
 /* Error: everything outstanding completes before this returns. May be called again. */

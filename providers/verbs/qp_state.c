@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The device's QP: making it, its states, and destroying it. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "dapl/base/clock.h"
+#include "dapl/base/lock.h"
 #include "trace/log.h"
 #include "providers/verbs/async.h"
 #include "providers/verbs/map.h"
@@ -139,7 +142,7 @@ void vrb_qp_adopt_ib(struct vrb_qp *qp)
 	if (!qp->ibqp)
 		return;
 	qp->ibqp->qp_context = qp;
-	atomic_store(&qp->last_wqe, false);
+	__atomic_store_n(&qp->last_wqe, 0, __ATOMIC_RELAXED);
 	if (qp->srq)
 		vrb_qp_list_number(qp);
 }
@@ -316,20 +319,37 @@ static enum outcome await_flush(struct vrb_qp *qp)
 	return TOO_LATE;
 }
 
+void vrb_qp_last_wqe(struct vrb_qp *qp)
+{
+	__atomic_store_n(&qp->last_wqe, 1, __ATOMIC_RELEASE);
+	dapl_futex_wake(&qp->last_wqe, 1);
+}
+
+/* Until the service thread, which may be this one, has read an event. */
+static void await_async(struct vrb_qp *qp, uint64_t deadline)
+{
+	struct pollfd fd = { .fd = qp->dev->ctx->async_fd, .events = POLLIN };
+
+	if (!dapl_loop_is_self(qp->dev->base.loop)) {
+		dapl_futex_wait(&qp->last_wqe, 0, deadline);
+		return;
+	}
+	if (poll(&fd, 1, (int)qp->dev->config->flush_ms) <= 0)
+		return;
+	vrb_async_poll(qp->dev);
+	if (!(fd.revents & POLLIN)) /* a device that was torn away tells nothing any more */
+		vrb_qp_last_wqe(qp);
+}
+
 /* A QP in error may still have a receive of its SRQ, which is lost if it is destroyed then. */
 static void await_last_wqe(struct vrb_qp *qp)
 {
 	uint64_t deadline = dapl_now() + (uint64_t)qp->dev->config->flush_ms * 1000000;
-	struct timespec pause = { .tv_nsec = FIRST_PAUSE_NS };
 
-	while (!atomic_load(&qp->last_wqe) && !atomic_load(&qp->dev->gone)) {
-		if (dapl_now() > deadline)
-			return;
-		vrb_async_poll(qp->dev);
-		nanosleep(&pause, NULL);
-		if (pause.tv_nsec < LAST_PAUSE_NS)
-			pause.tv_nsec *= 2;
-	}
+	vrb_async_poll(qp->dev);
+	while (!__atomic_load_n(&qp->last_wqe, __ATOMIC_ACQUIRE) && !atomic_load(&qp->dev->gone) &&
+	       dapl_now() < deadline)
+		await_async(qp, deadline);
 	vrb_qp_collect(qp);
 }
 
