@@ -1,52 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Writes with immediate data, and atomics. */
-#include "test/unit/soft_two.h"
+#include "test/unit/soft_joined.h"
 
 static const struct dapl_transport *const t = &dapl_module_transport;
-
-#define SIZE (1u << 20)
-#define ALL  (FULL | TP_ACCESS_REMOTE_ATOMIC)
-
-static struct end a, b;
-
-static int set_up(void **state)
-{
-	(void)state;
-	two_open(SIZE, ALL, ALL);
-	pair(&a, &b, NULL);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unpair(&a, &b);
-	two_close();
-	return 0;
-}
-
-static void again(void)
-{
-	end_reset(&a);
-	end_reset(&b);
-	ends_connect(&a, &b);
-}
-
-static void post(struct end *end, struct tp_wr wr, const void *addr, uint32_t len, struct tp_mr *mr)
-{
-	struct tp_sge sge = { (uintptr_t)addr, len, mr ? mr->lkey : 0 };
-
-	wr.sge = &sge;
-	wr.num_sge = 1;
-	wr.length = len;
-	assert_int_equal(end->qp->ops->post_send(end->qp, &wr), 0);
-}
 
 /* ---- Write with immediate (IBX-47 to IBX-54) ---- */
 
 static void ibx_47_write_immediate(void **state)
 {
-	static const uint32_t sizes[] = { 0, 1, 8, 300, 4096, 70000, SIZE / 2 };
+	static const uint32_t sizes[] = { 0, 1, 8, 300, 4096, 70000, JOINED_SIZE / 2 };
 	struct tp_wc wc;
 
 	(void)state;
@@ -55,19 +17,20 @@ static void ibx_47_write_immediate(void **state)
 		bool late = i > 6;
 
 		fill(out, len, i);
-		memset(in, 0, SIZE);
+		memset(in, 0, JOINED_SIZE);
 		if (!late)
 			assert_int_equal(b.qp->ops->post_recv(b.qp, 7, NULL, 0), 0);
 		/* A write before it is not counted with it. */
-		post_rdma(&a, TP_RDMA_WRITE, 1, out, 100, out_mr, in + SIZE - 100, in_mr->rkey, 0);
-		post(&a,
-		     (struct tp_wr){ .wr_id = 2,
-				     .opcode = TP_RDMA_WRITE_IMM,
-				     .flags = TP_WR_SIGNALED | (i & 1 ? TP_WR_SOLICITED : 0),
-				     .immediate = data,
-				     .remote_addr = len ? (uintptr_t)in + 11 : 0,
-				     .rkey = len ? in_mr->rkey : 0 },
-		     out, len, out_mr);
+		post_rdma(&a, TP_RDMA_WRITE, 1, out, 100, out_mr, in + JOINED_SIZE - 100,
+			  in_mr->rkey, 0);
+		joined_post(&a,
+			    (struct tp_wr){ .wr_id = 2,
+					    .opcode = TP_RDMA_WRITE_IMM,
+					    .flags = TP_WR_SIGNALED | (i & 1 ? TP_WR_SOLICITED : 0),
+					    .immediate = data,
+					    .remote_addr = len ? (uintptr_t)in + 11 : 0,
+					    .rkey = len ? in_mr->rkey : 0 },
+			    out, len, out_mr);
 		post_send(&a, 3, out, 5, out_mr, 0);
 		assert_wc(take_wc(a.send_cq), 2, SUCCESS);
 		if (late) {
@@ -96,21 +59,21 @@ static void ibx_54_refused(void **state)
 
 	(void)state;
 	post_recv(&b, 7, in, 64, in_mr);
-	post(&a,
-	     (struct tp_wr){ .wr_id = 2,
-			     .opcode = TP_RDMA_WRITE_IMM,
-			     .flags = TP_WR_SIGNALED,
-			     .immediate = 9,
-			     .remote_addr = (uintptr_t)in + SIZE - 7,
-			     .rkey = in_mr->rkey },
-	     out, 8, out_mr);
+	joined_post(&a,
+		    (struct tp_wr){ .wr_id = 2,
+				    .opcode = TP_RDMA_WRITE_IMM,
+				    .flags = TP_WR_SIGNALED,
+				    .immediate = 9,
+				    .remote_addr = (uintptr_t)in + JOINED_SIZE - 7,
+				    .rkey = in_mr->rkey },
+		    out, 8, out_mr);
 	assert_wc(take_wc(b.recv_cq), 7, FLUSHED);
 	wc = take_wc(a.send_cq);
 	assert_true(wc.wr_id == 2 &&
 		    (wc.status == TP_WC_SUCCESS || wc.status == TP_WC_REMOTE_ACCESS));
 	end_event(&a, TP_CONN_BROKEN);
 	end_event(&b, TP_CONN_BROKEN);
-	again();
+	joined_again();
 }
 
 /* ---- Atomics (IBX-36 to IBX-46) ---- */
@@ -220,7 +183,7 @@ static void bad_atomic(const void *remote, uint32_t rkey, uint32_t status)
 	assert_memory_equal(before, in, 64);
 	assert_int_equal(counter(&right, rq), there + 1);
 	assert_int_equal(counter(&left, sq), here + 1);
-	again();
+	joined_again();
 }
 
 /* IBX-39, IBX-40 */
@@ -229,15 +192,15 @@ static void ibx_39_40_refusals(void **state)
 	struct tp_mr *plain = reg(&right, in, 64, FULL);
 	struct tp_mr *shifted;
 	struct tp_mr_attr attr = {
-		.addr = in + 4, .length = 32, .access = ALL, .zero_based = true
+		.addr = in + 4, .length = 32, .access = JOINED_ACCESS, .zero_based = true
 	};
 	uint32_t status;
 
 	(void)state;
 	bad_atomic(in, plain->rkey, TP_WC_REMOTE_ACCESS);
 	bad_atomic(in, in_mr->rkey ^ 3, TP_WC_REMOTE_ACCESS);
-	bad_atomic(in + SIZE, in_mr->rkey, TP_WC_REMOTE_ACCESS);
-	bad_atomic(in + SIZE - 4, in_mr->rkey, TP_WC_REMOTE_ACCESS);
+	bad_atomic(in + JOINED_SIZE, in_mr->rkey, TP_WC_REMOTE_ACCESS);
+	bad_atomic(in + JOINED_SIZE - 4, in_mr->rkey, TP_WC_REMOTE_ACCESS);
 	for (unsigned i = 1; i < 8; i++)
 		bad_atomic(in + i, in_mr->rkey, TP_WC_REMOTE_RESPONDER);
 	/* What counts is the address in memory. */
@@ -264,7 +227,7 @@ static void ibx_39_40_refusals(void **state)
 		assert_int_equal(status, TP_WC_LOCAL_PROTECTION);
 		end_event(&a, TP_CONN_BROKEN);
 		end_event(&b, TP_CONN_BROKEN);
-		again();
+		joined_again();
 	}
 	dereg(plain);
 }
@@ -361,5 +324,5 @@ int main(int argc, char **argv)
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, joined_set_up, joined_tear_down);
 }

@@ -6,22 +6,6 @@
 
 static const struct dapl_transport *const t = &dapl_module_transport;
 
-#define BIG (3u << 20)
-
-static int set_up(void **state)
-{
-	(void)state;
-	two_open(BIG, FULL, FULL);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	two_close();
-	return 0;
-}
-
 /* ---- Connections ---- */
 
 static void connect_and_disconnect(void **state)
@@ -190,5 +174,5 @@ int main(int argc, char **argv)
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, two_set_up, two_tear_down);
 }

@@ -9,28 +9,12 @@
 
 static const struct dapl_transport *const t = &dapl_module_transport;
 
-#define BIG (3u << 20)
-
-static int set_up(void **state)
-{
-	(void)state;
-	two_open(BIG, FULL, FULL);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	two_close();
-	return 0;
-}
-
 /* ---- Transfers ---- */
 
 static const uint32_t sizes[] = { 0,	 1,	3,     8,     63,     64,	65,
 				  255,	 256,	257,   4000,  4048,   4060,	4064,
 				  4065,	 4068,	4096,  8192,  60000,  65455,	65456,
-				  65457, 65460, 65461, 65536, 131072, 1u << 20, BIG - 16 };
+				  65457, 65460, 65461, 65536, 131072, 1u << 20, TWO_BIG - 16 };
 #define NUM_SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
 static void sends(bool waiting)
@@ -188,7 +172,7 @@ static void segments(void **state)
 
 	(void)state;
 	pair(&a, &b, NULL);
-	fill(out, BIG, 3);
+	fill(out, TWO_BIG, 3);
 	assert_int_equal(b.qp->ops->post_recv(b.qp, 9, sink, 2), 0);
 	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
 	wc = take_wc(b.recv_cq);
@@ -200,7 +184,7 @@ static void segments(void **state)
 	assert_int_equal(in[200000 + 65100], out[90000]);
 	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
 	/* A read into several segments; less than they hold. */
-	fill(in, BIG, 99);
+	fill(in, TWO_BIG, 99);
 	wr.opcode = TP_RDMA_READ;
 	wr.remote_addr = (uintptr_t)in;
 	wr.rkey = in_mr->rkey;
@@ -398,7 +382,7 @@ static void graceful_with_reads(void **state)
 	(void)state;
 	pair(&a, &b, NULL);
 	for (unsigned i = 0; i < 10; i++)
-		post_rdma(&a, TP_RDMA_READ, i, out, BIG / 2, out_mr, in, in_mr->rkey,
+		post_rdma(&a, TP_RDMA_READ, i, out, TWO_BIG / 2, out_mr, in, in_mr->rkey,
 			  TP_WR_SIGNALED);
 	post_recv(&a, 30, out, 8, out_mr);
 	t->cm->disconnect(a.conn, true);
@@ -413,7 +397,7 @@ static void graceful_with_reads(void **state)
 	soft_config.held_bytes = 0;
 	ends_connect(&a, &b);
 	for (unsigned i = 0; i < 16; i++)
-		post_send(&a, i, out, BIG / 2, out_mr, TP_WR_SIGNALED);
+		post_send(&a, i, out, TWO_BIG / 2, out_mr, TP_WR_SIGNALED);
 	t->cm->disconnect(a.conn, true);
 	end_quiet(&a, 50);
 	t->cm->disconnect(a.conn, false);
@@ -528,5 +512,5 @@ int main(int argc, char **argv)
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, two_set_up, two_tear_down);
 }

@@ -1,46 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The software engine: send with invalidate, read into a key, immediate data, atomics. */
-#include "test/unit/soft_two.h"
+#include "test/unit/soft_joined.h"
 
 static const struct dapl_transport *const t = &dapl_module_transport;
-
-#define SIZE (1u << 20)
-#define ALL  (FULL | TP_ACCESS_REMOTE_ATOMIC)
-
-static struct end a, b;
-
-static int set_up(void **state)
-{
-	(void)state;
-	two_open(SIZE, ALL, ALL);
-	pair(&a, &b, NULL);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unpair(&a, &b);
-	two_close();
-	return 0;
-}
-
-static void again(void)
-{
-	end_reset(&a);
-	end_reset(&b);
-	ends_connect(&a, &b);
-}
-
-static void post(struct end *end, struct tp_wr wr, const void *addr, uint32_t len, struct tp_mr *mr)
-{
-	struct tp_sge sge = { (uintptr_t)addr, len, mr ? mr->lkey : 0 };
-
-	wr.sge = &sge;
-	wr.num_sge = 1;
-	wr.length = len;
-	assert_int_equal(end->qp->ops->post_send(end->qp, &wr), 0);
-}
 
 /* ---- Send with invalidate (DTO-58 to DTO-61) ---- */
 
@@ -48,7 +10,7 @@ static struct tp_mw *window(struct end *end, bool qp_scope, uint32_t *key)
 {
 	struct tp_bind bind = { .mr = end == &a ? out_mr : in_mr,
 				.addr = (uintptr_t)(end == &a ? out : in),
-				.length = SIZE / 2,
+				.length = JOINED_SIZE / 2,
 				.access = TP_ACCESS_REMOTE_READ | TP_ACCESS_REMOTE_WRITE };
 
 	assert_int_equal(t->mw->alloc(end->node->pd, qp_scope, &bind.mw), 0);
@@ -59,7 +21,7 @@ static struct tp_mw *window(struct end *end, bool qp_scope, uint32_t *key)
 
 static void dto_58_invalidates(void **state)
 {
-	static const uint32_t sizes[] = { 0, 1, 300, 70000, SIZE / 2 };
+	static const uint32_t sizes[] = { 0, 1, 300, 70000, JOINED_SIZE / 2 };
 	struct tp_bind bind = { .mr = in_mr, .addr = (uintptr_t)in, .length = 64, .access = FULL };
 	struct tp_wc wc;
 	uint32_t key;
@@ -71,21 +33,22 @@ static void dto_58_invalidates(void **state)
 		bool late = i & 1;
 		struct tp_mw *mw = window(&b, true, &key);
 
-		post_rdma(&a, TP_RDMA_READ, 1, out + SIZE / 2, 64, out_mr, in, key, TP_WR_SIGNALED);
+		post_rdma(&a, TP_RDMA_READ, 1, out + JOINED_SIZE / 2, 64, out_mr, in, key,
+			  TP_WR_SIGNALED);
 		assert_wc(take_wc(a.send_cq), 1, SUCCESS);
 		if (!late)
-			post_recv(&b, 2, in + SIZE / 2, SIZE / 2, in_mr);
-		post(&a,
-		     (struct tp_wr){ .wr_id = 3,
-				     .opcode = TP_SEND_INVALIDATE,
-				     .flags = TP_WR_SIGNALED | (i & 2 ? TP_WR_SOLICITED : 0),
-				     .invalidate = key },
-		     out, len, out_mr);
+			post_recv(&b, 2, in + JOINED_SIZE / 2, JOINED_SIZE / 2, in_mr);
+		joined_post(&a,
+			    (struct tp_wr){ .wr_id = 3,
+					    .opcode = TP_SEND_INVALIDATE,
+					    .flags = TP_WR_SIGNALED | (i & 2 ? TP_WR_SOLICITED : 0),
+					    .invalidate = key },
+			    out, len, out_mr);
 		/* The longest may have to wait for its Receive. */
 		if (len <= 70000)
 			assert_wc(take_wc(a.send_cq), 3, SUCCESS);
 		if (late)
-			post_recv(&b, 2, in + SIZE / 2, SIZE / 2, in_mr);
+			post_recv(&b, 2, in + JOINED_SIZE / 2, JOINED_SIZE / 2, in_mr);
 		if (len > 70000)
 			assert_wc(take_wc(a.send_cq), 3, SUCCESS);
 		wc = take_wc(b.recv_cq);
@@ -94,17 +57,19 @@ static void dto_58_invalidates(void **state)
 				 TP_WC_RECV | TP_WC_INVALIDATED | (i & 2 ? TP_WC_SOLICITED : 0));
 		assert_int_equal(wc.data, key);
 		assert_int_equal(wc.byte_len, len);
-		assert_memory_equal(in + SIZE / 2, out, len);
+		assert_memory_equal(in + JOINED_SIZE / 2, out, len);
 		/* By then nobody can use it; the window can be bound again (RMR-35). */
-		post_rdma(&a, TP_RDMA_READ, 4, out + SIZE / 2, 8, out_mr, in, key, TP_WR_SIGNALED);
+		post_rdma(&a, TP_RDMA_READ, 4, out + JOINED_SIZE / 2, 8, out_mr, in, key,
+			  TP_WR_SIGNALED);
 		assert_wc(take_wc(a.send_cq), 4, REMOTE_ACCESS);
 		end_event(&a, TP_CONN_BROKEN);
 		end_event(&b, TP_CONN_BROKEN);
-		again();
+		joined_again();
 		bind.mw = mw;
 		assert_int_equal(t->mw->bind(b.qp, 5, TP_WR_SIGNALED, &bind, &key), 0);
 		assert_wc(take_wc(b.send_cq), 5, SUCCESS);
-		post_rdma(&a, TP_RDMA_READ, 6, out + SIZE / 2, 8, out_mr, in, key, TP_WR_SIGNALED);
+		post_rdma(&a, TP_RDMA_READ, 6, out + JOINED_SIZE / 2, 8, out_mr, in, key,
+			  TP_WR_SIGNALED);
 		assert_wc(take_wc(a.send_cq), 6, SUCCESS);
 		t->mw->free(mw);
 	}
@@ -117,12 +82,12 @@ static void bad_invalidate(uint32_t key)
 
 	post_recv(&b, 2, in, 64, in_mr);
 	post_recv(&b, 3, in, 64, in_mr);
-	post(&a,
-	     (struct tp_wr){ .wr_id = 4,
-			     .opcode = TP_SEND_INVALIDATE,
-			     .flags = TP_WR_SIGNALED,
-			     .invalidate = key },
-	     out, 8, out_mr);
+	joined_post(&a,
+		    (struct tp_wr){ .wr_id = 4,
+				    .opcode = TP_SEND_INVALIDATE,
+				    .flags = TP_WR_SIGNALED,
+				    .invalidate = key },
+		    out, 8, out_mr);
 	/* A read behind it has its answer or is flushed with it. */
 	post_rdma(&a, TP_RDMA_READ, 5, out, 8, out_mr, in, in_mr->rkey, TP_WR_SIGNALED);
 	assert_wc(take_wc(b.recv_cq), 2, LOCAL_PROTECTION);
@@ -135,7 +100,7 @@ static void bad_invalidate(uint32_t key)
 	end_event(&b, TP_CONN_BROKEN);
 	node_await_asyncs(&right, asyncs + 1);
 	assert_int_equal(right.async, TP_ASYNC_QP_ERROR);
-	again();
+	joined_again();
 }
 
 /* DTO-61, RMR-36 */
@@ -191,41 +156,41 @@ static void dto_52_read_to_rkey(void **state)
 			    .rkey = in_mr->rkey };
 
 	(void)state;
-	fill(in, SIZE, 44);
+	fill(in, JOINED_SIZE, 44);
 	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
 	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
 	assert_memory_equal(out + 5000, in + 3, 70000);
-	memset(out, 0, SIZE);
+	memset(out, 0, JOINED_SIZE);
 	mw = window(&a, true, &key);
 	sge.lkey = key;
 	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
 	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
 	assert_memory_equal(out + 5000, in + 3, 70000);
 	/* Outside of what is bound, and a key that grants no writing. */
-	sge.addr = (uintptr_t)out + SIZE / 2 - 69999;
+	sge.addr = (uintptr_t)out + JOINED_SIZE / 2 - 69999;
 	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
 	assert_wc(take_wc(a.send_cq), 1, LOCAL_PROTECTION);
 	end_event(&a, TP_CONN_BROKEN);
 	end_event(&b, TP_CONN_BROKEN);
-	again();
+	joined_again();
 	t->mw->free(mw);
 	dereg(out_mr);
-	out_mr = reg(&left, out, SIZE, TP_ACCESS_LOCAL_WRITE | TP_ACCESS_REMOTE_READ);
+	out_mr = reg(&left, out, JOINED_SIZE, TP_ACCESS_LOCAL_WRITE | TP_ACCESS_REMOTE_READ);
 	sge = (struct tp_sge){ (uintptr_t)out, 70000, out_mr->rkey };
 	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
 	assert_wc(take_wc(a.send_cq), 1, LOCAL_PROTECTION);
 	end_event(&a, TP_CONN_BROKEN);
 	end_event(&b, TP_CONN_BROKEN);
-	again();
+	joined_again();
 	dereg(out_mr);
-	out_mr = reg(&left, out, SIZE, ALL);
+	out_mr = reg(&left, out, JOINED_SIZE, JOINED_ACCESS);
 	/* Bound anew while such a read is under way: the binding waits for it. */
 	mw = window(&a, true, &key);
 	for (unsigned i = 0; i < 50; i++) {
 		struct tp_bind bind = { .mw = mw,
 					.mr = out_mr,
 					.addr = (uintptr_t)out,
-					.length = SIZE,
+					.length = JOINED_SIZE,
 					.access = TP_ACCESS_REMOTE_WRITE };
 
 		sge = (struct tp_sge){ (uintptr_t)out, 70000, key };
@@ -273,13 +238,13 @@ static void plain_successes_are_polled_fast(void **state)
 		listen_for(&b, b.recv_cq);
 		if (ops[i] == TP_SEND)
 			post_recv(&b, (uintptr_t)&recv, in, 64, in_mr);
-		post(&a,
-		     (struct tp_wr){ .wr_id = (uintptr_t)&wr,
-				     .opcode = ops[i],
-				     .flags = TP_WR_SIGNALED,
-				     .remote_addr = (uintptr_t)in,
-				     .rkey = in_mr->rkey },
-		     out, 41, out_mr);
+		joined_post(&a,
+			    (struct tp_wr){ .wr_id = (uintptr_t)&wr,
+					    .opcode = ops[i],
+					    .flags = TP_WR_SIGNALED,
+					    .remote_addr = (uintptr_t)in,
+					    .rkey = in_mr->rkey },
+			    out, 41, out_mr);
 		announced(&a, a.send_cq);
 		assert_ptr_equal(soft_fast_ops.poll(a.send_cq), &wr);
 		assert_null(soft_fast_ops.poll(a.send_cq));
@@ -305,13 +270,13 @@ static void others_are_not(void **state)
 	listen_for(&a, a.send_cq);
 	listen_for(&b, b.recv_cq);
 	post_recv(&b, 7, in, 64, in_mr);
-	post(&a,
-	     (struct tp_wr){ .wr_id = 2,
-			     .opcode = TP_RDMA_WRITE_IMM,
-			     .flags = TP_WR_SIGNALED,
-			     .remote_addr = (uintptr_t)in,
-			     .rkey = in_mr->rkey },
-	     out, 8, out_mr);
+	joined_post(&a,
+		    (struct tp_wr){ .wr_id = 2,
+				    .opcode = TP_RDMA_WRITE_IMM,
+				    .flags = TP_WR_SIGNALED,
+				    .remote_addr = (uintptr_t)in,
+				    .rkey = in_mr->rkey },
+		    out, 8, out_mr);
 	announced(&a, a.send_cq);
 	assert_null(soft_fast_ops.poll(a.send_cq));
 	assert_true(try_wc(a.send_cq, &wc));
@@ -331,7 +296,7 @@ static void others_are_not(void **state)
 	end_event(&a, TP_CONN_BROKEN);
 	end_event(&b, TP_CONN_BROKEN);
 	node_await_asyncs(&right, asyncs + 1);
-	again();
+	joined_again();
 }
 
 /* ---- Atomics (IBX-36 to IBX-46) ---- */
@@ -354,5 +319,5 @@ int main(int argc, char **argv)
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, joined_set_up, joined_tear_down);
 }

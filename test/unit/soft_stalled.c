@@ -6,22 +6,6 @@
 
 static const struct dapl_transport *const t = &dapl_module_transport;
 
-#define BIG (3u << 20)
-
-static int set_up(void **state)
-{
-	(void)state;
-	two_open(BIG, FULL, FULL);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	two_close();
-	return 0;
-}
-
 /* ---- Sends without a Receive (DTO-90) ---- */
 
 static void late_receives(void **state)
@@ -32,7 +16,7 @@ static void late_receives(void **state)
 
 	(void)state;
 	pair(&a, &b, &options);
-	fill(out, BIG, 1);
+	fill(out, TWO_BIG, 1);
 	for (unsigned i = 0; i < 20; i++)
 		post_send(&a, i, out + i * 1000, 1000 * i, out_mr, TP_WR_SIGNALED);
 	/* They are kept aside: a write behind them is placed, and a read of the other side
@@ -71,17 +55,17 @@ static void backpressure(void **state)
 	(void)state;
 	soft_config.held_bytes = 100000;
 	pair(&a, &b, &options);
-	fill(out, BIG, 9);
+	fill(out, TWO_BIG, 9);
 	for (unsigned i = 0; i < 60; i++)
-		post_send(&a, i, out, BIG / 2, out_mr, TP_WR_SIGNALED);
+		post_send(&a, i, out, TWO_BIG / 2, out_mr, TP_WR_SIGNALED);
 	pause_ms(100);
 	a.qp->ops->pending(a.qp, &recvs, &sends_left);
 	assert_true(sends_left > 30);
 	for (unsigned i = 0; i < 60; i++) {
-		memset(in, 0, BIG / 2);
-		post_recv(&b, i, in, BIG, in_mr);
+		memset(in, 0, TWO_BIG / 2);
+		post_recv(&b, i, in, TWO_BIG, in_mr);
 		assert_wc(take_wc(b.recv_cq), i, SUCCESS);
-		assert_true(filled(in, BIG / 2, 9));
+		assert_true(filled(in, TWO_BIG / 2, 9));
 		assert_wc(take_wc(a.send_cq), i, SUCCESS);
 	}
 	soft_config.held_bytes = 256 << 10;
@@ -163,7 +147,7 @@ static void stalled_and_given_up(void **state)
 		soft_config.held_bytes = round & 1 ? 0 : 100000;
 		pair(&a, &b, NULL);
 		for (unsigned i = 0; i < 16; i++)
-			post_send(&a, i, out, BIG, out_mr, TP_WR_SIGNALED);
+			post_send(&a, i, out, TWO_BIG, out_mr, TP_WR_SIGNALED);
 		pause_ms(50);
 		if (round & 2)
 			t->cm->disconnect(a.conn, true);
@@ -172,7 +156,7 @@ static void stalled_and_given_up(void **state)
 			done += wc.status == TP_WC_SUCCESS;
 		end_quiet(&b, 200);
 		for (unsigned i = 0; i < 16; i++)
-			post_recv(&b, i, in, BIG, in_mr);
+			post_recv(&b, i, in, TWO_BIG, in_mr);
 		for (unsigned i = 0; i < done; i++)
 			assert_wc(take_wc(b.recv_cq), i, SUCCESS);
 		end_event2(&b, TP_CONN_BROKEN, TP_CONN_DISCONNECTED);
@@ -223,5 +207,5 @@ int main(int argc, char **argv)
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, two_set_up, two_tear_down);
 }

@@ -36,6 +36,20 @@ void two_close(void)
 	assert_int_equal(count_fds(), fds_before);
 }
 
+int two_set_up(void **state)
+{
+	(void)state;
+	two_open(TWO_BIG, FULL, FULL);
+	return 0;
+}
+
+int two_tear_down(void **state)
+{
+	(void)state;
+	two_close();
+	return 0;
+}
+
 void pair(struct end *a, struct end *b, const struct end_options *options)
 {
 	end_create(a, &left, options);

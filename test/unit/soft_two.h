@@ -13,6 +13,11 @@ void two_open(size_t size, uint32_t out_access, uint32_t in_access);
 /* Fails the test if a descriptor is left behind. */
 void two_close(void);
 
+/* cmocka's: buffers of TWO_BIG bytes, and closed again. */
+#define TWO_BIG (3u << 20)
+int two_set_up(void **state);
+int two_tear_down(void **state);
+
 /* An end of each, connected. */
 void pair(struct end *a, struct end *b, const struct end_options *options);
 void unpair(struct end *a, struct end *b);

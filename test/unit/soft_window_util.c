@@ -3,7 +3,7 @@
 
 static const struct dapl_transport *const t = &dapl_module_transport;
 
-struct end a, b, c, d;
+struct end c, d;
 
 int windows_open(void **state)
 {

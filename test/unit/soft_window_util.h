@@ -5,12 +5,12 @@
 #ifndef SOFT_WINDOW_UTIL_H
 #define SOFT_WINDOW_UTIL_H
 
-#include "test/unit/soft_two.h"
+#include "test/unit/soft_joined.h"
 
 #define SIZE   (1u << 20)
 #define REMOTE (TP_ACCESS_REMOTE_READ | TP_ACCESS_REMOTE_WRITE)
 
-extern struct end a, b, c, d; /* a - b, and a second pair of the same devices */
+extern struct end c, d; /* connected, as a and b are */
 
 int windows_open(void **state);
 int windows_close(void **state);
