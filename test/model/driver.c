@@ -81,9 +81,20 @@ static void reject_orphan(struct driver *d)
 			     .side = d->model.orphan_side,
 			     .request = d->model.orphan[--d->model.orphans] };
 	struct result result;
+	char text[200];
 
-	if (make_call(d, &call, &result) && result.rc != DAT_SUCCESS)
-		wrong(d, "CR-2: dat_cr_reject of a request whose active side is gone failed");
+	if (!make_call(d, &call, &result) || result.rc == DAT_SUCCESS)
+		return;
+	snprintf(text, sizeof(text),
+		 "CR-2: dat_cr_reject of request %u, whose active side is gone: 0x%x", call.request,
+		 result.rc);
+	wrong(d, text);
+}
+
+static void reject_orphans(struct driver *d)
+{
+	while (d->model.orphans)
+		reject_orphan(d);
 }
 
 static bool do_call(struct driver *d, const struct call *call)
@@ -94,8 +105,7 @@ static bool do_call(struct driver *d, const struct call *call)
 		return false;
 	d->model.batch++;
 	model_done(&d->model, call, &result);
-	while (d->model.orphans)
-		reject_orphan(d);
+	reject_orphans(d);
 	note_errors(d);
 	return result.seen_count != 0;
 }
@@ -150,6 +160,7 @@ static void sleep_on(struct driver *d, int evd, const char *what)
 	if (!make_call(d, &call, &result))
 		return;
 	model_done(&d->model, &call, &result);
+	reject_orphans(d);
 	note_errors(d);
 	if (result.rc == DAT_SUCCESS)
 		return;
@@ -280,10 +291,10 @@ static void run_batch(struct driver *d)
 			show(result);
 		}
 		model_done(&d->model, call, result);
+		/* Before a call of the other side: they are this side's. */
+		reject_orphans(d);
 	}
 	batch_clear(d->batch);
-	while (d->model.orphans)
-		reject_orphan(d);
 	note_errors(d);
 }
 
