@@ -9,38 +9,17 @@ top_builddir=${top_builddir:-.}
 build=$(cd "$top_builddir" && pwd) || exit 99
 most=${NET_MOST:-1}
 RANDOM=${LIFE_SEED:-1}
-a=udapl-$$-a b=udapl-$$-b
-device_a=ud$$a device_b=ud$$b
 address_a=10.99.78.1 address_b=10.99.78.2
 number=0 port=31000
-scratch=
 
-skip() {
-	echo "1..0 # SKIP $1"
-	exit 0
-}
-
-cleanup() {
-	for name in "$a" "$b"; do
-		# Whatever still runs in there is of this test.
-		ip netns pids "$name" 2>/dev/null | xargs -r kill -9 2>/dev/null
-		ip netns del "$name" 2>/dev/null
-	done
-	ip link del "$device_a" 2>/dev/null
-	rm -rf "$scratch"
-}
+# shellcheck source=test/interop/hosts.sh
+. "$(dirname "$0")/../interop/hosts.sh"
 
 lives=$build/test/life/.libs/lives
 [ -x "$lives" ] || lives=$build/test/life/lives
 [ -x "$lives" ] || skip "a sanitizer has wrappers of its own for the calls at which the way is cut"
-[ "$(id -u)" = 0 ] || skip "network namespaces need root"
-command -v ip >/dev/null || skip "no ip command"
-trap cleanup EXIT
-trap 'exit 1' HUP INT TERM
 scratch=$(mktemp -d) || exit 99
-ip netns add "$a" 2>/dev/null || skip "ip netns does not work here"
-ip netns add "$b"
-ip link add "$device_a" netns "$a" type veth peer name "$device_b" netns "$b" 2>/dev/null || skip "no veth devices here"
+make_hosts rm -rf "$scratch"
 
 export FAULTS_MODULE=${FAULTS_MODULE:-$build/providers/soft/.libs/libdaplsoft.so.2}
 export DAT_OVERRIDE=$scratch/dat.conf LD_LIBRARY_PATH=$build/dat/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -51,10 +30,7 @@ for side in "soft-a $device_a" "soft-b $device_b"; do
 done >"$DAT_OVERRIDE"
 
 way_up() {
-	ip -n "$a" link set "$device_a" up && ip -n "$b" link set "$device_b" up
-	ip -n "$a" address replace "$address_a/24" dev "$device_a"
-	ip -n "$b" address replace "$address_b/24" dev "$device_b"
-	ip -n "$a" link set lo up && ip -n "$b" link set lo up
+	hosts_up "$address_a/24" "$address_b/24"
 	ip -n "$a" route del blackhole "$address_b" 2>/dev/null
 	ip -n "$b" route del blackhole "$address_a" 2>/dev/null
 	# What was learned of the neighbour while it was away is forgotten: nobody listens there, and the host says so.
