@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dapl/connect/addr.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdio.h>
 
 #include "dapl/base/config.h"
 #include "dapl/base/status.h"
+#include "trace/log.h"
 
 /* ---- Checks ---- */
 
@@ -56,6 +55,11 @@ static DAT_RETURN check_inet6(const struct sockaddr_in6 *sin6)
 	return DAT_SUCCESS;
 }
 
+static int version(sa_family_t family)
+{
+	return family == AF_INET6 ? 6 : 4;
+}
+
 DAT_RETURN dapl_check_remote(const struct dapl_ia *ia, const struct sockaddr *remote)
 {
 	DAT_RETURN rc;
@@ -70,9 +74,11 @@ DAT_RETURN dapl_check_remote(const struct dapl_ia *ia, const struct sockaddr *re
 	default:
 		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
 	}
-	if (!rc && remote->sa_family != ia->attr->addr.ss_family)
-		rc = dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
-	return rc;
+	if (rc || remote->sa_family == ia->attr->addr.ss_family)
+		return rc;
+	dapl_err("not connecting to an address of IPv%d: the adapter's is one of IPv%d",
+		 version(remote->sa_family), version(ia->attr->addr.ss_family));
+	return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
 }
 
 /* ---- Addresses ---- */
@@ -81,19 +87,6 @@ uint16_t dapl_addr_port(const struct sockaddr *addr)
 {
 	return ntohs(addr->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_port
 						 : ((const struct sockaddr_in *)addr)->sin_port);
-}
-
-void dapl_addr_text(const struct sockaddr_storage *addr, uint64_t qual, char text[DAPL_ADDR_LEN])
-{
-	char host[INET6_ADDRSTRLEN] = "?";
-
-	if (addr->ss_family == AF_INET)
-		inet_ntop(AF_INET, &((const struct sockaddr_in *)addr)->sin_addr, host,
-			  sizeof(host));
-	else if (addr->ss_family == AF_INET6)
-		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)addr)->sin6_addr, host,
-			  sizeof(host));
-	snprintf(text, DAPL_ADDR_LEN, "%s qualifier %llu", host, (unsigned long long)qual);
 }
 
 DAT_CONN_QUAL dapl_addr_wire_qual(const struct dapl_ia *ia, DAT_CONN_QUAL conn_qual)

@@ -7,8 +7,6 @@
 
 #include "dapl/object/ia.h"
 
-#define DAPL_ADDR_LEN 96
-
 /* PD-2: 0, or the failure for the argument that is wrong. */
 DAT_RETURN dapl_check_private_data(const struct dapl_ia *ia, DAT_COUNT size, const void *data,
 				   DAT_RETURN bad_size, DAT_RETURN bad_data);
@@ -21,8 +19,6 @@ DAT_RETURN dapl_check_remote(const struct dapl_ia *ia, const struct sockaddr *re
 
 /* The port of an AF_INET or AF_INET6 address, in host byte order. */
 uint16_t dapl_addr_port(const struct sockaddr *addr);
-/* An address and qualifier as text for messages. */
-void dapl_addr_text(const struct sockaddr_storage *addr, uint64_t qual, char text[DAPL_ADDR_LEN]);
 
 /*
  * Under which qualifier the transport knows it. Those beyond a 16-bit port number are mapped onto

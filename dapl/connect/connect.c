@@ -43,15 +43,12 @@ static enum dapl_ep_cause cause_of(enum tp_conn_event event)
 /* Once, for whoever looks for the reason of a connection that failed. */
 static void explain(struct dapl_ep *ep, DAT_EVENT_NUMBER number, int err)
 {
-	char peer[DAPL_ADDR_LEN];
+	char peer[DAPL_PEER_TEXT];
 
-	if (!err)
-		return;
-	dapl_lock(&ep->qp.lock);
-	dapl_addr_text(&ep->cold->addr.remote, ep->cold->addr.remote_qual, peer);
-	dapl_unlock(&ep->qp.lock);
-	dapl_trace_limited(ep_conn_failed, DAPL_TRC_ERROR, ep, "peer=%s event=%s why=%s", peer,
-			   dapl_event_name(number), dapl_strerror(err));
+	if (err)
+		dapl_trace_limited(ep_conn_failed, DAPL_TRC_ERROR, ep, "peer=%s event=%s why=%s",
+				   dapl_ep_peer(ep, peer), dapl_event_name(number),
+				   dapl_strerror(err));
 }
 
 /* The messages that the outcome says came or went, in the words of InfiniBand (26 to 66 of IBX's

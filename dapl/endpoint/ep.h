@@ -161,5 +161,10 @@ void dapl_ep_keep_completions(struct dapl_ep *ep);
 /* Fills in both ends' names as soon as they are known: those given, or those of the connection. */
 void dapl_ep_set_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr);
 void dapl_ep_learn_addr(struct dapl_ep *ep);
+/* The peer's address and qualifier as text for messages, which it returns. */
+enum {
+	DAPL_PEER_TEXT = 96
+};
+const char *dapl_ep_peer(struct dapl_ep *ep, char text[DAPL_PEER_TEXT]);
 
 #endif

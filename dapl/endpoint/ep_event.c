@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Steps of an endpoint's state, the events they make, and what it knows of its connection. */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +177,24 @@ void dapl_ep_learn_addr(struct dapl_ep *ep)
 	dapl_unlock(&ep->qp.lock);
 }
 
+const char *dapl_ep_peer(struct dapl_ep *ep, char text[DAPL_PEER_TEXT])
+{
+	char host[INET6_ADDRSTRLEN] = "?";
+	struct sockaddr_storage addr;
+	DAT_CONN_QUAL qual;
+
+	dapl_lock(&ep->qp.lock);
+	addr = ep->cold->addr.remote;
+	qual = ep->cold->addr.remote_qual;
+	dapl_unlock(&ep->qp.lock);
+	if (addr.ss_family == AF_INET)
+		inet_ntop(AF_INET, &((struct sockaddr_in *)&addr)->sin_addr, host, sizeof(host));
+	else if (addr.ss_family == AF_INET6)
+		inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&addr)->sin6_addr, host, sizeof(host));
+	snprintf(text, DAPL_PEER_TEXT, "%s qualifier %llu", host, (unsigned long long)qual);
+	return text;
+}
+
 /* ---- Time limits ---- */
 
 static uint32_t outstanding(struct dapl_ep *ep)
@@ -215,6 +236,7 @@ void dapl_ep_timed_out(struct tp_timer *timer)
 {
 	struct dapl_ep_cold *cold = container_of(timer, struct dapl_ep_cold, timer);
 	struct dapl_ep *ep = cold->ep;
+	char peer[DAPL_PEER_TEXT];
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
@@ -223,12 +245,17 @@ void dapl_ep_timed_out(struct tp_timer *timer)
 	rc = dapl_ep_lock_and_fire(ep, DAPL_EP_TIMED_OUT, &step);
 	if (rc)
 		return;
-	if (step.event == DAT_CONNECTION_EVENT_TIMED_OUT)
+	if (step.event == DAT_CONNECTION_EVENT_TIMED_OUT) {
 		dapl_count_cm_error(ep->obj.ia, DCNT_IA_CM_ERR_TIMEOUT);
-	else
-		dapl_trace(ep_drain_ended, DAPL_TRC_ERROR, ep,
-			   "requests=%u none completed in time (option drain): ms=%lld",
-			   cold->undrained, (long long)dapl_config.drain_ms);
+		dapl_err_limited("endpoint %p: not connected to %s: no answer within the program's "
+				 "time",
+				 (void *)ep, dapl_ep_peer(ep, peer));
+	} else {
+		dapl_err_limited("endpoint %p: connection to %s ended with %u requests "
+				 "outstanding: none completed within %lld ms (option drain)",
+				 (void *)ep, dapl_ep_peer(ep, peer), cold->undrained,
+				 (long long)dapl_config.drain_ms);
+	}
 	ep->obj.ia->dev->transport->cm->disconnect(ep->conn, false);
 	dapl_ep_event(ep, step.event, NULL, 0);
 }

@@ -17,19 +17,22 @@
 #include "providers/soft/link/link.h"
 #include "trace/log.h"
 
+static const char *reason(const struct soft_conn *conn, int err)
+{
+	if (conn->link && conn->link->why)
+		return conn->link->why;
+	if (err == -EPROTO)
+		return "the peer does not answer in MPA";
+	return err == -ENODATA ? "the peer closed without an answer" : dapl_strerror(-err);
+}
+
 static void failed(struct soft_conn *conn, enum soft_conn_cause cause, int err)
 {
-	const char *why = conn->link ? conn->link->why : NULL;
 	char to[SOFT_ADDR_TEXT];
 
-	soft_addr_text(&conn->setup->remote, conn->setup->remote_qual, to);
-	if (err == -EPROTO && !why)
-		dapl_err("%s: connecting to %s: the peer does not answer in MPA", conn->dev->name,
-			 to);
-	else
-		dapl_trace(soft_connect_failed, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
-			   conn->dev->name, to,
-			   why ? why : dapl_strerror(err == -ENODATA ? ECONNREFUSED : -err));
+	dapl_err_limited("%s: not connected to %s: %s", conn->dev->name,
+			 soft_addr_text(&conn->setup->remote, conn->setup->remote_qual, to),
+			 reason(conn, err));
 	soft_conn_tell(conn, cause, err, NULL, 0);
 }
 

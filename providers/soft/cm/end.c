@@ -128,10 +128,9 @@ static void explain(struct soft_conn *conn)
 				 fault->term.error.layer, fault->term.error.etype,
 				 fault->term.error.code);
 	else
-		dapl_trace_limited(soft_lost, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
-				   conn->dev->name, text,
-				   conn->link && conn->link->why ? conn->link->why
-								 : dapl_strerror(-fault->err));
+		dapl_err_limited("%s: connection %s: lost: %s", conn->dev->name, text,
+				 conn->link && conn->link->why ? conn->link->why
+							       : dapl_strerror(-fault->err));
 }
 
 void soft_conn_finish(struct soft_conn *conn, enum soft_conn_cause cause)

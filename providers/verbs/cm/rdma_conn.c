@@ -330,6 +330,20 @@ void vrb_conn_end(struct vrb_conn *conn)
 		vrb_conn_drop_id(conn);
 }
 
+/* Says once why; an end or a reject that a program asked for is no error. */
+static void explain(struct vrb_conn *conn, enum tp_conn_event event, int err)
+{
+	struct sockaddr_storage peer = conn->addr.remote;
+	char text[VRB_ADDR_TEXT];
+
+	if (!err || event == TP_CONN_REJECTED || event == TP_CONN_DISCONNECTED)
+		return;
+	vrb_addr_set_port(&peer, (uint16_t)conn->addr.remote_qual);
+	dapl_err_limited("%s: %s %s: %s", conn->object.dev->name,
+			 event == TP_CONN_BROKEN ? "connection lost with" : "not connected to",
+			 vrb_addr_text(&peer, text), dapl_strerror(-err));
+}
+
 void vrb_conn_ended(struct vrb_conn *conn, enum tp_conn_event event, int err, const void *data,
 		    uint32_t len)
 {
@@ -345,8 +359,10 @@ void vrb_conn_ended(struct vrb_conn *conn, enum tp_conn_event event, int err, co
 		event = TP_CONN_BROKEN;
 		err = -EIO;
 	}
-	if (!conn->quiet)
-		dev->base.up->conn_event(conn->base.owner, event, err, len ? data : NULL, len);
+	if (conn->quiet)
+		return;
+	explain(conn, event, err);
+	dev->base.up->conn_event(conn->base.owner, event, err, len ? data : NULL, len);
 }
 
 void vrb_rdma_refuse(struct vrb_dev *dev, struct rdma_cm_id *id)
