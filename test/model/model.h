@@ -69,6 +69,7 @@ struct half {
 	uint32_t sent, sent_ok, received;
 	bool lost_early;	  /* a receive that was there early was flushed */
 	bool crowded;		  /* it ended at once, behind more than the peer takes in */
+	uint8_t late;		  /* a bit per window that requests which are over may still use */
 	struct message *messages; /* what it sent, MAX_QUEUE */
 };
 
@@ -255,6 +256,9 @@ void counter_over(struct cell *cell, bool ok);
 bool counter_fill(struct model *m, int index);
 void counters_quiet(struct model *m);
 
+/* A request of this half is over without success, and may still arrive and need its window. */
+void window_left(struct model *m, struct conn *c, int half, const struct entry *entry);
+bool window_needed(const struct model *m, int rmr);
 bool trespass_prepare(struct model *m, struct call *call);
 void trespass_posted(struct model *m, struct conn *c, struct entry *entry, const struct call *call);
 void trespass_over(struct model *m, const struct entry *entry, bool ok);

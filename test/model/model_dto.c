@@ -210,7 +210,7 @@ static bool prepare_rmr(struct model *m, struct call *call)
 			scopes - 1 == (arg[1] ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ));
 	for (int i = 0; i < CELLS * (int)m->sides; i++)
 		cell_look(m, &m->cell[i]);
-	if (!rmr->live || rmr->users || rmr->binding)
+	if (!rmr->live || window_needed(m, arg[0]) || rmr->binding)
 		return false;
 	/* On its way to be invalidated: by a message that will not come if its endpoint is gone. */
 	if (rmr->dying && m->ep[rmr->ep].live && m->ep[rmr->ep].life == rmr->ep_life)

@@ -296,8 +296,8 @@ static void request_over(struct model *m, const struct owner *owner, const struc
 		cell_read(m, owner->conn, owner->half, entry);
 	if (entry->op == STEP_RMR_BIND)
 		bind_over(m, entry, seen ? seen->status : DAT_DTO_SUCCESS);
-	else if (entry->op == STEP_SEND_INVALIDATE && !ok)
-		m->rmr[entry->rmr].dying = false, m->rmr[entry->rmr].unknown = true;
+	else if (entry->rmr >= 0 && !ok)
+		window_left(m, owner->c, owner->half, entry);
 	else if (entry->op == STEP_READ && entry->rmr >= 0 && m->rmr[entry->rmr].users)
 		m->rmr[entry->rmr].users--;
 	model_buffer_free(m, side, entry->buffer);
@@ -426,6 +426,7 @@ void dto_event(struct model *m, const struct seen *seen, uint32_t side)
 void dto_abandon(struct model *m, struct model_ep *ep)
 {
 	uint32_t side = model_side(m, (int)(ep - m->ep));
+	struct conn *c = model_conn(m, ep);
 
 	for (uint32_t i = 0; i < ep->recv.count; i++) {
 		model_buffer_free(m, side, queue_at(&ep->recv, i)->buffer);
@@ -438,11 +439,11 @@ void dto_abandon(struct model *m, struct model_ep *ep)
 		entry->buffer = -1;
 		if (entry->op == STEP_FETCH_ADD)
 			counter_over(&m->cell[entry->cell], false);
-		if (entry->op == STEP_RMR_BIND || entry->op == STEP_SEND_INVALIDATE) {
+		if (entry->op == STEP_RMR_BIND) {
 			m->rmr[entry->rmr].binding = m->rmr[entry->rmr].dying = false;
 			m->rmr[entry->rmr].unknown = true;
-		} else if (entry->rmr >= 0 && m->rmr[entry->rmr].users) {
-			m->rmr[entry->rmr].users--;
+		} else if (entry->rmr >= 0 && c) {
+			window_left(m, c, ep->half, entry);
 		}
 	}
 }

@@ -204,7 +204,8 @@ bool conn_owes(const struct model *m, int *evd, char *what, size_t size)
 
 		if (!c->used)
 			continue;
-		if (!c->request_seen && !c->refused && !c->half[0].disconnected &&
+		/* Who gave up before it was heard is told so, and nobody else is. */
+		if (!c->request_seen && !c->refused && !c->short_time && !c->half[0].disconnected &&
 		    c->half[0].phase == PHASE_START && c->half[0].ep >= 0) {
 			*evd = c->sp_evd;
 			snprintf(what, size, "PSP-1: request %u of ep %d on evd %d", c->id,

@@ -21,6 +21,32 @@ void key_dies(struct model *m, const struct model_rmr *rmr, uint32_t key, int ce
 	m->dead[side][m->dead_count[side]++ % MAX_DEAD] = (struct dead_key){ key, cell, rmr->ep };
 }
 
+/* A binding that goes too early turns a request into a trespass. */
+void window_left(struct model *m, struct conn *c, int half, const struct entry *entry)
+{
+	struct model_rmr *rmr = &m->rmr[entry->rmr];
+
+	c->half[half].late |= (uint8_t)(1U << entry->rmr);
+	if (entry->op == STEP_SEND_INVALIDATE)
+		rmr->dying = false, rmr->unknown = true;
+	else if (rmr->users)
+		rmr->users--;
+}
+
+/* By a request on its way to an endpoint that has not heard of the end. */
+bool window_needed(const struct model *m, int rmr)
+{
+	for (int i = 0; i < MAX_CONNS; i++)
+		for (int half = 0; half < 2; half++) {
+			const struct half *x = &m->conn[i].half[half], *y = &m->conn[i].half[!half];
+
+			if (m->conn[i].used && x->late & 1U << rmr && y->phase != PHASE_ENDED &&
+			    !y->gone)
+				return true;
+		}
+	return m->rmr[rmr].users != 0;
+}
+
 static bool is_bound(const struct model_rmr *rmr)
 {
 	return rmr->live && rmr->bound && !rmr->binding && !rmr->dying && !rmr->unknown;
