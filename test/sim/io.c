@@ -123,8 +123,9 @@ static ssize_t sock_send(struct sock *sock, const struct iovec *iov, size_t num)
 	return (ssize_t)sent;
 }
 
-static ssize_t sock_recv(struct sock *sock, const struct iovec *iov, size_t num)
+static ssize_t sock_recv(struct sock *sock, const struct iovec *iov, size_t num, bool peek)
 {
+	const struct bytes before = sock->in;
 	uint32_t size = total(iov, num), got = 0, part;
 
 	if (!sock->in.length) {
@@ -142,6 +143,10 @@ static ssize_t sock_recv(struct sock *sock, const struct iovec *iov, size_t num)
 		part = iov->iov_len < size - got ? (uint32_t)iov->iov_len : size - got;
 		got += bytes_take(&sock->in, iov->iov_base, part);
 	}
+	if (peek) {
+		sock->in = before;
+		return (ssize_t)got;
+	}
 	sock->taken += got;
 	net_room(sock);
 	return (ssize_t)got;
@@ -158,7 +163,7 @@ static ssize_t transfer(int fd, const struct iovec *iov, size_t num, int flags, 
 	for (;;) {
 		if (!sock)
 			return -1;
-		n = out ? sock_send(sock, iov, num) : sock_recv(sock, iov, num);
+		n = out ? sock_send(sock, iov, num) : sock_recv(sock, iov, num, flags & MSG_PEEK);
 		if (n >= 0 || errno != EAGAIN || !file->blocks || flags & MSG_DONTWAIT)
 			break;
 		fiber_wait_files(&file, 1, SIM_NEVER);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -135,6 +136,38 @@ static void sleepers_together(void **state)
 	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN);
 	assert_int_equal(woken(pas), 0);
 	assert_int_equal(put(act, &byte, 1), 1);
+	assert_int_equal(woken(pas), 1);
+}
+
+/* What happens just before the next recv. */
+static void (*meanwhile)(void);
+
+ssize_t recv(int fd, void *data, size_t size, int flags)
+{
+	void (*what)(void) = meanwhile;
+
+	meanwhile = NULL;
+	if (what)
+		what();
+	return syscall(SYS_recvfrom, fd, data, size, flags, NULL, NULL);
+}
+
+static void send_one(void)
+{
+	uint8_t byte = 0;
+
+	assert_int_equal(put(act, &byte, 1), 1);
+}
+
+/* The byte that comes while one goes to sleep is for the other as well, who sleeps. */
+static void one_sleeps_already(void **state)
+{
+	(void)state;
+	pair();
+	assert_int_equal(shm->arm(pas, SOFT_WATCHER_OTHER, EPOLLIN, true), EPOLLIN);
+	meanwhile = send_one;
+	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN | EPOLLOUT);
+	assert_null(meanwhile);
 	assert_int_equal(woken(pas), 1);
 }
 
@@ -458,17 +491,10 @@ static void positions_that_cannot_be(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(all_sizes),
-		T(back_pressure),
-		T(who_polls_rings_nobody),
-		T(sleepers_together),
-		T(the_loop_is_woken),
-		T(stream_with_sleep),
-		T(ping_pong_with_sleep),
-		T(the_end_in_order),
-		T(the_end_by_force),
-		T(peer_killed),
-		T(positions_that_cannot_be),
+		T(all_sizes),	      T(back_pressure),	       T(who_polls_rings_nobody),
+		T(sleepers_together), T(one_sleeps_already),   T(the_loop_is_woken),
+		T(stream_with_sleep), T(ping_pong_with_sleep), T(the_end_in_order),
+		T(the_end_by_force),  T(peer_killed),	       T(positions_that_cannot_be),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -10,9 +10,11 @@
  *
  * A byte is for all waiters of this side, the loop and up to two CQs, whose epoll sets all watch
  * the socket. It stays, and so do they awake, until one who goes to sleep reads it, and he does so
- * only when nothing that any of them waits for is there. If wake_on is cleared meanwhile, the byte
- * that he read may have been that one: he begins anew. So when he sleeps, nothing was there after
- * wake_on was written, and the byte of whatever comes later is not read.
+ * only when nothing that any of them waits for is there: he counts the bytes, then looks at the
+ * positions, and reads as many as he counted. Those were sent for what he saw gone; one that comes
+ * after he counted may be for somebody who sleeps already. If wake_on is cleared meanwhile, he
+ * begins anew. So when he sleeps, nothing was there after wake_on was written, and the byte of
+ * whatever comes later is not read.
  *
  * Who goes to sleep and finds something makes his epoll set ready by asking it for EPOLLOUT, which
  * a socket that carries a byte now and then always has.
@@ -77,20 +79,35 @@ static uint32_t level(struct soft_shm *shm)
 	       (over || SHM_RING - used >= SHM_RING / 2 ? EPOLLOUT : 0);
 }
 
-/* Takes the bytes, and notes the end of the stream. */
-static void drain(struct soft_shm *shm)
+enum {
+	BYTES = 64,
+};
+
+/* How many bytes there are, which stay; notes the end of the stream. */
+static size_t count_bytes(struct soft_shm *shm)
 {
-	uint8_t bytes[64];
-	ssize_t n = recv(shm->link.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	uint8_t bytes[BYTES];
+	ssize_t n = recv(shm->link.fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_PEEK);
 
 	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
 		atomic_store(&shm->hung_up, true);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* What comes after those that were counted stays. */
+static void take_bytes(struct soft_shm *shm, size_t num)
+{
+	uint8_t bytes[BYTES];
+
+	if (num)
+		(void)!recv(shm->link.fd, bytes, num, MSG_DONTWAIT);
 }
 
 /* Somebody goes to sleep: which of what he wants is there already. lock held. */
 static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
 {
 	uint32_t all = 0, wake_on, ready;
+	size_t bytes;
 
 	for (int i = 0; i < SOFT_WATCHERS; i++)
 		all |= shm->wanted[i];
@@ -102,7 +119,11 @@ static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
 		ready = level(shm);
 		if (ready & all)
 			return ready & wants;
-		drain(shm);
+		bytes = count_bytes(shm);
+		/* The byte of what has come since is not this one's alone. */
+		if (level(shm) & all)
+			continue;
+		take_bytes(shm, bytes);
 		if ((atomic_load(&shm->own->wake_on) & wake_on) == wake_on &&
 		    !atomic_load(&shm->hung_up))
 			return 0;
