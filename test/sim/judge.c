@@ -57,15 +57,18 @@ static struct end *peer_of(const struct end *end)
 }
 
 /*
- * Without a sum nobody can tell what a connection has changed. An attempt that is repeated makes a
- * later one than the life began with, and anybody may make those between them.
+ * To the connections that its ends have made: there are several where an attempt is repeated, and a
+ * peer hears of one before the call that makes it returns.
  */
-static bool bytes_count(const struct end *end)
+static uint32_t faults_of(const struct pair *pair)
 {
-	for (uint64_t conn = end->pair->life.conn; !world.crc && conn <= net_conns(); conn++)
-		if (net_faults_of(conn) & 1u << FAULT_LIE)
-			return false;
-	return true;
+	return net_faults_since(pair->life.conns, (uint16_t)pair->qual);
+}
+
+/* Without a sum nobody can tell what a connection has changed, also where it wants to write. */
+static bool bytes_count(void)
+{
+	return world.crc || !net_have_lied();
 }
 
 static void check_target(const struct end *end, uint32_t slot)
@@ -124,7 +127,7 @@ bool judge_excused(struct pair *pair)
 {
 	struct life *life = &pair->life;
 
-	if (net_faults_of(life->conn) || world.dead || world.leaves ||
+	if (faults_of(pair) || world.dead || world.leaves ||
 	    sim_report->refusals != life->refusals || sim_plan.fail_one_in)
 		life->excused = true;
 	return life->excused;
@@ -137,6 +140,22 @@ bool judge_excused(struct pair *pair)
 static bool starved(const struct end *end)
 {
 	return end->pair->life.ending && peer_of(end)->sent > end->received;
+}
+
+/* A host has stood still: what has a time limit may have failed. */
+static bool stopped(const struct end *end)
+{
+	return end->pair->life.stops != world.stops;
+}
+
+/* Its peer has waited too long for the last frame, which this end took long to send: it is reset. */
+static bool given_up(const struct end *end)
+{
+	const struct end *peer = peer_of(end);
+
+	return !end->which && stopped(end) &&
+	       (peer->phase == PHASE_CONNECTING ||
+		peer->outcome == DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 }
 
 /* What a call may answer where the system refuses something. */
@@ -155,16 +174,12 @@ static bool is_refusal(DAT_RETURN rc)
 	}
 }
 
-/* A host has stood still: what has a time limit may have failed. */
-static bool stopped(const struct end *end)
-{
-	return end->pair->life.stops != world.stops;
-}
-
 bool judge_call(const struct end *end, const char *name, DAT_RETURN rc)
 {
 	sim_trace(SIM_CALL_DONE, end->pair->life.id, end->which, (uint64_t)(unsigned char)name[7],
 		  rc);
+	if (world.dead == (uint32_t)end->host->index + 1)
+		fiber_exit(NULL); /* it went on for the sake of others (thaw) */
 	if (rc == DAT_SUCCESS)
 		return true;
 	if (is_refusal(rc) && sim_plan.fail_one_in)
@@ -188,7 +203,7 @@ static void check_status(struct end *end, const struct post *post, uint32_t stat
 	/* RMR-24: it had begun when the connection ended. */
 	if (post->op == OP_BIND && status == DAT_RMR_OPERATION_FAILED && life->ending)
 		return;
-	if (!judge_excused(end->pair) && !starved(end))
+	if (!judge_excused(end->pair) && !starved(end) && !given_up(end))
 		WRONG(end, "%s %" PRIu64 " completes with %u though nothing has happened",
 		      op_names[post->op], post->number, status);
 	if (status > DAT_RMR_OPERATION_FAILED)
@@ -205,7 +220,7 @@ static void check_received(struct end *end, const uint8_t *at, uint32_t length)
 		return;
 	if (number >= peer->sent)
 		WRONG(end, "message %" PRIu64 " is received, and %u were sent", number, peer->sent);
-	if (!bytes_count(end))
+	if (!bytes_count())
 		return;
 	/* The first word of a message tells its length, and the writes before it. */
 	memcpy(&wanted, at, sizeof(wanted));
@@ -223,7 +238,7 @@ static void check_read(struct end *end, const struct post *post)
 {
 	uint64_t value;
 
-	if (!bytes_count(end))
+	if (!bytes_count())
 		return;
 	if (post->op == OP_READ && !filled(end->memory->out[post->slot],
 					   judge_pattern(peer_of(end), OP_READ, 0), post->length))
@@ -360,7 +375,7 @@ static bool may_be(struct end *end, uint32_t number)
 	case DAT_CONNECTION_EVENT_DISCONNECTED:
 		return end->phase == PHASE_CONNECTED ? life->ending || excused : end->left != STAYS;
 	case DAT_CONNECTION_EVENT_BROKEN:
-		return end->phase == PHASE_CONNECTED && (excused || starved(end));
+		return end->phase == PHASE_CONNECTED && (excused || starved(end) || given_up(end));
 	default:
 		return false;
 	}

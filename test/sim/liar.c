@@ -21,6 +21,7 @@ enum {
 struct frame {
 	uint8_t at[FRAME_MAX];
 	uint32_t length;
+	uint32_t right; /* bytes at its beginning that stay as they are */
 };
 
 static void put(struct frame *frame, uint64_t value, uint32_t bytes)
@@ -49,8 +50,10 @@ static uint64_t maybe(uint64_t value)
 
 static void spoil(struct frame *frame)
 {
-	if (!sim_random(10))
-		frame->at[sim_random(frame->length)] = (uint8_t)sim_random(256);
+	uint32_t at = sim_random(frame->length);
+
+	if (!sim_random(10) && at >= frame->right)
+		frame->at[at] = (uint8_t)sim_random(256);
 }
 
 /* ---- Frames ---- */
@@ -59,7 +62,7 @@ static void build_request(struct frame *frame, uint64_t life)
 {
 	bool second = sim_random(2);
 
-	frame->length = 0;
+	frame->length = frame->right = 0;
 	memcpy(frame->at, "MPA ID Req Frame", 16);
 	frame->length = 16;
 	put(frame, maybe(world.crc ? 0x40 : 0) | (second ? 0x10 : 0), 1);
@@ -76,7 +79,7 @@ static void build_request(struct frame *frame, uint64_t life)
 
 static void begin_fpdu(struct frame *frame, uint8_t ddp, uint8_t opcode)
 {
-	frame->length = 0;
+	frame->length = frame->right = 0;
 	put(frame, 0, 2);
 	put(frame, maybe(ddp | 1), 1);
 	put(frame, maybe(0x40 | opcode), 1);
@@ -84,7 +87,7 @@ static void begin_fpdu(struct frame *frame, uint8_t ddp, uint8_t opcode)
 
 static void end_fpdu(struct frame *frame)
 {
-	uint64_t length = maybe(frame->length - 2);
+	uint64_t length = frame->right ? frame->length - 2 : maybe(frame->length - 2);
 	uint32_t sum;
 
 	frame->at[0] = (uint8_t)(length >> 8);
@@ -133,13 +136,16 @@ static void build_tagged(struct frame *frame, const struct end *victim)
 {
 	bool valid = sim_random(3);
 	uint64_t at = (uintptr_t)victim->memory->target[sim_random(TARGETS)];
+	uint32_t header;
 
 	begin_fpdu(frame, 0xc0, sim_random(4) ? 0 : 2);
 	put(frame, valid ? victim->host->remote_key : sim_random64() & 0xffffff00, 4);
 	put(frame, valid ? at : sim_random64(), 8);
+	header = frame->length;
 	put_payload(frame, valid ? TARGET / 2 : 400);
 	/* What is right about it stays so: all memory of the host has one tag. */
 	frame->at[3] = (uint8_t)(0x40 | (frame->at[3] & 2));
+	frame->right = valid ? header : 0;
 	end_fpdu(frame);
 }
 

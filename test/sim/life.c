@@ -280,7 +280,6 @@ static bool connect_end(struct end *end)
 	rc = dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)&pair->end[1].host->address, pair->qual,
 			    timeout, sizeof(id), &id, DAT_QOS_BEST_EFFORT,
 			    DAT_CONNECT_DEFAULT_FLAG);
-	pair->life.conn = net_last_conn();
 	if (judge_call(end, "dat_ep_connect", rc))
 		return true;
 	end->phase = PHASE_IDLE;
@@ -302,6 +301,7 @@ static bool peer_done(const struct end *end)
 void life_begin(struct pair *pair)
 {
 	pair->life = (struct life){ .id = ++world.lives_begun,
+				    .conns = net_conns(),
 				    .refusals = (uint32_t)sim_report->refusals,
 				    .stops = world.stops,
 				    .patient = chance(85) };

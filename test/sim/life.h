@@ -90,8 +90,9 @@ struct end {
 };
 
 struct life {
-	uint64_t id, conn;
-	uint32_t faults, refusals; /* of the world when it began */
+	uint64_t id;
+	uint64_t conns; /* of the world when it began, as refusals and stops */
+	uint32_t refusals;
 	uint32_t stops;
 	bool rejected, accepted, patient, ending, excused;
 	uint32_t write_length[2][TARGETS];

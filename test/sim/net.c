@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "test/sim/net.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #include "test/sim/libc.h"
@@ -18,8 +20,8 @@ enum {
 
 static struct conn *conns[MAX_CONNS]; /* by number */
 static uint8_t faults_of[MAX_CONNS];
+static uint16_t port_of[MAX_CONNS]; /* that it was made to; 0: inside a host */
 static uint64_t num_conns;
-static uint64_t last_conn[256]; /* by fiber */
 
 /* ---- Bytes ---- */
 
@@ -99,19 +101,27 @@ static void drop_conn(struct conn *conn)
 	__libc_free(conn);
 }
 
-uint64_t net_last_conn(void)
-{
-	return last_conn[fiber_id(fiber_self) % 256];
-}
-
 uint64_t net_conns(void)
 {
 	return num_conns;
 }
 
-uint32_t net_faults_of(uint64_t conn)
+bool net_have_lied(void)
 {
-	return faults_of[conn];
+	for (uint64_t conn = 1; conn <= num_conns; conn++)
+		if (faults_of[conn] & 1u << FAULT_LIE)
+			return true;
+	return false;
+}
+
+uint32_t net_faults_since(uint64_t conn, uint16_t port)
+{
+	uint32_t faults = 0;
+
+	while (++conn <= num_conns)
+		if (port_of[conn] == port)
+			faults |= faults_of[conn];
+	return faults;
 }
 
 /* A little more than the delay, each time. */
@@ -224,7 +234,7 @@ static void stall_ends(void *arg, uint64_t id)
 	struct conn *conn = conns[id];
 
 	(void)arg;
-	if (!conn)
+	if (!conn || conn->cut)
 		return;
 	conn->silent[0] = conn->silent[1] = false;
 	conn->silent_since = 0;
@@ -300,6 +310,7 @@ static void silence(struct conn *conn)
 {
 	note_fault(conn, FAULT_SILENCE);
 	conn->fault = FAULT_NONE;
+	conn->cut = true;
 	conn->silent[0] = conn->silent[1] = true;
 	if (!conn->silent_since)
 		hears_nothing(conn);
@@ -539,7 +550,7 @@ void net_connect(struct sock *sock)
 	conn->end[0] = sock;
 	sock->conn = conn;
 	sock->state = SOCK_CONNECTING;
-	last_conn[fiber_id(fiber_self) % 256] = conn->id;
+	port_of[conn->id] = ntohs(((struct sockaddr_in *)&sock->remote)->sin_port);
 	sim_trace(SIM_CONNECT, (uint64_t)sock->fd, 0, conn->id, 0);
 	sim_later(sim_now + 2 * conn->delay, answered, NULL, number_of(sock));
 }
@@ -550,7 +561,6 @@ void net_pair(struct sock *active, struct sock *listener)
 
 	conn->end[0] = active;
 	active->conn = conn;
-	last_conn[fiber_id(fiber_self) % 256] = conn->id;
 	sim_trace(SIM_CONNECT, (uint64_t)active->fd, 0, conn->id, 0);
 	join(conn, active, listener);
 }

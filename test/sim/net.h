@@ -52,7 +52,7 @@ struct conn {
 	uint32_t segment;
 	bool inside;	/* a host: it is made at once, and nothing happens to it */
 	bool silent[2]; /* what the end sends does not arrive */
-	bool ended;
+	bool cut;	/* for good */
 	enum sim_fault fault;
 	uint32_t fault_end;
 	uint64_t fault_at;     /* bytes of that end */
@@ -109,12 +109,12 @@ void net_close(struct sock *sock);
 void net_refuse_waiting(struct sock *listener);
 /* Milliseconds in which nothing was heard. */
 uint32_t net_silence_ms(const struct sock *sock);
-/* The number of the connection that this fiber has started last. */
-uint64_t net_last_conn(void);
-/* Of all fibers: the latest number. */
+/* The number of the latest connection. */
 uint64_t net_conns(void);
-/* What has happened to it, so far: a bit for each enum sim_fault. */
-uint32_t net_faults_of(uint64_t conn);
+/* Whether any has brought other bytes. */
+bool net_have_lied(void);
+/* What has happened to those made to a port after that one, so far: a bit for each enum sim_fault. */
+uint32_t net_faults_since(uint64_t conn, uint16_t port);
 /* The host has crashed: nobody hears of it any more. */
 void net_cut(int host);
 
