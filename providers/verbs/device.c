@@ -40,9 +40,10 @@ static uint32_t queue_length(const struct vrb_dev *dev, const struct ibv_device_
 
 #define TYPE_2 (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)
 
+/* How many there are, mlx4 does not say: as many as regions, then. */
 static void fill_windows(struct vrb_dev *dev, const struct ibv_device_attr *ib)
 {
-	unsigned int flags = ib->max_mw > 0 ? ib->device_cap_flags : 0;
+	unsigned int flags = ib->device_cap_flags;
 	struct tp_device_attr *attr = &dev->attr;
 
 	attr->mw_qp_scope = flags & TYPE_2;
@@ -50,7 +51,7 @@ static void fill_windows(struct vrb_dev *dev, const struct ibv_device_attr *ib)
 	if (flags & TYPE_2)
 		attr->operations |= TP_CAN(TP_SEND_INVALIDATE);
 	dev->windows = attr->mw_qp_scope || attr->mw_pd_scope;
-	attr->max_mw = dev->windows ? positive(ib->max_mw) : 0;
+	attr->max_mw = dev->windows ? positive(ib->max_mw > 0 ? ib->max_mw : ib->max_mr) : 0;
 }
 
 /* Eight groups of four digits (IBX-116). */
