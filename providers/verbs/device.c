@@ -67,10 +67,14 @@ static void fill_gid(struct vrb_dev *dev)
 		to += sprintf(to, "%s%02x%02x", i ? ":" : "", gid.raw[i], gid.raw[i + 1]);
 }
 
+/* Ports of mana did not say before 2026, and send no more than this. */
+#define MAX_MSG_UNSAID (1U << 24)
+
 static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
 		      const struct ibv_port_attr *port)
 {
-	uint32_t sge = positive(ib->max_sge);
+	uint32_t sge = positive(ib->max_sge),
+		 msg = port->max_msg_sz ? port->max_msg_sz : MAX_MSG_UNSAID;
 	struct tp_device_attr *attr = &dev->attr;
 	unsigned int major = 0, minor = 0;
 
@@ -93,8 +97,8 @@ static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
 		.max_mr = positive(ib->max_mr),
 		.max_pd = positive(ib->max_pd),
 		.max_mr_size = ib->max_mr_size,
-		.max_msg_size = port->max_msg_sz,
-		.max_rdma_size = port->max_msg_sz,
+		.max_msg_size = msg,
+		.max_rdma_size = msg,
 		.max_conn_qual = UINT16_MAX,
 		.read_needs_remote_write = dev->quirks.read_needs_remote_write,
 		.read_exposes_sink = dev->quirks.read_needs_remote_write,
