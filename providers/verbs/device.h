@@ -71,7 +71,7 @@ struct vrb_quirks {
 	 * else. */
 	bool invalidated_as_csum;
 
-	/* A QP in error has given back what it took of its SRQ, and does not say so. */
+	/* That a QP in error has given back what it took of its SRQ, it does not say. */
 	bool no_last_wqe;
 	/* soft-RoCE counts to six; seven, which the peer may ask for, is for ever. 0: no limit. */
 	uint8_t max_retry;

@@ -2,8 +2,9 @@
 /* What each kind of device does: the first row that matches counts. */
 #include "providers/verbs/device.h"
 
-#define VENDOR_RXE 0xffffff
-#define VENDOR_SIW 0x626d74
+#define VENDOR_RXE  0xffffff
+#define VENDOR_SIW  0x626d74
+#define VENDOR_QEDR 0x1077
 
 #define IWARP                                                                                  \
 	.read_needs_remote_write = true, .no_ib_operations = true, .reads_out_of_order = true, \
@@ -51,12 +52,11 @@ static const struct {
 static bool inlines_segments(uint32_t vendor)
 {
 	static const uint32_t known[] = {
-		0x02c9, /* mlx5, mlx4 */
-		0x1425, /* cxgb4 */
-		0x14e4, /* bnxt_re */
-		0x1077, /* qedr */
-		0x19e5, /* hns */
-		0x1ded, /* erdma */
+		0x02c9,		     /* mlx5, mlx4 */
+		0x1425,		     /* cxgb4 */
+		0x14e4,		     /* bnxt_re */
+		VENDOR_QEDR, 0x19e5, /* hns */
+		0x1ded,		     /* erdma */
 	};
 	uint32_t i;
 
@@ -78,5 +78,8 @@ struct vrb_quirks vrb_quirks_of(const struct ibv_device *device, uint32_t vendor
 		i++;
 	quirks = kinds[i].quirks;
 	quirks.inlines_segments = inlines_segments(vendor);
+	/* Not among the events that its driver knows (qedr_affiliated_event). */
+	if (vendor == VENDOR_QEDR)
+		quirks.no_last_wqe = true;
 	return quirks;
 }
