@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <infiniband/ib.h>
 #include <infiniband/verbs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -30,9 +31,19 @@ void vrb_addr_set_port(struct sockaddr_storage *addr, uint16_t port)
 		((struct sockaddr_in *)addr)->sin_port = htons(port);
 }
 
+static void copy_gid(struct sockaddr_in6 *to, const struct sockaddr_ib *from)
+{
+	to->sin6_family = AF_INET6;
+	memcpy(&to->sin6_addr, &from->sib_addr, sizeof(to->sin6_addr));
+}
+
 void vrb_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from)
 {
 	memset(to, 0, sizeof(*to));
+	if (from->sa_family == AF_IB) {
+		copy_gid((struct sockaddr_in6 *)to, (const struct sockaddr_ib *)from);
+		return;
+	}
 	memcpy(to, from,
 	       from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 					   : sizeof(struct sockaddr_in));
@@ -60,7 +71,7 @@ const char *vrb_addr_text(const struct sockaddr_storage *addr, char text[VRB_ADD
 /* ---- What an entry means ---- */
 
 /* Doubled at each power of two. */
-static int add(struct vrb_wanted *list, const struct sockaddr *addr)
+int vrb_addr_add(struct vrb_wanted *list, const struct sockaddr *addr)
 {
 	struct sockaddr_storage *more = list->addr;
 
@@ -95,7 +106,7 @@ static int add_interfaces(struct vrb_wanted *list, const char *name)
 			if (round == 0 ? i->ifa_addr->sa_family == AF_INET
 				       : i->ifa_addr->sa_family == AF_INET6 &&
 						 link_local(i->ifa_addr) == (round == 2))
-				rc = add(list, i->ifa_addr);
+				rc = vrb_addr_add(list, i->ifa_addr);
 		}
 	freeifaddrs(all);
 	return rc;
@@ -111,7 +122,7 @@ static int add_host(struct vrb_wanted *list, const char *name)
 		return rc == EAI_MEMORY ? -ENOMEM : -ENODEV;
 	for (i = all; i && !rc; i = i->ai_next)
 		if (i->ai_family == AF_INET || i->ai_family == AF_INET6)
-			rc = add(list, i->ai_addr);
+			rc = vrb_addr_add(list, i->ai_addr);
 	freeaddrinfo(all);
 	return rc;
 }

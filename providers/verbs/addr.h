@@ -9,7 +9,7 @@
 
 socklen_t vrb_addr_len(const struct sockaddr_storage *addr);
 void vrb_addr_set_port(struct sockaddr_storage *addr, uint16_t port);
-/* Without its port. */
+/* Without its port; of AF_IB the GID, as an IPv6 address. */
 void vrb_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from);
 
 /* "address port" for messages. */
@@ -30,6 +30,8 @@ struct vrb_wanted {
 int vrb_addr_parse(const char *params, struct vrb_wanted *wanted);
 /* The addresses are the caller's to free, also of a failure. */
 int vrb_addr_list(struct vrb_wanted *wanted);
+/* One more. 0 or -ENOMEM. */
+int vrb_addr_add(struct vrb_wanted *wanted, const struct sockaddr *addr);
 /* Why there really is nothing: rc, or the lack of descriptors that is behind it. */
 int vrb_addr_errno(int rc);
 

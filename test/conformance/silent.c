@@ -50,11 +50,15 @@ static void silent_open(struct silent *silent, const struct cu_rig *rig)
 {
 	const char *host = getenv("UDAPL_SILENT_HOST");
 	struct sockaddr_in *in = (struct sockaddr_in *)&silent->addr;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&silent->addr;
 
 	*silent = (struct silent){ .qual = 45999, .listener = -1 };
 	if (host) {
-		in->sin_family = AF_INET;
-		assert_int_equal(inet_pton(AF_INET, host, &in->sin_addr), 1);
+		in->sin_family = strchr(host, ':') ? AF_INET6 : AF_INET;
+		assert_int_equal(inet_pton(in->sin_family, host,
+					   in->sin_family == AF_INET ? (void *)&in->sin_addr
+								     : (void *)&in6->sin6_addr),
+				 1);
 		return;
 	}
 	silent->addr = cu_service(rig, 0);

@@ -8,6 +8,7 @@
 /* Bytes for the program in the messages of InfiniBand: IB_CM_REQ_PRIVATE_DATA_SIZE less rdma_cm's
  * header, IB_CM_REP_..., IB_CM_REJ_... (include/rdma/ib_cm.h, cma.c). */
 #define ZOO_IB_REQ_DATA 56
+#define ZOO_CMA_HEADER	36 /* struct cma_hdr, which is not there where GIDs are the addresses */
 #define ZOO_IB_REP_DATA 196
 #define ZOO_IB_REJ_DATA 148
 
@@ -15,6 +16,11 @@
 #define ZOO_REJ_TIMEOUT	 4
 #define ZOO_REJ_CONSUMER 28
 #define ZOO_REJ_OPTION	 35
+
+static inline uint8_t zoo_req_data(const struct zoo_id *id)
+{
+	return id->gid ? ZOO_IB_REQ_DATA + ZOO_CMA_HEADER : ZOO_IB_REQ_DATA;
+}
 
 /* The program, or its process, has no more of it. */
 void zoo_ib_end(struct zoo_id *id);

@@ -162,6 +162,26 @@ static int open_it(void)
 	return dat_ia_open(harness_ia_name(), 8, &async, &ia) == DAT_SUCCESS;
 }
 
+/* As of release 2.1.10, programs have its GID as an IPv6 address (AF_IB carries it). */
+static void without_an_address_its_gid_is_the_address(void **state)
+{
+	static const uint8_t gid[16] = { 0xfe, 0x80, [12] = 127, 0, 0, 1 };
+	struct cu_rig *rig = *state;
+	const struct sockaddr_in6 *own = (const void *)rig->attr.ia_address_ptr, *peer;
+	DAT_EP_PARAM at_a, at_p;
+
+	assert_int_equal(own->sin6_family, AF_INET6);
+	assert_memory_equal(&own->sin6_addr, gid, sizeof(gid));
+	cu_establish(rig, &rig->a, &rig->p);
+	expect_ok(dat_ep_query(rig->a.ep, DAT_EP_FIELD_ALL, &at_a));
+	expect_ok(dat_ep_query(rig->p.ep, DAT_EP_FIELD_ALL, &at_p));
+	peer = (const void *)at_p.remote_ia_address_ptr;
+	assert_int_equal(peer->sin6_family, AF_INET6);
+	assert_memory_equal(&peer->sin6_addr, gid, sizeof(gid));
+	assert_int_equal(at_p.remote_port_qual, at_a.local_port_qual);
+	assert_int_equal(at_a.remote_port_qual, rig->qual);
+}
+
 static void without_an_address_a_message_says_what_is_missing(void **state)
 {
 	struct harness_result result;
@@ -200,6 +220,7 @@ int main(int argc, char **argv)
 		T(what_is_announced_can_be_made),
 		T(an_address_that_moved_is_not_connected),
 		T(interrupts_are_spread),
+		T(without_an_address_its_gid_is_the_address),
 		cmocka_unit_test(without_an_address_a_message_says_what_is_missing),
 		cmocka_unit_test(the_last_one_leaves_nothing),
 	};

@@ -136,111 +136,7 @@ int rdma_destroy_id(struct rdma_cm_id *ib)
 	return 0;
 }
 
-/* ---- Addresses ---- */
-
-static struct zoo_card *card_of_addr(struct in_addr addr)
-{
-	uint32_t i;
-
-	for (i = 0; i < zoo->num_cards; i++)
-		if (zoo->cards[i].addr.s_addr == addr.s_addr && !zoo->cards[i].removed &&
-		    !zoo_kind_of(&zoo->cards[i])->no_ip)
-			return &zoo->cards[zoo->cards[i].moved ? (i + 1) % zoo->num_cards : i];
-	return NULL;
-}
-
-static struct ibv_context *contexts[ZOO_MAX_CARDS];
-static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
-
-void zoo_forget_contexts(void)
-{
-	pthread_mutex_init(&contexts_lock, NULL);
-	memset(contexts, 0, sizeof(contexts));
-}
-
-struct ibv_context *zoo_context_of(struct zoo_card *card)
-{
-	uint32_t number = (uint32_t)(card - zoo->cards);
-
-	pthread_mutex_lock(&contexts_lock);
-	if (!contexts[number])
-		contexts[number] = zoo_open(card);
-	pthread_mutex_unlock(&contexts_lock);
-	return contexts[number];
-}
-
-static void set_addr(struct sockaddr_storage *to, struct in_addr addr, uint16_t port)
-{
-	struct sockaddr_in *sin = (struct sockaddr_in *)to;
-
-	memset(to, 0, sizeof(*to));
-	sin->sin_family = AF_INET;
-	sin->sin_addr = addr;
-	sin->sin_port = htons(port);
-}
-
-void zoo_tell_addrs(struct rdma_cm_id *ib, const struct zoo_id *id)
-{
-	set_addr(&ib->route.addr.src_storage, id->src, id->src_port);
-	if (id->dst.s_addr)
-		set_addr(&ib->route.addr.dst_storage, id->dst, id->dst_port);
-}
-
-static bool port_taken(uint16_t port)
-{
-	struct zoo_link *link;
-	const struct zoo_id *id;
-
-	for (link = zoo->ids; link; link = link->next) {
-		id = zoo_entry(link, struct zoo_id, link);
-		if (id->owns_port && id->src_port == port)
-			return true;
-	}
-	return false;
-}
-
-static int take_port(struct zoo_id *id, uint16_t port)
-{
-	int tries = 28000;
-
-	if (port && port_taken(port))
-		return EADDRINUSE;
-	while (!port && tries--) {
-		zoo->next_port = (zoo->next_port + 1) % 28000;
-		if (!port_taken((uint16_t)(32768 + zoo->next_port)))
-			port = (uint16_t)(32768 + zoo->next_port);
-	}
-	if (!port)
-		return EADDRNOTAVAIL;
-	id->src_port = port;
-	id->owns_port = true;
-	id->state = ZOO_BOUND;
-	return 0;
-}
-
-int rdma_bind_addr(struct rdma_cm_id *ib, struct sockaddr *addr)
-{
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
-	struct zoo_id *id = my(id, ib)->id;
-	int err;
-
-	if (addr->sa_family != AF_INET)
-		return zoo_failed(ENODEV);
-	zoo_lock();
-	id->src = sin->sin_addr;
-	id->card = card_of_addr(id->src);
-	err = id->state != ZOO_IDLE ? EINVAL : !id->card && id->src.s_addr ? ENODEV : 0;
-	if (!err)
-		err = take_port(id, ntohs(sin->sin_port));
-	if (!err)
-		zoo_tell_addrs(ib, id);
-	zoo_unlock();
-	if (err)
-		return zoo_failed(err);
-	ib->verbs = id->card ? zoo_context_of(id->card) : NULL;
-	ib->port_num = id->card ? 1 : 0;
-	return 0;
-}
+/* ---- Before connecting ---- */
 
 int rdma_listen(struct rdma_cm_id *ib, int backlog)
 {
@@ -256,46 +152,6 @@ int rdma_listen(struct rdma_cm_id *ib, int backlog)
 	}
 	zoo_unlock();
 	return err ? zoo_failed(err) : 0;
-}
-
-__be16 rdma_get_src_port(struct rdma_cm_id *ib)
-{
-	return ib->route.addr.src_sin.sin_port;
-}
-
-__be16 rdma_get_dst_port(struct rdma_cm_id *ib)
-{
-	return ib->route.addr.dst_sin.sin_port;
-}
-
-/* What is of the loopback network is there, or has an adapter that does not answer. */
-int rdma_resolve_addr(struct rdma_cm_id *ib, struct sockaddr *src, struct sockaddr *dst,
-		      int timeout)
-{
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)dst;
-	struct zoo_id *id = my(id, ib)->id;
-
-	(void)timeout;
-	if (src && rdma_bind_addr(ib, src))
-		return -1;
-	if (dst->sa_family != AF_INET || ntohl(sin->sin_addr.s_addr) >> 24 != 127)
-		return zoo_failed(ENETUNREACH);
-	zoo_lock();
-	id->dst = sin->sin_addr;
-	id->dst_port = ntohs(sin->sin_port);
-	if (id->card && card_of_addr(id->src))
-		id->card = card_of_addr(id->src);
-	if (!id->card) {
-		id->card = card_of_addr(id->dst) ? card_of_addr(id->dst) : &zoo->cards[0];
-		id->src = id->card->addr;
-		take_port(id, 0);
-	}
-	zoo_tell_addrs(ib, id);
-	zoo_id_event(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, NULL);
-	zoo_unlock();
-	ib->verbs = zoo_context_of(id->card);
-	ib->port_num = 1;
-	return 0;
 }
 
 int rdma_resolve_route(struct rdma_cm_id *ib, int timeout)
@@ -350,7 +206,7 @@ int rdma_connect(struct rdma_cm_id *ib, struct rdma_conn_param *param)
 	int err = zoo_refuses("connect");
 	bool blocks;
 
-	if (!err && !iwarp && param->private_data_len > ZOO_IB_REQ_DATA)
+	if (!err && !iwarp && param->private_data_len > zoo_req_data(id))
 		err = EINVAL;
 	if (err)
 		return zoo_failed(err);

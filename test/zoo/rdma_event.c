@@ -90,7 +90,7 @@ static struct my_event *my_event_of(struct zoo_event *from, struct rdma_event_ch
 		struct my_id *fresh = take_request(channel, owner, from->id);
 
 		if (!zoo_iwarp(zoo_kind_of(from->id->card))) {
-			to->ib.param.conn.private_data_len = ZOO_IB_REQ_DATA;
+			to->ib.param.conn.private_data_len = zoo_req_data(from->id);
 			to->ib.param.conn.private_data = to->data;
 		}
 		to->ib.listen_id = &owner->ib;

@@ -70,7 +70,7 @@ static struct zoo_id *listener_at(const struct zoo_msg *msg)
 
 	for (link = zoo->ids; link; link = link->next) {
 		id = zoo_entry(link, struct zoo_id, link);
-		if (id->state == ZOO_LISTEN && id->src_port == msg->port &&
+		if (id->state == ZOO_LISTEN && id->src_port == msg->port && id->gid == msg->gid &&
 		    (!id->src.s_addr || id->src.s_addr == msg->addr.s_addr))
 			return id;
 	}
@@ -99,6 +99,12 @@ static void answer(const struct zoo_msg *msg, enum zoo_msg_kind kind, int status
 	transmit(&reply);
 }
 
+/* What begins like rdma_cm's header is taken for one (cma_save_ip_info), and lacks the addresses. */
+static bool is_refused(const struct zoo_msg *msg)
+{
+	return msg->gid && (msg->data[0] || msg->data[1] >> 4 == 4 || msg->data[1] >> 4 == 6);
+}
+
 static void request(struct zoo_card *card, const struct zoo_msg *msg)
 {
 	bool iwarp = zoo_iwarp(zoo_kind_of(card));
@@ -107,6 +113,10 @@ static void request(struct zoo_card *card, const struct zoo_msg *msg)
 
 	if (seen(msg))
 		return;
+	if (is_refused(msg)) {
+		answer(msg, ZOO_REJ, 28 /* consumer defined: cm_destroy_id of the new id */);
+		return;
+	}
 	if (!listener || listener->waiting >= listener->backlog) {
 		answer(msg, ZOO_REJ, iwarp ? -ECONNREFUSED : 8 /* invalid service */);
 		return;
@@ -120,6 +130,7 @@ static void request(struct zoo_card *card, const struct zoo_msg *msg)
 	id->src_port = msg->port;
 	id->dst = msg->src;
 	id->dst_port = msg->src_port;
+	id->gid = msg->gid;
 	id->remote_qpn = msg->qpn;
 	id->param = msg->param;
 	listener->waiting++;
@@ -187,6 +198,7 @@ void zoo_send(struct zoo_id *id, enum zoo_msg_kind kind, int status,
 			       .src_port = id->src_port,
 			       .addr = id->dst,
 			       .port = id->dst_port,
+			       .gid = id->gid,
 			       .status = status,
 			       .qpn = id->qpn };
 

@@ -207,6 +207,7 @@ struct zoo_msg {
 	uint64_t from, to; /* numbers of ids; to 0: whoever listens at addr */
 	struct in_addr src, addr;
 	uint16_t src_port, port;
+	bool gid; /* without rdma_cm's header */
 	int status;
 	uint32_t qpn;
 	struct rdma_conn_param param;
@@ -223,6 +224,7 @@ struct zoo_id {
 	enum zoo_id_state state;
 	struct in_addr src, dst;
 	uint16_t src_port, dst_port;
+	bool gid; /* its addresses are GIDs */
 	bool owns_port;
 	uint32_t backlog, waiting, delivered;
 	struct zoo_id *listener;
@@ -253,7 +255,8 @@ struct zoo_world {
 	uint32_t loss, delay_us, duplicate; /* of CM messages, in thousandths */
 	uint64_t random;
 	uint32_t cm_timeout_ms, cm_retries;
-	uint32_t hold; /* a QP that goes to error is in the middle of a message for its SRQ */
+	uint32_t no_af_ib; /* a kernel without it */
+	uint32_t hold;	   /* a QP that goes to error is in the middle of a message for its SRQ */
 	struct zoo_key *keys[ZOO_MAX_KEYS];
 };
 

@@ -12,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export UDAPL_BRIEF=${UDAPL_BRIEF-1}
 
-kinds=(mlx5-roce mlx5-ib mlx4 irdma-roce irdma-iwarp i40iw bnxt_re cxgb4-iwarp qedr hns erdma-iwarp mana hfi1 rxe siw)
+kinds=(mlx5-roce mlx5-ib mlx5-noip mlx4 irdma-roce irdma-iwarp i40iw bnxt_re cxgb4-iwarp qedr hns erdma-iwarp mana hfi1 rxe siw)
 [ $# -eq 0 ] || kinds=("$@")
 programs=(conn_more cr dto_args dto_err dto_xfer ep_limits evt ibx_atomic ibx_dto lmr_access rmr rmr_remote rsp send_inv
 	srq srq_data unsupported)
@@ -64,8 +64,13 @@ mends() {
 	mlx5-ib)
 		UDAPL_TESTS=what_is_announced_can_be_made
 		many_addresses mlx5-ib
-		UDAPL_TESTS=without_an_address_a_message_says_what_is_missing
-		ZOO_PARAMS='mlx5_0 1' point mlx5-noip no-address test/zoo/mends.t
+		;;
+	mlx5-noip)
+		UDAPL_TESTS=without_an_address_its_gid_is_the_address
+		point mlx5-noip by-gid test/zoo/mends.t
+		UDAPL_TESTS=without_an_address_a_message_says_what_is_missing ZOO_OPTIONS='-o no_af_ib=1'
+		point mlx5-noip no-address test/zoo/mends.t
+		ZOO_OPTIONS=''
 		;;
 	esac
 	case $1 in

@@ -45,6 +45,7 @@ static int listen_on(struct vrb_dev *dev, uint64_t qual, struct vrb_listener *li
 	int tries = qual ? 1 : VRB_PORTS, err = 0;
 
 	vrb_addr_set_port(&addr, (uint16_t)qual);
+	vrb_gid_wire(dev, &addr);
 	while (tries--) {
 		if (rdma_create_id(vrb_rdma(dev)->channel, &listener->id, &listener->object,
 				   RDMA_PS_TCP))
@@ -110,6 +111,7 @@ static void set_remote(struct vrb_conn *conn, const struct tp_connect *param)
 	vrb_addr_copy(&conn->addr.remote, param->remote);
 	conn->to = conn->addr.remote;
 	vrb_addr_set_port(&conn->to, (uint16_t)param->conn_qual);
+	vrb_gid_wire(conn->object.dev, &conn->to);
 	conn->addr.remote_qual = param->conn_qual;
 	conn->data_len = param->private_data_len;
 	if (conn->data_len)

@@ -18,6 +18,8 @@ struct vrb_rdma {
 	const struct vrb_rdma_ops *ops;
 	struct rdma_event_channel *channel;
 	struct tp_watch watch;
+	bool by_gid;		  /* see vrb_gid_list */
+	__be16 pkey;		  /* of its ids then */
 	struct vrb_conn *leaving; /* see vrb_conn_leave_id; dev->cm_lock */
 };
 
@@ -143,6 +145,25 @@ static inline const struct vrb_rdma_ops *vrb_conn_ops(const struct vrb_conn *con
 /* struct vrb_cm.open and close. */
 int vrb_rdma_open(struct vrb_dev *dev, const char *params);
 void vrb_rdma_close(struct vrb_dev *dev);
+
+/* ---- rdma_gid.c: InfiniBand without IP addresses, by AF_IB ---- */
+
+struct vrb_wanted;
+/* The GIDs of the InfiniBand ports that wanted means take the place of its addresses. 0 or -errno;
+ * none is no error. */
+int vrb_gid_list(struct vrb_wanted *wanted);
+/* The device is open: which partition its ids are of. */
+void vrb_gid_opened(struct vrb_dev *dev);
+/* An IP address of this end or of the peer, with its port, as rdma_cm is to have it. */
+void vrb_gid_wire(const struct vrb_dev *dev, struct sockaddr_storage *addr);
+
+/* What rdma_cm puts before a request's private data, where there are IP addresses. */
+#define VRB_GID_HEADER 36
+/* It stands there, without an address, in by_gid too: room for it and the data in bytes. */
+void vrb_gid_put_header(const struct vrb_conn *conn, struct rdma_conn_param *param,
+			uint8_t bytes[UINT8_MAX]);
+/* Past the header, which has the peer's port. */
+const uint8_t *vrb_gid_take_header(const uint8_t *data, uint32_t *len, uint16_t *port);
 
 /* ---- rdma_conn.c; locked ---- */
 

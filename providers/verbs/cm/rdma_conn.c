@@ -63,7 +63,8 @@ static void set_tos(struct vrb_conn *conn)
 	const struct vrb_dev *dev = conn->object.dev;
 	uint8_t tos = (uint8_t)dev->config->tos;
 
-	if (tos && rdma_set_option(conn->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)))
+	if (tos && !vrb_rdma(dev)->by_gid && /* there it is part of the address */
+	    rdma_set_option(conn->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)))
 		dapl_err("%s: traffic class %u not set (option tos): %s", dev->name, tos,
 			 dapl_strerror(errno));
 }
@@ -75,6 +76,7 @@ int vrb_conn_make_id(struct vrb_conn *conn)
 	struct sockaddr_storage addr = dev->addr;
 	int err;
 
+	vrb_gid_wire(dev, &addr);
 	if (rdma_create_id(vrb_rdma(dev)->channel, &conn->id, &conn->object, RDMA_PS_TCP)) {
 		err = errno;
 		goto fail;

@@ -64,14 +64,18 @@ static void raise_numbers(struct ibv_context *ctx)
 }
 
 /* 0: it is this one and open. -ENODEV: an address without a suitable device. */
-static int try(struct vrb_dev *dev, const struct vrb_wanted *wanted, struct sockaddr_storage *addr)
+static int try(struct vrb_dev *dev, const struct vrb_wanted *wanted,
+	       const struct sockaddr_storage *addr)
 {
+	struct vrb_rdma *rdma = vrb_rdma(dev);
+	struct sockaddr_storage wire = *addr;
 	struct rdma_cm_id *id;
 	int rc;
 
-	if (rdma_create_id(vrb_rdma(dev)->channel, &id, NULL, RDMA_PS_TCP))
+	if (rdma_create_id(rdma->channel, &id, NULL, RDMA_PS_TCP))
 		return -errno;
-	rc = rdma_bind_addr(id, (struct sockaddr *)addr) ? -errno : 0;
+	vrb_gid_wire(dev, &wire);
+	rc = rdma_bind_addr(id, (struct sockaddr *)&wire) ? -errno : 0;
 	if (!rc) {
 		raise_numbers(id->verbs);
 		rc = suits(wanted, id) ? vrb_dev_open(dev, id->verbs->device) : -ENODEV;
@@ -79,59 +83,42 @@ static int try(struct vrb_dev *dev, const struct vrb_wanted *wanted, struct sock
 	if (!rc) {
 		dev->port = id->port_num;
 		dev->addr = *addr;
-		vrb_rdma(dev)->ops = id->verbs->device->transport_type == IBV_TRANSPORT_IWARP
-					     ? &vrb_rdma_iwarp
-					     : &vrb_rdma_ib;
+		rdma->ops = id->verbs->device->transport_type == IBV_TRANSPORT_IWARP
+				    ? &vrb_rdma_iwarp
+				    : &vrb_rdma_ib;
+		if (rdma->by_gid)
+			vrb_gid_opened(dev);
 	}
 	rdma_destroy_id(id);
 	return rc;
 }
 
-/* Whether a port of the device of that name is InfiniBand's. */
-static bool is_infiniband(const struct vrb_wanted *wanted)
-{
-	struct ibv_device **all = ibv_get_device_list(NULL);
-	struct ibv_context *ctx = NULL;
-	struct ibv_port_attr port = { .link_layer = IBV_LINK_LAYER_UNSPECIFIED };
-	int i;
-
-	for (i = 0; all && all[i] && !ctx; i++)
-		if (!strcmp(ibv_get_device_name(all[i]), wanted->what))
-			ctx = ibv_open_device(all[i]);
-	if (ctx) {
-		ibv_query_port(ctx, wanted->port ? (uint8_t)wanted->port : 1, &port);
-		ibv_close_device(ctx);
-	}
-	if (all)
-		ibv_free_device_list(all);
-	return port.link_layer == IBV_LINK_LAYER_INFINIBAND;
-}
-
-/* rdma_cm knows devices by the addresses of their interfaces. */
+/* rdma_cm knows devices by the addresses of their interfaces, and those of InfiniBand by GIDs. */
 static void say_no_address(const struct vrb_dev *dev, const char *params,
-			   const struct vrb_wanted *wanted)
+			   const struct vrb_wanted *wanted, uint32_t num)
 {
 	if (!wanted->by_device)
 		dapl_err("%s: no RDMA device with an address of \"%s\" (%u tried)", dev->name,
-			 params, wanted->num);
-	else if (is_infiniband(wanted))
-		dapl_err("%s: InfiniBand device %s has no IP address, without which rdma_cm does "
-			 "not find it: load ib_ipoib and give the interface of the port (ib0) one",
-			 dev->name, wanted->what);
+			 params, num);
+	else if (wanted->num)
+		dapl_err(
+			"%s: InfiniBand device %s has no IP address, and rdma_cm takes none of its "
+			"%u GIDs (AF_IB, since Linux 3.11): load ib_ipoib and give the interface "
+			"of "
+			"the port (ib0) an address",
+			dev->name, wanted->what, wanted->num);
 	else
 		dapl_err("%s: no interface of RDMA device %s has an IP address (%u tried): set it "
 			 "up and give it one",
-			 dev->name, wanted->what, wanted->num);
+			 dev->name, wanted->what, num);
 }
 
 /* The first address with a suitable device, which is open then. */
 static int try_all(struct vrb_dev *dev, struct vrb_wanted *wanted)
 {
-	int rc = vrb_addr_list(wanted), best = -ENODEV;
+	int rc, best = -ENODEV;
 	uint32_t i;
 
-	if (rc)
-		return rc;
 	for (i = 0; i < wanted->num; i++) {
 		rc = try(dev, wanted, &wanted->addr[i]);
 		if (rc != -ENODEV && rc != -EADDRNOTAVAIL)
@@ -139,6 +126,39 @@ static int try_all(struct vrb_dev *dev, struct vrb_wanted *wanted)
 		best = rc;
 	}
 	return best;
+}
+
+/* librdmacm refuses the family if the kernel does. */
+static int try_gids(struct vrb_dev *dev, struct vrb_wanted *wanted)
+{
+	int rc = vrb_gid_list(wanted);
+
+	vrb_rdma(dev)->by_gid = true;
+	if (!rc)
+		rc = try_all(dev, wanted);
+	return rc == -EINVAL || rc == -EAFNOSUPPORT ? -ENODEV : rc;
+}
+
+static int find_wanted(struct vrb_dev *dev, const char *params, struct vrb_wanted *wanted)
+{
+	int rc = vrb_addr_list(wanted);
+	uint32_t num = wanted->num;
+
+	if (!rc)
+		rc = try_all(dev, wanted);
+	if (rc == -ENODEV && wanted->by_device)
+		rc = try_gids(dev, wanted);
+	if (!rc)
+		return 0;
+	if (rc == -ENODEV)
+		rc = vrb_addr_errno(rc);
+	if (rc == -ENODEV && (num || wanted->by_device))
+		say_no_address(dev, params, wanted, num);
+	else if (rc == -ENODEV)
+		dapl_err("%s: no interface, verbs device or host \"%s\"", dev->name, wanted->what);
+	else
+		dapl_err("%s: \"%s\": %s", dev->name, params, dapl_strerror(rc));
+	return rc;
 }
 
 static int find(struct vrb_dev *dev, const char *params)
@@ -152,18 +172,8 @@ static int find(struct vrb_dev *dev, const char *params)
 			 dev->name, params);
 		return rc;
 	}
-	rc = try_all(dev, &wanted);
+	rc = find_wanted(dev, params, &wanted);
 	free(wanted.addr);
-	if (!rc)
-		return 0;
-	if (rc == -ENODEV)
-		rc = vrb_addr_errno(rc);
-	if (rc == -ENODEV && (wanted.num || wanted.by_device))
-		say_no_address(dev, params, &wanted);
-	else if (rc == -ENODEV)
-		dapl_err("%s: no interface, verbs device or host \"%s\"", dev->name, wanted.what);
-	else
-		dapl_err("%s: \"%s\": %s", dev->name, params, dapl_strerror(rc));
 	return rc;
 }
 

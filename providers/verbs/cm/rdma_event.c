@@ -257,7 +257,8 @@ static void conn_event(struct vrb_conn *conn, const struct event *event)
 
 /* ---- The passive side ---- */
 
-static struct vrb_conn *request_new(struct vrb_dev *dev, const struct event *event)
+static struct vrb_conn *request_new(struct vrb_dev *dev, const struct event *event,
+				    uint16_t remote_port)
 {
 	struct vrb_conn *conn = vrb_conn_new(dev);
 	struct sockaddr *peer = rdma_get_peer_addr(event->id);
@@ -272,23 +273,29 @@ static struct vrb_conn *request_new(struct vrb_dev *dev, const struct event *eve
 	if (peer)
 		vrb_addr_copy(&conn->addr.remote, peer);
 	conn->addr.local_qual = ntohs(rdma_get_src_port(event->id));
-	conn->addr.remote_qual = ntohs(rdma_get_dst_port(event->id));
+	conn->addr.remote_qual = remote_port;
 	return conn;
 }
 
 static void request(struct vrb_listener *listener, const struct event *event)
 {
 	struct vrb_dev *dev = listener->object.dev;
-	struct vrb_conn *conn = is_of_device(dev, event->id) ? request_new(dev, event) : NULL;
-	struct tp_conn_request req = { .private_data = event->data };
+	uint16_t port = ntohs(rdma_get_dst_port(event->id));
+	struct tp_conn_request req = { 0 };
+	const uint8_t *data = event->data;
 	uint32_t len = event->len;
+	struct vrb_conn *conn;
 
+	if (vrb_rdma(dev)->by_gid)
+		data = vrb_gid_take_header(data, &len, &port);
+	conn = is_of_device(dev, event->id) ? request_new(dev, event, port) : NULL;
 	if (!conn) {
 		vrb_rdma_refuse(dev, event->id);
 		return;
 	}
 	if (vrb_conn_ops(conn)->request_len)
-		len = vrb_conn_ops(conn)->request_len(event->data, len, event->param.flow_control);
+		len = vrb_conn_ops(conn)->request_len(data, len, event->param.flow_control);
+	req.private_data = data;
 	req.private_data_len = at_most(len, dev->attr.max_private_data);
 	req.truncated = len > req.private_data_len;
 	/* Its events are read on this thread: none is missed before the context is its own. */

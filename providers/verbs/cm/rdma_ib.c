@@ -15,10 +15,13 @@ static void set_private_data(struct rdma_conn_param *param, const struct vrb_pd_
 
 static int ib_connect(struct vrb_conn *conn, struct rdma_conn_param *param)
 {
+	uint8_t with_header[UINT8_MAX];
 	struct vrb_pd_frame frame;
 
 	vrb_pd_request(&frame, conn->data, conn->data_len);
 	set_private_data(param, &frame);
+	if (vrb_rdma(conn->object.dev)->by_gid)
+		vrb_gid_put_header(conn, param, with_header);
 	return rdma_connect(conn->id, param) ? vrb_conn_step_failed(conn, "not requested") : 0;
 }
 
