@@ -2,6 +2,10 @@
 /**
  * @file udat.h
  * The interface for programs. This is the header to include.
+ *
+ * It is that of DAT 2.0. A program written to DAT 1.2 stops at the arguments of dat_lmr_create, at
+ * .pad or at .target_address with it: compile and link it with `pkg-config --cflags --libs dat-1.2`
+ * instead, whose headers are in include/dat-1.2/dat; or port it, see README.md.
  */
 #ifndef UDAT_H
 #define UDAT_H

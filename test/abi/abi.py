@@ -12,11 +12,23 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.environ.get("top_srcdir") or os.path.dirname(os.path.dirname(HERE))
+# The interface that is checked, its tables and its headers: choose() has the next.
+EDITION = "2.0"
+TABLES = HERE
 INCLUDE = os.path.join(TOP, "include", "dat")
 WARN = ["-Wall", "-Wextra", "-Wstrict-prototypes", "-Wundef", "-Werror"]
 WARN_CXX = ["-Wall", "-Wextra", "-Wundef", "-Werror"]
 # The extension, which is not written by the letter of C99, and its parts.
 EXTENSION = tuple(sorted(f for f in os.listdir(INCLUDE) if f.startswith("dat_ib_")))
+
+
+def choose(edition):
+    """From now on tables and headers are those of DAT 2.0, or of DAT 1.2."""
+    global EDITION, TABLES, INCLUDE
+    EDITION = edition
+    old = "dat-1.2" if edition == "1.2" else ""
+    TABLES = os.path.join(HERE, old)
+    INCLUDE = os.path.join(TOP, "include", old, "dat")
 
 
 class Tap:
@@ -57,6 +69,11 @@ class Row(dict):
         self.line = line
 
     @property
+    def title(self):
+        """Where it stands, as test points say it."""
+        return "%s:%d" % (os.path.relpath(os.path.join(TABLES, self.table), HERE), self.line)
+
+    @property
     def place(self):
         """Where it stands, as compilers write it."""
         return "%s:%d" % (self.table, self.line)
@@ -64,7 +81,7 @@ class Row(dict):
 
 def table(name):
     """The rows of a table; the first is on line 2."""
-    with open(os.path.join(HERE, name), newline="", encoding="ascii") as file:
+    with open(os.path.join(TABLES, name), newline="", encoding="ascii") as file:
         return [Row(name, i, r) for i, r in enumerate(csv.DictReader(file), 2)]
 
 
@@ -87,7 +104,7 @@ class Compiler:
         self.cxx = shlex.split(cxx)
         self.name = os.path.basename(self.cc[0])
         self.dir = tempfile.mkdtemp(prefix="abi-")
-        for spelling in ("dat", "dat2"):
+        for spelling in ("dat", "dat2") if EDITION == "2.0" else ("dat",):
             os.symlink(INCLUDE, os.path.join(self.dir, spelling))
 
     def close(self):
