@@ -11,18 +11,18 @@
  * Tables of arena users have no NULL slot (dats_provider_uses_arena), so only what leaves the fast
  * path is tested for one (GEN-10).
  */
-#define CALL(handle, kind, slot, ...)                                                  \
-	do {                                                                           \
-		const DAT_PROVIDER *provider = dat_arena_provider(handle), *foreign;   \
-                                                                                       \
-		if (likely(provider != NULL))                                          \
-			return provider->slot((handle), ##__VA_ARGS__);                \
-		foreign = dat_foreign_provider(handle);                                \
-		if (!foreign)                                                          \
-			return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##kind); \
-		if (!foreign->slot)                                                    \
-			return DAT_ERR(DAT_NOT_IMPLEMENTED, 0);                        \
-		return foreign->slot((handle), ##__VA_ARGS__);                         \
+#define CALL(handle, kind, slot, ...)                                                \
+	do {                                                                         \
+		const DAT_PROVIDER *provider = dat_arena_provider(handle), *foreign; \
+                                                                                     \
+		if (likely(provider != NULL))                                        \
+			return provider->slot((handle), ##__VA_ARGS__);              \
+		foreign = dat_foreign_provider(handle);                              \
+		if (!foreign)                                                        \
+			return dat_bad_handle(handle, DAT_INVALID_HANDLE_##kind);    \
+		if (!foreign->slot)                                                  \
+			return DAT_ERR(DAT_NOT_IMPLEMENTED, 0);                      \
+		return foreign->slot((handle), ##__VA_ARGS__);                       \
 	} while (0)
 
 /* An IA handle is a number; the provider's pointer behind it was good when it was published. */
@@ -32,7 +32,7 @@
 		const DAT_PROVIDER *provider = ia ? DAT_HANDLE_TO_PROVIDER(ia) : NULL; \
                                                                                        \
 		if (unlikely(!provider))                                               \
-			return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);     \
+			return dat_bad_handle(handle, DAT_INVALID_HANDLE_IA);          \
 		if (unlikely(!provider->slot))                                         \
 			return DAT_ERR(DAT_NOT_IMPLEMENTED, 0);                        \
 		return provider->slot(ia, ##__VA_ARGS__);                              \
@@ -47,7 +47,7 @@
 		const DAT_PROVIDER *provider = dat_handle_provider(object);        \
                                                                                    \
 		if (unlikely(!provider))                                           \
-			return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);   \
+			return dat_bad_handle(handle, DAT_INVALID_HANDLE1);        \
 		if (unlikely(!provider->slot))                                     \
 			return DAT_ERR(DAT_NOT_IMPLEMENTED, 0);                    \
 		return provider->slot(object, ##__VA_ARGS__);                      \

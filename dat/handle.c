@@ -9,11 +9,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct dat_handle_slot *dat_handle_blocks[DAT_HANDLE_NUM_BLOCKS];
 
 pthread_mutex_t dat_handle_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t table_unpinned = PTHREAD_COND_INITIALIZER;
+static int inherited; /* the parent had adapters open, and nothing has been said of that yet */
 
 static struct dat_handle_slot *slot_of(DAT_IA_HANDLE handle)
 {
@@ -50,6 +52,15 @@ DAT_IA_HANDLE dat_handle_of_ia(DAT_IA_HANDLE ia)
 	}
 	pthread_mutex_unlock(&dat_handle_lock);
 	return found;
+}
+
+DAT_RETURN dat_bad_handle(DAT_HANDLE handle, DAT_RETURN_SUBTYPE kind)
+{
+	if (handle && __atomic_exchange_n(&inherited, 0, __ATOMIC_RELAXED))
+		dat_diag("process %d was forked from one with open adapters, whose handles are "
+			 "invalid here: open the adapter anew",
+			 (int)getpid());
+	return DAT_ERR(DAT_INVALID_HANDLE, kind);
 }
 
 DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE *out)
@@ -177,6 +188,8 @@ void dat_handle_abandon(void)
 	for (n = next_number(0); n; n = next_number(n)) {
 		struct dat_handle_slot *slot = slot_of((DAT_IA_HANDLE)n);
 
+		if (slot->ia)
+			inherited = 1;
 		slot->ia = NULL;
 		slot->entry = NULL;
 		slot->closing = 0;

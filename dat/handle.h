@@ -38,6 +38,10 @@ static inline DAT_IA_HANDLE dat_handle_to_ia(DAT_HANDLE handle)
 	return __atomic_load_n(&block[number % DAT_HANDLE_BLOCK].ia, __ATOMIC_ACQUIRE);
 }
 
+/* DAT_INVALID_HANDLE; says once of a child made by fork that its parent's handles are not its own. */
+DAT_RETURN dat_bad_handle(DAT_HANDLE handle, DAT_RETURN_SUBTYPE kind)
+	__attribute__((cold, noinline));
+
 /* The number of a provider's IA, NULL if it is not open. */
 DAT_IA_HANDLE dat_handle_of_ia(DAT_IA_HANDLE ia);
 

@@ -167,7 +167,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 	DAT_RETURN rc;
 
 	if (!dat_handle_to_ia(ia_handle))
-		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		return dat_bad_handle(ia_handle, DAT_INVALID_HANDLE_IA);
 	if (ia_flags != DAT_CLOSE_ABRUPT_FLAG && ia_flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	ia = dat_handle_begin_close(ia_handle, &entry);

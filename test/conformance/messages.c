@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a user is told, on standard error and in one line, of a connection that fails. */
+/* What a user is told, on standard error and in one line, of a connection that fails and of a fork. */
 #include "conn_util.h"
 
 #include <netinet/in.h>
@@ -75,10 +75,30 @@ static int other_family(void)
 	return 0;
 }
 
+static int use_after_fork(void)
+{
+	struct cu_rig *rig = cu_rig_open();
+	DAT_EVENT event;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		for (int i = 0; i < 2; i++)
+			if (dat_evd_dequeue(rig->cr, &event) == DAT_SUCCESS ||
+			    dat_ia_close(rig->ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS)
+				_exit(1);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	cu_rig_close(rig);
+	return status ? 1 : 0;
+}
+
 static const struct harness_child children[] = {
 	{ "nobody_listens", nobody_listens },
 	{ "no_answer", no_answer },
 	{ "other_family", other_family },
+	{ "use_after_fork", use_after_fork },
 	{ 0 },
 };
 
@@ -124,12 +144,22 @@ static void message_other_family(void **state)
 	     "dat:");
 }
 
+static void message_use_after_fork(void **state)
+{
+	struct harness_result result;
+
+	(void)state;
+	harness_spawn("use_after_fork", NULL, &result);
+	told(&result, "forked from one with open adapters", "are invalid here", "dat:");
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(message_nobody_listens),
 		cmocka_unit_test(message_no_answer),
 		cmocka_unit_test(message_other_family),
+		cmocka_unit_test(message_use_after_fork),
 	};
 
 	harness_child_main(argc, argv, children);
