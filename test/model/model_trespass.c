@@ -12,6 +12,8 @@ enum {
 	OTHERS_WINDOW, /* bound for another endpoint */
 	UNKNOWN_KEY,
 	KINDS,
+	MAX_LENGTH = 2000, /* twice as much: a read */
+	MAX_INSIDE = 64,
 };
 
 void key_dies(struct model *m, const struct model_rmr *rmr, uint32_t key, int cell)
@@ -77,6 +79,7 @@ static bool aim(struct model *m, struct call *call, uint32_t side, int peer)
 	int *arg = call->step.arg, window;
 	const struct dead_key *dead;
 
+	call->request = (uint32_t)arg[3] / MAX_LENGTH % 2;
 	if (arg[2] == UNKNOWN_KEY) {
 		call->remote_key = m->facts[side].cell_key ^ 0x5aa50ff0;
 		return true;
@@ -84,8 +87,8 @@ static bool aim(struct model *m, struct call *call, uint32_t side, int peer)
 	if (arg[2] == DEAD_KEY) {
 		/* Best one that this connection could use. */
 		dead = &m->dead[side][count ? (uint32_t)arg[1] % count : 0];
-		for (uint32_t i = 0; i < count && dead->ep != peer; i++)
-			dead = &m->dead[side][i];
+		for (uint32_t i = 1; i < count && dead->ep != peer; i++)
+			dead = &m->dead[side][((uint32_t)arg[1] + i) % count];
 		arg[1] = count ? dead->cell : arg[1];
 		call->remote_key = dead->key;
 		return count;
@@ -118,7 +121,7 @@ bool trespass_prepare(struct model *m, struct call *call)
 	int *arg = call->step.arg;
 	struct model_ep *ep = &m->ep[arg[0]];
 	struct conn *c = ep->live ? model_conn(m, ep) : NULL;
-	uint32_t length = 8 + (uint32_t)arg[3] % 2000, side;
+	uint32_t length = 8 + (uint32_t)arg[3] % MAX_LENGTH, side;
 
 	/* Devices end such a connection in other ways. */
 	if (!c || c->fault || m->facts[0].receives_first)
@@ -134,8 +137,9 @@ bool trespass_prepare(struct model *m, struct call *call)
 		return false;
 	call->segments = 1;
 	call->remote_at = (uintptr_t)model_cell(m, arg[1]);
+	/* Its first part as well: each is checked by itself. */
 	if (arg[2] == BEYOND_END)
-		call->remote_at += CELL_BYTES - length / 2;
+		call->remote_at += CELL_BYTES - (length < 2 * MAX_INSIDE ? length / 2 : MAX_INSIDE);
 	return true;
 }
 

@@ -261,7 +261,7 @@ static void transfer(struct program *p, const struct model *m, struct step *step
 	case STEP_TRESPASS:
 		choose_cell(p, m, arg);
 		arg[2] = (int)program_random(p, 100);
-		arg[3] = (int)program_random(p, 2000);
+		arg[3] = (int)program_random(p, 4000);
 		arg[4] = 0;
 		break;
 	default:
