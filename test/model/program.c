@@ -47,15 +47,18 @@ void program_start(struct program *p, uint64_t seed, bool two_processes)
 	p->max_bytes = bytes[program_random(p, 5)];
 	p->max_depth = depth[program_random(p, 4)];
 	p->max_times = times[program_random(p, 3)];
-	p->max_eps = 4U << program_random(p, 4);
+	/* One connection alone is nobody's neighbour: what comes for another does not help it on. */
+	p->max_eps = program_random(p, 3) ? 4U << program_random(p, 4) : 2;
+	p->max_wait_us = program_random(p, 3) ? 3000 : 30000;
 	/* Few endpoints, and much that is under way on each. */
 	bulk = !program_random(p, 3);
 	if (bulk) {
 		p->max_bytes = p->max_bytes < SMALL_BYTES ? SMALL_BYTES : p->max_bytes;
 		p->max_depth = 255;
 		p->max_times = 64;
-		p->max_eps = 4;
+		p->max_eps = 2U << program_random(p, 2);
 	}
+	p->cnos = program_random(p, 2);
 	/* A connection that may break for a reason hides others. */
 	if (program_random(p, 2)) {
 		p->weight[STEP_TRESPASS] = 0;
@@ -335,13 +338,13 @@ static void object(struct program *p, const struct model *m, struct step *step)
 	case STEP_EVD_RESIZE:
 		arg[0] = (int)program_random(p, p->max_evds);
 		arg[1] = lengths[program_random(p, 4)] + (int)program_random(p, 40);
-		arg[2] = step->op == STEP_EVD_CREATE ? (int)program_random(p, 2) : 0;
+		arg[2] = step->op == STEP_EVD_CREATE && p->cnos && program_random(p, 2);
 		break;
 	case STEP_WAIT:
 		arg[0] = choose_evd(p, m, -1);
 		arg[1] = program_random(p, 4) ? 1 : 1 + (int)program_random(p, 12);
 		/* The service thread looks every few ms whether somebody waits. */
-		arg[2] = (int)program_random(p, program_random(p, 6) ? 3000 : 20000);
+		arg[2] = (int)program_random(p, program_random(p, 6) ? p->max_wait_us : 20000);
 		break;
 	case STEP_CNO_WAIT:
 		arg[0] = (int)program_random(p, p->stopped ? 1 : m->sides);

@@ -9,10 +9,12 @@ struct program {
 	uint64_t state;
 	uint32_t weight[STEP_COUNT];
 	uint32_t max_bytes, max_depth, max_eps, max_evds, max_times;
-	bool stopped;	/* the other process stands still */
+	bool stopped; /* the other process stands still */
+	uint32_t max_wait_us;
 	uint32_t stops; /* how often it may */
 	bool long_stops;
 	bool trespassed; /* by the last step, if that was possible */
+	bool cnos;
 };
 
 void program_start(struct program *p, uint64_t seed, bool two_processes);
