@@ -91,6 +91,8 @@ void batch_stop(struct batch *batch)
 
 bool batch_alone(const struct step *step)
 {
+	if (step_times(step) > 1)
+		return true;
 	switch (step->op) {
 	case STEP_EVD_CREATE:
 	case STEP_EVD_FREE:

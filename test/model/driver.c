@@ -8,6 +8,7 @@
 
 #include "test/model/batch.h"
 #include "test/model/peer.h"
+#include "test/model/watch.h"
 
 struct driver {
 	struct run *run;
@@ -15,7 +16,8 @@ struct driver {
 	struct program program;
 	struct exec *exec[MAX_SIDES];
 	struct peer *peer;
-	struct batch *batch; /* null: one call after the other */
+	struct batch *batch;	 /* null: one call after the other */
+	struct watcher *watcher; /* null: nobody polls memory */
 	bool replay;
 };
 
@@ -37,8 +39,17 @@ static void wrong(struct driver *d, const char *what)
 
 static void note_errors(struct driver *d)
 {
+	uint32_t place, length;
+	char text[200];
+
 	if (d->model.errors)
 		wrong(d, d->model.error);
+	if (!d->watcher || !watch_torn(d->watcher, &place, &length))
+		return;
+	snprintf(text, sizeof(text),
+		 "DTO-47: the last byte of a write of %u bytes was there before byte %u", length,
+		 place);
+	wrong(d, text);
 }
 
 static void show(const struct result *result)
@@ -110,19 +121,63 @@ static bool do_call(struct driver *d, const struct call *call)
 	return result.seen_count != 0;
 }
 
+/* Some of the writes are watched while they come. */
+static bool prepare(struct driver *d, const struct step *step, struct call *call)
+{
+	const uint8_t *at;
+
+	if (d->watcher && step->op >= STEP_WRITE)
+		watch_end(d->watcher);
+	if (!model_prepare(&d->model, step, call))
+		return false;
+	at = d->watcher ? model_watched(&d->model, call) : NULL;
+	if (at)
+		watch_for(d->watcher, at, call->length, call->cookie);
+	return true;
+}
+
 static bool do_step(struct driver *d, const struct step *step)
 {
 	struct call call;
 
-	return model_prepare(&d->model, step, &call) && (do_call(d, &call), true);
+	return prepare(d, step, &call) && (do_call(d, &call), true);
+}
+
+/* ---- Calls that are made at once ---- */
+
+/* Whether there were events. */
+static bool run_batch(struct driver *d)
+{
+	bool any = false;
+	const struct result *result;
+	const struct call *call;
+
+	if (!d->batch || !batch_count(d->batch))
+		return false;
+	batch_run(d->batch);
+	d->model.batch++;
+	for (uint32_t i = 0; i < batch_count(d->batch); i++) {
+		call = batch_call(d->batch, i, &result);
+		any |= result->seen_count != 0;
+		if (d->run->verbose && (result->seen_count || call->step.op != STEP_POLL)) {
+			say(d, "  ", &call->step);
+			show(result);
+		}
+		model_done(&d->model, call, result);
+		/* Before a call of the other side: they are this side's. */
+		reject_orphans(d);
+	}
+	batch_clear(d->batch);
+	note_errors(d);
+	return any;
 }
 
 /* ---- Until nothing is owed any more ---- */
 
-/* Takes what there is on all dispatchers; whether there was anything. */
+/* Takes what there is on all dispatchers, with threads at once; whether there was anything. */
 static bool sweep(struct driver *d)
 {
-	struct call call = { .step = { .op = STEP_POLL } };
+	struct call call = { .step = { .op = STEP_POLL }, .repeat = 1 };
 	bool any = false;
 
 	for (int i = 0; i < MAX_EVDS && !d->run->error[0]; i++) {
@@ -131,8 +186,12 @@ static bool sweep(struct driver *d)
 		call.step.arg[0] = i;
 		call.step.arg[1] = MAX_SEEN;
 		call.side = model_side(&d->model, i);
-		any |= do_call(d, &call);
+		if (d->batch)
+			batch_add(d->batch, &call);
+		else
+			any |= do_call(d, &call);
 	}
+	any |= run_batch(d);
 	for (uint32_t side = 0; side < d->model.sides && !d->run->error[0]; side++) {
 		call.step.arg[0] = MAX_EVDS;
 		call.side = side;
@@ -275,29 +334,6 @@ static bool special(struct driver *d, const struct step *step)
 	return true;
 }
 
-static void run_batch(struct driver *d)
-{
-	const struct result *result;
-	const struct call *call;
-
-	if (!d->batch || !batch_count(d->batch))
-		return;
-	batch_run(d->batch);
-	d->model.batch++;
-	for (uint32_t i = 0; i < batch_count(d->batch); i++) {
-		call = batch_call(d->batch, i, &result);
-		if (d->run->verbose) {
-			say(d, "  ", &call->step);
-			show(result);
-		}
-		model_done(&d->model, call, result);
-		/* Before a call of the other side: they are this side's. */
-		reject_orphans(d);
-	}
-	batch_clear(d->batch);
-	note_errors(d);
-}
-
 /* A step is written down before it is made: it may be the last. */
 static void one_step(struct driver *d, const struct step *step)
 {
@@ -309,7 +345,7 @@ static void one_step(struct driver *d, const struct step *step)
 		run_batch(d);
 	if (run->error[0])
 		return;
-	if (!own && !model_prepare(&d->model, step, &call)) {
+	if (!own && !prepare(d, step, &call)) {
 		if (d->replay)
 			say(d, "# left out: ", step);
 		return;
@@ -339,6 +375,8 @@ static bool open_sides(struct driver *d)
 	model_init(&d->model, run->sides);
 	for (uint32_t side = 0; side < run->sides; side++)
 		d->model.arena[side] = arena + (size_t)side * ARENA_BYTES;
+	for (int i = 0; i < (CELLS - COUNTERS) * (int)run->sides; i++)
+		cell_fill(&d->model, i);
 	if (run->two_processes) {
 		d->peer = peer_start(run->ia_name, d->model.arena[1], &d->model.facts[1]);
 		if (!d->peer)
@@ -369,6 +407,8 @@ void driver_run(struct run *run)
 		d->batch = batch_start(d->exec, run->threads);
 	}
 	program_start(&d->program, run->seed, run->two_processes);
+	if (d->program.watches && d->model.facts[0].ordered)
+		d->watcher = watch_start();
 	for (uint32_t i = 0; !run->error[0]; i++) {
 		if (d->replay ? i >= run->count : run->count >= run->random)
 			break;
@@ -383,10 +423,12 @@ void driver_run(struct run *run)
 	run_batch(d);
 	if (!run->error[0])
 		settle(d);
-	if (d->batch && !run->error[0])
-		batch_stop(d->batch);
 	if (!run->error[0])
 		tear_down(d);
+	if (d->batch && !run->error[0])
+		batch_stop(d->batch);
+	if (d->watcher)
+		watch_stop(d->watcher);
 	run->completions = d->model.completions;
 	run->ended = 1;
 	model_fini(&d->model);

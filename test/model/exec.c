@@ -485,9 +485,8 @@ static DAT_RETURN query(struct exec *exec, struct exec_facts *facts)
 				prov.rdma_read_lmr_rmr_context_exposure;
 	if (first && !strcmp(first, "first"))
 		facts->receives_first = true;
-	facts->resets =
-		!strcmp(ia.vendor_name, "software iWARP") && strcmp(link ? link : "", "shm");
-
+	facts->ordered = !strcmp(ia.vendor_name, "software iWARP");
+	facts->resets = facts->ordered && strcmp(link ? link : "", "shm");
 	return DAT_SUCCESS;
 }
 

@@ -194,6 +194,8 @@ void model_fini(struct model *m);
 
 /* Whether the step is possible, and the call that it is. Reserves what it needs. */
 bool model_prepare(struct model *m, const struct step *step, struct call *call);
+/* Where the write that was prepared will be seen to arrive, and nothing else; or null. */
+const uint8_t *model_watched(const struct model *m, const struct call *call);
 /* Judges the result of a call, events included. */
 void model_done(struct model *m, const struct call *call, const struct result *result);
 /* What must still happen by itself; false: nothing, and everything is quiet. */
@@ -247,6 +249,7 @@ void dto_abandon(struct model *m, struct model_ep *ep);
 bool request_prepare(struct model *m, struct call *call);
 bool buffer_prepare(struct model *m, struct call *call, uint32_t length, int fill);
 
+void cell_fill(struct model *m, int index);
 void cell_look(struct model *m, struct cell *cell);
 void cell_read(struct model *m, int conn, int half, const struct entry *entry);
 void cells_settle(struct model *m, int conn, int half, uint32_t received);

@@ -24,6 +24,15 @@ void cell_look(struct model *m, struct cell *cell)
 	cell->rmr = -1;
 }
 
+void cell_fill(struct model *m, int index)
+{
+	struct cell *cell = &m->cell[index];
+
+	cell->pattern = ++m->serial << 8;
+	cell->length = CELL_BYTES;
+	model_fill(model_cell(m, index), cell->pattern, CELL_BYTES);
+}
+
 /* What the last write left is in place, for certain. */
 static void cell_settled(struct model *m, int index, const char *clause)
 {
@@ -45,6 +54,16 @@ void cells_settle(struct model *m, int conn, int half, uint32_t received)
 		if (m->cell[i].conn == conn && m->cell[i].half == half &&
 		    m->cell[i].conn_id == m->conn[conn].id && m->cell[i].after < received)
 			cell_settled(m, i, "DTO-66");
+}
+
+const uint8_t *model_watched(const struct model *m, const struct call *call)
+{
+	int index = call->step.arg[1];
+
+	if (call->step.op != STEP_WRITE || call->length < 2 || m->cell[index].conn >= 0 ||
+	    !m->cell[index].pattern)
+		return NULL;
+	return model_cell(m, index);
 }
 
 /* A read by the writer has found what was written. */

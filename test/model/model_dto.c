@@ -273,9 +273,7 @@ static bool prepare_memory(struct model *m, struct call *call)
 	if (cell->scribbled)
 		return false;
 	cells_read_any(m, index, NULL);
-	cell->pattern = ++m->serial << 8;
-	cell->length = CELL_BYTES;
-	model_fill(model_cell(m, index), cell->pattern, CELL_BYTES);
+	cell_fill(m, index);
 	return true;
 }
 

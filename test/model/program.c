@@ -15,7 +15,7 @@ static const uint32_t weights[STEP_COUNT] = {
 	[STEP_SEND] = 200,     [STEP_SEND_INVALIDATE] = 8, [STEP_WRITE] = 60,
 	[STEP_READ] = 60,      [STEP_FETCH_ADD] = 16,	   [STEP_WRITE_IMMED] = 16,
 	[STEP_RMR_CREATE] = 4, [STEP_RMR_BIND] = 10,	   [STEP_RMR_FREE] = 3,
-	[STEP_SCRIBBLE] = 4,   [STEP_FILL] = 10,	   [STEP_PAUSE] = 1,
+	[STEP_SCRIBBLE] = 4,   [STEP_FILL] = 30,	   [STEP_PAUSE] = 1,
 	[STEP_STOP_PEER] = 1,  [STEP_SETTLE] = 4,	   [STEP_CNO_WAIT] = 4,
 	[STEP_TRESPASS] = 20,
 };
@@ -59,6 +59,7 @@ void program_start(struct program *p, uint64_t seed, bool two_processes)
 		p->max_eps = 2U << program_random(p, 2);
 	}
 	p->cnos = program_random(p, 2);
+	p->watches = program_random(p, 2);
 	/* A connection that may break for a reason hides others. */
 	if (program_random(p, 2)) {
 		p->weight[STEP_TRESPASS] = 0;

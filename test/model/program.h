@@ -14,6 +14,7 @@ struct program {
 	uint32_t stops; /* how often it may */
 	bool long_stops;
 	bool trespassed; /* by the last step, if that was possible */
+	bool watches;	 /* memory is polled for writes */
 	bool cnos;
 };
 
