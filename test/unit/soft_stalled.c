@@ -2,6 +2,8 @@
 /* Sends that wait for a receive (DTO-90). */
 #include "test/unit/soft_two.h"
 
+#include <poll.h>
+
 #include "test/unit/soft_loop.h"
 
 static const struct dapl_transport *const t = &dapl_module_transport;
@@ -105,6 +107,41 @@ static void stalled_and_summed_once(void **state)
 	unpair(&a, &b);
 }
 
+/*
+ * DTO-73: an answer behind a message that there was no memory for comes when there is some, though
+ * nothing else happens, and who waits for it sleeps.
+ */
+static void no_memory_for_a_time(void **state)
+{
+	int64_t timeout = soft_config.peer_timeout_ms;
+	uint64_t limit = now_ms() + DEADLINE_MS / 4;
+	struct pollfd fd;
+	struct tp_wc wc;
+	struct end a, b;
+	unsigned events;
+
+	(void)state;
+	soft_config.held_bytes = 0;
+	soft_config.peer_timeout_ms = 300;
+	pair(&a, &b, NULL);
+	post_send(&a, 1, out, 100, out_mr, 0);
+	while (!atomic_load(&soft_conn(b.conn)->rx_stalled) && now_ms() < limit)
+		try_wc(b.recv_cq, &wc);
+	post_rdma(&b, TP_RDMA_READ, 2, in, 100, in_mr, out, out_mr->rkey, TP_WR_SIGNALED);
+	pause_ms(100);
+	assert_false(try_wc(b.send_cq, &wc));
+	events = atomic_load(&b.cq_events);
+	t->cq->arm(b.send_cq, TP_ARM_WAITER);
+	fd = (struct pollfd){ .fd = t->cq->fd(b.send_cq), .events = POLLIN };
+	soft_config.held_bytes = 256 << 10;
+	while (atomic_load(&b.cq_events) == events && poll(&fd, 1, 5) <= 0)
+		assert_true(now_ms() < limit);
+	t->cq->disarm(b.send_cq);
+	assert_wc(take_wc(b.send_cq), 2, SUCCESS);
+	soft_config.peer_timeout_ms = timeout;
+	unpair(&a, &b);
+}
+
 static void stalled_and_hung_up(void **state)
 {
 	struct end a, b;
@@ -202,6 +239,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(late_receives),	   cmocka_unit_test(backpressure),
 		cmocka_unit_test(stalled_and_summed_once), cmocka_unit_test(stalled_and_hung_up),
 		cmocka_unit_test(stalled_and_given_up),	   cmocka_unit_test(overflow),
+		cmocka_unit_test(no_memory_for_a_time),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

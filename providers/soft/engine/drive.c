@@ -300,7 +300,7 @@ static void link_ready(struct soft_link *link, uint32_t events)
 	soft_drive_serve(conn);
 }
 
-/* ---- Peers that are gone without a word, buffers without use ---- */
+/* ---- Peers that are gone without a word, buffers without use, and without memory ---- */
 
 static void shrink(struct soft_conn *conn)
 {
@@ -321,6 +321,9 @@ static void keepalive(struct tp_timer *timer)
 		return;
 	list_for_each(conn, &dev->conns, node) {
 		shrink(conn);
+		/* No Receive may come that it waits for, but behind it an answer. */
+		if (atomic_load(&conn->rx_stalled))
+			soft_conn_serve_later(conn);
 		if (timeout && !soft_conn_dead(conn) &&
 		    conn->link->class->lost(conn->link, timeout)) {
 			dapl_trace_limited(soft_silent, DAPL_TRC_ERROR, conn, "ia=%s ms=%u",
