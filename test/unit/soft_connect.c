@@ -2,6 +2,12 @@
 /* Connections and their ends without data. */
 #include "test/unit/soft_two.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "test/unit/soft_loop.h"
 
 static const struct dapl_transport *const t = &dapl_module_transport;
@@ -89,6 +95,42 @@ static void refusals(void **state)
 	end_destroy(&a);
 }
 
+static atomic_bool host_is_silent;
+
+/* What the kernel says of a host that has left everything unanswered. */
+int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+	int rc = (int)syscall(SYS_getsockopt, fd, level, name, value, size);
+	struct tcp_info *info = value;
+
+	if (!rc && level == IPPROTO_TCP && name == TCP_INFO && atomic_load(&host_is_silent)) {
+		info->tcpi_last_ack_recv = 1000;
+		info->tcpi_unacked = info->tcpi_retransmits = 1;
+	}
+	return rc;
+}
+
+/* TMO-5: without a limit a program may take its time to answer, and its host may not. */
+static void silent_host(void **state)
+{
+	int64_t timeout = soft_config.peer_timeout_ms;
+	struct tp_conn *request;
+	struct end a;
+
+	(void)state;
+	soft_config.peer_timeout_ms = 300;
+	end_create(&a, &left, NULL);
+	end_connect(&a, &right, NULL, 0);
+	request = node_request(&right);
+	end_quiet(&a, 600);
+	atomic_store(&host_is_silent, true);
+	assert_int_equal(end_event(&a, TP_CONN_UNREACHABLE)->err, -ETIMEDOUT);
+	atomic_store(&host_is_silent, false);
+	t->cm->release(request);
+	end_destroy(&a);
+	soft_config.peer_timeout_ms = timeout;
+}
+
 static void aborted_attempts(void **state)
 {
 	struct end a, b;
@@ -168,7 +210,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connect_and_disconnect), cmocka_unit_test(refusals),
 		cmocka_unit_test(aborted_attempts),	  cmocka_unit_test(accepted_and_gone),
-		cmocka_unit_test(both_disconnect),
+		cmocka_unit_test(both_disconnect),	  cmocka_unit_test(silent_host),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -227,6 +227,18 @@ static void requesting(struct soft_conn *conn)
 		failed(conn, SOFT_CAUSE_FAILED, rc);
 }
 
+/*
+ * A program may take any time to answer, but its host has the request by and by. In pieces, as the
+ * service thread looks after connections that are made.
+ */
+static void await_reply(struct soft_conn *conn)
+{
+	uint32_t timeout = (uint32_t)conn->dev->config->peer_timeout_ms;
+
+	if (timeout)
+		soft_link_timeout(conn->link, timeout / 3 + 1);
+}
+
 static void connecting(struct soft_conn *conn)
 {
 	int rc = conn->link->class->started(conn->link);
@@ -241,6 +253,7 @@ static void connecting(struct soft_conn *conn)
 	} else {
 		soft_setup_names(conn);
 		soft_conn_take(conn, SOFT_CAUSE_CONNECTED);
+		await_reply(conn);
 		requesting(conn);
 	}
 }
@@ -262,8 +275,14 @@ static void connect_ready(struct soft_link *link, uint32_t events)
 static void connect_expired(struct soft_link *link)
 {
 	struct soft_conn *conn = link->owner;
+	uint32_t timeout = (uint32_t)conn->dev->config->peer_timeout_ms;
 
-	soft_setup_late(conn);
+	if (conn->setup->in_have) {
+		soft_setup_late(conn);
+	} else if (!link->class->lost(link, timeout)) {
+		await_reply(conn);
+		return;
+	}
 	soft_conn_hold(conn);
 	failed(conn, SOFT_CAUSE_FAILED, -ETIMEDOUT);
 	soft_conn_drop(conn);
