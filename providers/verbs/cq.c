@@ -354,8 +354,10 @@ static void cq_finish(struct vrb_reap *item)
 	err = ibv_destroy_cq(cq->ibcq);
 	if (err) {
 		cq->ibcq->cq_context = NULL; /* what is left of it is nobody's */
-		dapl_err("%s: completion queue not destroyed: %s", cq->dev->name,
-			 dapl_strerror(err));
+		if (vrb_dev_kept(cq->dev, err))
+			dapl_err("%s: completion queue not destroyed: %s", cq->dev->name,
+				 dapl_strerror(err));
+		dapl_fd_close(cq->channel->fd);
 	} else {
 		close_channel(cq);
 	}

@@ -167,6 +167,12 @@ int vrb_own_fd(int *fd, bool nonblock);
 /* The device that ctx belongs to becomes dev's, with both of its descriptors. */
 int vrb_dev_open(struct vrb_dev *dev, struct ibv_device *device);
 void vrb_dev_close(struct vrb_dev *dev);
+/* Whether destroying failed by err with a reason to say so: of a device that is gone everything went
+ * with it, and libibverbs keeps its own part (RDMAV_ALLOW_DISASSOC_DESTROY). */
+static inline bool vrb_dev_kept(const struct vrb_dev *dev, int err)
+{
+	return err && !atomic_load(&dev->gone);
+}
 /* What an open device can do. */
 int vrb_dev_learn(struct vrb_dev *dev);
 /* counters.c */

@@ -190,7 +190,7 @@ void vrb_qp_destroy_ib(struct vrb_qp *qp)
 	struct ibv_qp *ibqp = orphan_ib(qp);
 	int err = ibqp ? ibv_destroy_qp(ibqp) : 0;
 
-	if (err)
+	if (vrb_dev_kept(qp->dev, err))
 		dapl_err("%s: QP 0x%x not destroyed: %s", qp->dev->name, ibqp->qp_num,
 			 dapl_strerror(err));
 	if (ibqp)

@@ -301,8 +301,9 @@ static void srq_finish(struct vrb_reap *item)
 
 	if (err) {
 		srq->ibsrq->srq_context = NULL; /* what is left of it is nobody's */
-		dapl_err("%s: shared receive queue not destroyed: %s", srq->dev->name,
-			 dapl_strerror(err));
+		if (vrb_dev_kept(srq->dev, err))
+			dapl_err("%s: shared receive queue not destroyed: %s", srq->dev->name,
+				 dapl_strerror(err));
 	}
 	dapl_loop_cancel(srq->dev->base.loop, &srq->task); /* of a last event */
 	srq_free(srq);

@@ -19,6 +19,76 @@ static void tell_all(struct zoo_card *card, enum ibv_event_type type)
 	}
 }
 
+/* Requests that nobody acknowledged are repeated. */
+static void repeat_all(void)
+{
+	struct zoo_link *link, *next;
+
+	for (link = zoo->qps; link; link = next) {
+		next = link->next;
+		zoo_progress(zoo_entry(link, struct zoo_qp, link));
+	}
+}
+
+/* rdma_cm's ids of the device hear of it too (cma.c, cma_process_remove). */
+static void remove_card(struct zoo_card *card)
+{
+	struct zoo_link *link;
+	struct zoo_id *id;
+
+	card->removed = true;
+	for (link = zoo->qps; link; link = link->next)
+		if (zoo_entry(link, struct zoo_qp, link)->card == card)
+			zoo_entry(link, struct zoo_qp, link)->closing = false;
+	tell_all(card, IBV_EVENT_DEVICE_FATAL);
+	for (link = zoo->ids; link; link = link->next) {
+		id = zoo_entry(link, struct zoo_id, link);
+		if (id->card == card && id->user)
+			zoo_id_event(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, NULL);
+	}
+}
+
+/* What the firmware finds wrong by itself. */
+static void fail_qps(struct zoo_card *card)
+{
+	struct zoo_link *link, *next;
+	struct zoo_qp *qp;
+
+	for (link = zoo->qps; link; link = next) {
+		next = link->next;
+		qp = zoo_entry(link, struct zoo_qp, link);
+		if (qp->card != card || qp->state == IBV_QPS_ERR || !qp->remote)
+			continue;
+		zoo_async(qp->async, qp, &qp->user, &qp->delivered, IBV_EVENT_QP_FATAL);
+		zoo_qp_to_error(qp);
+	}
+}
+
+static void fail_cqs(struct zoo_card *card)
+{
+	struct zoo_link *link;
+	struct zoo_cq *cq;
+
+	for (link = zoo->cqs; link; link = link->next) {
+		cq = zoo_entry(link, struct zoo_cq, link);
+		if (cq->card == card && cq->chan)
+			zoo_async(cq->async, cq, &cq->user, &cq->async_delivered, IBV_EVENT_CQ_ERR);
+	}
+}
+
+/* A bond that fails over (cma.c, cma_netdev_change). */
+static void change_addrs(struct zoo_card *card)
+{
+	struct zoo_link *link;
+	struct zoo_id *id;
+
+	for (link = zoo->ids; link; link = link->next) {
+		id = zoo_entry(link, struct zoo_id, link);
+		if (id->card == card && id->user)
+			zoo_id_event(id, RDMA_CM_EVENT_ADDR_CHANGE, 0, NULL);
+	}
+}
+
 static int set_card(const char *name, struct zoo_card *card)
 {
 	if (!strcmp(name, "port_down")) {
@@ -27,11 +97,17 @@ static int set_card(const char *name, struct zoo_card *card)
 	} else if (!strcmp(name, "port_up")) {
 		card->port_down = false;
 		tell_all(card, IBV_EVENT_PORT_ACTIVE);
+		repeat_all();
 	} else if (!strcmp(name, "moved")) {
 		card->moved = true;
 	} else if (!strcmp(name, "removed")) {
-		card->removed = true;
-		tell_all(card, IBV_EVENT_DEVICE_FATAL);
+		remove_card(card);
+	} else if (!strcmp(name, "qp_error")) {
+		fail_qps(card);
+	} else if (!strcmp(name, "cq_error")) {
+		fail_cqs(card);
+	} else if (!strcmp(name, "addr_change")) {
+		change_addrs(card);
 	} else {
 		return EINVAL;
 	}
@@ -51,6 +127,10 @@ int zoo_control(const char *name, uint32_t value)
 		zoo->duplicate = value;
 	else if (!strcmp(name, "delay_us"))
 		zoo->delay_us = value;
+	else if (!strcmp(name, "command_us"))
+		zoo->command_us = value;
+	else if (!strcmp(name, "event"))
+		tell_all(&zoo->cards[0], (enum ibv_event_type)value);
 	else
 		err = value < zoo->num_cards ? set_card(name, &zoo->cards[value]) : EINVAL;
 	zoo_unlock();
@@ -89,6 +169,14 @@ uint32_t zoo_count(const char *what)
 		num = length(zoo->qps);
 	else if (!strcmp(what, "cqs"))
 		num = length(zoo->cqs);
+	else if (!strcmp(what, "srqs"))
+		num = length(zoo->srqs);
+	else if (!strcmp(what, "mrs"))
+		num = length(zoo->mrs);
+	else if (!strcmp(what, "pds"))
+		num = length(zoo->pds);
+	else if (!strcmp(what, "msgs"))
+		num = length(zoo->msgs);
 	else if (!strcmp(what, "vectors"))
 		num = vectors();
 	zoo_unlock();

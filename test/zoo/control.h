@@ -8,10 +8,14 @@
 
 #include <stdint.h>
 
-/* "loss", "duplicate" (of CM messages, in thousandths), "delay_us"; of the card with this number:
- * "port_down", "port_up", "removed", "moved" (its address is the next card's). 0 or an errno. */
+/* "loss", "duplicate" (of CM messages, in thousandths), "delay_us"; "command_us" that a command of
+ * the firmware takes at least; "event", of the first card (enum ibv_event_type); of the card with
+ * this number: "port_down", "port_up", "removed", "moved" (its address is the next card's),
+ * "addr_change" (a bond failed over), "qp_error" and "cq_error" (of all that are in use). 0 or an
+ * errno. */
 int zoo_control(const char *name, uint32_t value);
-/* How many "ids" (of rdma_cm), "qps" or "cqs" there are, and completion "vectors" in use. */
+/* How many "ids" (of rdma_cm), "qps", "cqs", "srqs", "mrs" (with windows), "pds" and "msgs" on the
+ * way there are, and completion "vectors" in use. */
 uint32_t zoo_count(const char *what);
 
 #endif

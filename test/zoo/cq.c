@@ -217,6 +217,7 @@ int ibv_destroy_cq(struct ibv_cq *ib)
 {
 	struct my_cq *my = my(cq, ib);
 	uint32_t delivered, async;
+	int err;
 
 	zoo_command(my->cq->card);
 	zoo_lock();
@@ -229,8 +230,11 @@ int ibv_destroy_cq(struct ibv_cq *ib)
 	zoo_chan_purge(my->cq->async, my->cq);
 	delivered = my->cq->delivered;
 	async = my->cq->async_delivered;
+	err = zoo_destroyed(my->cq->card);
 	zoo_cq_end(my->cq);
 	zoo_unlock();
+	if (err)
+		return err;
 	zoo_await_acks(&ib->mutex, &ib->cond, &ib->comp_events_completed, delivered);
 	zoo_await_acks(&ib->mutex, &ib->cond, &ib->async_events_completed, async);
 	if (ib->channel)

@@ -30,6 +30,8 @@ void zoo_command(const struct zoo_card *card)
 {
 	uint32_t us = zoo_kind_of(card)->command_us;
 
+	if (us < zoo->command_us)
+		us = zoo->command_us;
 	if (us)
 		usleep(us);
 }

@@ -63,7 +63,7 @@ void zoo_iwarp_begin_close(struct zoo_id *id)
 {
 	struct zoo_qp *qp = qp_of(id);
 
-	if (!zoo_kind_of(id->card)->closing_refuses_error) {
+	if (!zoo_kind_of(id->card)->closing_refuses_error || id->card->removed) {
 		zoo_iwarp_close(id, 0);
 		return;
 	}

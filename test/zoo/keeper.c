@@ -5,7 +5,7 @@
  * It makes a world with the adapters of these kinds, at 127.0.0.1 and above unless told, and keeps
  * it until the program has ended, whose status is its own. Options are the world's: loss, duplicate
  * (of CM messages, in thousandths), delay_us, cm_timeout_ms, cm_retries, hold, no_af_ib,
- * seed.
+ * command_us, seed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -72,6 +72,7 @@ static void set_option(const char *arg)
 		{ "cm_timeout_ms", &zoo->cm_timeout_ms },
 		{ "cm_retries", &zoo->cm_retries },
 		{ "hold", &zoo->hold },
+		{ "command_us", &zoo->command_us },
 		{ "no_af_ib", &zoo->no_af_ib },
 	};
 	const char *value = strchr(arg, '=');

@@ -193,10 +193,12 @@ int ibv_dealloc_pd(struct ibv_pd *ib)
 	int err = 0;
 
 	zoo_lock();
-	if (my->pd->uses)
+	if (my->pd->uses) {
 		err = EBUSY;
-	else
+	} else {
+		err = zoo_destroyed(my->pd->card);
 		zoo_pd_end(my->pd);
+	}
 	zoo_unlock();
 	if (!err)
 		free(my);
@@ -260,10 +262,12 @@ int ibv_dereg_mr(struct ibv_mr *ib)
 
 	zoo_command(zoo_card_of(ib->context));
 	zoo_lock();
-	if (my_mr->key->bound)
+	if (my_mr->key->bound) {
 		err = EBUSY;
-	else
+	} else {
+		err = zoo_destroyed(my_mr->key->pd->card);
 		zoo_key_end(my_mr->key);
+	}
 	zoo_unlock();
 	if (!err)
 		free(my_mr);
@@ -307,12 +311,15 @@ struct ibv_mw *zoo_alloc_mw(struct ibv_pd *ib, enum ibv_mw_type type)
 int zoo_dealloc_mw(struct ibv_mw *ib)
 {
 	struct my_mw *my_mw = my(mw, ib);
+	int err;
 
 	zoo_lock();
+	err = zoo_destroyed(my_mw->key->pd->card);
 	zoo_key_end(my_mw->key);
 	zoo_unlock();
-	free(my_mw);
-	return 0;
+	if (!err)
+		free(my_mw);
+	return err;
 }
 
 int zoo_bind_mw(struct ibv_qp *qp, struct ibv_mw *ib, struct ibv_mw_bind *bind)

@@ -6,43 +6,7 @@
 #include "test/conformance/conn_util.h"
 #include "test/conformance/srq_util.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
-
-#include "test/zoo/control.h"
-
-/* ---- The zoo ---- */
-
-static void *symbol(const char *name)
-{
-	void *library = dlopen("libibverbs.so.1", RTLD_NOW), *found;
-
-	assert_non_null(library);
-	found = dlsym(library, name);
-	assert_non_null(found);
-	return found;
-}
-
-static void set(const char *name, uint32_t value)
-{
-	int (*control)(const char *, uint32_t) = (__typeof__(control))symbol("zoo_control");
-
-	assert_int_equal(control(name, value), 0);
-}
-
-static uint32_t count(const char *what)
-{
-	uint32_t (*counted)(const char *) = (__typeof__(counted))symbol("zoo_count");
-
-	return counted(what);
-}
-
-static unsigned int number(const char *name, unsigned int otherwise)
-{
-	const char *value = getenv(name);
-
-	return value ? (unsigned int)strtoul(value, NULL, 0) : otherwise;
-}
+#include "test/zoo/asks.h"
 
 /* ---- Ends ---- */
 

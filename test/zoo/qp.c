@@ -133,6 +133,7 @@ int ibv_destroy_qp(struct ibv_qp *ib)
 {
 	struct my_qp *my = my(qp, ib);
 	uint32_t delivered;
+	int err;
 
 	zoo_command(my->qp->card);
 	zoo_lock();
@@ -143,8 +144,11 @@ int ibv_destroy_qp(struct ibv_qp *ib)
 	}
 	zoo_chan_purge(my->qp->async, my->qp);
 	delivered = my->qp->delivered;
+	err = zoo_destroyed(my->qp->card);
 	zoo_qp_end(my->qp);
 	zoo_unlock();
+	if (err)
+		return err;
 	zoo_await_acks(&ib->mutex, &ib->cond, &ib->events_completed, delivered);
 	free(my);
 	return 0;

@@ -107,6 +107,7 @@ int ibv_destroy_srq(struct ibv_srq *ib)
 {
 	struct my_srq *my = my(srq, ib);
 	uint32_t delivered;
+	int err;
 
 	zoo_command(my->srq->pd->card);
 	zoo_lock();
@@ -116,8 +117,11 @@ int ibv_destroy_srq(struct ibv_srq *ib)
 	}
 	zoo_chan_purge(my->srq->async, my->srq);
 	delivered = my->srq->delivered;
+	err = zoo_destroyed(my->srq->pd->card);
 	zoo_srq_end(my->srq);
 	zoo_unlock();
+	if (err)
+		return err;
 	zoo_await_acks(&ib->mutex, &ib->cond, &ib->events_completed, delivered);
 	free(my);
 	return 0;

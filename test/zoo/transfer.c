@@ -483,7 +483,7 @@ void zoo_progress(struct zoo_qp *qp)
 	struct zoo_wr *wr;
 	uint64_t length;
 
-	if (qp->in_progress)
+	if (qp->in_progress || qp->card->removed)
 		return;
 	qp->in_progress = true;
 	while (qp->state == IBV_QPS_RTS && qp->sq.next != qp->sq.posted && status != WAIT) {

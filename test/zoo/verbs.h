@@ -3,6 +3,8 @@
 #ifndef ZOO_VERBS_H
 #define ZOO_VERBS_H
 
+#include <errno.h>
+
 #include "test/zoo/engine.h"
 
 struct my_context {
@@ -58,6 +60,12 @@ struct ibv_context *zoo_open(struct zoo_card *card);
 struct zoo_card *zoo_card_of(const struct ibv_context *ctx);
 /* An errno where the test wants the call to fail. */
 int zoo_refuses(const char *call);
+/* What destroying answers where the device is gone, and its objects with it: libibverbs keeps its own
+ * part of them (verbs_is_destroy_err of libibverbs/driver.h). */
+static inline int zoo_destroyed(const struct zoo_card *card)
+{
+	return card->removed ? EIO : 0;
+}
 /* The time that a command of the firmware takes; no lock held. */
 void zoo_command(const struct zoo_card *card);
 void zoo_await_acks(pthread_mutex_t *lock, pthread_cond_t *cond, const uint32_t *count,

@@ -254,7 +254,7 @@ struct zoo_world {
 	/* Faults. */
 	uint32_t loss, delay_us, duplicate; /* of CM messages, in thousandths */
 	uint64_t random;
-	uint32_t cm_timeout_ms, cm_retries;
+	uint32_t cm_timeout_ms, cm_retries, command_us;
 	uint32_t no_af_ib; /* a kernel without it */
 	uint32_t hold;	   /* a QP that goes to error is in the middle of a message for its SRQ */
 	struct zoo_key *keys[ZOO_MAX_KEYS];

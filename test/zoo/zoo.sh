@@ -56,7 +56,9 @@ mends() {
 		ZOO_CONNECTIONS=100 point "$1" losses test/zoo/mends.t
 		;;
 	esac
-	ZOO_OPTIONS='' UDAPL_TESTS=interrupts_are_spread
+	ZOO_OPTIONS='' UDAPL_TESTS='*'
+	point "$1" faults test/zoo/faults.t
+	UDAPL_TESTS=interrupts_are_spread
 	point "$1" interrupts test/zoo/mends.t
 	UDAPL_TESTS=an_address_that_moved_is_not_connected
 	ZOO_MORE=mlx4 point "$1" moved test/zoo/mends.t

@@ -38,7 +38,7 @@ static void pd_finish(struct vrb_reap *item)
 	struct vrb_pd *pd = container_of(item, struct vrb_pd, reap);
 	int err = ibv_dealloc_pd(pd->ibpd);
 
-	if (err)
+	if (vrb_dev_kept(vrb_dev(pd->base.dev), err))
 		dapl_err("%s: protection domain not freed: %s", vrb_dev(pd->base.dev)->name,
 			 dapl_strerror(err));
 	free(pd);
@@ -259,7 +259,7 @@ static void mr_dereg(struct tp_mr *base)
 	do {
 		err = ibv_dereg_mr(mr->ibmr);
 	} while (err && vrb_mw_unbind_one(dev, mr->ibmr));
-	if (err)
+	if (vrb_dev_kept(dev, err))
 		dapl_err("%s: region at 0x%llx not deregistered: %s", dev->name,
 			 (unsigned long long)mr->start, dapl_strerror(err));
 	free(mr);

@@ -42,7 +42,7 @@ void vrb_mw_unmake(struct vrb_mw *mw)
 {
 	int err = mw->ibmw ? ibv_dealloc_mw(mw->ibmw) : 0;
 
-	if (err && !atomic_load(&dev_of(mw)->gone))
+	if (vrb_dev_kept(dev_of(mw), err))
 		dapl_err("%s: memory window not freed: %s", dev_of(mw)->name, dapl_strerror(err));
 	mw->ibmw = NULL;
 	atomic_store(&mw->bound, false);
