@@ -121,7 +121,7 @@ static void connect_one(struct work *w, unsigned int i)
 {
 	DAT_CONN_QUAL port = w->opt.port + (w->opt.multi ? i % w->opt.burst : 0);
 
-	must(dat_ep_connect(w->ep[i], (DAT_IA_ADDRESS_PTR)host_address(w->opt.host), port,
+	must(dat_ep_connect(w->ep[i], (DAT_IA_ADDRESS_PTR)host_address(w->ia, w->opt.host), port,
 			    SAMPLE_SECONDS * 1000000, 0, NULL, DAT_QOS_BEST_EFFORT,
 			    DAT_CONNECT_DEFAULT_FLAG),
 	     "dat_ep_connect");

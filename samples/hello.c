@@ -64,12 +64,17 @@ static void serve(DAT_IA_HANDLE ia, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_EV
 	must(dat_psp_free(psp), "dat_psp_free");
 }
 
-static void greet(const char *host, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_EVD_HANDLE messages,
-		  DAT_LMR_TRIPLET *segment)
+static void greet(const char *host, DAT_IA_HANDLE ia, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
+		  DAT_EVD_HANDLE messages, DAT_LMR_TRIPLET *segment)
 {
-	struct addrinfo *address;
-	int err = getaddrinfo(host, NULL, NULL, &address);
+	struct addrinfo *address, hints = { .ai_socktype = SOCK_STREAM };
+	DAT_IA_ATTR attr;
+	int err;
 
+	/* "localhost" may be ::1 first, which an adapter of 127.0.0.1 does not reach. */
+	must(dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL), "dat_ia_query");
+	hints.ai_family = attr.ia_address_ptr->sa_family;
+	err = getaddrinfo(host, NULL, &hints, &address);
 	if (err) {
 		fprintf(stderr, "%s: %s\n", host, gai_strerror(err));
 		exit(EXIT_FAILURE);
@@ -117,7 +122,7 @@ int main(int argc, char **argv)
 	must(dat_ep_create(ia, pz, messages, messages, evd, NULL, &ep), "dat_ep_create");
 
 	if (argc > 1)
-		greet(argv[1], ep, evd, messages, &segment);
+		greet(argv[1], ia, ep, evd, messages, &segment);
 	else
 		serve(ia, ep, evd, messages, &segment);
 

@@ -79,12 +79,17 @@ DAT_EP_HANDLE side_endpoint(struct side *side, DAT_COUNT depth)
 	return ep;
 }
 
-const struct sockaddr *host_address(const char *host)
+const struct sockaddr *host_address(DAT_IA_HANDLE ia, const char *host)
 {
 	static struct sockaddr_storage address;
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found;
-	int err = getaddrinfo(host, NULL, NULL, &found);
+	DAT_IA_ATTR attr;
+	int err;
 
+	must(dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL), "dat_ia_query");
+	hints.ai_family = attr.ia_address_ptr->sa_family;
+	err = getaddrinfo(host, NULL, &hints, &found);
 	if (err)
 		die("%s: %s", host, gai_strerror(err));
 	memcpy(&address, found->ai_addr, found->ai_addrlen);
@@ -143,8 +148,8 @@ void side_connect(struct side *side, const char *host, DAT_CONN_QUAL port,
 {
 	DAT_EVENT event;
 
-	must(dat_ep_connect(side->ep, (DAT_IA_ADDRESS_PTR)host_address(host), port, TIMEOUT,
-			    mine ? sizeof(*mine) : 0, (DAT_PVOID)mine, DAT_QOS_BEST_EFFORT,
+	must(dat_ep_connect(side->ep, (DAT_IA_ADDRESS_PTR)host_address(side->ia, host), port,
+			    TIMEOUT, mine ? sizeof(*mine) : 0, (DAT_PVOID)mine, DAT_QOS_BEST_EFFORT,
 			    DAT_CONNECT_DEFAULT_FLAG),
 	     "dat_ep_connect");
 	event = await_established(side);

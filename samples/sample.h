@@ -69,8 +69,8 @@ void side_disconnect(struct side *side);
 /* Frees everything. */
 void side_close(struct side *side);
 
-/* The address of a host. */
-const struct sockaddr *host_address(const char *host);
+/* The address of a host, of the family of the adapter's own. */
+const struct sockaddr *host_address(DAT_IA_HANDLE ia, const char *host);
 
 /* The next event of an EVD, by waiting, by the CNO or by polling, whichever the side does. */
 DAT_EVENT side_next(const struct side *side, DAT_EVD_HANDLE evd);

@@ -63,6 +63,15 @@ fails() { # NAME PATTERN COMMAND...
 both hello "$samples/hello" -- "$samples/hello" "$host"
 says "hello: the greeting arrives" server '^hello, world$'
 
+# A name whose first address is of the other family.
+printf '::1 sample-host\n%s sample-host\n' "$host" >"$scratch/hosts"
+in_hosts='mount --bind "$0" /etc/hosts && exec "$@"'
+if [ "$UDAPL_IA" = soft-lo ] && unshare --mount sh -c "$in_hosts" "$scratch/hosts" true 2>/dev/null; then
+	both hello "$samples/hello" -- unshare --mount sh -c "$in_hosts" "$scratch/hosts" "$samples/hello" sample-host
+	both dtestcm "$samples/dtestcm" -P "$UDAPL_IA" -s -c 1 -- unshare --mount sh -c "$in_hosts" \
+		"$scratch/hosts" "$samples/dtestcm" -P "$UDAPL_IA" -h sample-host -c 1
+fi
+
 both sum "$samples/sum" -P "$UDAPL_IA" -- "$samples/sum" -P "$UDAPL_IA" "$host" 4294967000 295
 says "sum: the answer is right" client '^4294967295$'
 
