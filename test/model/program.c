@@ -14,7 +14,7 @@ static const uint32_t weights[STEP_COUNT] = {
 	[STEP_HANDOFF] = 3,    [STEP_DISCONNECT] = 8,	   [STEP_RECV] = 200,
 	[STEP_SEND] = 200,     [STEP_SEND_INVALIDATE] = 8, [STEP_WRITE] = 60,
 	[STEP_READ] = 60,      [STEP_FETCH_ADD] = 16,	   [STEP_WRITE_IMMED] = 16,
-	[STEP_RMR_CREATE] = 4, [STEP_RMR_BIND] = 10,	   [STEP_RMR_FREE] = 3,
+	[STEP_RMR_CREATE] = 8, [STEP_RMR_BIND] = 40,	   [STEP_RMR_FREE] = 3,
 	[STEP_SCRIBBLE] = 4,   [STEP_FILL] = 30,	   [STEP_PAUSE] = 1,
 	[STEP_STOP_PEER] = 1,  [STEP_SETTLE] = 4,	   [STEP_CNO_WAIT] = 4,
 	[STEP_TRESPASS] = 20,
@@ -50,6 +50,12 @@ void program_start(struct program *p, uint64_t seed, bool two_processes)
 	/* One connection alone is nobody's neighbour: what comes for another does not help it on. */
 	p->max_eps = program_random(p, 3) ? 4U << program_random(p, 4) : 2;
 	p->max_wait_us = program_random(p, 3) ? 3000 : 30000;
+	/* Who waits and does not poll leaves its connections alone in between. */
+	if (!program_random(p, 3)) {
+		p->weight[STEP_POLL] = 20;
+		p->weight[STEP_WAIT] = 60;
+		p->max_wait_us = 30000;
+	}
 	/* Few endpoints, and much that is under way on each. */
 	bulk = !program_random(p, 3);
 	if (bulk) {
