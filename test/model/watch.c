@@ -107,13 +107,11 @@ void watch_end(struct watcher *w)
 void watch_for(struct watcher *w, const uint8_t *at, uint32_t length, uint64_t pattern)
 {
 	model_fill(w->expected, pattern, length);
-	if (at[length - 1] == w->expected[length - 1])
-		return; /* does not change */
 	pthread_mutex_lock(&w->lock);
 	atomic_store(&w->end, false);
 	w->at = at;
 	w->length = length;
-	w->busy = true;
+	w->busy = !has_come(w); /* else it does not change */
 	pthread_cond_signal(&w->more);
 	pthread_mutex_unlock(&w->lock);
 }
