@@ -48,12 +48,22 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 }
 
 /* For the transport alone. */
-static void last_wqe(const struct ibv_async_event *event)
+static void qp_notice(const struct ibv_async_event *event)
 {
-	struct vrb_qp *qp = event->element.qp->qp_context;
+	struct vrb_qp *qp;
 
-	if (qp)
+	if (event->event_type != IBV_EVENT_QP_LAST_WQE_REACHED &&
+	    event->event_type != IBV_EVENT_COMM_EST)
+		return;
+	qp = event->element.qp->qp_context;
+	if (!qp) /* orphaned */
+		return;
+	if (event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED) {
 		vrb_qp_last_wqe(qp);
+		return;
+	}
+	atomic_store(&qp->peer_sent, true);
+	vrb_qp_notify(qp);
 }
 
 static void tell_device(struct vrb_dev *dev, enum tp_async_event event)
@@ -97,8 +107,7 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 		   dev->ibdev, ibv_event_type_str(event->event_type));
 	switch (what.object) {
 	case VRB_ASYNC_NOBODY:
-		if (event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
-			last_wqe(event);
+		qp_notice(event);
 		break;
 	case VRB_ASYNC_CQ:
 		cq = event->element.cq->cq_context;

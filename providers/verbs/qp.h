@@ -26,6 +26,7 @@ struct vrb_qp {
 	atomic_bool draining;	 /* the loop is told when sq is empty */
 	_Atomic uint32_t fault;	 /* enum tp_wc_status of the first failure, 0 if none */
 	atomic_bool live;	 /* the device may have completions of it */
+	atomic_bool peer_sent;	 /* before its connection was established */
 	atomic_bool peer_closed; /* a request failed, and for no other reason */
 	uint32_t last_wqe;	 /* futex; in error: it has nothing of its SRQ any more */
 	uint32_t max_read_in, max_read_out;

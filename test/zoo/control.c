@@ -127,6 +127,8 @@ int zoo_control(const char *name, uint32_t value)
 		zoo->duplicate = value;
 	else if (!strcmp(name, "delay_us"))
 		zoo->delay_us = value;
+	else if (!strcmp(name, "lose_rtu"))
+		zoo->lose = ZOO_RTU + 1;
 	else if (!strcmp(name, "command_us"))
 		zoo->command_us = value;
 	else if (!strcmp(name, "event"))

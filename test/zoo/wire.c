@@ -178,6 +178,10 @@ static void transmit(const struct zoo_msg *msg)
 {
 	uint64_t ns = (uint64_t)zoo->delay_us * 1000;
 
+	if (zoo->lose == msg->kind + 1) {
+		zoo->lose = 0;
+		return;
+	}
 	if (zoo->duplicate && zoo_random() < zoo->duplicate)
 		later(msg, ns + 2000000);
 	if (zoo->loss && zoo_random() < zoo->loss)

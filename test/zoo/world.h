@@ -253,6 +253,7 @@ struct zoo_world {
 	uint64_t next_deadline; /* that the keeper knows of */
 	/* Faults. */
 	uint32_t loss, delay_us, duplicate; /* of CM messages, in thousandths */
+	uint32_t lose;			    /* the next message of this kind, from 1 on */
 	uint64_t random;
 	uint32_t cm_timeout_ms, cm_retries, command_us;
 	uint32_t no_af_ib; /* a kernel without it */

@@ -3,6 +3,7 @@
 # The adapters of the zoo: what they differ in, and a part of the conformance suite on each: zoo.sh [KIND...].
 #
 # ZOO_PROGRAMS  of the suite, "all" for the whole (those that take a second or two)
+# ZOO_CONNECTIONS  that are opened and closed while one message of 20 is lost (100)
 # ZOO_LOGS      folder that gets KIND/PROGRAM.log, for test/conformance/matrix.py
 # ZOO_AT_ONCE   kinds at once (3)
 export top_builddir=${top_builddir:-.}
@@ -52,8 +53,12 @@ mends() {
 		point "$1" unanswered test/zoo/mends.t
 		;;
 	*)
-		UDAPL_TESTS=an_end_is_heard_though_messages_are_lost ZOO_OPTIONS='-o loss=50 -o cm_timeout_ms=20'
-		ZOO_CONNECTIONS=100 point "$1" losses test/zoo/mends.t
+		UDAPL_TESTS='an_end_is_heard_*' ZOO_OPTIONS='-o loss=50 -o cm_timeout_ms=20'
+		ZOO_CM_TIMEOUT_MS=20 ZOO_CONNECTIONS=${ZOO_CONNECTIONS:-100} point "$1" losses test/zoo/mends.t
+		ZOO_OPTIONS='-o loss=50 -o cm_timeout_ms=20 -o duplicate=300 -o delay_us=1000'
+		ZOO_CM_TIMEOUT_MS=20 ZOO_CONNECTIONS=50 point "$1" late test/zoo/mends.t
+		ZOO_OPTIONS='' UDAPL_TESTS=what_is_sent_establishes_a_connection
+		point "$1" unconfirmed test/zoo/mends.t
 		;;
 	esac
 	ZOO_OPTIONS='' UDAPL_TESTS='*'

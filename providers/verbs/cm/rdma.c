@@ -173,7 +173,7 @@ static int answer(struct vrb_conn *conn, const void *data, uint32_t len)
 
 	rc = vrb_conn_init_qp(conn);
 	if (!rc)
-		rc = ops->qp_ready(conn);
+		rc = ops->qp_accepts ? ops->qp_accepts(conn) : ops->qp_ready(conn);
 	if (rc)
 		return rc;
 	vrb_conn_fill_param(conn, &param);

@@ -80,6 +80,8 @@ struct vrb_conn {
 	uint8_t reads_in, reads_out;   /* what the peers agreed on */
 	struct tp_conn_addr addr;      /* local_qual under dev->cm_lock */
 	struct sockaddr_storage to;
+	struct ibv_qp_attr rts; /* of its QP, once accepted */
+	int rts_mask;
 	/* What is to be told from the loop. */
 	bool has_pending;
 	enum tp_conn_event pending_event;
@@ -120,6 +122,11 @@ struct vrb_rdma_ops {
 		      uint32_t len);
 	/* The QP becomes ready for the peer. */
 	int (*qp_ready)(struct vrb_conn *conn);
+	/* Before a request is accepted, and when the peer has confirmed. InfiniBand's QP only receives
+	 * between the two, and then the device tells when the peer sends before its confirmation is
+	 * here (IBV_EVENT_COMM_EST). Or NULL: qp_ready, and nothing. */
+	int (*qp_accepts)(struct vrb_conn *conn);
+	int (*qp_confirmed)(struct vrb_conn *conn);
 	/* Before the id of a request is destroyed: refuses it as if nobody listened. Or NULL. */
 	void (*refuse)(struct rdma_cm_id *id);
 	/* See private_data.h. NULL: all that comes is the program's. */
@@ -211,6 +218,9 @@ void vrb_rdma_refuse(struct vrb_dev *dev, struct rdma_cm_id *id);
 
 int vrb_rdma_qp_to_init(struct vrb_qp *qp, struct rdma_cm_id *id);
 int vrb_rdma_qp_to_rts(struct vrb_conn *conn);
+/* The same in two steps; the kernel may know no more of the connection at the second one. */
+int vrb_rdma_qp_to_rtr(struct vrb_conn *conn);
+int vrb_rdma_qp_confirmed(struct vrb_conn *conn);
 
 /* ---- rdma_event.c ---- */
 

@@ -99,12 +99,22 @@ static void answered(struct vrb_conn *conn, const struct event *event)
 			       NULL, 0);
 }
 
+static void open_accepted(struct vrb_conn *conn)
+{
+	int rc = vrb_conn_ops(conn)->qp_confirmed ? vrb_conn_ops(conn)->qp_confirmed(conn) : 0;
+
+	if (rc)
+		vrb_conn_ended(conn, TP_CONN_BROKEN, rc, NULL, 0);
+	else
+		vrb_conn_open(conn, NULL, 0);
+}
+
 static void established(struct vrb_conn *conn, const struct event *event)
 {
 	if (conn->state == VRB_CONN_CONNECTING)
 		open_active(conn, event);
 	else if (conn->state == VRB_CONN_ACCEPTED)
-		vrb_conn_open(conn, event->data, 0);
+		open_accepted(conn);
 }
 
 /* Resolving failed; it is tried again where time was the reason. */
@@ -161,7 +171,7 @@ static void confirm_by_end(struct vrb_conn *conn, const struct event *event)
 {
 	if (conn->state == VRB_CONN_ACCEPTED && event->type == RDMA_CM_EVENT_DISCONNECTED &&
 	    vrb_conn_ops(conn)->end_may_overtake)
-		vrb_conn_open(conn, NULL, 0);
+		open_accepted(conn);
 }
 
 /*
@@ -383,11 +393,20 @@ void vrb_rdma_ready(struct tp_watch *watch, uint32_t events)
 
 /* ---- Events of the QP ---- */
 
+/* Established by what it sends; EISCONN: its confirmation came meanwhile. */
+static void peer_sent(struct vrb_conn *conn)
+{
+	if (conn->state == VRB_CONN_ACCEPTED && conn->id)
+		rdma_notify(conn->id, IBV_EVENT_COMM_EST);
+}
+
 static void check(struct vrb_conn *conn)
 {
 	int err = conn->calling ? atomic_load(&conn->call.err) : 0, rc;
 	struct vrb_qp *qp = conn->qp;
 
+	if (atomic_exchange(&qp->peer_sent, false))
+		peer_sent(conn);
 	if (err) {
 		call_done(conn);
 		rc = vrb_conn_other_port(conn, err);

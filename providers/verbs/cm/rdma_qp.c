@@ -31,7 +31,7 @@ int vrb_rdma_qp_to_init(struct vrb_qp *qp, struct rdma_cm_id *id)
 	return rc ? rc : vrb_qp_to_init(qp, &attr, mask);
 }
 
-int vrb_rdma_qp_to_rts(struct vrb_conn *conn)
+int vrb_rdma_qp_to_rtr(struct vrb_conn *conn)
 {
 	struct vrb_qp *qp = conn->qp;
 	struct ibv_qp_attr attr;
@@ -41,7 +41,17 @@ int vrb_rdma_qp_to_rts(struct vrb_conn *conn)
 	rc = attr_for(qp, conn->id, IBV_QPS_RTR, &attr, &mask);
 	if (!rc)
 		rc = vrb_qp_to_rtr(qp, &attr, mask, conn->reads_in);
-	if (!rc)
-		rc = attr_for(qp, conn->id, IBV_QPS_RTS, &attr, &mask);
-	return rc ? rc : vrb_qp_to_rts(qp, &attr, mask, conn->reads_out);
+	return rc ? rc : attr_for(qp, conn->id, IBV_QPS_RTS, &conn->rts, &conn->rts_mask);
+}
+
+int vrb_rdma_qp_confirmed(struct vrb_conn *conn)
+{
+	return vrb_qp_to_rts(conn->qp, &conn->rts, conn->rts_mask, conn->reads_out);
+}
+
+int vrb_rdma_qp_to_rts(struct vrb_conn *conn)
+{
+	int rc = vrb_rdma_qp_to_rtr(conn);
+
+	return rc ? rc : vrb_rdma_qp_confirmed(conn);
 }
