@@ -202,6 +202,26 @@ static void ep_93_ev_11_disconnect_in_a_aborts(void **state)
 	}
 }
 
+/* Whatever step the attempt is at. */
+static void ep_93_disconnect_at_any_moment(void **state)
+{
+	struct cu_rig *rig = *state;
+	DAT_EVENT event;
+	uint64_t until;
+
+	for (unsigned int i = 0; i < harness_rounds(400); i++) {
+		expect_ok(cu_connect(&rig->a, rig->qual, CT_US));
+		until = ct_now_us() + (i % 2 ? i % 20 : 0);
+		while (ct_now_us() < until)
+			;
+		expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+		cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+		expect_ok(dat_ep_reset(rig->a.ep));
+		while (cu_next(rig->cr, 0, &event))
+			dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL);
+	}
+}
+
 /* SIM-4: ACCEPT_COMPLETION_ERROR, or ESTABLISHED and then DISCONNECTED. */
 static void passive_of_an_abort(struct cu_rig *rig)
 {
@@ -543,6 +563,7 @@ int main(void)
 		T(ev_13_silent_service_point),
 		T(ev_14_address_without_host),
 		T(ep_93_ev_11_disconnect_in_a_aborts),
+		T(ep_93_disconnect_at_any_moment),
 		T(sim_4_active_free_before_accept),
 		T(sim_4_active_disconnect_before_accept),
 		T(ep_141_active_side_gone_before_the_answer),

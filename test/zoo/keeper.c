@@ -4,7 +4,7 @@
  *
  * It makes a world with the adapters of these kinds, at 127.0.0.1 and above unless told, and keeps
  * it until the program has ended, whose status is its own. Options are the world's: loss, duplicate
- * (of CM messages, in thousandths), delay_us, cm_timeout_ms, cm_retries, hold, no_af_ib,
+ * (of CM messages, in thousandths), delay_us, cm_timeout_ms, cm_retries, destroy_us, hold, no_af_ib,
  * command_us, seed.
  */
 #include <arpa/inet.h>
@@ -71,6 +71,7 @@ static void set_option(const char *arg)
 		{ "delay_us", &zoo->delay_us },
 		{ "cm_timeout_ms", &zoo->cm_timeout_ms },
 		{ "cm_retries", &zoo->cm_retries },
+		{ "destroy_us", &zoo->destroy_us },
 		{ "hold", &zoo->hold },
 		{ "command_us", &zoo->command_us },
 		{ "no_af_ib", &zoo->no_af_ib },

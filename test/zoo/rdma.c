@@ -126,6 +126,8 @@ int rdma_destroy_id(struct rdma_cm_id *ib)
 	struct my_id *my = my(id, ib);
 	uint32_t delivered;
 
+	if (zoo->destroy_us)
+		usleep(zoo->destroy_us);
 	zoo_lock();
 	zoo_chan_purge(my->id->chan, my->id);
 	delivered = my->id->delivered;

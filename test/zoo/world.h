@@ -256,6 +256,7 @@ struct zoo_world {
 	uint32_t lose;			    /* the next message of this kind, from 1 on */
 	uint64_t random;
 	uint32_t cm_timeout_ms, cm_retries, command_us;
+	uint32_t destroy_us; /* that an id which is destroyed still has events */
 	uint32_t no_af_ib; /* a kernel without it */
 	uint32_t hold;	   /* a QP that goes to error is in the middle of a message for its SRQ */
 	struct zoo_key *keys[ZOO_MAX_KEYS];

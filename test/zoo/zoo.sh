@@ -63,7 +63,9 @@ mends() {
 	esac
 	ZOO_OPTIONS='' UDAPL_TESTS='*'
 	point "$1" faults test/zoo/faults.t
-	UDAPL_TESTS=interrupts_are_spread
+	UDAPL_TESTS=ep_93_disconnect_at_any_moment ZOO_OPTIONS='-o destroy_us=300'
+	point "$1" resolving test/conformance/conn.t
+	ZOO_OPTIONS='' UDAPL_TESTS=interrupts_are_spread
 	point "$1" interrupts test/zoo/mends.t
 	UDAPL_TESTS=an_address_that_moved_is_not_connected
 	ZOO_MORE=mlx4 point "$1" moved test/zoo/mends.t

@@ -145,17 +145,12 @@ static bool is_of_device(const struct vrb_dev *dev, const struct rdma_cm_id *id)
 
 static void step(struct vrb_conn *conn, const struct event *event)
 {
-	int rc = is_of_device(conn->object.dev, conn->id) ? 0 : -ENODEV;
+	int rc = -ENODEV;
 
 	conn->tries = 0;
-	if (rc) {
-		attempt_failed(conn, rc);
-		return;
-	}
-	if (event->type == RDMA_CM_EVENT_ADDR_RESOLVED && conn->state == VRB_CONN_ADDR)
-		rc = vrb_conn_resolve_route(conn);
-	else if (event->type == RDMA_CM_EVENT_ROUTE_RESOLVED && conn->state == VRB_CONN_ROUTE)
-		rc = vrb_conn_connect(conn);
+	if (is_of_device(conn->object.dev, conn->id))
+		rc = event->type == RDMA_CM_EVENT_ADDR_RESOLVED ? vrb_conn_resolve_route(conn)
+								: vrb_conn_connect(conn);
 	if (rc)
 		attempt_failed(conn, rc);
 }
@@ -229,17 +224,29 @@ static void removed(struct vrb_conn *conn, const struct event *event)
 	vrb_conn_drop_id(conn); /* the kernel waits for that */
 }
 
+/* Of an attempt that was given up while this event was on its way there is no id any more. */
+static void resolved(struct vrb_conn *conn, const struct event *event)
+{
+	bool addr = event->type == RDMA_CM_EVENT_ADDR_RESOLVED ||
+		    event->type == RDMA_CM_EVENT_ADDR_ERROR;
+
+	if (conn->state != (addr ? VRB_CONN_ADDR : VRB_CONN_ROUTE))
+		return;
+	if (event->type == RDMA_CM_EVENT_ADDR_RESOLVED ||
+	    event->type == RDMA_CM_EVENT_ROUTE_RESOLVED)
+		step(conn, event);
+	else if (!retry(conn, event))
+		ended(conn, event);
+}
+
 static void conn_event(struct vrb_conn *conn, const struct event *event)
 {
 	switch (event->type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		step(conn, event);
-		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		if (!retry(conn, event))
-			ended(conn, event);
+		resolved(conn, event);
 		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		if (conn->state == VRB_CONN_CONNECTING)
