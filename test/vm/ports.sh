@@ -7,8 +7,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
 
 first=40000
+# The kernel's second choice is the next free port of its own, which TCP has: among few ports the connections that
+# there are make that likely.
+range=512
 
-# Takes every Nth of a new range of 64 ports on host A until its standard input ends: N
+# Takes every Nth of a new range of ports on host A until its standard input ends: N
 take_ports() {
 	vm-on SIW A python3 -c '
 import socket, sys
@@ -17,15 +20,15 @@ for port in range(int(sys.argv[1]), int(sys.argv[2]) + 1, int(sys.argv[3])):
     taken.append(socket.socket())
     taken[-1].bind(("", port))
 print("ready", flush=True)
-sys.stdin.read()' $first $((first + 63)) "$1"
+sys.stdin.read()' $first $((first + range - 1)) "$1"
 }
 
 # With every Nth port taken: N COMMAND...
 with_taken() {
 	local n=$1 status input
 	shift
-	first=$((first + 64))
-	vm-on SIW A sysctl -qw net.ipv4.ip_local_port_range="$first $((first + 63))"
+	first=$((first + range))
+	vm-on SIW A sysctl -qw net.ipv4.ip_local_port_range="$first $((first + range - 1))"
 	coproc take_ports "$n"
 	input=${COPROC[1]}
 	read -r <&"${COPROC[0]}" && "$@"
