@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * An active end that is no library: it knows MPA, DDP and RDMAP well enough to be listened to, and
- * then says what it likes. Its frames are mostly right, each with something wrong at times.
+ * An end that is no library, the active or the passive one: it knows MPA, DDP and RDMAP well enough
+ * to be listened to, and then says what it likes, or from some frame on nothing at all. Its frames
+ * are mostly right, each with something wrong at times.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,6 +17,7 @@
 
 enum {
 	FRAME_MAX = 2048,
+	MUTE_US = 200000000,
 };
 
 struct frame {
@@ -58,12 +60,12 @@ static void spoil(struct frame *frame)
 
 /* ---- Frames ---- */
 
-static void build_request(struct frame *frame, uint64_t life)
+static void build_first(struct frame *frame, const char *kind, uint64_t life)
 {
 	bool second = sim_random(2);
 
 	frame->length = frame->right = 0;
-	memcpy(frame->at, "MPA ID Req Frame", 16);
+	memcpy(frame->at, kind, 16);
 	frame->length = 16;
 	put(frame, maybe(world.crc ? 0x40 : 0) | (second ? 0x10 : 0), 1);
 	put(frame, maybe(second ? 2 : 1), 1);
@@ -181,29 +183,50 @@ static void listen_to(int fd)
 		(void)!recv(fd, nowhere, sizeof(nowhere), 0);
 }
 
-static void lie(struct pair *pair, int fd)
+/* So many frames, and its peer may wait for more than any time limit. */
+static void lie(const struct end *self, int fd, uint64_t life)
 {
+	const struct end *victim = &self->pair->end[!self->which];
 	uint32_t steps = sim_random(20), msn[3] = { 0 };
+	bool mute = !sim_random(4), goes_on = true;
 	struct frame frame;
-	bool goes_on;
 
-	build_request(&frame, pair->life.id);
-	goes_on = say(fd, &frame);
-	usleep(sim_random(2 * sim_plan.delay_us + 100000));
+	if (mute)
+		steps = sim_random(4);
+	if (!mute || steps--) {
+		build_first(&frame, self->which ? "MPA ID Rep Frame" : "MPA ID Req Frame", life);
+		goes_on = say(fd, &frame);
+		usleep(sim_random(2 * sim_plan.delay_us + 100000));
+	} else {
+		steps = 0;
+	}
 	while (steps-- && goes_on) {
 		listen_to(fd);
 		if (sim_random(2))
 			build_untagged(&frame, msn);
 		else
-			build_tagged(&frame, &pair->end[1]);
+			build_tagged(&frame, victim);
 		goes_on = say(fd, &frame);
 		usleep(sim_random(1u << sim_random(18)));
 	}
+	if (mute)
+		usleep(sim_random(MUTE_US));
+}
+
+static void hang_up(int fd)
+{
+	struct linger reset = { .l_onoff = 1 };
+
+	if (sim_random(3) == 0)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	/* Some say nothing more for a while, but stay. */
+	if (sim_random(4) == 0)
+		usleep(sim_random(60000000));
+	close(fd);
 }
 
 void *life_liar(void *arg)
 {
-	struct linger reset = { .l_onoff = 1 };
 	struct pair *pair = arg;
 	int fd;
 
@@ -212,17 +235,44 @@ void *life_liar(void *arg)
 		pair->life.excused = true;
 		pair->end[0].busy = true;
 		fd = call(pair);
-		lie(pair, fd);
-		if (sim_random(3) == 0)
-			setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-		/* Some say nothing more for a while, but stay. */
-		if (sim_random(4) == 0)
-			usleep(sim_random(60000000));
-		close(fd);
+		lie(&pair->end[0], fd, pair->life.id);
+		hang_up(fd);
 		life_await_passive(pair);
 		judge_life(pair);
 		pair->end[0].busy = false;
 	}
 	pair->quit = true;
+	return NULL;
+}
+
+static int take_calls(const struct pair *pair)
+{
+	struct sockaddr_in at;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	memcpy(&at, &pair->end[1].host->address, sizeof(at));
+	at.sin_port = htons((uint16_t)pair->qual);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 8))
+		sim_fail("a liar cannot listen");
+	return fd;
+}
+
+/* Who calls meanwhile hears nothing. */
+void *life_false_answers(void *arg)
+{
+	struct pair *pair = arg;
+	int listener = take_calls(pair), fd;
+
+	while (!pair->quit && !life_lost(pair->end[0].host) && !life_lost(pair->end[1].host)) {
+		fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+		if (fd < 0) {
+			usleep(1000 + sim_random(20000));
+			continue;
+		}
+		usleep(sim_random(3 * sim_plan.delay_us + 1000));
+		lie(&pair->end[1], fd, pair->life.id);
+		hang_up(fd);
+	}
+	close(listener);
 	return NULL;
 }

@@ -334,6 +334,7 @@ void *life_active(void *arg)
 
 	while (world.lives_begun < world.lives && !world.dead && !world.leaves) {
 		life_begin(pair);
+		pair->life.excused = pair->lies;
 		begin_end(end);
 		if (connect_end(end)) {
 			if (chance(5))

@@ -106,7 +106,8 @@ struct pair {
 	DAT_PSP_HANDLE sp;
 	DAT_EVD_HANDLE cr_evd;
 	DAT_CONN_QUAL qual;
-	bool lies; /* its active end is no library */
+	bool lies;    /* an end is no library: the active one */
+	bool answers; /* or, with this, the passive one */
 	bool quit;
 };
 
@@ -145,8 +146,9 @@ extern struct world world;
 /* The ends' programs. */
 void *life_active(void *pair);
 void *life_passive(void *pair);
-/* An active end that is no library, and says what it likes. */
+/* Ends that are no library, and say what they like: an active and a passive one. */
 void *life_liar(void *pair);
+void *life_false_answers(void *pair);
 /* A host is lost: nobody waits for its ends any more. */
 bool life_lost(const struct host *host);
 void life_begin(struct pair *pair);

@@ -14,6 +14,10 @@
 
 struct world world;
 
+enum {
+	LIARS_PORT = 20000, /* and on */
+};
+
 /* One that is made before anything goes wrong. */
 static void must(const char *name, DAT_RETURN rc)
 {
@@ -117,6 +121,7 @@ static void place_ends(void)
 
 		pair->index = i;
 		pair->lies = i < sim_plan.liars;
+		pair->answers = pair->lies && sim_random(2);
 		for (uint32_t which = 0; which < 2; which++) {
 			pair->end[which].pair = pair;
 			pair->end[which].which = which;
@@ -133,24 +138,33 @@ static void open_pair(struct pair *pair)
 	open_end(&pair->end[0]);
 	fiber_move(host->index);
 	open_end(&pair->end[1]);
+	pair->qual = LIARS_PORT + pair->index;
+	if (pair->answers)
+		return;
 	MUST(dat_evd_create(host->ia, 64, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &pair->cr_evd));
 	MUST(dat_psp_create_any(host->ia, &pair->qual, pair->cr_evd, DAT_PSP_CONSUMER_FLAG,
 				&pair->sp));
 }
 
 /* Requests that nobody has answered are rejected. */
-static void free_pair(struct pair *pair)
+static void free_sp(struct pair *pair)
 {
 	DAT_EVENT event;
 
-	if (!life_lost(pair->end[0].host))
-		free_end(&pair->end[0]);
-	if (life_lost(pair->end[1].host))
-		return;
 	MUST(dat_psp_free(pair->sp));
 	while (dat_evd_dequeue(pair->cr_evd, &event) == DAT_SUCCESS)
 		dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL);
 	MUST(dat_evd_free(pair->cr_evd));
+}
+
+static void free_pair(struct pair *pair)
+{
+	if (!life_lost(pair->end[0].host))
+		free_end(&pair->end[0]);
+	if (life_lost(pair->end[1].host))
+		return;
+	if (!pair->answers)
+		free_sp(pair);
 	free_end(&pair->end[1]);
 }
 
@@ -286,10 +300,12 @@ static void live(void)
 	libc_may_fail = true;
 	for (i = 0; i < world.num_pairs; i++) {
 		pair = &world.pair[i];
-		pair->end[0].fiber = fiber_start("active", pair->end[0].host->index,
-						 pair->lies ? life_liar : life_active, pair);
+		pair->end[0].fiber =
+			fiber_start("active", pair->end[0].host->index,
+				    pair->lies && !pair->answers ? life_liar : life_active, pair);
 		pair->end[1].fiber =
-			fiber_start("passive", pair->end[1].host->index, life_passive, pair);
+			fiber_start("passive", pair->end[1].host->index,
+				    pair->answers ? life_false_answers : life_passive, pair);
 	}
 	faults = fiber_start("faults", HOSTS, host_faults, NULL);
 	for (i = 0; i < 2 * world.num_pairs; i++)
