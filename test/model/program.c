@@ -7,7 +7,7 @@ static const uint32_t weights[STEP_COUNT] = {
 	[STEP_EVD_CREATE] = 6, [STEP_EVD_FREE] = 2,	   [STEP_EVD_RESIZE] = 4,
 	[STEP_EVD_QUERY] = 1,  [STEP_POST_SE] = 6,	   [STEP_POLL] = 150,
 	[STEP_WAIT] = 12,      [STEP_SP_CREATE] = 6,	   [STEP_SP_FREE] = 2,
-	[STEP_SRQ_CREATE] = 3, [STEP_SRQ_FREE] = 1,	   [STEP_SRQ_RESIZE] = 2,
+	[STEP_SRQ_CREATE] = 6, [STEP_SRQ_FREE] = 1,	   [STEP_SRQ_RESIZE] = 4,
 	[STEP_SRQ_QUERY] = 4,  [STEP_SRQ_RECV] = 40,	   [STEP_EP_CREATE] = 20,
 	[STEP_EP_FREE] = 8,    [STEP_EP_RESET] = 16,	   [STEP_EP_QUERY] = 12,
 	[STEP_CONNECT] = 24,   [STEP_ACCEPT] = 60,	   [STEP_REJECT] = 4,
@@ -179,9 +179,12 @@ static void create_ep(struct program *p, const struct model *m, int *arg)
 	arg[2] = program_random(p, 2) ? arg[1] : choose_evd(p, m, side);
 	arg[3] = program_random(p, 2) ? arg[1] : choose_evd(p, m, side);
 	arg[4] = 1 + (int)program_random(p, p->max_depth);
-	arg[5] = program_random(p, 3) ? 0 : 1 + (int)program_random(p, MAX_SRQS);
-	if (arg[5] && (!m->srq[arg[5] - 1].live || (int)model_side(m, arg[5] - 1) != side))
-		arg[5] = 0;
+	arg[5] = 0;
+	for (int i = 0, at = (int)program_random(p, 3 * MAX_SRQS); i < MAX_SRQS && at < MAX_SRQS;
+	     i++)
+		if (m->srq[(at + i) % MAX_SRQS].live &&
+		    (int)model_side(m, (at + i) % MAX_SRQS) == side)
+			arg[5] = 1 + (at + i) % MAX_SRQS;
 }
 
 /* An endpoint that can answer the first request that waits. */
