@@ -118,18 +118,22 @@ static void evt_7_10_11_reads_and_writes(void **state)
 {
 	static const size_t lengths[] = { 0, 1, 63, 4096 };
 	struct pair pair;
+	DAT_IA_ATTR ia;
+	DAT_COUNT num;
 
 	connect_pair(&pair, *state);
+	expect_ok(dat_ia_query(pair.a.ia, NULL, DAT_IA_FIELD_ALL, &ia, 0, NULL));
+	num = ia.max_iov_segments_per_dto > 1 ? 2 : 1;
 	for (int i = 0; i < 4; i++) {
 		DAT_LMR_TRIPLET segments[2] = { ct_segment(&pair.a.mem, 0, lengths[i]),
 						ct_segment(&pair.a.mem, 8192, lengths[i]) };
-		DAT_RMR_TRIPLET target = ct_target(&pair.p.mem, 0, 2 * lengths[i]);
+		DAT_RMR_TRIPLET target = ct_target(&pair.p.mem, 0, (size_t)num * lengths[i]);
 		struct expected written = { pair.a.ep, cookies[i], DAT_DTO_RDMA_WRITE,
-					    2 * lengths[i] };
+					    (size_t)num * lengths[i] };
 		struct expected read = { pair.a.ep, cookies[i], DAT_DTO_RDMA_READ, lengths[i] };
 		DAT_DTO_COOKIE cookie = { .as_64 = cookies[i] };
 
-		expect_ok(dat_ep_post_rdma_write(pair.a.ep, 2, segments, cookie, &target,
+		expect_ok(dat_ep_post_rdma_write(pair.a.ep, num, segments, cookie, &target,
 						 DAT_COMPLETION_DEFAULT_FLAG));
 		completes(pair.a.request, &written);
 		target.segment_length = (DAT_SEG_LENGTH)lengths[i];

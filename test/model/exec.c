@@ -476,6 +476,7 @@ static DAT_RETURN query(struct exec *exec, struct exec_facts *facts)
 	       v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
 	facts->has_rmr = ia.max_rmrs > 0 ? 1U + (uint32_t)prov.rmr_scope_supported : 0;
 	facts->has_srq = prov.srq_supported;
+	facts->segments = (uint32_t)ia.max_iov_segments_per_dto;
 	facts->read_segments = (uint32_t)ia.max_iov_segments_per_rdma_read;
 	facts->write_segments = (uint32_t)ia.max_iov_segments_per_rdma_write;
 	facts->has_atomic = named_true(&prov, &ia, DAT_IB_ATTR_FETCH_AND_ADD);

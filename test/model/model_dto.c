@@ -28,6 +28,14 @@ bool buffer_prepare(struct model *m, struct call *call, uint32_t length, int fil
 	return true;
 }
 
+/* Of a Receive or a Send. */
+static uint32_t segments_most(const struct model *m)
+{
+	uint32_t most = m->facts[0].segments;
+
+	return most < MAX_SEGMENTS ? most : MAX_SEGMENTS;
+}
+
 static bool prepare_recv(struct model *m, struct call *call)
 {
 	const int *arg = call->step.arg;
@@ -52,7 +60,7 @@ static bool prepare_recv(struct model *m, struct call *call)
 			length = peer->messages[ordinal % MAX_QUEUE].length;
 	}
 	call->cookie = model_cookie(m, COOKIE_RECV, ep, arg[0]);
-	call->segments = 1 + (uint32_t)arg[2] % MAX_SEGMENTS;
+	call->segments = 1 + (uint32_t)arg[2] % segments_most(m);
 	return buffer_prepare(m, call, length, false);
 }
 
@@ -67,7 +75,7 @@ static bool prepare_srq_recv(struct model *m, struct call *call)
 		    model_load(m, m->ep[i].recv_evd) >= m->evd[m->ep[i].recv_evd].qlen)
 			return false;
 	call->cookie = model_cookie(m, COOKIE_SRQ, NULL, call->step.arg[0]);
-	call->segments = 1 + (uint32_t)call->cookie % MAX_SEGMENTS;
+	call->segments = 1 + (uint32_t)call->cookie % segments_most(m);
 	return buffer_prepare(m, call, SMALL_BYTES, false);
 }
 
@@ -117,7 +125,7 @@ static bool prepare_send(struct model *m, struct call *call)
 	limit = message_limit(m, &m->ep[arg[0]]);
 	if (limit < 0)
 		return false;
-	call->segments = 1 + (uint32_t)arg[2] % MAX_SEGMENTS;
+	call->segments = 1 + (uint32_t)arg[2] % segments_most(m);
 	call->flags = (uint32_t)arg[3] &
 		      (DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG |
 		       DAT_COMPLETION_BARRIER_FENCE_FLAG);
