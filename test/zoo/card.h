@@ -23,8 +23,10 @@ struct zoo_kind {
 	const char *firmware;
 
 	struct ibv_device_attr limits;
-	uint32_t max_msg;
+	uint32_t max_msg; /* 0: the port does not say, and takes 16 MiB */
 	uint32_t max_inline;
+	/* The entries that each queue of a QP has at least. */
+	uint32_t min_wr;
 	/* The send queue: so many bytes in all, of entries of this many bytes and 16 for each
 	 * segment, rounded up to the unit and, in number, to a power of two. 0: limits.max_qp_wr is
 	 * all that counts. */
@@ -33,6 +35,7 @@ struct zoo_kind {
 	bool no_mw_call;
 	enum zoo_resize resize;
 	int resize_errno;
+	int srq_resize_errno; /* 0: EINVAL, where SRQs are not resized */
 	/* Of an inline request the library sends the first segment alone. */
 	bool inline_first_only;
 	/* Destroying a QP takes its completions off the CQs. */
@@ -46,8 +49,11 @@ struct zoo_kind {
 	int reject_status;
 	/* iWARP: a QP that closes cannot be moved to error. */
 	bool closing_refuses_error;
-	/* iWARP: connecting keeps its caller until the peer's TCP has answered. */
+	/* iWARP: connecting keeps its caller until the peer's TCP has answered, and fails where it
+	 * refuses. */
 	bool connect_blocks;
+	/* That a request is taken back, its target does not hear. */
+	bool keeps_requests;
 	/* There is no IP address: AF_IB alone. */
 	bool no_ip;
 	uint32_t command_us; /* a command of the firmware takes */
@@ -57,6 +63,11 @@ struct zoo_kind {
 const struct zoo_kind *zoo_kind_by_name(const char *name);
 const struct zoo_kind *zoo_kind(uint32_t number);
 uint32_t zoo_kind_number(const struct zoo_kind *kind);
+
+static inline uint32_t zoo_max_msg(const struct zoo_kind *kind)
+{
+	return kind->max_msg ? kind->max_msg : 1U << 24;
+}
 
 static inline bool zoo_iwarp(const struct zoo_kind *kind)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The table. Files of rdma-core are named from its providers folder, files of the kernel from
- * drivers/infiniband. What cxgb4, bnxt_re and irdma do was read where it says. The places named in
- * the other rows, and every limit, are still to be checked against the sources and a card: until
- * then they are assumed. What a row does not say is as InfiniBand has it.
+ * The table. A row says where each of its facts was read: in the kernel's drivers/infiniband ("k:")
+ * or rdma-core's providers ("u:"), and which are assumed. What a row does not say is as InfiniBand
+ * has it. Part numbers and firmware versions stand for themselves. soft-RoCE and soft-iWARP are as
+ * they were found to be (test/zoo/seen, test/vm/cards.sh).
  */
 #include "test/zoo/card.h"
 
@@ -19,14 +19,18 @@
 
 #define BOTH_WINDOWS (IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B)
 
-/* Common to all limits here; assumed. */
+/* Most cards take memory of any size, in pages of 4 KiB and above, and have a port. */
 #define LIMITS .max_mr_size = UINT64_MAX, .page_size_cap = 0xfffff000, .phys_port_cnt = 1
 
 /*
- * mlx5: hw/mlx5/main.c, mlx5_ib_query_device. A send queue has 32768 blocks of 64 bytes; a request
- * takes 192 and its segments or inline data, and the whole is a power of two: mlx5/verbs.c has
- * mlx5_calc_send_wqe, mlx5_calc_sq_size. An SRQ is not resized: mlx5_ib_modify_srq, hw/mlx5/srq.c.
- * What a QP leaves on its CQs goes with it: mlx5/cq.c, mlx5_cq_clean.
+ * k: hw/mlx5/main.c, mlx5_ib_query_device: windows of both types, as many as regions; segments of a
+ * send by a block of 512 bytes (30), of a receive 32, one of which an SRQ loses; reads 30
+ * (MLX5_MAX_SGE_RD). All other limits are powers of two that the firmware names: assumed, those of
+ * a ConnectX-6. max_qp_wr was the blocks of 64 bytes until Linux 6.18 (and 6.12.53), which counts
+ * requests. u: mlx5/verbs.c, mlx5_calc_send_wqe, mlx5_calc_sq_size: a request takes 192 bytes and
+ * its segments or inline data, the whole is a power of two. k: hw/mlx5/srq.c, mlx5_ib_modify_srq:
+ * an SRQ is not resized. u: mlx5/cq.c, mlx5_cq_clean: what a QP leaves on its CQs goes with it.
+ * Assumed, for want of its source: LAST_WQE_REACHED, which the firmware tells.
  */
 #define MLX5                                                                             \
 	.vendor = 0x02c9, .part = 4125, .firmware = "22.36.1010",                        \
@@ -52,28 +56,33 @@
 	.sq_unit = 64, .last_wqe = true, .cleans_cq = true
 
 /*
- * irdma of an E810: hw/irdma/verbs.c, irdma_query_device; irdma/umain.c and uverbs.c: no SRQ before
- * the third generation, inline data up to 101 bytes, 8 quanta a request; windows of both types.
- * Releases 40 to 43 of rdma-core copy the first segment of inline data alone: irdma/uverbs.c,
- * irdma_upost_send. A QP cleans its CQs: irdma_udestroy_qp.
+ * irdma of an E810, the second generation. k: hw/irdma/verbs.c, irdma_query_device: windows of type
+ * 1 alone (2B from the third generation on), as many as regions, one CQ entry less than there are;
+ * hw/irdma/user.h: segments, inline data, messages, PDs, the size of memory; hw/irdma/icrdma_hw.c
+ * and .h: pages, depths of reads, and that CQs are resized. 4063 requests are the 32768 quanta less
+ * what is reserved, 8 a request. Numbers of QPs, CQs and regions are the firmware's: assumed.
+ * u: irdma/umain.c: windows' calls, no SRQ without IRDMA_FEATURE_SRQ, which the third generation
+ * has; irdma/uverbs.c, irdma_upost_send of releases 40 to 43: the first segment of inline data
+ * alone; irdma_udestroy_qp: a QP cleans its CQs.
  */
 #define IRDMA                                                                    \
 	.device = "irdma", .vendor = 0x8086, .part = 0x1592, .firmware = "1.54", \
-	.limits = { LIMITS,                                                      \
+	.limits = { .phys_port_cnt = 1,                                          \
+		    .max_mr_size = 0x200000000000,                               \
+		    .page_size_cap = 0x40201000,                                 \
 		    .max_qp = K(64),                                             \
 		    .max_qp_wr = 4063,                                           \
-		    .device_cap_flags = BOTH_WINDOWS,                            \
+		    .device_cap_flags = IBV_DEVICE_MEM_WINDOW,                   \
 		    .max_sge = 13,                                               \
 		    .max_sge_rd = 13,                                            \
 		    .max_cq = K(128),                                            \
-		    .max_cqe = M(1) - 1,                                         \
+		    .max_cqe = M(1) - 2,                                         \
 		    .max_mr = M(2),                                              \
 		    .max_pd = K(256),                                            \
-		    .max_qp_rd_atom = 64,                                        \
-		    .max_qp_init_rd_atom = 64,                                   \
+		    .max_qp_rd_atom = 127,                                       \
+		    .max_qp_init_rd_atom = 255,                                  \
 		    .atomic_cap = IBV_ATOMIC_NONE,                               \
-		    .max_mw = M(2),                                              \
-		    .max_pkeys = 1 },                                            \
+		    .max_mw = M(2) },                                            \
 	.max_msg = 0x7fffffff, .max_inline = 101, .inline_first_only = true, .cleans_cq = true
 
 static const struct zoo_kind kinds[] = {
@@ -81,8 +90,11 @@ static const struct zoo_kind kinds[] = {
 	{ .name = "mlx5-ib", .device = "mlx5", IB, MLX5 },
 	/* Without IPoIB. */
 	{ .name = "mlx5-noip", .device = "mlx5", IB, MLX5, .no_ip = true },
-	/* hw/mlx4/main.c, mlx4_ib_query_device; mlx4/mlx4.c: windows, resizing. SRQs are not resized:
-	 * hw/mlx4/srq.c, mlx4_ib_modify_srq. */
+	/* k: hw/mlx4/main.c, mlx4_ib_query_device: both windows, of which it does not say how many;
+	 * 16384 requests less MLX4_IB_SQ_MAX_SPARE; an SRQ's last entry is the driver's; reads of
+	 * MLX4_MAX_SGE_RD. The other limits are the firmware's: assumed, those of a ConnectX-3.
+	 * Assumed: u: mlx4/mlx4.c: windows' calls, resizing; k: hw/mlx4/srq.c, mlx4_ib_modify_srq:
+	 * SRQs are not resized; inline data and LAST_WQE_REACHED. */
 	{ .name = "mlx4",
 	  .device = "mlx4",
 	  ROCE,
@@ -91,31 +103,44 @@ static const struct zoo_kind kinds[] = {
 	  .firmware = "2.42.5000",
 	  .limits = { LIMITS, .max_qp = 393152, .max_qp_wr = 16351,
 		      .device_cap_flags = BOTH_WINDOWS, .max_sge = 32, .max_sge_rd = 30,
-		      .max_cq = K(64), .max_cqe = M(4) - 1, .max_mr = K(512), .max_pd = 32764,
+		      .max_cq = 65408, .max_cqe = M(4) - 1, .max_mr = 524032, .max_pd = 32764,
 		      .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 128,
-		      .atomic_cap = IBV_ATOMIC_HCA, .max_mw = K(512), .max_srq = K(64),
-		      .max_srq_wr = 16383, .max_srq_sge = 31, .max_pkeys = 128 },
+		      .atomic_cap = IBV_ATOMIC_HCA, .max_srq = 65472, .max_srq_wr = 16383,
+		      .max_srq_sge = 31, .max_pkeys = 128 },
 	  .max_msg = 1U << 30,
 	  .max_inline = 460,
 	  .last_wqe = true,
 	  .cleans_cq = true },
-	{ .name = "irdma-roce", ROCE, IRDMA },
-	/* A refusal of the peer's program is -ECONNREFUSED, with its data: hw/irdma/cm.c,
-	 * irdma_cm_event_handler, IRDMA_CM_EVENT_MPA_REJECT. */
+	{ .name = "irdma-roce", ROCE, IRDMA, .limits.max_pkeys = 1 },
+	/* k: hw/irdma/cm.c, irdma_cm_event_handler, IRDMA_CM_EVENT_MPA_REJECT: a refusal of the
+	 * peer's program is -ECONNREFUSED, with its data. */
 	{ .name = "irdma-iwarp", IWARP, IRDMA, .reject_status = -ECONNREFUSED },
-	/* hw/irdma/i40iw_hw.h and, of rdma-core up to release 33, i40iw/i40iw_uverbs.c: one segment
-	 * of inline data, no windows' calls, no resizing. */
+	/* The driver that Linux 5.14 gave up for irdma, and rdma-core's up to release 33.
+	 * k: hw/i40iw/i40iw_verbs.c, i40iw_query_device: windows announced, none of them; reads as
+	 * deep one way as the other; memory no larger than a message. hw/irdma/i40iw_hw.h, which took
+	 * its numbers over: segments, inline data, PDs. Assumed: max_qp_wr, and numbers of QPs and
+	 * CQs, by the firmware; i40iw_cm.c: -ECONNREFUSED, as irdma's has it; u:
+	 * i40iw/i40iw_uverbs.c: one segment of inline data, neither windows' calls nor resizing. */
 	{ .name = "i40iw",
 	  .device = "i40iw",
 	  IWARP,
 	  .vendor = 0x8086,
 	  .part = 0x37d1,
 	  .firmware = "0.2",
-	  .limits = { LIMITS, .max_qp = K(16), .max_qp_wr = 511,
-		      .device_cap_flags = IBV_DEVICE_MEM_WINDOW, .max_sge = 3, .max_sge_rd = 1,
-		      .max_cq = K(32), .max_cqe = M(1) - 1, .max_mr = K(256), .max_pd = K(32),
-		      .max_qp_rd_atom = 63, .max_qp_init_rd_atom = 127, .max_mw = K(256),
-		      .max_pkeys = 1 },
+	  .limits = { .max_mr_size = 0x7fffffff,
+		      .page_size_cap = 0xfffff000,
+		      .phys_port_cnt = 1,
+		      .max_qp = K(16),
+		      .max_qp_wr = 511,
+		      .device_cap_flags = IBV_DEVICE_MEM_WINDOW,
+		      .max_sge = 3,
+		      .max_sge_rd = 1,
+		      .max_cq = K(32),
+		      .max_cqe = M(1) - 1,
+		      .max_mr = K(256),
+		      .max_pd = K(32),
+		      .max_qp_rd_atom = 63,
+		      .max_qp_init_rd_atom = 63 },
 	  .max_msg = 0x7fffffff,
 	  .max_inline = 48,
 	  .inline_first_only = true,
@@ -123,10 +148,11 @@ static const struct zoo_kind kinds[] = {
 	  .resize = ZOO_RESIZE_UNSUPPORTED,
 	  .resize_errno = EOPNOTSUPP,
 	  .reject_status = -ECONNREFUSED },
-	/* bnxt_re/main.c: its library has no windows' calls, the kernel announces them
-	 * (hw/bnxt_re/ib_verbs.c, bnxt_re_query_device). A CQ whose last resizing nobody polled since
-	 * is busy: bnxt_re_resize_cq there. LAST_WQE_REACHED: hw/bnxt_re/main.c,
-	 * bnxt_re_handle_qp_async_event. */
+	/* k: hw/bnxt_re/ib_verbs.c, bnxt_re_query_device: windows of both types; atomics where PCIe
+	 * has them (IB_ATOMIC_GLOB; here: not); all numbers are the firmware's: assumed.
+	 * bnxt_re_query_port: messages of 1 GiB. bnxt_re_resize_cq: a CQ whose last resizing nobody
+	 * polled since is busy. hw/bnxt_re/main.c, bnxt_re_handle_qp_async_event: LAST_WQE_REACHED.
+	 * u: bnxt_re/main.c: no windows' calls. */
 	{ .name = "bnxt_re",
 	  .device = "bnxt_re",
 	  ROCE,
@@ -144,9 +170,13 @@ static const struct zoo_kind kinds[] = {
 	  .resize = ZOO_RESIZE_BUSY,
 	  .last_wqe = true,
 	  .cleans_cq = true },
-	/* cxgb4/dev.c: no windows' calls; cxgb4/verbs.c, c4iw_resize_cq: -ENOSYS, as it stands there.
-	 * hw/cxgb4/qp.c, c4iw_modify_qp: a QP in CLOSING refuses ERR with EINVAL, and c4iw_destroy_qp
-	 * waits until the connection is gone. hw/cxgb4/cm.c, process_mpa_reply: -ECONNREFUSED. */
+	/* k: hw/cxgb4/provider.c, c4iw_query_device: windows announced (c4iw_register_device), none
+	 * of them; four segments (T4_MAX_RECV_SGE), one of a read; other numbers are the adapter's:
+	 * assumed. c4iw_query_port: messages of any size. SRQs are a T6's with firmware set up for
+	 * them: not this one. hw/cxgb4/qp.c, c4iw_modify_qp: a QP in CLOSING refuses ERR with EINVAL,
+	 * and c4iw_destroy_qp waits until the connection is gone. hw/cxgb4/cm.c, process_mpa_reply:
+	 * -ECONNREFUSED. u: cxgb4/dev.c: no windows' calls; cxgb4/verbs.c, c4iw_resize_cq: -ENOSYS,
+	 * as it stands there. */
 	{ .name = "cxgb4-iwarp",
 	  .device = "cxgb4",
 	  IWARP,
@@ -156,17 +186,18 @@ static const struct zoo_kind kinds[] = {
 	  .limits = { LIMITS, .max_qp = K(64), .max_qp_wr = 1024,
 		      .device_cap_flags = IBV_DEVICE_MEM_WINDOW, .max_sge = 4, .max_sge_rd = 1,
 		      .max_cq = K(64), .max_cqe = 65502, .max_mr = K(512), .max_pd = K(256),
-		      .max_qp_rd_atom = 32, .max_qp_init_rd_atom = 32, .max_mw = K(512),
-		      .max_pkeys = 1 },
-	  .max_msg = 0x7fffffff,
+		      .max_qp_rd_atom = 32, .max_qp_init_rd_atom = 32 },
+	  .max_msg = 0xffffffff,
 	  .max_inline = 64,
 	  .no_mw_call = true,
 	  .resize = ZOO_RESIZE_UNSUPPORTED,
 	  .resize_errno = -ENOSYS,
 	  .closing_refuses_error = true,
 	  .reject_status = -ECONNREFUSED },
-	/* hw/qedr/verbs.c, qedr_query_device: no windows. Resizing: qedr_resize_cq does nothing and
-	 * succeeds. LAST_WQE_REACHED: hw/qedr/main.c, qedr_affiliated_event. */
+	/* k: hw/qedr/verbs.c, qedr_query_device: no windows announced; depths of reads are powers of
+	 * two. Numbers are qed's, by the adapter's resources: assumed. hw/qedr/main.c,
+	 * qedr_affiliated_event: LAST_WQE_REACHED is not among its events. u: qedr/qelr_main.c:
+	 * neither windows' calls nor resizing. */
 	{ .name = "qedr",
 	  .device = "qedr",
 	  ROCE,
@@ -181,21 +212,21 @@ static const struct zoo_kind kinds[] = {
 	  .max_msg = 1U << 31,
 	  .max_inline = 128,
 	  .resize = ZOO_RESIZE_UNSUPPORTED,
-	  .resize_errno = EOPNOTSUPP,
-	  .last_wqe = true },
-	/* hw/hns/hns_roce_main.c, hns_roce_query_device: one segment of a read; hns/hns_roce_u.c:
-	 * windows' calls, of which the kernel says nothing after 6.13 (assumed to be there); no
-	 * resizing. */
+	  .resize_errno = EOPNOTSUPP },
+	/* k: hw/hns/hns_roce_main.c, hns_roce_query_device: one segment of a read, no windows
+	 * announced, though u: hns/hns_roce_u.c has their calls, and none for resizing. Numbers are
+	 * the firmware's; here those that hw/hns/hns_roce_hw_v2.h had for want of it, until Linux
+	 * 5.19, inline data as of the third version. Assumed: LAST_WQE_REACHED, messages, atomics. */
 	{ .name = "hns",
 	  .device = "hns",
 	  ROCE,
 	  .vendor = 0x19e5,
 	  .part = 0xa222,
 	  .firmware = "1.1.0",
-	  .limits = { LIMITS, .max_qp = K(256), .max_qp_wr = 32768, .max_sge = 64, .max_sge_rd = 1,
-		      .max_cq = K(256), .max_cqe = M(4), .max_mr = M(1), .max_pd = M(4),
-		      .max_qp_rd_atom = 128, .max_qp_init_rd_atom = 128,
-		      .atomic_cap = IBV_ATOMIC_HCA, .max_srq = K(32), .max_srq_wr = 32768,
+	  .limits = { LIMITS, .max_qp = 0x1000, .max_qp_wr = 0x8000, .max_sge = 64, .max_sge_rd = 1,
+		      .max_cq = 0x100000, .max_cqe = 0x400000, .max_mr = 0x100000,
+		      .max_pd = 0x1000000, .max_qp_rd_atom = 128, .max_qp_init_rd_atom = 128,
+		      .atomic_cap = IBV_ATOMIC_HCA, .max_srq = 0x100000, .max_srq_wr = 0x8000,
 		      .max_srq_sge = 64, .max_pkeys = 1 },
 	  .max_msg = 0x40000000,
 	  .max_inline = 1024,
@@ -203,25 +234,34 @@ static const struct zoo_kind kinds[] = {
 	  .resize_errno = EOPNOTSUPP,
 	  .last_wqe = true,
 	  .cleans_cq = true },
-	/* hw/erdma/erdma_verbs.c, erdma_query_device: neither windows nor SRQs; erdma/erdma.c: no
-	 * resizing. Its refusals: hw/erdma/erdma_cm.c, erdma_proc_mpareply: -ECONNRESET. */
+	/* k: hw/erdma/erdma_verbs.h: 8192 requests, six segments to send but one to receive, and
+	 * uverbs announces the lesser (core/uverbs_cmd.c); depths, PDs, inline data.
+	 * erdma_verbs.c, erdma_query_device: neither windows nor SRQs; erdma_qp_validate_cap: no
+	 * queue without an entry; erdma_query_port: messages of any size. erdma_cm.c,
+	 * erdma_proc_mpareply: a refusal is -ECONNRESET. Numbers of QPs, CQs and
+	 * regions are the adapter's: assumed. u: erdma/erdma.c: neither
+	 * resizing nor windows' calls. */
 	{ .name = "erdma-iwarp",
 	  .device = "erdma",
 	  IWARP,
 	  .vendor = 0x1ded,
 	  .part = 0x107f,
 	  .firmware = "0.2.0",
-	  .limits = { LIMITS, .max_qp = K(128) - 1, .max_qp_wr = 8192, .max_sge = 6,
+	  .limits = { LIMITS, .max_qp = K(128) - 1, .max_qp_wr = 8192, .max_sge = 1,
 		      .max_sge_rd = 1, .max_cq = K(256) - 1, .max_cqe = M(1), .max_mr = K(256),
-		      .max_pd = K(128), .max_qp_rd_atom = 128, .max_qp_init_rd_atom = 128,
-		      .max_pkeys = 1 },
+		      .max_pd = K(128), .max_qp_rd_atom = 128, .max_qp_init_rd_atom = 128 },
 	  .max_msg = 0xffffffff,
 	  .max_inline = 96,
+	  .min_wr = 1,
+	  .no_mw_call = true,
 	  .resize = ZOO_RESIZE_UNSUPPORTED,
 	  .resize_errno = EOPNOTSUPP,
 	  .reject_status = -ECONNRESET },
-	/* hw/mana/main.c, mana_ib_query_device: neither windows nor SRQs nor atomics, a CQ no longer
-	 * than a queue pair's queue; mana/mana.c: no resizing. No inline data: mana/qp.c (assumed). */
+	/* k: hw/mana/main.c, mana_ib_query_device: neither windows nor SRQs nor atomics, a CQ no
+	 * longer than a queue pair's queue; mana_ib_query_port: it does not say how long a message
+	 * may be, 16 MiB, before 2026. mana_ib_event_handler: a QP's fatal error is its only event.
+	 * Numbers are the adapter's: assumed. u: mana/mana.c: no resizing. No inline data:
+	 * mana/qp.c (assumed). */
 	{ .name = "mana",
 	  .device = "mana",
 	  ROCE,
@@ -232,56 +272,87 @@ static const struct zoo_kind kinds[] = {
 		      .max_cq = K(16), .max_cqe = 4096, .max_mr = K(64), .max_pd = K(16),
 		      .max_qp_rd_atom = 32, .max_qp_init_rd_atom = 32,
 		      .atomic_cap = IBV_ATOMIC_NONE, .max_pkeys = 1 },
-	  .max_msg = 1U << 30,
 	  .resize = ZOO_RESIZE_UNSUPPORTED,
 	  .resize_errno = EOPNOTSUPP },
-	/* hw/hfi1/verbs.c, hfi1_fill_device_attr, and sw/rdmavt: no windows; SRQs are resized
-	 * (rvt_modify_srq), LAST_WQE_REACHED (rvt_error_qp). */
+	/* k: hw/hfi1/verbs.c, hfi1_fill_device_attr and the module's parameters: all limits, no
+	 * windows, SRQs are resized. Assumed: sw/rdmavt: that they are (rvt_modify_srq), and
+	 * LAST_WQE_REACHED (rvt_error_qp); the firmware's version. u: hfi1verbs/hfi1verbs.c:
+	 * resizing, no windows' calls. */
 	{ .name = "hfi1",
 	  .device = "hfi1",
 	  IB,
 	  .vendor = 0x1175,
 	  .part = 0x24f0,
 	  .firmware = "1.27.0",
-	  .limits = { LIMITS, .max_qp = K(32), .max_qp_wr = 0x3fff,
-		      .device_cap_flags = IBV_DEVICE_SRQ_RESIZE, .max_sge = 96, .max_sge_rd = 96,
-		      .max_cq = 0x1ffff, .max_cqe = 0x2fffff, .max_mr = K(64), .max_pd = 0xffff,
-		      .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 255,
-		      .atomic_cap = IBV_ATOMIC_GLOB, .max_srq = 1024, .max_srq_wr = 0x1ffff,
-		      .max_srq_sge = 255, .max_pkeys = 16 },
+	  .limits = { .max_mr_size = UINT64_MAX,
+		      .page_size_cap = 4096,
+		      .phys_port_cnt = 1,
+		      .max_qp = K(32),
+		      .max_qp_wr = 0x3fff,
+		      .device_cap_flags = IBV_DEVICE_SRQ_RESIZE,
+		      .max_sge = 96,
+		      .max_sge_rd = 96,
+		      .max_cq = 0x1ffff,
+		      .max_cqe = 0x2fffff,
+		      .max_mr = K(64),
+		      .max_pd = 0xffff,
+		      .max_qp_rd_atom = 16,
+		      .max_qp_init_rd_atom = 255,
+		      .atomic_cap = IBV_ATOMIC_GLOB,
+		      .max_srq = 1024,
+		      .max_srq_wr = 0x1ffff,
+		      .max_srq_sge = 128,
+		      .max_pkeys = 16 },
 	  .max_msg = 1U << 31,
 	  .last_wqe = true },
-	/* sw/rxe/rxe_param.h; rxe/rxe.c. */
+	/* test/zoo/seen/rxe. */
 	{ .name = "rxe",
 	  .device = "rxe",
 	  ROCE,
 	  .vendor = 0xffffff,
 	  .firmware = "0.0",
-	  .limits = { LIMITS, .max_qp = 0xffff0, .max_qp_wr = 0xfffff,
+	  .limits = { LIMITS, .max_qp = 0xffff0, .max_qp_wr = M(1),
 		      .device_cap_flags = BOTH_WINDOWS | IBV_DEVICE_SRQ_RESIZE, .max_sge = 32,
-		      .max_sge_rd = 32, .max_cq = 0xfffff, .max_cqe = 32767, .max_mr = 0x7ffff,
-		      .max_pd = 0xfffff, .max_qp_rd_atom = 128, .max_qp_init_rd_atom = 128,
+		      .max_sge_rd = 32, .max_cq = M(1), .max_cqe = 32767, .max_mr = 0x7ffff,
+		      .max_pd = M(1), .max_qp_rd_atom = 128, .max_qp_init_rd_atom = 128,
 		      .atomic_cap = IBV_ATOMIC_HCA, .max_mw = 0x7ffff, .max_srq = 0xdffff,
-		      .max_srq_wr = 0xfffff, .max_srq_sge = 27, .max_pkeys = 64 },
-	  .max_msg = 1U << 31,
-	  .max_inline = 512 },
-	/* sw/siw/siw.h; siw/siw.c. Refusals: sw/siw/siw_cm.c, siw_proc_mpareply: -ECONNRESET. A call
-	 * of connect returns when TCP has an answer: siw_connect, kernel_bindconnect. */
+		      .max_srq_wr = M(1), .max_srq_sge = 27, .max_pkeys = 64 },
+	  .max_msg = M(8),
+	  .max_inline = 512,
+	  .keeps_requests = true },
+	/* test/zoo/seen/siw. k: sw/siw/siw_cm.c, siw_connect, kernel_bindconnect: a call of connect
+	 * returns when TCP has an answer. */
 	{ .name = "siw",
 	  .device = "siw",
 	  IWARP,
 	  .vendor = 0x626d74,
 	  .part = 1,
 	  .firmware = "0.1",
-	  .limits = { LIMITS, .max_qp = K(64), .max_qp_wr = 65536, .max_sge = 6, .max_sge_rd = 1,
-		      .max_cq = K(64), .max_cqe = 65536 * 6, .max_mr = K(640), .max_pd = K(64),
-		      .max_qp_rd_atom = 128, .max_qp_init_rd_atom = 128, .max_srq = K(64),
-		      .max_srq_wr = 65536 * 10, .max_srq_sge = 6, .max_pkeys = 1 },
+	  .limits = { .max_mr_size = UINT64_MAX,
+		      .page_size_cap = 4096,
+		      .phys_port_cnt = 1,
+		      .max_qp = 102400,
+		      .max_qp_wr = 32768,
+		      .max_sge = 6,
+		      .max_sge_rd = 1,
+		      .max_cq = 102400,
+		      .max_cqe = 3276800,
+		      .max_mr = 1024000,
+		      .max_pd = 102400,
+		      .max_qp_rd_atom = 128,
+		      .max_qp_init_rd_atom = 128,
+		      .max_srq = 102400,
+		      .max_srq_wr = 327680,
+		      .max_srq_sge = 6 },
 	  .max_msg = 0xffffffff,
-	  .max_inline = 96,
+	  .max_inline = 80,
+	  .min_wr = 1,
+	  .no_mw_call = true,
 	  .resize = ZOO_RESIZE_UNSUPPORTED,
 	  .resize_errno = EOPNOTSUPP,
+	  .srq_resize_errno = EOPNOTSUPP,
 	  .connect_blocks = true,
+	  .keeps_requests = true,
 	  .reject_status = -ECONNRESET },
 };
 

@@ -14,6 +14,7 @@
 
 /* Reasons of a rejection (IBTA volume 1, section 12.6.7.2). */
 #define ZOO_REJ_TIMEOUT	 4
+#define ZOO_REJ_NOBODYS	 6 /* invalid communication ID */
 #define ZOO_REJ_CONSUMER 28
 #define ZOO_REJ_OPTION	 35
 
@@ -22,6 +23,8 @@ static inline uint8_t zoo_req_data(const struct zoo_id *id)
 	return id->gid ? ZOO_IB_REQ_DATA + ZOO_CMA_HEADER : ZOO_IB_REQ_DATA;
 }
 
+/* A connection ended in order: its numbers are not used again for a time, whose end is told. */
+void zoo_ib_closed(struct zoo_id *id);
 /* The program, or its process, has no more of it. */
 void zoo_ib_end(struct zoo_id *id);
 void zoo_iwarp_end(struct zoo_id *id);

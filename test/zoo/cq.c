@@ -12,19 +12,13 @@
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ctx)
 {
 	struct my_channel *my = calloc(1, sizeof(*my));
-	int err = zoo_refuses("create_comp_channel");
 
-	if (!my || err) {
-		free(my);
-		errno = err ? err : ENOMEM;
-		return NULL;
-	}
-	my->ib.context = ctx;
-	zoo_lock();
-	my->chan = zoo_chan_open(&my->ib.fd);
-	zoo_unlock();
-	if (my->chan)
+	if (my)
+		my->chan = zoo_make_channel("create_comp_channel", &my->ib.fd);
+	if (my && my->chan) {
+		my->ib.context = ctx;
 		return &my->ib;
+	}
 	free(my);
 	return NULL;
 }
@@ -166,21 +160,16 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *context,
 {
 	struct zoo_card *card = zoo_card_of(ctx);
 	const struct ibv_device_attr *limits = &zoo_kind_of(card)->limits;
-	struct my_cq *my = calloc(1, sizeof(*my));
 	int err = zoo_refuses("create_cq");
 	struct zoo_cq *cq;
+	struct my_cq *my;
 
 	if (!err &&
 	    (cqe < 1 || cqe > limits->max_cqe || vector < 0 || vector >= ctx->num_comp_vectors))
 		err = EINVAL;
-	if (!err && card->num_cq >= (uint32_t)limits->max_cq)
-		err = ENOMEM;
-	if (!my || err) {
-		free(my);
-		errno = err ? err : ENOMEM;
+	my = zoo_make(card, sizeof(*my), err, card->num_cq, limits->max_cq);
+	if (!my)
 		return NULL;
-	}
-	zoo_command(card);
 	zoo_lock();
 	cq = my->cq = zoo_alloc(sizeof(*cq));
 	cq->proc = zoo_me;

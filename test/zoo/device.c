@@ -36,6 +36,40 @@ void zoo_command(const struct zoo_card *card)
 		usleep(us);
 }
 
+void *zoo_make(struct zoo_card *card, size_t size, int err, uint32_t num, int most)
+{
+	void *my = NULL;
+
+	if (!err && num >= (uint32_t)most)
+		err = ENOMEM;
+	if (!err) {
+		my = calloc(1, size);
+		err = ENOMEM;
+	}
+	if (my)
+		zoo_command(card);
+	else
+		errno = err;
+	return my;
+}
+
+struct zoo_chan *zoo_make_channel(const char *call, int *fd)
+{
+	int err = zoo_attach();
+	struct zoo_chan *chan;
+
+	if (!err)
+		err = zoo_refuses(call);
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+	zoo_lock();
+	chan = zoo_chan_open(fd);
+	zoo_unlock();
+	return chan;
+}
+
 /* ---- The list ---- */
 
 static struct my_device {

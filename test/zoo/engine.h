@@ -71,6 +71,8 @@ struct zoo_id *zoo_id_find(uint64_t number);
 struct zoo_id *zoo_id_new(struct zoo_proc *proc, struct zoo_chan *chan);
 void zoo_id_event(struct zoo_id *id, enum rdma_cm_event_type type, int status,
 		  const struct zoo_msg *msg);
+/* Whether somebody does, there. */
+bool zoo_listens(struct in_addr addr, uint16_t port);
 /* A message from id to its peer, as the wire treats it; a request and what is repeated is until it
  * is answered. */
 void zoo_send(struct zoo_id *id, enum zoo_msg_kind kind, int status,

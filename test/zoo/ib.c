@@ -32,6 +32,17 @@ static void closed(struct zoo_id *id, enum rdma_cm_event_type type, int status,
 	zoo_id_event(id, type, status, msg);
 }
 
+/* Of RoCE; with the life time that cma.c takes for a packet (CMA_IBOE_PACKET_LIFETIME). */
+#define TIME_WAIT_NS 540000000
+
+void zoo_ib_closed(struct zoo_id *id)
+{
+	stop_repeating(id);
+	id->state = ZOO_CLOSED;
+	id->deadline = zoo_now() + TIME_WAIT_NS;
+	zoo_at(id->deadline);
+}
+
 static void replied(struct zoo_id *id, const struct zoo_msg *msg)
 {
 	struct zoo_msg reply;
@@ -53,6 +64,7 @@ static void replied(struct zoo_id *id, const struct zoo_msg *msg)
 static void disconnected(struct zoo_id *id)
 {
 	enum zoo_id_state was = id->state;
+	uint64_t until;
 
 	switch (was) {
 	case ZOO_REP_SENT:
@@ -65,10 +77,13 @@ static void disconnected(struct zoo_id *id)
 	case ZOO_DREQ_SENT:
 		/* Both ask: each is answered. */
 		zoo_send(id, ZOO_DREP, 0, NULL, false);
-		closed(id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
+		zoo_ib_closed(id);
+		zoo_id_event(id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
 		break;
 	case ZOO_CLOSED:
+		until = id->deadline;
 		zoo_send(id, ZOO_DREP, 0, NULL, false);
+		id->deadline = until;
 		break;
 	default:
 		break;
@@ -101,8 +116,10 @@ void zoo_ib_receive(struct zoo_id *id, const struct zoo_msg *msg)
 		disconnected(id);
 		break;
 	case ZOO_DREP:
-		if (id->state == ZOO_DREQ_SENT)
-			closed(id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
+		if (id->state != ZOO_DREQ_SENT)
+			break;
+		zoo_ib_closed(id);
+		zoo_id_event(id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
 		break;
 	default:
 		break;
@@ -119,6 +136,9 @@ void zoo_ib_gave_up(struct zoo_id *id)
 	case ZOO_DREQ_SENT:
 		closed(id, RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT, NULL);
 		break;
+	case ZOO_CLOSED:
+		zoo_id_event(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, NULL);
+		break;
 	default:
 		break;
 	}
@@ -130,7 +150,8 @@ void zoo_ib_end(struct zoo_id *id)
 	switch (id->state) {
 	case ZOO_REQ_SENT:
 		/* The peer's id is not known; it is the one that knows this. */
-		zoo_reject_unanswered(id, ZOO_REJ_TIMEOUT);
+		if (!zoo_kind_of(id->card)->keeps_requests)
+			zoo_reject_unanswered(id, ZOO_REJ_TIMEOUT);
 		break;
 	case ZOO_REQ_RCVD:
 	case ZOO_REP_SENT:

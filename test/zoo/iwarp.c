@@ -95,6 +95,14 @@ static void ended(struct zoo_id *id, enum rdma_cm_event_type type, int status,
 	zoo_id_event(id, type, status, msg);
 }
 
+static void taken_back(struct zoo_id *id)
+{
+	if (!zoo_kind_of(id->card)->keeps_requests)
+		ended(id, RDMA_CM_EVENT_DISCONNECTED, -ECONNRESET, NULL);
+	else
+		id->state = ZOO_CLOSED;
+}
+
 static const struct zoo_msg *with_data(struct zoo_msg *to, const struct zoo_msg *msg)
 {
 	*to = *msg;
@@ -122,7 +130,7 @@ void zoo_iwarp_receive(struct zoo_id *id, const struct zoo_msg *msg)
 		if (id->state == ZOO_REQ_SENT)
 			ended(id, RDMA_CM_EVENT_REJECTED, msg->status, with_data(&full, msg));
 		else if (id->state == ZOO_REQ_RCVD)
-			ended(id, RDMA_CM_EVENT_DISCONNECTED, -ECONNRESET, NULL);
+			taken_back(id);
 		break;
 	case ZOO_DREQ:
 		zoo_send(id, ZOO_DREP, 0, NULL, false);
@@ -140,10 +148,14 @@ void zoo_iwarp_receive(struct zoo_id *id, const struct zoo_msg *msg)
 
 void zoo_iwarp_gave_up(struct zoo_id *id)
 {
-	if (id->state == ZOO_REQ_SENT)
+	if (id->state == ZOO_REQ_SENT && zoo_kind_of(id->card)->connect_blocks) {
+		id->state = ZOO_CLOSED; /* the call says so */
+		let_go(id);
+	} else if (id->state == ZOO_REQ_SENT) {
 		ended(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
-	else if (id->state == ZOO_DREQ_SENT)
+	} else if (id->state == ZOO_DREQ_SENT) {
 		ended(id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
+	}
 }
 
 /* The driver goes on closing without the id. */

@@ -39,9 +39,10 @@ static int check_init(const struct zoo_card *card, const struct ibv_qp_init_attr
 	    cap->max_send_sge > (uint32_t)kind->limits.max_sge ||
 	    cap->max_recv_sge > (uint32_t)kind->limits.max_sge ||
 	    cap->max_inline_data > kind->max_inline || !sq_fits(kind, cap) ||
+	    cap->max_send_wr < kind->min_wr || (!init->srq && cap->max_recv_wr < kind->min_wr) ||
 	    cap->max_recv_wr > (uint32_t)kind->limits.max_qp_wr)
 		return EINVAL;
-	return card->num_qp >= (uint32_t)kind->limits.max_qp ? ENOMEM : 0;
+	return 0;
 }
 
 static struct zoo_qp *make(struct my_qp *my, struct zoo_card *card, struct ibv_qp_init_attr *init)
@@ -61,7 +62,7 @@ static struct zoo_qp *make(struct my_qp *my, struct zoo_card *card, struct ibv_q
 		qp->srq->uses++;
 	qp->async = my_context(my->ib.context)->async;
 	qp->user = my;
-	qp->max_inline = init->cap.max_inline_data = zoo_kind_of(card)->max_inline;
+	qp->max_inline = init->cap.max_inline_data;
 	qp->all_signaled = init->sq_sig_all;
 	qp->number = (zoo->next_qp++ & 0xfffff) + 0x100;
 	zoo_queue_init(&qp->sq, init->cap.max_send_wr, init->cap.max_send_sge, qp->max_inline);
@@ -75,15 +76,11 @@ static struct zoo_qp *make(struct my_qp *my, struct zoo_card *card, struct ibv_q
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
 	struct zoo_card *card = zoo_card_of(pd->context);
-	struct my_qp *my = calloc(1, sizeof(*my));
-	int err = check_init(card, init);
+	struct my_qp *my = zoo_make(card, sizeof(*my), check_init(card, init), card->num_qp,
+				    zoo_kind_of(card)->limits.max_qp);
 
-	if (!my || err) {
-		free(my);
-		errno = err ? err : ENOMEM;
+	if (!my)
 		return NULL;
-	}
-	zoo_command(card);
 	my->ib.context = pd->context;
 	my->ib.qp_context = init->qp_context;
 	my->ib.pd = pd;

@@ -60,21 +60,16 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 {
 	struct zoo_card *card = zoo_card_of(pd->context);
 	const struct ibv_device_attr *limits = &zoo_kind_of(card)->limits;
-	struct my_srq *my = calloc(1, sizeof(*my));
 	int err = zoo_refuses("create_srq");
 	struct zoo_srq *srq;
+	struct my_srq *my;
 
 	if (!err && (!init->attr.max_wr || init->attr.max_wr > (uint32_t)limits->max_srq_wr ||
 		     init->attr.max_sge > (uint32_t)limits->max_srq_sge))
 		err = EINVAL;
-	if (!err && card->num_srq >= (uint32_t)limits->max_srq)
-		err = ENOMEM;
-	if (!my || err) {
-		free(my);
-		errno = err ? err : ENOMEM;
+	my = zoo_make(card, sizeof(*my), err, card->num_srq, limits->max_srq);
+	if (!my)
 		return NULL;
-	}
-	zoo_command(card);
 	zoo_lock();
 	srq = my->srq = zoo_alloc(sizeof(*srq));
 	srq->proc = zoo_me;
@@ -152,11 +147,15 @@ int ibv_modify_srq(struct ibv_srq *ib, struct ibv_srq_attr *attr, int mask)
 		return err;
 	zoo_lock();
 	if ((mask & IBV_SRQ_MAX_WR) && !(limits->device_cap_flags & IBV_DEVICE_SRQ_RESIZE))
-		err = EINVAL; /* as mlx5 says it */
+		err = zoo_kind_of(srq->pd->card)->srq_resize_errno
+			      ? zoo_kind_of(srq->pd->card)->srq_resize_errno
+			      : EINVAL; /* as mlx5 says it */
 	else if ((mask & IBV_SRQ_MAX_WR) && attr->max_wr > (uint32_t)limits->max_srq_wr)
 		err = EINVAL;
 	else if ((mask & IBV_SRQ_MAX_WR) && attr->max_wr > srq->queue.max)
 		resize(&srq->queue, attr->max_wr);
+	if (!err && (mask & IBV_SRQ_LIMIT) && attr->srq_limit > srq->queue.max)
+		err = EINVAL;
 	if (!err && (mask & IBV_SRQ_LIMIT))
 		srq->limit = attr->srq_limit;
 	zoo_unlock();

@@ -14,19 +14,10 @@
 struct rdma_event_channel *rdma_create_event_channel(void)
 {
 	struct my_event_channel *my = calloc(1, sizeof(*my));
-	int err = zoo_attach();
 
-	if (!err)
-		err = zoo_refuses("create_event_channel");
-	if (!my || err) {
-		free(my);
-		errno = err ? err : ENOMEM;
-		return NULL;
-	}
-	zoo_lock();
-	my->chan = zoo_chan_open(&my->ib.fd);
-	zoo_unlock();
-	if (my->chan)
+	if (my)
+		my->chan = zoo_make_channel("create_event_channel", &my->ib.fd);
+	if (my && my->chan)
 		return &my->ib;
 	free(my);
 	return NULL;
@@ -218,13 +209,15 @@ int rdma_connect(struct rdma_cm_id *ib, struct rdma_conn_param *param)
 		err = zoo_iwarp_take_qp(id);
 	if (!err && id->state != ZOO_BOUND)
 		err = EINVAL;
-	blocks = zoo_kind_of(id->card)->connect_blocks && silent(id);
+	blocks = zoo_kind_of(id->card)->connect_blocks;
+	if (!err && blocks && !silent(id) && !zoo_listens(id->dst, id->dst_port))
+		err = ECONNREFUSED;
 	if (!err) {
 		id->state = ZOO_REQ_SENT;
 		zoo_send(id, ZOO_REQ, 0, param, true);
 	}
 	zoo_unlock();
-	if (!err && blocks)
+	if (!err && blocks && silent(id))
 		err = await_tcp(id);
 	return err ? zoo_failed(err) : 0;
 }
@@ -240,7 +233,7 @@ int rdma_accept(struct rdma_cm_id *ib, struct rdma_conn_param *param)
 	zoo_lock();
 	id->qpn = param->qp_num;
 	if (id->state != ZOO_REQ_RCVD)
-		err = iwarp ? ECONNRESET : EINVAL;
+		err = iwarp && id->state == ZOO_CLOSED ? ECONNRESET : EINVAL;
 	if (!err && iwarp)
 		err = zoo_iwarp_take_qp(id);
 	if (!err) {
@@ -319,19 +312,18 @@ int rdma_notify(struct rdma_cm_id *ib, enum ibv_event_type event)
 	return err ? zoo_failed(err) : 0;
 }
 
-/* What the program began ends with the peer's answer, what the peer began with ours. */
+/* What the program began ends with the peer's answer, what the peer began with ours. Where there is
+ * nothing to end, the call succeeds nevertheless (cma.c, rdma_disconnect). */
 static int disconnect_ib(struct zoo_id *id)
 {
 	if (id->state == ZOO_ESTABLISHED || id->state == ZOO_REP_SENT) {
 		id->state = ZOO_DREQ_SENT;
 		zoo_send(id, ZOO_DREQ, 0, NULL, true);
 	} else if (id->state == ZOO_DREQ_RCVD) {
-		id->state = ZOO_CLOSED;
 		zoo_send(id, ZOO_DREP, 0, NULL, false);
-	} else {
-		return EINVAL;
+		zoo_ib_closed(id);
 	}
-	return 0;
+	return id->state < ZOO_REQ_SENT ? EINVAL : 0;
 }
 
 int rdma_disconnect(struct rdma_cm_id *ib)
@@ -345,7 +337,7 @@ int rdma_disconnect(struct rdma_cm_id *ib)
 	else if (id->state == ZOO_ESTABLISHED)
 		zoo_iwarp_begin_close(id);
 	else
-		err = EINVAL;
+		err = id->state < ZOO_REQ_SENT ? EINVAL : 0;
 	zoo_unlock();
 	return err ? zoo_failed(err) : 0;
 }

@@ -462,7 +462,7 @@ static enum ibv_wc_status execute(struct zoo_qp *qp, struct zoo_wr *wr, uint64_t
 			return IBV_WC_LOC_PROT_ERR;
 	}
 	*length = data.length;
-	if (data.length > zoo_kind_of(qp->card)->max_msg)
+	if (data.length > zoo_max_msg(zoo_kind_of(qp->card)))
 		return IBV_WC_LOC_LEN_ERR;
 	return remote(qp, wr, &data);
 }

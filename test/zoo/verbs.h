@@ -66,6 +66,11 @@ static inline int zoo_destroyed(const struct zoo_card *card)
 {
 	return card->removed ? EIO : 0;
 }
+/* Memory for what the program has of something that it makes; NULL with errno where err forbids it,
+ * or most of them are there. */
+void *zoo_make(struct zoo_card *card, size_t size, int err, uint32_t num, int most);
+/* A channel for the call of this name; NULL with errno. */
+struct zoo_chan *zoo_make_channel(const char *call, int *fd);
 /* The time that a command of the firmware takes; no lock held. */
 void zoo_command(const struct zoo_card *card);
 void zoo_await_acks(pthread_mutex_t *lock, pthread_cond_t *cond, const uint32_t *count,

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "test/zoo/engine.h"
+#include "test/zoo/cm.h"
 
 /* ---- Ids ---- */
 
@@ -63,18 +63,23 @@ static struct zoo_card *card_at(struct in_addr addr)
 	return NULL;
 }
 
-static struct zoo_id *listener_at(const struct zoo_msg *msg)
+static struct zoo_id *listener_at(struct in_addr addr, uint16_t port, bool gid)
 {
 	struct zoo_link *link;
 	struct zoo_id *id;
 
 	for (link = zoo->ids; link; link = link->next) {
 		id = zoo_entry(link, struct zoo_id, link);
-		if (id->state == ZOO_LISTEN && id->src_port == msg->port && id->gid == msg->gid &&
-		    (!id->src.s_addr || id->src.s_addr == msg->addr.s_addr))
+		if (id->state == ZOO_LISTEN && id->src_port == port && id->gid == gid &&
+		    (!id->src.s_addr || id->src.s_addr == addr.s_addr))
 			return id;
 	}
 	return NULL;
+}
+
+bool zoo_listens(struct in_addr addr, uint16_t port)
+{
+	return listener_at(addr, port, false);
 }
 
 static bool seen(const struct zoo_msg *msg)
@@ -108,7 +113,7 @@ static bool is_refused(const struct zoo_msg *msg)
 static void request(struct zoo_card *card, const struct zoo_msg *msg)
 {
 	bool iwarp = zoo_iwarp(zoo_kind_of(card));
-	struct zoo_id *listener = listener_at(msg), *id;
+	struct zoo_id *listener = listener_at(msg->addr, msg->port, msg->gid), *id;
 	struct zoo_event *event;
 
 	if (seen(msg))
@@ -154,6 +159,8 @@ static void deliver(const struct zoo_msg *msg)
 	id = zoo_id_find(msg->to);
 	if (!id && msg->kind == ZOO_DREQ)
 		answer(msg, ZOO_DREP, 0);
+	else if (!id && msg->kind == ZOO_REP)
+		answer(msg, ZOO_REJ, ZOO_REJ_NOBODYS);
 	if (!id || id->card->removed || id->card->port_down)
 		return;
 	if (zoo_iwarp(zoo_kind_of(id->card)))

@@ -62,6 +62,23 @@ void zoo_unlock(void)
 /* Before each piece: the logarithm of its size, header included. */
 #define HEADER 16
 
+#define LARGE ((size_t)1 << 17)
+#define PAGE  ((uintptr_t)4096)
+
+/* The pages of much memory are given back, so that they are zero again. */
+static void clear(char *from, char *to)
+{
+	char *first = (char *)(((uintptr_t)from + PAGE - 1) & ~(PAGE - 1));
+	char *end = (char *)((uintptr_t)to & ~(PAGE - 1));
+
+	if ((size_t)(to - from) < LARGE || madvise(first, (size_t)(end - first), MADV_REMOVE)) {
+		memset(from, 0, (size_t)(to - from));
+		return;
+	}
+	memset(from, 0, (size_t)(first - from));
+	memset(end, 0, (size_t)(to - end));
+}
+
 void *zoo_alloc(size_t size)
 {
 	uint32_t log = 6;
@@ -80,7 +97,7 @@ void *zoo_alloc(size_t size)
 		*(uint32_t *)(void *)at = log;
 		return at + HEADER; /* nobody has written to it */
 	}
-	memset(at + HEADER, 0, (size_t)(UINT64_C(1) << log) - HEADER);
+	clear(at + HEADER, at + (UINT64_C(1) << log));
 	return at + HEADER;
 }
 
