@@ -4,7 +4,8 @@
 #
 # ZOO_PROGRAMS  of the suite, "all" for the whole (those that take a second or two)
 # ZOO_CONNECTIONS  that are opened and closed while one message of 20 is lost (100)
-# ZOO_LOGS      folder that gets KIND/PROGRAM.log, for test/conformance/matrix.py
+# ZOO_LOGS      folder that gets KIND/PROGRAM.log, for test/conformance/matrix.py, and what test/zoo/page.py wants
+# ZOO_MODEL     seconds of new programs of the model on each, after seed 1
 # ZOO_AT_ONCE   kinds at once (3)
 export top_builddir=${top_builddir:-.}
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -20,23 +21,54 @@ programs=(conn_more cr dto_args dto_err dto_xfer ep_limits evt ibx_atomic ibx_dt
 [ "${ZOO_PROGRAMS:-}" != all ] ||
 	mapfile -t programs < <(sed -n 's|^\ttest/conformance/\([a-z_]*\)\.t.*|\1|p' "$top_srcdir/test/conformance/Makemodule.am")
 
-# One program as one point, with what failed: KIND NAME PROGRAM.
+# Logs of the suite are in one folder, those of other programs beside it: KIND NAME.
+logs=${ZOO_LOGS:-$work}
+[ -z "${ZOO_LOGS:-}" ] || mkdir -p "$logs.more"
+more=${ZOO_LOGS:+$logs.more}
+more=${more:-$logs}
+
+# One program as one point, with what failed: KIND NAME PROGRAM [ARGUMENT...].
 point() {
-	local log=${ZOO_LOGS:-$work}/$1/$2.log
+	local kind=$1 name=$2 log=$more/$1/$2.log
+	[ "${3%/*}" != test/conformance ] || log=$logs/$1/$2.log
 	mkdir -p "${log%/*}"
-	if sh "$here/run" "$1" "$top_builddir/$3" >"$log" 2>&1; then
-		echo "ok - $1 $2"
+	shift 2
+	if sh "$here/run" "$kind" "$top_builddir/$1" "${@:2}" >"$log" 2>&1; then
+		echo "ok - $kind $name"
 	else
-		echo "not ok - $1 $2"
-		grep -B 8 -A 3 '^not ok\|^Bail' "$log" | sed 's/^/# /'
+		echo "not ok - $kind $name"
+		grep -B 8 -A 3 '^not ok\|^Bail\|^observe:' "$log" | sed 's/^/# /'
 	fi
+}
+
+# A command as one point: NAME COMMAND...
+holds() {
+	local name=$1 said
+	shift
+	if said=$("$@" 2>&1); then
+		echo "ok - $name"
+	else
+		echo "not ok - $name"
+		printf '%s\n' "$said" | head -n 40 | sed 's/^/# /'
+	fi
+}
+
+# What a program sees of the card, what dat-info makes of it, and how connections end.
+looks() {
+	local ZOO_OPTIONS='-o cm_timeout_ms=20'
+	export ZOO_OPTIONS
+	point "$1" observe test/zoo/observe 127.0.0.1 127.0.0.77
+	point "$1" dat-info dat-info -v
+	holds "$1 dat-info says what the table does" python3 "$here/page.py" check "$more" "$1"
+	point "$1" ends test/zoo/ends.t
+	[ ! -e "$here/seen/$1" ] || holds "$1 is seen as the kernel's" diff "$here/seen/$1" <(grep -v '^#' "$more/$1/observe.log")
 }
 
 # A device whose address is the last of eighty: KIND.
 many_addresses() {
 	unshare --net true 2>/dev/null || { echo "ok - $1 many # SKIP no network of its own to be had" && return; }
 	export -f point
-	ZOO_AT=10.9.0.80 ZOO_PARAMS="${1%%-*}_0 1" here=$here work=$work unshare --net bash -c '
+	ZOO_AT=10.9.0.80 ZOO_PARAMS="${1%%-*}_0 1" here=$here logs=$logs more=$more unshare --net bash -c '
 		ip link set lo up && for i in {1..80}; do ip addr add 10.9.0.$i/32 dev lo; done
 		point "$1" many test/zoo/mends.t' many "$1"
 }
@@ -83,7 +115,7 @@ mends() {
 		;;
 	esac
 	case $1 in
-	mlx* | bnxt_re | hns | qedr | hfi1)
+	mlx* | bnxt_re | hns | hfi1)
 		UDAPL_TESTS=a_shared_queue_keeps_its_receives ZOO_OPTIONS='-o hold=1'
 		point "$1" shared test/zoo/mends.t
 		;;
@@ -96,6 +128,8 @@ run_kind() {
 		point "$1" "$program" "test/conformance/$program.t"
 	done
 	mends "$1"
+	[ "$1" = mlx5-noip ] || looks "$1"
+	point "$1" model test/model/model -s 1 -r 1 -n 400 ${ZOO_MODEL:+-t "$ZOO_MODEL"}
 }
 
 running=0
