@@ -371,3 +371,30 @@ void dat_conf_free(struct dat_conf *conf)
 	free(conf->diags);
 	memset(conf, 0, sizeof(*conf));
 }
+
+const char *dat_conf_legacy_library(const struct dat_conf_entry *entry)
+{
+	static const struct {
+		const char *name, *served_by; /* NULL: by itself */
+	} libraries[] = {
+		{ "libdaplofa.so", NULL },
+		{ "libdaplsoft.so", NULL },
+		{ "libdaplcma.so", "libdaplofa.so.2" },
+		{ "libdapl-cma.so", "libdaplofa.so.2" },
+		{ "libdaplscm.so", "libdaplofa.so.2" },
+	};
+	const char *slash = strrchr(entry->lib_path, '/');
+	const char *base = slash ? slash + 1 : entry->lib_path;
+	size_t i, length;
+
+	if (entry->info.dapl_version_major != 1 || entry->info.dapl_version_minor != 2)
+		return NULL;
+	for (i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		length = strlen(libraries[i].name);
+		if (strncmp(base, libraries[i].name, length) ||
+		    (base[length] && base[length] != '.'))
+			continue;
+		return libraries[i].served_by ? libraries[i].served_by : entry->lib_path;
+	}
+	return NULL;
+}

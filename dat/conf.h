@@ -47,6 +47,13 @@ struct dat_conf {
 int dat_conf_parse(const char *text, size_t length, struct dat_conf *conf);
 void dat_conf_free(struct dat_conf *conf);
 
+/*
+ * The library that serves programs of DAT 1.2 by this line, which says u1.2: the line's own if it is
+ * one of ours, or ours for what release 1.2.19's lines name (D12-105); NULL if there is none. A line
+ * of DAT 2.0 serves them as it is.
+ */
+const char *dat_conf_legacy_library(const struct dat_conf_entry *entry);
+
 /* "ia_name", "api_version" and so on, for the number of a field. */
 const char *dat_conf_field_name(int field);
 

@@ -48,8 +48,8 @@ void dats_arena_return(void *chunk) DATS_WEAK;
 int dats_arena_holds(const void *handle) DATS_WEAK;
 
 /*
- * The provider whose ia_open_func or open extension libdat2 has called on this thread; NULL outside
- * of those calls. They are told a name, of which there may be several entries.
+ * The provider whose ia_open_func, open extension or dat_provider_fini libdat2 has called on this
+ * thread; NULL outside of those calls. They are told a name, of which there may be several entries.
  */
 const DAT_PROVIDER *dats_opening(void) DATS_WEAK;
 

@@ -4,6 +4,7 @@
 #include "dat/dats.h"
 #include "dat/fork.h"
 #include "dat/handle.h"
+#include "dat/ia.h"
 #include "dat/registry.h"
 #include "dat/strerror.h"
 #include "trace/control.h"
@@ -31,23 +32,7 @@ pthread_mutex_t dat_ext_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct list ext_opens = LIST_EMPTY(ext_opens);
 static int ext_seen; /* some IA that was opened has an extension (GEN-30) */
 
-static __thread const DAT_PROVIDER *opening;
-
-const DAT_PROVIDER *dats_opening(void)
-{
-	return opening;
-}
-
-/* Returns what was being opened before, to be begun again afterwards. */
-static const DAT_PROVIDER *begin_opening(const DAT_PROVIDER *provider)
-{
-	const DAT_PROVIDER *before = opening;
-
-	opening = provider;
-	return before;
-}
-
-static void fill_key(DAT_PROVIDER_INFO *key, const char *name, DAT_UINT32 major, DAT_UINT32 minor,
+void dat_ia_fill_key(DAT_PROVIDER_INFO *key, const char *name, DAT_UINT32 major, DAT_UINT32 minor,
 		     DAT_BOOLEAN thread_safety)
 {
 	memset(key, 0, sizeof(*key));
@@ -83,9 +68,11 @@ static DAT_RETURN check_async_evd(DAT_EVD_HANDLE evd, DAT_COUNT qlen)
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN check_open(const char *name, DAT_COUNT qlen, const DAT_EVD_HANDLE *async_evd,
-			     const DAT_IA_HANDLE *ia, DAT_BOOLEAN thread_safety)
+DAT_RETURN dat_ia_check_open(const char *name, DAT_COUNT qlen, const DAT_EVD_HANDLE *async_evd,
+			     DAT_IA_HANDLE *ia, DAT_BOOLEAN thread_safety)
 {
+	if (ia)
+		*ia = DAT_HANDLE_NULL;
 	if (!dat_name_is_legal(name))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
 	if (!async_evd)
@@ -110,9 +97,9 @@ static DAT_RETURN open_entry(struct dat_entry *entry, const DAT_NAME_PTR name, D
 	*handle = dat_handle_reserve();
 	if (!*handle)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	before = begin_opening(provider);
+	before = dat_registry_calls(provider);
 	rc = provider->ia_open_func(name, qlen, &evd, &ia);
-	begin_opening(before);
+	dat_registry_calls(before);
 	if (rc == DAT_SUCCESS && !ia)
 		rc = DAT_ERR(DAT_INTERNAL_ERROR, 0);
 	if (rc != DAT_SUCCESS) {
@@ -125,37 +112,50 @@ static DAT_RETURN open_entry(struct dat_entry *entry, const DAT_NAME_PTR name, D
 	return DAT_SUCCESS;
 }
 
+DAT_RETURN dat_ia_open_entry(struct dat_entry *entry, const DAT_NAME_PTR name, DAT_COUNT qlen,
+			     DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia)
+{
+	DAT_IA_HANDLE handle = NULL;
+	DAT_RETURN rc = open_entry(entry, name, qlen, async_evd, &handle);
+
+	if (rc != DAT_SUCCESS) {
+		dat_registry_release(entry);
+		return rc;
+	}
+	*ia = handle;
+	dat_control_open();
+	return DAT_SUCCESS;
+}
+
+void dat_ia_trace_open(const DAT_PROVIDER_INFO *wanted, DAT_IA_HANDLE handle, DAT_RETURN rc)
+{
+	if (rc == DAT_SUCCESS)
+		dat_trace(ia_open, DATS_TRC_NORMAL, handle, "name=%s", wanted->ia_name);
+	else
+		dat_trace(ia_open_failed, DATS_TRC_ERROR, NULL,
+			  "name=%s major=%u minor=%u rc=0x%x type=%s subtype=%s", wanted->ia_name,
+			  wanted->dapl_version_major, wanted->dapl_version_minor, rc,
+			  dat_type_text(rc), dat_subtype_text(rc));
+}
+
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
 			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
 			DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN thread_safety)
 {
-	DAT_IA_HANDLE handle = NULL;
 	DAT_PROVIDER_INFO wanted;
 	struct dat_entry *entry;
 	DAT_RETURN rc;
 
-	if (ia_handle)
-		*ia_handle = DAT_HANDLE_NULL;
-	rc = check_open(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle, thread_safety);
+	rc = dat_ia_check_open(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle,
+			       thread_safety);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	fill_key(&wanted, ia_name, major, minor, thread_safety);
+	dat_ia_fill_key(&wanted, ia_name, major, minor, thread_safety);
 	rc = dat_registry_acquire(&wanted, &entry);
-	if (rc == DAT_SUCCESS) {
-		rc = open_entry(entry, ia_name, async_evd_min_qlen, async_evd_handle, &handle);
-		if (rc == DAT_SUCCESS) {
-			*ia_handle = handle;
-			dat_control_open();
-		} else {
-			dat_registry_release(entry);
-		}
-	}
 	if (rc == DAT_SUCCESS)
-		dat_trace(ia_open, DATS_TRC_NORMAL, handle, "name=%s", ia_name);
-	else
-		dat_trace(ia_open_failed, DATS_TRC_ERROR, NULL,
-			  "name=%s major=%u minor=%u rc=0x%x type=%s subtype=%s", ia_name, major,
-			  minor, rc, dat_type_text(rc), dat_subtype_text(rc));
+		rc = dat_ia_open_entry(entry, ia_name, async_evd_min_qlen, async_evd_handle,
+				       ia_handle);
+	dat_ia_trace_open(&wanted, *ia_handle, rc);
 	return rc;
 }
 
@@ -326,13 +326,13 @@ static DAT_RETURN ext_open(DAT_EXTENDED_OP op, va_list args)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (!out)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	fill_key(&wanted, name, EXT_MAJOR, EXT_MINOR, DAT_FALSE);
+	dat_ia_fill_key(&wanted, name, EXT_MAJOR, EXT_MINOR, DAT_FALSE);
 	rc = dat_registry_acquire(&wanted, &entry);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	before = begin_opening(entry->provider);
+	before = dat_registry_calls(entry->provider);
 	rc = call_extension(entry->provider, DAT_HANDLE_NULL, op, args);
-	begin_opening(before);
+	dat_registry_calls(before);
 	if (rc == DAT_SUCCESS && ext_remember(*out, entry)) {
 		ext_undo(entry->provider, *out,
 			 op - DAT_OPEN_EXTENSION_BASE + DAT_CLOSE_EXTENSION_BASE);

@@ -23,6 +23,20 @@ pthread_mutex_t dat_registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t source_idle = PTHREAD_COND_INITIALIZER;
 static struct list entries = LIST_EMPTY(entries);
 static int finalised;
+static __thread const DAT_PROVIDER *called;
+
+const DAT_PROVIDER *dats_opening(void)
+{
+	return called;
+}
+
+const DAT_PROVIDER *dat_registry_calls(const DAT_PROVIDER *provider)
+{
+	const DAT_PROVIDER *before = called;
+
+	called = provider;
+	return before;
+}
 
 int dat_name_is_legal(const char *name)
 {
@@ -159,10 +173,57 @@ static void source_end(struct dat_source *source)
 	pthread_cond_broadcast(&source_idle);
 }
 
+/*
+ * What a module is told. Lines of DAT 1.2 are served by modules of DAT 2.0 (D12-104), of entries
+ * that no program of DAT 2.0 finds, since they keep the version of the line.
+ */
+static DAT_PROVIDER_INFO announced(const struct dat_source *source)
+{
+	DAT_PROVIDER_INFO info = source->conf.info;
+
+	if (dat_conf_legacy_library(&source->conf)) {
+		info.dapl_version_major = 2;
+		info.dapl_version_minor = 0;
+	}
+	return info;
+}
+
+/* The key of what a module calls by the name that it was told. */
+static const DAT_PROVIDER_INFO *key_of(const DAT_PROVIDER_INFO *info)
+{
+	const struct dat_static *sr = dat_static_peek();
+	DAT_PROVIDER_INFO told;
+	size_t i;
+
+	for (i = 0; i < sr->num_sources; i++) {
+		const struct dat_source *source = &sr->sources[i];
+
+		if (!source->busy || !pthread_equal(source->busy_thread, pthread_self()))
+			continue;
+		told = announced(source);
+		if (dat_info_same(&told, info))
+			return &source->conf.info;
+	}
+	return info;
+}
+
+static void call_init(struct dat_source *source, const char *library)
+{
+	const DAT_PROVIDER *before = dat_registry_calls(NULL);
+	DAT_PROVIDER_INFO info = announced(source);
+
+	dat_trace(module_init, DATS_TRC_NORMAL, NULL, "library=%s ia=%s params=%s", library,
+		  info.ia_name, source->conf.ia_params);
+	source->module.init(&info, source->conf.ia_params);
+	dat_registry_calls(before);
+}
+
 /* Returns the entry that came of it. The lock is held, but not around the library's code. */
 static struct dat_entry *source_load(const struct dat_static *sr, struct dat_source *source)
 {
 	const struct dat_conf_entry *conf = &source->conf;
+	const char *legacy = dat_conf_legacy_library(conf);
+	const char *library = legacy ? legacy : conf->lib_path;
 	struct dat_dispositions dispositions;
 	struct dat_entry *entry;
 	char reason[2048];
@@ -170,13 +231,10 @@ static struct dat_entry *source_load(const struct dat_static *sr, struct dat_sou
 
 	source_begin(source);
 	dat_dispositions_save(&dispositions);
-	rc = dat_module_load(&source->module, conf->lib_path, reason, sizeof(reason));
-	if (!rc) {
-		dat_trace(module_init, DATS_TRC_NORMAL, NULL, "library=%s ia=%s params=%s",
-			  conf->lib_path, conf->info.ia_name, conf->ia_params);
-		source->module.init(&conf->info, conf->ia_params);
-	}
-	dat_dispositions_restore(&dispositions, conf->lib_path);
+	rc = dat_module_load(&source->module, library, reason, sizeof(reason));
+	if (!rc)
+		call_init(source, library);
+	dat_dispositions_restore(&dispositions, library);
 	if (!rc) {
 		source_end(source);
 		entry = exact_entry(&conf->info);
@@ -188,8 +246,7 @@ static struct dat_entry *source_load(const struct dat_static *sr, struct dat_sou
 		source_begin(source);
 	}
 	dat_diag("%s:%u: field %d (%s): %s: %s: %s", sr->path, conf->line, DAT_CONF_LIB_PATH,
-		 dat_conf_field_name(DAT_CONF_LIB_PATH), conf->info.ia_name, conf->lib_path,
-		 reason);
+		 dat_conf_field_name(DAT_CONF_LIB_PATH), conf->info.ia_name, library, reason);
 	dat_module_unload(&source->module);
 	source_end(source);
 	return NULL;
@@ -239,12 +296,21 @@ static struct dat_entry *find_or_load(const DAT_PROVIDER_INFO *wanted)
 	}
 }
 
+/* The versions before 2 are those of programs that would take the structures of theirs (D12-18). */
+static DAT_RETURN refuse_major(const char *name)
+{
+	return DAT_ERR(DAT_PROVIDER_NOT_FOUND,
+		       dat_registry_has_name(name) ? DAT_MAJOR_NOT_FOUND : DAT_NAME_NOT_REGISTERED);
+}
+
 DAT_RETURN dat_registry_acquire(const DAT_PROVIDER_INFO *wanted, struct dat_entry **entry)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
 
 	if (dat_registry_finalised())
 		return DAT_ERR(DAT_INVALID_STATE, 0);
+	if (wanted->dapl_version_major < 2)
+		return refuse_major(wanted->ia_name);
 	pthread_mutex_lock(&dat_registry_lock);
 	*entry = find_or_load(wanted);
 	if (*entry)
@@ -253,6 +319,45 @@ DAT_RETURN dat_registry_acquire(const DAT_PROVIDER_INFO *wanted, struct dat_entr
 		rc = not_found(dat_static_peek(), wanted);
 	pthread_mutex_unlock(&dat_registry_lock);
 	return rc;
+}
+
+DAT_RETURN dat_registry_not_found(const DAT_PROVIDER_INFO *wanted)
+{
+	const struct dat_static *sr = dat_static_get();
+	DAT_RETURN rc;
+
+	pthread_mutex_lock(&dat_registry_lock);
+	rc = not_found(sr, wanted);
+	pthread_mutex_unlock(&dat_registry_lock);
+	return rc;
+}
+
+/* Another line's entry of the same key is as good. */
+static struct dat_entry *entry_of(struct dat_source *source)
+{
+	const DAT_PROVIDER_INFO *key = &source->conf.info;
+	struct dat_source *busy;
+	struct dat_entry *entry;
+
+	while ((busy = busy_source(key))) {
+		if (pthread_equal(busy->busy_thread, pthread_self()))
+			return NULL;
+		pthread_cond_wait(&source_idle, &dat_registry_lock);
+	}
+	entry = exact_entry(key);
+	return entry ? entry : source_load(dat_static_peek(), source);
+}
+
+DAT_RETURN dat_registry_acquire_source(struct dat_source *source, struct dat_entry **entry)
+{
+	if (dat_registry_finalised())
+		return DAT_ERR(DAT_INVALID_STATE, 0);
+	pthread_mutex_lock(&dat_registry_lock);
+	*entry = entry_of(source);
+	if (*entry)
+		(*entry)->opens++;
+	pthread_mutex_unlock(&dat_registry_lock);
+	return *entry ? DAT_SUCCESS : DAT_ERR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 }
 
 static int provider_has_entry(const DAT_PROVIDER *provider)
@@ -278,12 +383,15 @@ static void entry_remove(struct dat_entry *entry)
 /* Called with the lock held; gives it up around the library's code. */
 static void source_unload(struct dat_source *source)
 {
-	struct dat_entry *left;
+	struct dat_entry *left = exact_entry(&source->conf.info);
+	const DAT_PROVIDER *before = dat_registry_calls(left ? left->provider : NULL);
+	DAT_PROVIDER_INFO info = announced(source);
 
 	source_begin(source);
 	dat_trace(module_fini, DATS_TRC_NORMAL, NULL, "library=%s ia=%s", source->conf.lib_path,
 		  source->conf.info.ia_name);
-	source->module.fini(&source->conf.info);
+	source->module.fini(&info);
+	dat_registry_calls(before);
 	pthread_mutex_lock(&dat_registry_lock);
 	left = exact_entry(&source->conf.info);
 	if (left && left->source == source)
@@ -366,6 +474,7 @@ static DAT_RETURN entry_add(const DAT_PROVIDER *provider, const DAT_PROVIDER_INF
 {
 	struct dat_entry *entry;
 
+	info = key_of(info);
 	if (wrong_init(info)) /* the library would be unloaded under it */
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (exact_entry(info))
@@ -419,7 +528,7 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 	if (rc != DAT_SUCCESS)
 		return rc;
 	pthread_mutex_lock(&dat_registry_lock);
-	entry = exact_entry(provider_info);
+	entry = exact_entry(key_of(provider_info));
 	if (!entry || entry->provider != provider)
 		rc = DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	else if (entry->opens)
@@ -443,7 +552,6 @@ static int is_repeated(const struct dat_static *sr, size_t index)
 	return i < index;
 }
 
-/* Gives the keys to the list, up to max of them; counts all if there is no list. */
 static DAT_COUNT list_keys(const struct dat_static *sr, DAT_COUNT max, DAT_PROVIDER_INFO **list)
 {
 	DAT_COUNT num = 0;
@@ -459,8 +567,8 @@ static DAT_COUNT list_keys(const struct dat_static *sr, DAT_COUNT max, DAT_PROVI
 	return num;
 }
 
-DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entries_returned,
-				       DAT_PROVIDER_INFO *dat_provider_list[])
+DAT_RETURN dat_registry_list(dat_list_keys *keys, DAT_COUNT max_to_return,
+			     DAT_COUNT *entries_returned, DAT_PROVIDER_INFO *list[])
 {
 	const struct dat_static *sr;
 	DAT_COUNT i, num;
@@ -468,17 +576,23 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entri
 	if (!entries_returned)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	sr = dat_static_get();
-	num = list_keys(sr, INT32_MAX, NULL);
+	num = keys(sr, INT32_MAX, NULL);
 	*entries_returned = num;
 	if (dat_registry_finalised())
 		return DAT_ERR(DAT_INVALID_STATE, 0);
 	if (max_to_return <= 0)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
-	if (!dat_provider_list)
+	if (!list)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	for (i = 0; i < num && i < max_to_return; i++)
-		if (!dat_provider_list[i])
+		if (!list[i])
 			return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	*entries_returned = list_keys(sr, max_to_return, dat_provider_list);
+	*entries_returned = keys(sr, max_to_return, list);
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entries_returned,
+				       DAT_PROVIDER_INFO *dat_provider_list[])
+{
+	return dat_registry_list(list_keys, max_to_return, entries_returned, dat_provider_list);
 }

@@ -14,6 +14,7 @@ struct dat_source {
 	struct dat_module module;
 	int busy; /* a thread is running init or fini, without the lock (REG-7) */
 	pthread_t busy_thread;
+	int said; /* that it is of DAT 1.2 and serves nobody (D12-106) */
 };
 
 struct dat_static {

@@ -44,15 +44,16 @@ static bool same_key(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
 	       a->is_thread_safe == b->is_thread_safe;
 }
 
-/* Of any parameters if params is NULL. */
+/* Of any parameters, or of any table, where that is NULL. */
 static struct dapl_entry *take(struct dapl_entry **list, const DAT_PROVIDER_INFO *info,
-			       const char *params)
+			       const char *params, const DAT_PROVIDER *table)
 {
 	struct dapl_entry **link, *entry;
 
 	pthread_mutex_lock(&lock);
 	for (link = list; (entry = *link); link = &entry->next)
-		if (same_key(&entry->info, info) && (!params || !strcmp(entry->params, params)))
+		if (same_key(&entry->info, info) && (!params || !strcmp(entry->params, params)) &&
+		    (!table || table == &entry->table))
 			break;
 	if (entry)
 		*link = entry->next;
@@ -84,7 +85,7 @@ no_memory:
 struct dapl_entry *dapl_entry_add(const DAT_PROVIDER_INFO *info, const char *params,
 				  const DAT_PROVIDER *table)
 {
-	struct dapl_entry *entry = take(&idle, info, params);
+	struct dapl_entry *entry = take(&idle, info, params, NULL);
 
 	if (!entry)
 		entry = entry_new(info, params, table);
@@ -95,7 +96,7 @@ struct dapl_entry *dapl_entry_add(const DAT_PROVIDER_INFO *info, const char *par
 
 struct dapl_entry *dapl_entry_remove(const DAT_PROVIDER_INFO *info)
 {
-	return take(&entries, info, NULL);
+	return take(&entries, info, NULL, dats_opening ? dats_opening() : NULL);
 }
 
 void dapl_entry_retire(struct dapl_entry *entry)

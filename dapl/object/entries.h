@@ -19,7 +19,8 @@ struct dapl_entry {
  */
 struct dapl_entry *dapl_entry_add(const DAT_PROVIDER_INFO *info, const char *params,
 				  const DAT_PROVIDER *table);
-/* Takes it out of the list; NULL: it is not there. */
+/* Takes it out of the list: where several have that key, the one that libdat2 has called fini for.
+ * NULL: it is not there. */
 struct dapl_entry *dapl_entry_remove(const DAT_PROVIDER_INFO *info);
 /* libdat2 has forgotten it: it may be registered again. */
 void dapl_entry_retire(struct dapl_entry *entry);
