@@ -75,6 +75,10 @@ fi
 both sum "$samples/sum" -P "$UDAPL_IA" -- "$samples/sum" -P "$UDAPL_IA" "$host" 4294967000 295
 says "sum: the answer is right" client '^4294967295$'
 
+both legacy/pingpong "$samples/legacy/pingpong" -- "$samples/legacy/pingpong" "$host" 200
+says "legacy/pingpong: a program of DAT 1.2 gets every ball" server '^ball 200$'
+says "legacy/pingpong: it says how long they take" client '^200 rounds, [0-9.]* us one way$'
+
 both cno-epoll "$samples/cno-epoll" -P "$UDAPL_IA" -n 3 -- sh -c '
 	"$@" one two three && { "$@" left & "$@" right; right=$?; wait $! && exit $right; }' sh \
 	"$samples/cno-epoll" -P "$UDAPL_IA" "$host"
