@@ -18,10 +18,13 @@ static inline DAT_RETURN dat12_word(DAT_RETURN rc)
 	return likely(rc == DAT_SUCCESS) ? rc : dat12_failure(rc);
 }
 
+/* The number of a subtype of DAT 2.0, 0 if DAT 1.2 has not such. */
+DAT_UINT32 dat12_subtype(DAT_UINT32 subtype);
+
 /* That parameter of the prototype of DAT 1.2 is wrong. */
 DAT_RETURN dat12_bad_arg(unsigned int number);
 
-/* What of the subtype of a word of 2.0, given as the number of the parameter: 0 if it names none. */
+/* The parameter that a word of DAT 2.0 says is wrong, 0 if it says nothing of one. */
 unsigned int dat12_arg_of(DAT_RETURN rc);
 
 /* ---- Structures ---- */

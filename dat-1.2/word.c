@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Return words, and their texts. */
+/* Return words. */
 #include "dat-1.2/convert.h"
 
 /* Types that DAT 1.2 has not (D12-29, D12-30), by what they become. */
@@ -22,7 +22,7 @@ static const struct {
 
 #define NUM_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-static DAT_UINT32 old_subtype(DAT_UINT32 subtype)
+DAT_UINT32 dat12_subtype(DAT_UINT32 subtype)
 {
 	size_t i;
 
@@ -50,7 +50,8 @@ DAT_RETURN dat12_failure(DAT_RETURN rc)
 
 	if (type & ~DAT_TYPE_MASK)
 		return type;
-	return (rc & ~(DAT_TYPE_MASK | DAT_SUBTYPE_MASK)) | type | old_subtype(DAT_GET_SUBTYPE(rc));
+	return (rc & ~(DAT_TYPE_MASK | DAT_SUBTYPE_MASK)) | type |
+	       dat12_subtype(DAT_GET_SUBTYPE(rc));
 }
 
 DAT_RETURN dat12_bad_arg(unsigned int number)
@@ -66,32 +67,4 @@ unsigned int dat12_arg_of(DAT_RETURN rc)
 	    subtype > DAT_INVALID_ARG10)
 		return 0;
 	return subtype - DAT_INVALID_ARG1 + 1;
-}
-
-/*
- * The texts are those of DAT 2.0: the names of the same codes. A number that DAT 2.0 does not give
- * to any of DAT 1.2 is unknown (D12-35 to D12-37).
- */
-static DAT_RETURN new_word(DAT_RETURN old)
-{
-	DAT_UINT32 subtype = DAT_GET_SUBTYPE(old), type = DAT_GET_TYPE(old), new = 0;
-
-	if (type > DAT_CONN_QUAL_UNAVAILABLE && type != DAT_NOT_IMPLEMENTED)
-		return DAT_EXTENSION_BASE;
-	while (new <= DAT_THREAD_SAFETY_NOT_FOUND && old_subtype(new) != subtype)
-		new ++;
-	return new > DAT_THREAD_SAFETY_NOT_FOUND ? DAT_EXTENSION_BASE : type | new;
-}
-
-DAT_RETURN dat12_strerror(DAT_RETURN value, const char **major_message, const char **minor_message)
-{
-	DAT_RETURN rc = dat_strerror(new_word(value), major_message, minor_message);
-
-	if (rc == DAT_SUCCESS)
-		return rc;
-	if (major_message)
-		*major_message = "unknown code";
-	if (minor_message)
-		*minor_message = "";
-	return dat12_failure(rc);
 }
