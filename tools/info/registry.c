@@ -56,6 +56,7 @@ static void add_entry(struct info_registry *registry, size_t size,
 	struct info_entry *entry = &registry->entries[registry->num_entries++];
 	size_t i;
 
+	used = used && conf->info.dapl_version_major >= 2;
 	*entry = (struct info_entry){ .conf = conf, .used = used };
 	entry->text = line_of(registry->text, size, conf->line, &entry->length);
 	for (i = 0; used && i < registry->conf.num_entries && !entry->first; i++) {
@@ -119,5 +120,7 @@ const char *info_entry_use(const struct info_entry *entry)
 		return "kernel";
 	if (!entry->conf->is_default)
 		return "nondefault";
+	if (entry->conf->info.dapl_version_major < 2)
+		return dat_conf_legacy_library(entry->conf) ? "1.2" : "unserved";
 	return entry->first ? "fallback" : "used";
 }

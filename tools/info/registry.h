@@ -12,7 +12,7 @@ struct info_entry {
 	const char *text; /* its line */
 	size_t length;
 	const struct dat_conf_entry *first; /* the one with the same key that is tried before it */
-	bool used;			    /* in the static registry */
+	bool used;			    /* by programs of DAT 2.0 */
 };
 
 struct info_registry {
