@@ -65,5 +65,6 @@ static inline DAT_EP_STATE dat12_ep_state(DAT_EP_STATE state)
 #define DAT12_NEW_CONNECT_FLAGS	   ((uint32_t)DAT_CONNECT_MULTIPATH_REQUIRED_FLAG)
 #define DAT12_NEW_PRIVILEGES	   (~(uint32_t)0 << 6)
 #define DAT12_NEW_EVD_FLAGS	   (~(uint32_t)0 << 9)
+#define DAT12_NEW_CLOSE_FLAGS	   ((uint32_t)0x2000) /* closes an adapter opened to be asked */
 
 #endif

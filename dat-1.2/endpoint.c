@@ -84,6 +84,13 @@ DAT_RETURN dat12_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address, DAT_CO
 	return dat12_word(dat_ep_connect(ep, address, qual, timeout, size, data, qos, flags));
 }
 
+DAT_RETURN dat12_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags)
+{
+	if (flags & DAT12_NEW_CLOSE_FLAGS)
+		return dat12_bad_arg(2);
+	return dat12_word(dat_ep_disconnect(ep, flags));
+}
+
 /* D12-66 */
 DAT_RETURN dat12_cr_reject(DAT_CR_HANDLE cr)
 {

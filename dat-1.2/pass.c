@@ -28,8 +28,6 @@ PASS(ep_dup_connect,
      (DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE ep_dup_handle, DAT_TIMEOUT timeout,
       DAT_COUNT private_data_size, const DAT_PVOID private_data, DAT_QOS quality_of_service),
      (ep_handle, ep_dup_handle, timeout, private_data_size, private_data, quality_of_service))
-PASS(ep_disconnect, (DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flags),
-     (ep_handle, close_flags))
 PASS(ep_free, (DAT_EP_HANDLE ep_handle), (ep_handle))
 PASS(ep_reset, (DAT_EP_HANDLE ep_handle), (ep_handle))
 PASS(ep_recv_query,

@@ -24,6 +24,8 @@ DAT_RETURN dat12_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 {
 	DAT_RETURN rc;
 
+	if (flags & DAT12_NEW_CLOSE_FLAGS)
+		return dat12_bad_arg(2);
 	dat12_contexts_begin_close(ia);
 	rc = dat_ia_close(ia, flags);
 	dat12_contexts_end_close(ia, rc == DAT_SUCCESS);
