@@ -3,8 +3,12 @@
 
 bool bu_has_scope(const struct cu_rig *rig, DAT_RMR_SCOPE scope)
 {
+#if DAT_VERSION_MAJOR > 1
 	return rig->attr.max_rmrs > 0 && (rig->prov.rmr_scope_supported == DAT_RMR_SCOPE_ANY ||
 					  rig->prov.rmr_scope_supported == scope);
+#else /* which has one kind, whatever its scope */
+	return rig->attr.max_rmrs > 0 && scope == DAT_RMR_SCOPE_PZ;
+#endif
 }
 
 static DAT_RETURN create(DAT_PZ_HANDLE pz, DAT_RMR_SCOPE scope, DAT_RMR_HANDLE *rmr)
@@ -139,7 +143,9 @@ void bu_check_unbound(DAT_RMR_HANDLE rmr)
 	assert_int_equal(param.lmr_triplet.lmr_context, 0);
 	assert_int_equal(param.mem_priv, 0);
 	assert_int_equal(param.rmr_context, 0);
+#if DAT_VERSION_MAJOR > 1
 	assert_int_equal(param.va_type, 0);
+#endif
 }
 
 void bu_check_bound(DAT_RMR_HANDLE rmr, const struct ct_mem *mem, size_t offset, size_t len,
@@ -152,7 +158,9 @@ void bu_check_bound(DAT_RMR_HANDLE rmr, const struct ct_mem *mem, size_t offset,
 	assert_int_equal(param.lmr_triplet.lmr_context, mem->lmr_context);
 	assert_int_equal(param.mem_priv, BU_REMOTE);
 	assert_int_equal(param.rmr_context, context);
+#if DAT_VERSION_MAJOR > 1
 	assert_int_equal(param.va_type, DAT_VA_TYPE_VA);
+#endif
 }
 
 void bu_stall(struct ct_end *end)

@@ -138,7 +138,7 @@ static void evd_3_a_bad_handle_comes_first(void **state)
 		expect_type(dat_evd_query(evd, (DAT_EVD_PARAM_MASK)-1, NULL), DAT_INVALID_HANDLE);
 		expect_type(dat_cno_wait(evd, 0, NULL), DAT_INVALID_HANDLE);
 		expect_type(dat_ep_post_recv(evd == rig->a.pz ? rig->a.pz : evd, -1, NULL,
-					     cu_cookie(0), (DAT_COMPLETION_FLAGS)-1),
+					     cu_cookie(0), (DAT_COMPLETION_FLAGS)0x40),
 			    DAT_INVALID_HANDLE);
 	}
 	expect_type(dat_evd_create(freed, -1, freed, (DAT_EVD_FLAGS)0, NULL), DAT_INVALID_HANDLE);

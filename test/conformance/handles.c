@@ -43,7 +43,6 @@ struct call {
 /* Where calls leave what they make, if they make it. */
 static DAT_HANDLE made;
 static DAT_CONN_QUAL picked;
-static DAT_FD descriptor;
 static DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 static DAT_COUNT more;
 static DAT_EVD_HANDLE hint;
@@ -53,7 +52,6 @@ static DAT_RMR_CONTEXT rmr_context;
 static DAT_LMR_TRIPLET segment;
 static DAT_RMR_TRIPLET target;
 static DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
-static DAT_COMM comm = { .domain = AF_INET, .type = SOCK_STREAM };
 static const DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 static const DAT_CONTEXT context = { .as_64 = 1 };
 static DAT_CONTEXT got;
@@ -100,93 +98,85 @@ static DAT_RETURN open_with(DAT_HANDLE h)
 	}
 #define DEFINE_AS(id, kind, type, subtype, flags, call) DEFINE(id, kind, flags, call)
 
-#define BY_KIND(C, A)                                                                              \
-	C(ia_close, IA, FIRST, dat_ia_close(h, DAT_CLOSE_ABRUPT_FLAG))                             \
-	C(ia_query, IA, FIRST, dat_ia_query(h, NULL, 0, NULL, 0, NULL))                            \
-	C(cno_create, IA, FIRST, dat_cno_create(h, DAT_OS_WAIT_PROXY_AGENT_NULL, &made))           \
-	C(cno_fd_create, IA, FIRST, dat_cno_fd_create(h, &descriptor, &made))                      \
-	C(evd_create, IA, FIRST, dat_evd_create(h, 4, NONE, DAT_EVD_SOFTWARE_FLAG, &made))         \
-	C(ep_create, IA, FIRST, dat_ep_create(h, w->pz, w->dto, w->dto, w->connect, NULL, &made))  \
-	C(lmr_create, IA, FIRST, create_lmr(h, DAT_MEM_TYPE_VIRTUAL, w->mem.base, w->pz))          \
-	C(lmr_sync_read, IA, FIRST, dat_lmr_sync_rdma_read(h, &segment, 0))                        \
-	C(lmr_sync_write, IA, FIRST, dat_lmr_sync_rdma_write(h, &segment, 0))                      \
-	C(psp_create, IA, FIRST,                                                                   \
-	  dat_psp_create(h, 40123, w->requests, DAT_PSP_CONSUMER_FLAG, &made))                     \
-	C(psp_create_any, IA, FIRST,                                                               \
-	  dat_psp_create_any(h, &picked, w->requests, DAT_PSP_CONSUMER_FLAG, &made))               \
-	C(rsp_create, IA, FIRST, dat_rsp_create(h, 40124, w->ep, w->requests, &made))              \
-	C(csp_create, IA, FIRST | OPTIONAL, dat_csp_create(h, &comm, ADDRESS, w->requests, &made)) \
-	C(pz_create, IA, FIRST, dat_pz_create(h, &made))                                           \
-	C(srq_create, IA, FIRST | OPTIONAL, dat_srq_create(h, w->pz, &srq_attr, &made))            \
-	C(ep_create_with_srq, IA, FIRST | OPTIONAL,                                                \
-	  dat_ep_create_with_srq(h, w->pz, w->dto, w->dto, w->connect, w->ep, ATTR, &made))        \
-	C(pz_query, PZ, FIRST, dat_pz_query(h, (DAT_PZ_PARAM_MASK)0, NULL))                        \
-	C(pz_free, PZ, FIRST, dat_pz_free(h))                                                      \
-	C(rmr_create, PZ, FIRST | OPTIONAL, dat_rmr_create(h, &made))                              \
-	C(rmr_create_for_ep, PZ, FIRST | OPTIONAL, dat_rmr_create_for_ep(h, &made))                \
-	C(lmr_create_pz, PZ, 0, create_lmr(w->ia.ia, DAT_MEM_TYPE_VIRTUAL, w->mem.base, h))        \
-	C(ep_create_pz, PZ, NULL_OK,                                                               \
-	  dat_ep_create(w->ia.ia, h, w->dto, w->dto, w->connect, NULL, &made))                     \
-	C(srq_create_pz, PZ, OPTIONAL, dat_srq_create(w->ia.ia, h, &srq_attr, &made))              \
-	C(evd_query, EVD, FIRST, dat_evd_query(h, (DAT_EVD_PARAM_MASK)0, NULL))                    \
-	C(evd_modify_cno, EVD, FIRST, dat_evd_modify_cno(h, w->cno))                               \
-	C(evd_enable, EVD, FIRST, dat_evd_enable(h))                                               \
-	C(evd_disable, EVD, FIRST, dat_evd_disable(h))                                             \
-	C(evd_wait, EVD, FIRST, dat_evd_wait(h, 0, 1, &event, &more))                              \
-	C(evd_resize, EVD, FIRST, dat_evd_resize(h, 32))                                           \
-	C(evd_post_se, EVD, FIRST, dat_evd_post_se(h, &event))                                     \
-	C(evd_dequeue, EVD, FIRST, dat_evd_dequeue(h, &event))                                     \
-	C(evd_set_unwaitable, EVD, FIRST, dat_evd_set_unwaitable(h))                               \
-	C(evd_clear_unwaitable, EVD, FIRST, dat_evd_clear_unwaitable(h))                           \
-	C(evd_free, EVD, FIRST, dat_evd_free(h))                                                   \
-	A(ep_create_recv, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV, NULL_OK,           \
-	  dat_ep_create(w->ia.ia, w->pz, h, w->dto, w->connect, NULL, &made))                      \
-	A(ep_create_request, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST, NULL_OK,     \
-	  dat_ep_create(w->ia.ia, w->pz, w->dto, h, w->connect, NULL, &made))                      \
-	A(ep_create_connect, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN, NULL_OK,        \
-	  dat_ep_create(w->ia.ia, w->pz, w->dto, w->dto, h, NULL, &made))                          \
-	A(psp_create_evd, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR, 0,                   \
-	  dat_psp_create(w->ia.ia, 40125, h, DAT_PSP_CONSUMER_FLAG, &made))                        \
-	A(psp_create_any_evd, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR, 0,               \
-	  dat_psp_create_any(w->ia.ia, &picked, h, DAT_PSP_CONSUMER_FLAG, &made))                  \
-	A(rsp_create_evd, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR, 0,                   \
-	  dat_rsp_create(w->ia.ia, 40126, w->ep, h, &made))                                        \
-	A(csp_create_evd, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR, OPTIONAL,            \
-	  dat_csp_create(w->ia.ia, &comm, ADDRESS, h, &made))                                      \
-	A(ia_open_async, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC, NULL_OK,           \
-	  open_with(h))                                                                            \
-	C(cno_modify_agent, CNO, FIRST, dat_cno_modify_agent(h, DAT_OS_WAIT_PROXY_AGENT_NULL))     \
-	C(cno_query, CNO, FIRST, dat_cno_query(h, (DAT_CNO_PARAM_MASK)0, NULL))                    \
-	C(cno_wait, CNO, FIRST, dat_cno_wait(h, 0, &hint))                                         \
-	C(cno_trigger, CNO, FIRST, dat_cno_trigger(h, &hint))                                      \
-	C(cno_free, CNO, FIRST, dat_cno_free(h))                                                   \
-	C(evd_create_cno, CNO, NULL_OK,                                                            \
-	  dat_evd_create(w->ia.ia, 4, h, DAT_EVD_SOFTWARE_FLAG, &made))                            \
-	C(evd_modify_cno_cno, CNO, NULL_OK, dat_evd_modify_cno(w->soft, h))                        \
-	C(lmr_query, LMR, FIRST, dat_lmr_query(h, (DAT_LMR_PARAM_MASK)0, NULL))                    \
-	C(lmr_free, LMR, FIRST, dat_lmr_free(h))                                                   \
-	C(lmr_create_lmr, LMR, 0, create_lmr(w->ia.ia, DAT_MEM_TYPE_LMR, h, w->pz))                \
-	C(rmr_query, RMR, FIRST | OPTIONAL, dat_rmr_query(h, (DAT_RMR_PARAM_MASK)0, NULL))         \
-	C(rmr_bind, RMR, FIRST | OPTIONAL,                                                         \
-	  dat_rmr_bind(h, w->mem.lmr, &segment, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, w->a.ep,    \
-		       cookie, DEFAULT, &rmr_context))                                             \
-	C(rmr_free, RMR, FIRST | OPTIONAL, dat_rmr_free(h))                                        \
-	C(psp_query, PSP, FIRST, dat_psp_query(h, (DAT_PSP_PARAM_MASK)0, NULL))                    \
-	C(psp_free, PSP, FIRST, dat_psp_free(h))                                                   \
-	C(rsp_query, RSP, FIRST, dat_rsp_query(h, (DAT_RSP_PARAM_MASK)0, NULL))                    \
-	C(rsp_free, RSP, FIRST, dat_rsp_free(h))                                                   \
-	C(csp_query, CSP, FIRST | OPTIONAL, dat_csp_query(h, (DAT_CSP_PARAM_MASK)0, NULL))         \
-	C(csp_free, CSP, FIRST | OPTIONAL, dat_csp_free(h))                                        \
-	C(cr_query, CR, FIRST, dat_cr_query(h, (DAT_CR_PARAM_MASK)0, NULL))                        \
-	C(cr_accept, CR, FIRST, dat_cr_accept(h, w->ep, 0, NULL))                                  \
-	C(cr_reject, CR, FIRST, dat_cr_reject(h, 0, NULL))                                         \
-	C(cr_handoff, CR, FIRST | OPTIONAL, dat_cr_handoff(h, w->qual))                            \
-	C(srq_free, SRQ, FIRST | OPTIONAL, dat_srq_free(h))                                        \
-	C(srq_post_recv, SRQ, FIRST | OPTIONAL, dat_srq_post_recv(h, 1, &segment, cookie))         \
-	C(srq_query, SRQ, FIRST | OPTIONAL, dat_srq_query(h, (DAT_SRQ_PARAM_MASK)0, NULL))         \
-	C(srq_resize, SRQ, FIRST | OPTIONAL, dat_srq_resize(h, 8))                                 \
-	C(srq_set_lw, SRQ, FIRST | OPTIONAL, dat_srq_set_lw(h, 1))                                 \
-	C(ep_create_with_srq_srq, SRQ, OPTIONAL,                                                   \
+#define BY_KIND(C, A)                                                                             \
+	C(ia_close, IA, FIRST, dat_ia_close(h, DAT_CLOSE_ABRUPT_FLAG))                            \
+	C(ia_query, IA, FIRST, dat_ia_query(h, NULL, 0, NULL, 0, NULL))                           \
+	C(cno_create, IA, FIRST, dat_cno_create(h, DAT_OS_WAIT_PROXY_AGENT_NULL, &made))          \
+	C(evd_create, IA, FIRST, dat_evd_create(h, 4, NONE, DAT_EVD_SOFTWARE_FLAG, &made))        \
+	C(ep_create, IA, FIRST, dat_ep_create(h, w->pz, w->dto, w->dto, w->connect, NULL, &made)) \
+	C(lmr_create, IA, FIRST, create_lmr(h, DAT_MEM_TYPE_VIRTUAL, w->mem.base, w->pz))         \
+	C(lmr_sync_read, IA, FIRST, dat_lmr_sync_rdma_read(h, &segment, 0))                       \
+	C(lmr_sync_write, IA, FIRST, dat_lmr_sync_rdma_write(h, &segment, 0))                     \
+	C(psp_create, IA, FIRST,                                                                  \
+	  dat_psp_create(h, 40123, w->requests, DAT_PSP_CONSUMER_FLAG, &made))                    \
+	C(psp_create_any, IA, FIRST,                                                              \
+	  dat_psp_create_any(h, &picked, w->requests, DAT_PSP_CONSUMER_FLAG, &made))              \
+	C(rsp_create, IA, FIRST, dat_rsp_create(h, 40124, w->ep, w->requests, &made))             \
+	C(pz_create, IA, FIRST, dat_pz_create(h, &made))                                          \
+	C(srq_create, IA, FIRST | OPTIONAL, dat_srq_create(h, w->pz, &srq_attr, &made))           \
+	C(ep_create_with_srq, IA, FIRST | OPTIONAL,                                               \
+	  dat_ep_create_with_srq(h, w->pz, w->dto, w->dto, w->connect, w->ep, ATTR, &made))       \
+	C(pz_query, PZ, FIRST, dat_pz_query(h, (DAT_PZ_PARAM_MASK)0, NULL))                       \
+	C(pz_free, PZ, FIRST, dat_pz_free(h))                                                     \
+	C(rmr_create, PZ, FIRST | OPTIONAL, dat_rmr_create(h, &made))                             \
+	C(lmr_create_pz, PZ, 0, create_lmr(w->ia.ia, DAT_MEM_TYPE_VIRTUAL, w->mem.base, h))       \
+	C(ep_create_pz, PZ, NULL_OK,                                                              \
+	  dat_ep_create(w->ia.ia, h, w->dto, w->dto, w->connect, NULL, &made))                    \
+	C(srq_create_pz, PZ, OPTIONAL, dat_srq_create(w->ia.ia, h, &srq_attr, &made))             \
+	C(evd_query, EVD, FIRST, dat_evd_query(h, (DAT_EVD_PARAM_MASK)0, NULL))                   \
+	C(evd_modify_cno, EVD, FIRST, dat_evd_modify_cno(h, w->cno))                              \
+	C(evd_enable, EVD, FIRST, dat_evd_enable(h))                                              \
+	C(evd_disable, EVD, FIRST, dat_evd_disable(h))                                            \
+	C(evd_wait, EVD, FIRST, dat_evd_wait(h, 0, 1, &event, &more))                             \
+	C(evd_resize, EVD, FIRST, dat_evd_resize(h, 32))                                          \
+	C(evd_post_se, EVD, FIRST, dat_evd_post_se(h, &event))                                    \
+	C(evd_dequeue, EVD, FIRST, dat_evd_dequeue(h, &event))                                    \
+	C(evd_set_unwaitable, EVD, FIRST, dat_evd_set_unwaitable(h))                              \
+	C(evd_clear_unwaitable, EVD, FIRST, dat_evd_clear_unwaitable(h))                          \
+	C(evd_free, EVD, FIRST, dat_evd_free(h))                                                  \
+	A(ep_create_recv, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV, NULL_OK,          \
+	  dat_ep_create(w->ia.ia, w->pz, h, w->dto, w->connect, NULL, &made))                     \
+	A(ep_create_request, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST, NULL_OK,    \
+	  dat_ep_create(w->ia.ia, w->pz, w->dto, h, w->connect, NULL, &made))                     \
+	A(ep_create_connect, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN, NULL_OK,       \
+	  dat_ep_create(w->ia.ia, w->pz, w->dto, w->dto, h, NULL, &made))                         \
+	A(psp_create_evd, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR, 0,                  \
+	  dat_psp_create(w->ia.ia, 40125, h, DAT_PSP_CONSUMER_FLAG, &made))                       \
+	A(psp_create_any_evd, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR, 0,              \
+	  dat_psp_create_any(w->ia.ia, &picked, h, DAT_PSP_CONSUMER_FLAG, &made))                 \
+	A(rsp_create_evd, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR, 0,                  \
+	  dat_rsp_create(w->ia.ia, 40126, w->ep, h, &made))                                       \
+	A(ia_open_async, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC, NULL_OK,          \
+	  open_with(h))                                                                           \
+	C(cno_modify_agent, CNO, FIRST, dat_cno_modify_agent(h, DAT_OS_WAIT_PROXY_AGENT_NULL))    \
+	C(cno_query, CNO, FIRST, dat_cno_query(h, (DAT_CNO_PARAM_MASK)0, NULL))                   \
+	C(cno_wait, CNO, FIRST, dat_cno_wait(h, 0, &hint))                                        \
+	C(cno_free, CNO, FIRST, dat_cno_free(h))                                                  \
+	C(evd_create_cno, CNO, NULL_OK,                                                           \
+	  dat_evd_create(w->ia.ia, 4, h, DAT_EVD_SOFTWARE_FLAG, &made))                           \
+	C(evd_modify_cno_cno, CNO, NULL_OK, dat_evd_modify_cno(w->soft, h))                       \
+	C(lmr_query, LMR, FIRST, dat_lmr_query(h, (DAT_LMR_PARAM_MASK)0, NULL))                   \
+	C(lmr_free, LMR, FIRST, dat_lmr_free(h))                                                  \
+	C(lmr_create_lmr, LMR, 0, create_lmr(w->ia.ia, DAT_MEM_TYPE_LMR, h, w->pz))               \
+	C(rmr_query, RMR, FIRST | OPTIONAL, dat_rmr_query(h, (DAT_RMR_PARAM_MASK)0, NULL))        \
+	C(rmr_bind, RMR, FIRST | OPTIONAL,                                                        \
+	  dat_rmr_bind(h, w->mem.lmr, &segment, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, w->a.ep,   \
+		       cookie, DEFAULT, &rmr_context))                                            \
+	C(rmr_free, RMR, FIRST | OPTIONAL, dat_rmr_free(h))                                       \
+	C(psp_query, PSP, FIRST, dat_psp_query(h, (DAT_PSP_PARAM_MASK)0, NULL))                   \
+	C(psp_free, PSP, FIRST, dat_psp_free(h))                                                  \
+	C(rsp_query, RSP, FIRST, dat_rsp_query(h, (DAT_RSP_PARAM_MASK)0, NULL))                   \
+	C(rsp_free, RSP, FIRST, dat_rsp_free(h))                                                  \
+	C(cr_query, CR, FIRST, dat_cr_query(h, (DAT_CR_PARAM_MASK)0, NULL))                       \
+	C(cr_accept, CR, FIRST, dat_cr_accept(h, w->ep, 0, NULL))                                 \
+	C(cr_reject, CR, FIRST, dat_cr_reject(h, 0, NULL))                                        \
+	C(cr_handoff, CR, FIRST | OPTIONAL, dat_cr_handoff(h, w->qual))                           \
+	C(srq_free, SRQ, FIRST | OPTIONAL, dat_srq_free(h))                                       \
+	C(srq_post_recv, SRQ, FIRST | OPTIONAL, dat_srq_post_recv(h, 1, &segment, cookie))        \
+	C(srq_query, SRQ, FIRST | OPTIONAL, dat_srq_query(h, (DAT_SRQ_PARAM_MASK)0, NULL))        \
+	C(srq_resize, SRQ, FIRST | OPTIONAL, dat_srq_resize(h, 8))                                \
+	C(srq_set_lw, SRQ, FIRST | OPTIONAL, dat_srq_set_lw(h, 1))                                \
+	C(ep_create_with_srq_srq, SRQ, OPTIONAL,                                                  \
 	  dat_ep_create_with_srq(w->ia.ia, w->pz, w->dto, w->dto, w->connect, h, ATTR, &made))
 
 #define BY_ENDPOINT(C, A)                                                                     \
@@ -199,8 +189,6 @@ static DAT_RETURN open_with(DAT_HANDLE h)
 	  dat_ep_dup_connect(h, w->a.ep, CT_US, 0, NULL, DAT_QOS_BEST_EFFORT))                \
 	C(ep_dup_connect_dup, EP, OPTIONAL,                                                   \
 	  dat_ep_dup_connect(w->ep, h, CT_US, 0, NULL, DAT_QOS_BEST_EFFORT))                  \
-	C(ep_common_connect, EP, FIRST | OPTIONAL,                                            \
-	  dat_ep_common_connect(h, ADDRESS, CT_US, 0, NULL))                                  \
 	C(ep_disconnect, EP, FIRST, dat_ep_disconnect(h, DAT_CLOSE_ABRUPT_FLAG))              \
 	C(ep_get_status, EP, FIRST, dat_ep_get_status(h, &state_now, NULL, NULL))             \
 	C(ep_reset, EP, FIRST, dat_ep_reset(h))                                               \
@@ -213,10 +201,6 @@ static DAT_RETURN open_with(DAT_HANDLE h)
 	  dat_ep_post_rdma_read(h, 1, &segment, cookie, &target, DEFAULT))                    \
 	C(ep_post_rdma_write, EP, FIRST,                                                      \
 	  dat_ep_post_rdma_write(h, 1, &segment, cookie, &target, DEFAULT))                   \
-	C(ep_post_send_inv, EP, FIRST | OPTIONAL,                                             \
-	  dat_ep_post_send_with_invalidate(h, 1, &segment, cookie, DEFAULT, DAT_TRUE, 1))     \
-	C(ep_post_read_to_rmr, EP, FIRST | OPTIONAL,                                          \
-	  dat_ep_post_rdma_read_to_rmr(h, &target, cookie, &target, DEFAULT))                 \
 	C(rsp_create_ep, EP, NULL_OK, dat_rsp_create(w->ia.ia, 40127, h, w->requests, &made)) \
 	C(cr_accept_ep, EP, 0, dat_cr_accept(w->cr, h, 0, NULL))                              \
 	A(ep_modify_pz, PZ, DAT_INVALID_PARAMETER, DAT_INVALID_ARG3, NULL_OK,                 \
@@ -232,12 +216,38 @@ static DAT_RETURN open_with(DAT_HANDLE h)
 	A(get_context, ANY, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1, FIRST,                   \
 	  dat_get_consumer_context(h, &got))                                                  \
 	A(get_type, ANY, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1, FIRST,                      \
-	  dat_get_handle_type(h, &type_now))                                                  \
-	A(extension_op, ANY, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1, FIRST | OPTIONAL,       \
+	  dat_get_handle_type(h, &type_now))
+
+/* The calls that DAT 1.2 has not. */
+#if DAT_VERSION_MAJOR > 1
+static DAT_FD descriptor;
+static DAT_COMM comm = { .domain = AF_INET, .type = SOCK_STREAM };
+
+#define BY_NEW_CALLS(C, A)                                                                         \
+	C(cno_fd_create, IA, FIRST, dat_cno_fd_create(h, &descriptor, &made))                      \
+	C(csp_create, IA, FIRST | OPTIONAL, dat_csp_create(h, &comm, ADDRESS, w->requests, &made)) \
+	C(rmr_create_for_ep, PZ, FIRST | OPTIONAL, dat_rmr_create_for_ep(h, &made))                \
+	A(csp_create_evd, EVD, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR, OPTIONAL,            \
+	  dat_csp_create(w->ia.ia, &comm, ADDRESS, h, &made))                                      \
+	C(cno_trigger, CNO, FIRST, dat_cno_trigger(h, &hint))                                      \
+	C(csp_query, CSP, FIRST | OPTIONAL, dat_csp_query(h, (DAT_CSP_PARAM_MASK)0, NULL))         \
+	C(csp_free, CSP, FIRST | OPTIONAL, dat_csp_free(h))                                        \
+	C(ep_common_connect, EP, FIRST | OPTIONAL,                                                 \
+	  dat_ep_common_connect(h, ADDRESS, CT_US, 0, NULL))                                       \
+	C(ep_post_send_inv, EP, FIRST | OPTIONAL,                                                  \
+	  dat_ep_post_send_with_invalidate(h, 1, &segment, cookie, DEFAULT, DAT_TRUE, 1))          \
+	C(ep_post_read_to_rmr, EP, FIRST | OPTIONAL,                                               \
+	  dat_ep_post_rdma_read_to_rmr(h, &target, cookie, &target, DEFAULT))                      \
+	A(extension_op, ANY, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1, FIRST | OPTIONAL,            \
 	  dat_extension_op(h, 1))
+#else
+#define DAT_INVALID_HANDLE_CSP DAT_NO_SUBTYPE
+#define BY_NEW_CALLS(C, A)
+#endif
 
 BY_KIND(DEFINE, DEFINE_AS)
 BY_ENDPOINT(DEFINE, DEFINE_AS)
+BY_NEW_CALLS(DEFINE, DEFINE_AS)
 
 #define DAT_INVALID_HANDLE_EVD DAT_INVALID_HANDLE_EVD_REQUEST
 
@@ -246,7 +256,8 @@ BY_ENDPOINT(DEFINE, DEFINE_AS)
 #define ROW_AS(id, kind, type, subtype, flags, call) { #id, kind, type, subtype, flags, id },
 
 /* The rows of one table make a line of code each; the layout is the preprocessor's. */
-static const struct call calls[] = { BY_KIND(ROW, ROW_AS) BY_ENDPOINT(ROW, ROW_AS) };
+static const struct call calls[] = { BY_KIND(ROW, ROW_AS) BY_ENDPOINT(ROW, ROW_AS)
+					     BY_NEW_CALLS(ROW, ROW_AS) };
 
 #define CALLS (sizeof(calls) / sizeof(calls[0]))
 

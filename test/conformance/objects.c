@@ -118,6 +118,7 @@ static bool make_srq(struct ct_object *o)
 	return supported(dat_srq_create(o->ia->ia, o->pz, &attr, &o->handle));
 }
 
+#if DAT_VERSION_MAJOR > 1
 static bool make_csp(struct ct_object *o)
 {
 	DAT_COMM comm = { .domain = o->ia->attr.ia_address_ptr->sa_family, .type = SOCK_STREAM };
@@ -131,6 +132,7 @@ static bool make_csp(struct ct_object *o)
 	return supported(
 		dat_csp_create(o->ia->ia, &comm, (DAT_IA_ADDRESS_PTR)&address, o->evd, &o->handle));
 }
+#endif
 
 const struct ct_kind ct_kinds[] = {
 	{ "PZ", DAT_HANDLE_TYPE_PZ, DAT_INVALID_HANDLE_PZ, make_pz, dat_pz_free },
@@ -143,7 +145,9 @@ const struct ct_kind ct_kinds[] = {
 	{ "CR", DAT_HANDLE_TYPE_CR, DAT_INVALID_HANDLE_CR, make_cr, reject },
 	{ "RMR", DAT_HANDLE_TYPE_RMR, DAT_INVALID_HANDLE_RMR, make_rmr, dat_rmr_free },
 	{ "SRQ", DAT_HANDLE_TYPE_SRQ, DAT_INVALID_HANDLE_SRQ, make_srq, dat_srq_free },
+#if DAT_VERSION_MAJOR > 1
 	{ "CSP", DAT_HANDLE_TYPE_CSP, DAT_INVALID_HANDLE_CSP, make_csp, dat_csp_free },
+#endif
 	{ NULL, DAT_HANDLE_TYPE_EXTENSION_BASE, 0, NULL, NULL },
 };
 

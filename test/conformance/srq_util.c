@@ -91,7 +91,7 @@ uint64_t su_taken(struct ct_end *p, struct su_queue *queue, size_t len, unsigned
 	DAT_DTO_COMPLETION_EVENT_DATA dto = cu_completion(p->recv);
 
 	assert_int_equal(dto.status, DAT_DTO_SUCCESS);
-	assert_int_equal(dto.operation, DAT_DTO_RECEIVE);
+	assert_int_equal(ct_operation(&dto, DAT_DTO_RECEIVE), DAT_DTO_RECEIVE);
 	assert_ptr_equal(dto.ep_handle, p->ep);
 	assert_int_equal(dto.transfered_length, len);
 	FILLED(queue->mem.base + dto.user_cookie.as_64 * 64, len, seed);
