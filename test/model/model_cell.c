@@ -134,7 +134,8 @@ void counters_quiet(struct model *m)
 
 		if (!model_is_counter(m, i) || cell->adds)
 			continue;
-		memcpy(&value, model_cell(m, i), sizeof(value));
+		/* What a former endpoint asked for may be done at this moment. */
+		value = __atomic_load_n((uint64_t *)(void *)model_cell(m, i), __ATOMIC_ACQUIRE);
 		if (!cell->sum_lost && value != cell->sum)
 			model_wrong(m, "IBX-43: counter %d is %llu, and %llu were added", i,
 				    (unsigned long long)value, (unsigned long long)cell->sum);
