@@ -210,6 +210,35 @@ static void never(void **state)
 	}
 }
 
+/*
+ * FL-13: the peer has ended in order, and this side sends on, which nobody takes: that is what a
+ * program does that has not heard of the end. It hears of that, not of its own messages' fate.
+ */
+static void sends_meanwhile(void **state)
+{
+	struct tp_wc wc;
+	struct end a, b;
+
+	(void)state;
+	soft_config.unreceived_ms = STILL_MS;
+	for (int64_t held = 0; held <= 256 << 10; held += 256 << 10) {
+		sent(&a, &b, held);
+		received(&b, 0, POSTED);
+		end_destroy(&a);
+		for (unsigned i = 0; i < MESSAGES; i++) {
+			post_send(&b, i, in, SIZE, in_mr, TP_WR_SIGNALED);
+			pause_ms(STILL_MS / MESSAGES / 2);
+		}
+		end_event(&b, TP_CONN_DISCONNECTED);
+		for (unsigned i = 0; i < MESSAGES; i++) {
+			wc = take_wc(b.send_cq);
+			assert_int_equal(wc.wr_id, i);
+			assert_true(wc.status == TP_WC_SUCCESS || wc.status == TP_WC_FLUSHED);
+		}
+		end_destroy(&b);
+	}
+}
+
 /* One who sleeps on the queue meanwhile is not woken for nothing, and hears of the end. */
 static void asleep(void **state)
 {
@@ -262,10 +291,12 @@ int main(int argc, char **argv)
 		CASE(slowly),
 		CASE(cut_off),
 		CASE(never),
+		CASE(sends_meanwhile),
 		CASE(asleep),
 		CASE(ended_here),
-		/* The last: it forgets the environment. */
+		/* The last: they forget the environment. */
 		cmocka_unit_test_setup_teardown(cut_in_order, set_up_shm, tear_down_shm),
+		cmocka_unit_test_setup_teardown(sends_meanwhile, set_up_shm, tear_down_shm),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
