@@ -491,6 +491,20 @@ static DAT_RETURN query(struct exec *exec, struct exec_facts *facts)
 	return DAT_SUCCESS;
 }
 
+/* Whether an adapter makes a queue longer shows only when it is tried. */
+static uint32_t resizes_srqs(struct exec *exec)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
+	DAT_SRQ_HANDLE srq;
+	uint32_t resizes;
+
+	if (dat_srq_create(exec->ia, exec->pz, &attr, &srq) != DAT_SUCCESS)
+		return 0;
+	resizes = dat_srq_resize(srq, 16) == DAT_SUCCESS;
+	dat_srq_free(srq);
+	return resizes;
+}
+
 static DAT_RETURN open_memory(struct exec *exec, struct exec_facts *facts)
 {
 	DAT_REGION_DESCRIPTION buffers = { .for_va = exec->arena };
@@ -534,6 +548,8 @@ struct exec *exec_open(const char *ia_name, uint8_t *arena, bool threaded, struc
 		rc = dat_pz_create(exec->ia, &exec->pz);
 	if (rc == DAT_SUCCESS)
 		rc = open_memory(exec, facts);
+	if (rc == DAT_SUCCESS && facts->has_srq)
+		facts->resizes_srqs = resizes_srqs(exec);
 	if (rc == DAT_SUCCESS)
 		rc = dat_cno_create(exec->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &exec->cno);
 	if (rc != DAT_SUCCESS) {

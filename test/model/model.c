@@ -421,7 +421,8 @@ static bool srq_prepare(const struct model *m, const struct call *call)
 	if (!srq->live)
 		return false;
 	if (call->step.op == STEP_SRQ_RESIZE)
-		return arg[1] > (int)srq->count && arg[1] < MAX_QUEUE;
+		return m->facts[model_side(m, arg[0])].resizes_srqs && arg[1] > (int)srq->count &&
+		       arg[1] < MAX_QUEUE;
 	if (call->step.op == STEP_SRQ_FREE) {
 		for (int i = 0; i < MAX_GHOSTS; i++)
 			if (m->ghost[i].used && m->ghost[i].srq == arg[0])
