@@ -40,6 +40,8 @@ struct tp_device_attr {
 	/* The named attributes of IBX-116; what is empty or 0 does not apply. */
 	char ib_device[64];
 	char gid[48];
+	char gid_index[12], gid_type[16]; /* among the port's; of RoCE */
+	char chosen_by[160];		 /* why it is this device, port and address */
 	uint64_t node_guid;
 	uint32_t mtu, port_num;
 	const char *port_status; /* constant */

@@ -112,6 +112,31 @@ static int add_interfaces(struct vrb_wanted *list, const char *name)
 	return rc;
 }
 
+static bool same_address(const struct sockaddr *a, const struct sockaddr_storage *b)
+{
+	if (!a || a->sa_family != b->ss_family)
+		return false;
+	if (a->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return a->sa_family == AF_INET6 &&
+	       IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
+				  &((const struct sockaddr_in6 *)b)->sin6_addr);
+}
+
+void vrb_addr_interface(const struct sockaddr_storage *addr, char *name, size_t size)
+{
+	struct ifaddrs *all, *i;
+
+	*name = 0;
+	if (getifaddrs(&all))
+		return;
+	for (i = all; i && !*name; i = i->ifa_next)
+		if (same_address(i->ifa_addr, addr))
+			snprintf(name, size, "%s", i->ifa_name);
+	freeifaddrs(all);
+}
+
 static int add_host(struct vrb_wanted *list, const char *name)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };

@@ -30,6 +30,8 @@ struct vrb_wanted {
 int vrb_addr_parse(const char *params, struct vrb_wanted *wanted);
 /* The addresses are the caller's to free, also of a failure. */
 int vrb_addr_list(struct vrb_wanted *wanted);
+/* The interface that has it; empty: none has. */
+void vrb_addr_interface(const struct sockaddr_storage *addr, char *name, size_t size);
 /* One more. 0 or -ENOMEM. */
 int vrb_addr_add(struct vrb_wanted *wanted, const struct sockaddr *addr);
 /* Why there really is nothing: rc, or the lack of descriptors that is behind it. */

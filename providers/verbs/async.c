@@ -121,6 +121,10 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 		if (event->element.srq->srq_context)
 			vrb_srq_event(event->element.srq->srq_context, what.event);
 		break;
+	case VRB_ASYNC_PORT:
+		if (vrb_port_event(dev, event))
+			device_event(dev, what.event);
+		break;
 	case VRB_ASYNC_DEVICE:
 		device_event(dev, what.event);
 		break;

@@ -54,19 +54,6 @@ static void fill_windows(struct vrb_dev *dev, const struct ibv_device_attr *ib)
 	attr->max_mw = dev->windows ? positive(ib->max_mw > 0 ? ib->max_mw : ib->max_mr) : 0;
 }
 
-/* Eight groups of four digits (IBX-116). */
-static void fill_gid(struct vrb_dev *dev)
-{
-	char *to = dev->attr.gid;
-	union ibv_gid gid;
-	int i;
-
-	if (ibv_query_gid(dev->ctx, dev->port, 0, &gid))
-		return;
-	for (i = 0; i < 16; i += 2)
-		to += sprintf(to, "%s%02x%02x", i ? ":" : "", gid.raw[i], gid.raw[i + 1]);
-}
-
 /* Ports of mana did not say before 2026, and send no more than this. */
 #define MAX_MSG_UNSAID (1U << 24)
 
@@ -119,7 +106,7 @@ static void fill_attr(struct vrb_dev *dev, const struct ibv_device_attr *ib,
 		attr->operations = TP_CAN(TP_RDMA_WRITE_IMM) |
 				   (ib->atomic_cap != IBV_ATOMIC_NONE ? TP_ATOMICS : 0);
 	fill_windows(dev, ib);
-	fill_gid(dev);
+	vrb_port_learn(dev);
 }
 
 static int query(struct vrb_dev *dev)

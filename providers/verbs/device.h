@@ -123,6 +123,9 @@ struct vrb_dev {
 	_Atomic uint32_t next_vector; /* of completions, for the next CQ */
 	atomic_bool gone;	      /* the device was removed: nothing will complete any more */
 	struct sockaddr_storage addr;
+	union ibv_gid gid; /* of the address */
+	int gid_index;	   /* among the port's; -1: it is not there */
+	char chosen_by[160];
 	struct tp_device_attr attr;
 	struct tp_watch async;
 	_Atomic uint32_t
@@ -175,6 +178,10 @@ static inline bool vrb_dev_kept(const struct vrb_dev *dev, int err)
 }
 /* What an open device can do. */
 int vrb_dev_learn(struct vrb_dev *dev);
+/* port.c: where the adapter's GID stands among the port's, into attr. */
+void vrb_port_learn(struct vrb_dev *dev);
+/* What an event of a port means for the adapter; false: nothing. */
+bool vrb_port_event(struct vrb_dev *dev, const struct ibv_async_event *event);
 /* counters.c */
 int vrb_dev_counters(struct tp_device *base, enum tp_counters group, uint64_t *value, uint32_t num);
 

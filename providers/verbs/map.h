@@ -24,6 +24,7 @@ enum vrb_async_object {
 	VRB_ASYNC_CQ,
 	VRB_ASYNC_QP,
 	VRB_ASYNC_SRQ,
+	VRB_ASYNC_PORT, /* the device's, if the port is the adapter's */
 	VRB_ASYNC_DEVICE,
 };
 

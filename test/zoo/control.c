@@ -6,7 +6,7 @@
 #include "test/zoo/control.h"
 #include "test/zoo/engine.h"
 
-static void tell_all(struct zoo_card *card, enum ibv_event_type type)
+static void tell_all(struct zoo_card *card, uint32_t type)
 {
 	struct zoo_link *link;
 
@@ -100,6 +100,8 @@ static int set_card(const char *name, struct zoo_card *card)
 		repeat_all();
 	} else if (!strcmp(name, "moved")) {
 		card->moved = true;
+	} else if (!strcmp(name, "stayed")) {
+		card->moved = false;
 	} else if (!strcmp(name, "removed")) {
 		remove_card(card);
 	} else if (!strcmp(name, "qp_error")) {
@@ -132,7 +134,7 @@ int zoo_control(const char *name, uint32_t value)
 	else if (!strcmp(name, "command_us"))
 		zoo->command_us = value;
 	else if (!strcmp(name, "event"))
-		tell_all(&zoo->cards[0], (enum ibv_event_type)value);
+		tell_all(&zoo->cards[0], value);
 	else
 		err = value < zoo->num_cards ? set_card(name, &zoo->cards[value]) : EINVAL;
 	zoo_unlock();

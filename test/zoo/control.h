@@ -10,8 +10,10 @@
 
 /* "loss", "duplicate" (of CM messages, in thousandths), "delay_us"; "lose_rtu", the next one;
  * "command_us" that a command of
- * the firmware takes at least; "event", of the first card (enum ibv_event_type); of the card with
- * this number: "port_down", "port_up", "removed", "moved" (its address is the next card's),
+ * the firmware takes at least; "event", of the first card (enum ibv_event_type; of
+ * another port than 1, its number times 256 more); of the card with
+ * this number: "port_down", "port_up", "removed", "moved" (its address is the next card's) and "stayed" (no
+ * more),
  * "addr_change" (a bond failed over), "qp_error" and "cq_error" (of all that are in use). 0 or an
  * errno. */
 int zoo_control(const char *name, uint32_t value);

@@ -241,7 +241,8 @@ static int fill_gid(const struct zoo_card *card, uint32_t index, union ibv_gid *
 	memset(gid, 0, sizeof(*gid));
 	gid->raw[0] = 0xfe;
 	gid->raw[1] = 0x80;
-	memcpy(&gid->raw[12], &card->addr, 4);
+	if (!card->moved)
+		memcpy(&gid->raw[12], &card->addr, 4);
 	if (ethernet && index >= 2) {
 		gid->raw[0] = gid->raw[1] = 0;
 		gid->raw[10] = gid->raw[11] = 0xff;
@@ -250,6 +251,14 @@ static int fill_gid(const struct zoo_card *card, uint32_t index, union ibv_gid *
 		: index % 2 ? IBV_GID_TYPE_ROCE_V2
 			    : IBV_GID_TYPE_ROCE_V1;
 	return 0;
+}
+
+void zoo_gid(const struct zoo_card *card, union ibv_gid *gid)
+{
+	bool ethernet = zoo_kind_of(card)->link_layer == IBV_LINK_LAYER_ETHERNET;
+	uint32_t type;
+
+	fill_gid(card, ethernet ? 2 : 0, gid, &type);
 }
 
 int ibv_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gid *gid)
@@ -308,7 +317,7 @@ int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *to)
 
 	if (!event)
 		return -1;
-	to->event_type = event->type;
+	to->event_type = event->type & 0xff;
 	switch (to->event_type) {
 	case IBV_EVENT_CQ_ERR:
 		to->element.cq = event->user;
@@ -326,7 +335,7 @@ int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *to)
 		to->element.qp = event->user;
 		break;
 	default:
-		to->element.port_num = 1;
+		to->element.port_num = event->type > 0xff ? event->type >> 8 : 1;
 		break;
 	}
 	zoo_lock();

@@ -142,6 +142,65 @@ static void a_port_that_flaps_keeps_its_connections(void **state)
 	cu_end_connection(&rig->a, &rig->p);
 }
 
+/* EVT-28: of the adapter's port alone. */
+static void events_of_the_port_are_told(void **state)
+{
+	static const enum ibv_event_type told[] = { IBV_EVENT_LID_CHANGE, IBV_EVENT_PKEY_CHANGE,
+						    IBV_EVENT_SM_CHANGE, IBV_EVENT_PORT_ERR };
+	static const enum ibv_event_type others[] = { IBV_EVENT_PORT_ACTIVE, IBV_EVENT_GID_CHANGE,
+						      IBV_EVENT_CLIENT_REREGISTER };
+	const uint32_t second_port = 2 << 8;
+	struct cu_rig *rig = *state;
+
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		set("event", told[i]);
+		async_event(rig, DAT_ASYNC_ERROR_IA_CATASTROPHIC, DAT_IA_OTHER_ERROR);
+		set("event", told[i] + second_port);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		set("event", others[i]);
+	cu_quiet(rig->async, 100);
+	set("moved", 0);
+	set("event", IBV_EVENT_GID_CHANGE);
+	async_event(rig, DAT_ASYNC_ERROR_IA_CATASTROPHIC, DAT_IA_OTHER_ERROR);
+	set("stayed", 0);
+}
+
+static const char *named(const struct cu_rig *rig, const char *name)
+{
+	for (DAT_COUNT i = 0; i < rig->prov.num_provider_specific_attr; i++)
+		if (!strcmp(rig->prov.provider_specific_attr[i].name, name))
+			return rig->prov.provider_specific_attr[i].value;
+	return "";
+}
+
+/* RoCE has two GIDs for each address, of which rdma_cm takes that of version 2. */
+static void the_gid_in_use_is_told(void **state)
+{
+	struct cu_rig *rig = *state;
+	bool roce = *named(rig, "DAT_IB_GID_TYPE");
+
+	assert_string_equal(named(rig, "DAT_IB_GID_TYPE"), roce ? "RoCE v2" : "");
+	if (roce) {
+		assert_string_equal(named(rig, "DAT_IB_GID"),
+				    "0000:0000:0000:0000:0000:ffff:7f00:0001");
+		assert_string_equal(named(rig, "DAT_IB_GID_INDEX"), "3");
+	}
+	print_message("# %s\n", named(rig, "ADDRESS_CHOSEN_BY"));
+	assert_non_null(strstr(named(rig, "ADDRESS_CHOSEN_BY"), "port 1"));
+}
+
+static void a_bond_that_fails_over_is_told(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	cu_establish(rig, &rig->a, &rig->p);
+	set("addr_change", 0);
+	cu_quiet(rig->a.connect, 50);
+	send_one(rig, 1);
+	sent_one(rig, 1);
+}
+
 /* ---- Queues ---- */
 
 static void a_failed_qp_breaks_its_connection(void **state)
@@ -250,6 +309,9 @@ int main(int argc, char **argv)
 	static const struct harness_child children[] = { { "remove", remove_it }, { NULL, NULL } };
 	static const struct CMUnitTest tests[] = {
 		T(a_port_that_flaps_keeps_its_connections),
+		T(events_of_the_port_are_told),
+		T(the_gid_in_use_is_told),
+		T(a_bond_that_fails_over_is_told),
 		T(a_failed_qp_breaks_its_connection),
 		T(a_failed_cq_is_told_of),
 		T(a_slow_command_holds_up_no_transfer),

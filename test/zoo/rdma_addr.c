@@ -197,6 +197,8 @@ int rdma_bind_addr(struct rdma_cm_id *ib, struct sockaddr *addr)
 		return zoo_failed(err);
 	ib->verbs = id->card ? zoo_context_of(id->card) : NULL;
 	ib->port_num = id->card ? 1 : 0;
+	if (id->card)
+		zoo_gid(id->card, &ib->route.addr.addr.ibaddr.sgid);
 	return 0;
 }
 

@@ -57,6 +57,8 @@ static inline struct my_context *my_context(struct ibv_context *ctx)
 /* ---- device.c ---- */
 
 struct ibv_context *zoo_open(struct zoo_card *card);
+/* That of its address. */
+void zoo_gid(const struct zoo_card *card, union ibv_gid *gid);
 struct zoo_card *zoo_card_of(const struct ibv_context *ctx);
 /* An errno where the test wants the call to fail. */
 int zoo_refuses(const char *call);

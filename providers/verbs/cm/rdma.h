@@ -20,6 +20,7 @@ struct vrb_rdma {
 	struct tp_watch watch;
 	bool by_gid;		  /* see vrb_gid_list */
 	__be16 pkey;		  /* of its ids then */
+	uint64_t moved;		  /* when a bond failed over last, of which each id tells; loop */
 	struct vrb_conn *leaving; /* see vrb_conn_leave_id; dev->cm_lock */
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The device of an rdma_cm address, and the channel of its events. */
 #include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +65,29 @@ static void raise_numbers(struct ibv_context *ctx)
 	ctx->async_fd = dats_fd(ctx->async_fd);
 }
 
+/* For who asks why it is this one. */
+static void note_choice(struct vrb_dev *dev, const struct vrb_wanted *wanted)
+{
+	char interface[IF_NAMESIZE];
+
+	vrb_addr_interface(&dev->addr, interface, sizeof(interface));
+	if (vrb_rdma(dev)->by_gid)
+		snprintf(dev->chosen_by, sizeof(dev->chosen_by),
+			 "GID of %.64s port %u, which has no IP address", dev->ibdev, dev->port);
+	else if (wanted->by_device)
+		snprintf(dev->chosen_by, sizeof(dev->chosen_by),
+			 "first address on %.64s port %u: interface %s", dev->ibdev, dev->port,
+			 interface);
+	else if (!strcmp(interface, wanted->what))
+		snprintf(dev->chosen_by, sizeof(dev->chosen_by),
+			 "first address of interface %s: %.64s port %u", interface, dev->ibdev,
+			 dev->port);
+	else
+		snprintf(dev->chosen_by, sizeof(dev->chosen_by),
+			 "address of interface %s: %.64s port %u", interface, dev->ibdev,
+			 dev->port);
+}
+
 /* 0: it is this one and open. -ENODEV: an address without a suitable device. */
 static int try(struct vrb_dev *dev, const struct vrb_wanted *wanted,
 	       const struct sockaddr_storage *addr)
@@ -86,6 +111,8 @@ static int try(struct vrb_dev *dev, const struct vrb_wanted *wanted,
 		rdma->ops = id->verbs->device->transport_type == IBV_TRANSPORT_IWARP
 				    ? &vrb_rdma_iwarp
 				    : &vrb_rdma_ib;
+		dev->gid = id->route.addr.addr.ibaddr.sgid;
+		note_choice(dev, wanted);
 		if (rdma->by_gid)
 			vrb_gid_opened(dev);
 	}

@@ -13,6 +13,9 @@
 
 #define EVENTS_AT_ONCE 16 /* then others have their turn on the loop */
 
+/* So long all ids tell of the same one. */
+#define ONE_FAILOVER_NS 1000000000
+
 /* An event, acknowledged. */
 struct event {
 	enum rdma_cm_event_type type;
@@ -239,6 +242,23 @@ static void resolved(struct vrb_conn *conn, const struct event *event)
 		ended(conn, event);
 }
 
+/*
+ * The interface has another hardware address, as a bond has after a failover: RoCE's connections
+ * that go by the old one may break, and new ones are made by the new one.
+ */
+static void bond_moved(const struct vrb_dev *dev)
+{
+	uint64_t before = vrb_rdma(dev)->moved;
+
+	vrb_rdma(dev)->moved = dapl_now();
+	if (before && vrb_rdma(dev)->moved - before < ONE_FAILOVER_NS)
+		return;
+	dapl_err_limited(
+		"%s: the interface of %s has changed its hardware address (did a bond fail "
+		"over?): connections made before may break",
+		dev->name, dev->ibdev);
+}
+
 static void conn_event(struct vrb_conn *conn, const struct event *event)
 {
 	switch (event->type) {
@@ -266,6 +286,9 @@ static void conn_event(struct vrb_conn *conn, const struct event *event)
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		removed(conn, event);
+		break;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		bond_moved(conn->object.dev);
 		break;
 	default:
 		break;
@@ -331,6 +354,8 @@ static void listener_event(struct vrb_listener *listener, const struct event *ev
 		request(listener, event);
 	else if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		vrb_async_removed(listener->object.dev);
+	else if (event->type == RDMA_CM_EVENT_ADDR_CHANGE)
+		bond_moved(listener->object.dev);
 }
 
 /* ---- Reading ---- */
