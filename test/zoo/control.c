@@ -160,6 +160,17 @@ static uint32_t vectors(void)
 	return (uint32_t)__builtin_popcount(used);
 }
 
+static uint32_t longest_cq(void)
+{
+	struct zoo_link *link;
+	uint32_t cqe = 0;
+
+	for (link = zoo->cqs; link; link = link->next)
+		if (zoo_entry(link, struct zoo_cq, link)->cqe > cqe)
+			cqe = zoo_entry(link, struct zoo_cq, link)->cqe;
+	return cqe;
+}
+
 uint32_t zoo_count(const char *what)
 {
 	uint32_t num = UINT32_MAX;
@@ -173,6 +184,8 @@ uint32_t zoo_count(const char *what)
 		num = length(zoo->qps);
 	else if (!strcmp(what, "cqs"))
 		num = length(zoo->cqs);
+	else if (!strcmp(what, "cqe"))
+		num = longest_cq();
 	else if (!strcmp(what, "srqs"))
 		num = length(zoo->srqs);
 	else if (!strcmp(what, "mrs"))

@@ -18,7 +18,8 @@
  * errno. */
 int zoo_control(const char *name, uint32_t value);
 /* How many "ids" (of rdma_cm), "qps", "cqs", "srqs", "mrs" (with windows), "pds" and "msgs" on the
- * way there are, and completion "vectors" in use. */
+ * way there are, and completion "vectors" in use, and
+ * entries of the longest CQ, "cqe". */
 uint32_t zoo_count(const char *what);
 
 #endif

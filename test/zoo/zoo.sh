@@ -97,7 +97,14 @@ mends() {
 	point "$1" faults test/zoo/faults.t
 	UDAPL_TESTS=ep_93_disconnect_at_any_moment ZOO_OPTIONS='-o destroy_us=300'
 	point "$1" resolving test/conformance/conn.t
-	ZOO_OPTIONS='' UDAPL_TESTS=interrupts_are_spread
+	ZOO_OPTIONS=''
+	UDAPL_TESTS=ev_8_peer_rejected
+	point "$1" rejected test/conformance/conn.t
+	UDAPL_TESTS=a_small_message_has_all_its_segments
+	point "$1" segments test/zoo/mends.t
+	UDAPL_TESTS=a_queue_grows_with_each_endpoint
+	point "$1" grows test/zoo/mends.t
+	UDAPL_TESTS=interrupts_are_spread
 	point "$1" interrupts test/zoo/mends.t
 	UDAPL_TESTS=an_address_that_moved_is_not_connected
 	ZOO_MORE=mlx4 point "$1" moved test/zoo/mends.t
