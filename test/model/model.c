@@ -454,6 +454,8 @@ static void srq_done(struct model *m, const struct call *call, const struct resu
 	const int *arg = call->step.arg;
 	struct model_srq *srq = &m->srq[arg[0]];
 
+	if (call->step.op == STEP_SRQ_RESIZE && DAT_GET_TYPE(result->rc) == DAT_MODEL_NOT_SUPPORTED)
+		return; /* GEN-10 */
 	if (result->rc != DAT_SUCCESS) {
 		model_wrong(m, "%s of srq %d: 0x%x", step_name(call->step.op), arg[0], result->rc);
 		return;
