@@ -31,10 +31,16 @@ static const struct bench_case cases[] = {
 	{ .op = BENCH_WRITE, .size = 8, .count = 20000 },
 	{ .op = BENCH_SEND, .size = 8, .count = 10000, .waiting = true },
 	{ .op = BENCH_WRITE, .size = 8, .count = 10000, .waiting = true },
+	{ .op = BENCH_SEND, .size = 4096, .count = 10000 },
+	{ .op = BENCH_MEMORY, .size = 8, .count = 2000 },
+	{ .op = BENCH_REAP, .size = 8, .count = 2000 },
 	{ .op = BENCH_SEND, .size = 65536, .count = 4000, .stream = true },
 	{ .op = BENCH_WRITE, .size = 65536, .count = 4000, .stream = true },
 	{ .op = BENCH_SEND, .size = 1 << 20, .count = 400, .stream = true },
 	{ .op = BENCH_WRITE, .size = 1 << 20, .count = 400, .stream = true },
+	{ .op = BENCH_READ, .size = 1 << 20, .count = 400, .stream = true },
+	{ .op = BENCH_SEND, .size = 1 << 20, .count = 400, .stream = true, .waiting = true },
+	{ .op = BENCH_WRITE, .size = 1 << 20, .count = 400, .stream = true, .waiting = true },
 };
 #define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
 
@@ -115,13 +121,21 @@ static void meet(int control)
 		bench_die("the other end is gone");
 }
 
+static const char *const names[] = {
+	[BENCH_SEND] = "send",	      [BENCH_WRITE] = "RDMA write", [BENCH_READ] = "RDMA read",
+	[BENCH_MEMORY] = "in memory", [BENCH_REAP] = "own reaped",
+};
+
 static void print_case(const struct bench_case *bc, double *dat, double *tcp, double *ratio,
 		       int rounds)
 {
 	double d = median(dat, rounds), t = median(tcp, rounds), low, high,
 	       r = median(ratio, rounds);
 	const char *unit = bc->stream ? "MB/s" : "us";
-	const char *mode = bc->stream ? "stream" : bc->waiting ? "waiting" : "polling";
+	const char *mode = bc->stream && bc->waiting ? "waiting stream"
+			   : bc->stream		     ? "stream"
+			   : bc->waiting	     ? "waiting"
+						     : "polling";
 
 	low = ratio[0];
 	high = ratio[rounds - 1];
@@ -137,11 +151,11 @@ static void print_case(const struct bench_case *bc, double *dat, double *tcp, do
 	}
 	if (for_machine)
 		printf("%s\t%s\t%zu\t%.3f\t%.3f\t%s\t%.3f\n",
-		       bc->op == BENCH_SEND ? "send" : "write", mode, bc->size, d, t, unit, r);
+		       bc->op == BENCH_WRITE ? "write" : names[bc->op], mode, bc->size, d, t, unit,
+		       r);
 	else
-		printf("%-10s %8zu  %-8s %10.2f %10.2f %-5s %6.2f  [%.2f..%.2f]\n",
-		       bc->op == BENCH_SEND ? "send" : "RDMA write", bc->size, mode, d, t, unit, r,
-		       low, high);
+		printf("%-10s %8zu  %-14s %10.2f %10.2f %-5s %6.2f  [%.2f..%.2f]\n", names[bc->op],
+		       bc->size, mode, d, t, unit, r, low, high);
 	fflush(stdout);
 }
 
@@ -170,7 +184,7 @@ static void run_rate(const char *ia, int rounds, bool active, int control)
 	if (for_machine)
 		printf("connect\trate\t0\t%.3f\t%.3f\t/s\t%.3f\n", d, t, ratio[rounds / 2]);
 	else
-		printf("%-10s %8s  %-8s %10.0f %10.0f %-5s %6.2f  [%.2f..%.2f]\n", "connect", "",
+		printf("%-10s %8s  %-14s %10.0f %10.0f %-5s %6.2f  [%.2f..%.2f]\n", "connect", "",
 		       "rate", d, t, "/s", ratio[rounds / 2], ratio[0], ratio[rounds - 1]);
 	fflush(stdout);
 }
@@ -234,8 +248,8 @@ int main(int argc, char **argv)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		bench_die("socketpair: %s", strerror(errno));
 	if (!for_machine)
-		printf("%-10s %8s  %-8s %10s %10s %-5s %6s  %s\n", "operation", "bytes", "mode", ia,
-		       "TCP", "unit", "ratio", "range");
+		printf("%-10s %8s  %-14s %10s %10s %-5s %6s  %s\n", "operation", "bytes", "mode",
+		       ia, "TCP", "unit", "ratio", "range");
 	fflush(stdout);
 	child = fork();
 	if (child < 0)

@@ -9,7 +9,10 @@
 
 enum bench_op {
 	BENCH_SEND,
-	BENCH_WRITE
+	BENCH_WRITE,
+	BENCH_READ,   /* streams only */
+	BENCH_MEMORY, /* writes seen in memory by one who dequeues nothing */
+	BENCH_REAP,   /* ditto, and dequeues his own write once a round */
 };
 
 struct bench_case {

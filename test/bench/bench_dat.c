@@ -85,6 +85,18 @@ static void post_send(struct bench_dat *dat, size_t size, DAT_COMPLETION_FLAGS f
 	must(dat_ep_post_send(dat->ep, 1, &iov, cookie, flags), "post_send");
 }
 
+static void post_read(struct bench_dat *dat, size_t size)
+{
+	DAT_LMR_TRIPLET iov = segment(dat, 0, size);
+	DAT_RMR_TRIPLET from = { .virtual_address = dat->peer.addr,
+				 .segment_length = (DAT_SEG_LENGTH)size,
+				 .rmr_context = dat->peer.context };
+	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
+
+	must(dat_ep_post_rdma_read(dat->ep, 1, &iov, cookie, &from, DAT_COMPLETION_DEFAULT_FLAG),
+	     "post_rdma_read");
+}
+
 static void post_write(struct bench_dat *dat, size_t size, DAT_COMPLETION_FLAGS flags)
 {
 	DAT_LMR_TRIPLET iov = segment(dat, 0, size);
@@ -210,7 +222,14 @@ static void ping(struct bench_dat *dat, const struct bench_case *bc, unsigned ch
 	DAT_COMPLETION_FLAGS flags =
 		signal ? DAT_COMPLETION_DEFAULT_FLAG : DAT_COMPLETION_SUPPRESS_FLAG;
 
-	if (bc->op == BENCH_WRITE) {
+	if (bc->op == BENCH_REAP) {
+		dat->buffer[bc->size - 1] = (char)value;
+		post_write(dat, bc->size, DAT_COMPLETION_DEFAULT_FLAG);
+		completion(dat->request, false);
+		dat->posted = 0;
+		return;
+	}
+	if (bc->op == BENCH_WRITE || bc->op == BENCH_MEMORY) {
 		dat->buffer[bc->size - 1] = (char)value;
 		/* Sleeping for a write needs a message behind it: a write makes no event at its
 		 * target. */
@@ -231,6 +250,11 @@ static void pong(struct bench_dat *dat, const struct bench_case *bc, unsigned ch
 	volatile unsigned char *last = (unsigned char *)dat->buffer + BENCH_MAX_SIZE + bc->size - 1;
 	DAT_EVENT event;
 
+	if (bc->op == BENCH_MEMORY || bc->op == BENCH_REAP) {
+		while (*last != value)
+			;
+		return;
+	}
 	if (bc->op == BENCH_WRITE && !bc->waiting) {
 		while (*last != value)
 			dat_evd_dequeue(dat->recv, &event);
@@ -265,7 +289,9 @@ static void stream_out(struct bench_dat *dat, const struct bench_case *bc)
 
 	while (done < bc->count) {
 		if (posted < bc->count && posted - done < WINDOW) {
-			if (bc->op == BENCH_WRITE)
+			if (bc->op == BENCH_READ)
+				post_read(dat, bc->size);
+			else if (bc->op == BENCH_WRITE)
 				post_write(dat, bc->size, DAT_COMPLETION_DEFAULT_FLAG);
 			else
 				post_send(dat, bc->size, DAT_COMPLETION_DEFAULT_FLAG);
