@@ -203,7 +203,9 @@ static enum step enough(struct soft_conn *conn, uint32_t size)
 		return STEP_READ;
 	if (rx->crc)
 		return grow(conn) ? STEP_READ : STEP_STOP;
-	return staged(rx) < SOFT_RX_TAIL ? STEP_READ : STEP_ON;
+	return staged(rx) < WIRE_MPA_LENGTH + soft_ddp_header(stage(rx)[WIRE_MPA_LENGTH])
+		       ? STEP_READ
+		       : STEP_ON;
 }
 
 /* Looks at the next FPDU in the stage. */
@@ -311,6 +313,7 @@ static uint32_t room(struct soft_rx *rx, uint32_t direct)
 /* One read: 1 if more may be there, 0 if not, -1 if there will be no more. */
 static int fill(struct soft_conn *conn, uint32_t *done)
 {
+	const struct soft_link_class *class = conn->link->class;
 	struct iovec iov[SOFT_MAX_SGE + 1];
 	struct soft_rx *rx = &conn->rx;
 	uint32_t direct = 0, placed;
@@ -328,7 +331,7 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	}
 	iov[num++] = (struct iovec){ .iov_base = rx->stage + rx->end,
 				     .iov_len = room(rx, direct) - rx->end };
-	n = conn->link->class->recv(conn->link, iov, num);
+	n = class->recv(conn->link, iov, num);
 	if (n == -EAGAIN)
 		return 0;
 	if (n <= 0) {
@@ -342,13 +345,15 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 		ended(conn);
 		return -1;
 	}
+	if (!soft_tx_idle(&conn->tx))
+		soft_tx_taken(conn, false);
 	*done += (uint32_t)n;
 	placed = (uint32_t)n < direct ? (uint32_t)n : direct;
 	rx->pos += placed;
 	rx->left -= placed;
 	rx->end += (uint32_t)n - placed;
 	if ((uint32_t)n != direct + (uint32_t)iov[num - 1].iov_len)
-		return 0;
+		return class->quiet && !class->quiet(conn->link);
 	rx->full = direct ? 0 : rx->full + 1;
 	return 1;
 }

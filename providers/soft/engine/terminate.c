@@ -20,9 +20,9 @@ static ssize_t fpdu_rest(struct soft_conn *conn, uint8_t *out)
 
 	if (soft_tx_idle(tx) || tx->sent == start)
 		return 0;
-	if (!soft_tx_valid(conn))
-		return -1;
 	left = tx->mark[tx->mark_first].end - tx->sent;
+	if (soft_tx_valid(conn) < left)
+		return -1;
 	for (uint32_t i = tx->seg_first; left; i++, left -= n) {
 		n = tx->seg[i].len < left ? tx->seg[i].len : left;
 		if (!soft_copy_out(out + size, tx->seg[i].base, n))

@@ -187,17 +187,32 @@ static void advance(struct soft_conn *conn, uint32_t n)
 	soft_complete_sends(conn->qp);
 }
 
-bool soft_tx_valid(struct soft_conn *conn)
+uint32_t soft_tx_valid(struct soft_conn *conn)
 {
 	struct soft_tx *tx = &conn->tx;
+	uint32_t end = tx->sent, good = tx->sent;
 	const struct soft_tx_seg *seg;
 
 	for (uint32_t i = tx->seg_first; i < tx->seg_num; i++) {
 		seg = &tx->seg[i];
 		if (seg->key && !soft_stag_holds(&conn->qp->prot, seg->key, seg->base, seg->len, 0))
-			return false;
+			break;
+		end += seg->len;
 	}
-	return true;
+	for (uint32_t i = tx->mark_first; i < tx->mark_num && tx->mark[i].end <= end; i++)
+		good = tx->mark[i].end;
+	return good - tx->sent;
+}
+
+void soft_tx_taken(struct soft_conn *conn, bool reclaim)
+{
+	const struct soft_link_class *class = conn->link->class;
+	ssize_t n = class->taken ? class->taken(conn->link, reclaim) : 0;
+
+	if (n > 0)
+		advance(conn, (uint32_t)n);
+	else if (n < 0)
+		send_failed(conn, (int)n);
 }
 
 /* Memory went away under an FPDU that is half out. */
@@ -212,34 +227,33 @@ static void batch_fault(struct soft_conn *conn)
 		soft_response_gone(conn);
 }
 
-static ssize_t send_batch(struct soft_conn *conn)
+/* At most len bytes of it. */
+static ssize_t send_batch(struct soft_conn *conn, uint32_t len)
 {
 	struct soft_tx *tx = &conn->tx;
 	struct iovec iov[SOFT_TX_SEGS];
 	int num = 0;
 
-	for (uint32_t i = tx->seg_first; i < tx->seg_num; i++)
-		if (tx->seg[i].len)
+	for (uint32_t i = tx->seg_first, n; i < tx->seg_num && len; i++, len -= n) {
+		n = tx->seg[i].len < len ? tx->seg[i].len : len;
+		if (n)
 			iov[num++] = (struct iovec){ .iov_base = (void *)(uintptr_t)tx->seg[i].base,
-						     .iov_len = tx->seg[i].len };
+						     .iov_len = n };
+	}
 	return conn->link->class->send(conn->link, iov, num);
 }
 
 void soft_tx_run(struct soft_conn *conn)
 {
 	struct soft_tx *tx = &conn->tx;
-	uint32_t done = 0;
+	uint32_t done = 0, valid = soft_tx_idle(tx) ? UINT32_MAX : soft_tx_valid(conn);
 	ssize_t n;
 
 	if (conn->tx_err)
 		return;
 	tx->fresh = false;
-	if (!soft_tx_idle(tx) && !soft_tx_valid(conn)) {
-		batch_fault(conn);
-		return;
-	}
 	while (!soft_tx_idle(tx) || build(conn)) {
-		n = send_batch(conn);
+		n = valid ? send_batch(conn, valid) : -EFAULT;
 		if (n == -EFAULT) {
 			batch_fault(conn);
 			return;
@@ -252,7 +266,11 @@ void soft_tx_run(struct soft_conn *conn)
 			advance(conn, (uint32_t)n);
 			done += (uint32_t)n;
 		}
-		if (!soft_tx_idle(tx) || done >= RUN_BYTES) {
+		if (soft_tx_idle(tx))
+			valid = UINT32_MAX;
+		else if (n > 0 && valid != UINT32_MAX)
+			valid -= (uint32_t)n;
+		if ((!soft_tx_idle(tx) && valid) || done >= RUN_BYTES) {
 			stall(conn);
 			return;
 		}

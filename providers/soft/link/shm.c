@@ -66,17 +66,30 @@ static inline void wake(struct soft_shm *shm, uint32_t why)
 		send_wakeup(shm);
 }
 
+void soft_shm_wake(struct soft_shm *shm, uint32_t why)
+{
+	wake(shm, why);
+}
+
+/* Whether send would get rid of something. */
+static bool room(struct soft_shm *shm)
+{
+	if (atomic_load(&shm->lent))
+		return !(atomic_load(&shm->own->loan) & SHM_LOAN_OUT);
+	return SHM_RING - (atomic_load(&shm->sent) - atomic_load(&shm->peer->taken)) >=
+	       SHM_RING / 2;
+}
+
 /* What a socket would be ready for. Any thread: positions only grow, so that one that is old makes
  * it look ready, never the contrary. */
 static uint32_t level(struct soft_shm *shm)
 {
 	uint32_t there = atomic_load(&shm->peer->sent) - atomic_load(&shm->taken);
-	uint32_t used = atomic_load(&shm->sent) - atomic_load(&shm->peer->taken);
 	bool over = atomic_load(&shm->hung_up) || atomic_load(&shm->spoilt);
 	bool ended = over || atomic_load(&shm->peer->ended);
 
-	return (there || ended ? EPOLLIN : 0) | (ended ? EPOLLRDHUP : 0) |
-	       (over || SHM_RING - used >= SHM_RING / 2 ? EPOLLOUT : 0);
+	return (there || ended || soft_shm_offered(shm) ? EPOLLIN : 0) | (ended ? EPOLLRDHUP : 0) |
+	       (over || room(shm) ? EPOLLOUT : 0);
 }
 
 enum {
@@ -226,7 +239,7 @@ void soft_shm_event(struct tp_watch *watch, uint32_t events)
 
 /* ---- Data ---- */
 
-static __attribute__((noinline, cold)) ssize_t nonsense(struct soft_shm *shm)
+__attribute__((noinline, cold)) ssize_t soft_shm_nonsense(struct soft_shm *shm)
 {
 	if (!atomic_exchange(&shm->spoilt, true))
 		shm->link.why = "the peer wrote into the shared memory what cannot be";
@@ -290,10 +303,15 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 	ssize_t n;
 
 	if (used > SHM_RING)
-		return nonsense(shm);
+		return soft_shm_nonsense(shm);
 	if (atomic_load_explicit(&shm->hung_up, memory_order_relaxed))
 		return outcome(shm) == -ECONNRESET ? -ECONNRESET : -EPIPE;
-	if (used == SHM_RING)
+	if (atomic_load_explicit(&shm->lent, memory_order_relaxed)) {
+		n = soft_shm_repaid(link, false);
+		if (n || atomic_load_explicit(&shm->lent, memory_order_relaxed))
+			return n ? n : nothing(shm);
+	}
+	if (used == SHM_RING || (num > 1 && soft_shm_lend(shm, iov, num)))
 		return nothing(shm);
 	n = try_move(shm->out, sent, iov, num, SHM_RING - used, true);
 	if (n < 0)
@@ -312,6 +330,7 @@ bool soft_shm_quiet(struct soft_link *link)
 
 	return atomic_load_explicit(&shm->peer->sent, memory_order_relaxed) ==
 		       atomic_load_explicit(&shm->taken, memory_order_relaxed) &&
+	       !soft_shm_offered(shm) &&
 	       !atomic_load_explicit(&shm->peer->ended, memory_order_relaxed) &&
 	       !atomic_load_explicit(&shm->hung_up, memory_order_relaxed) &&
 	       !atomic_load_explicit(&shm->spoilt, memory_order_relaxed);
@@ -339,13 +358,18 @@ ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
 
 	there = atomic_load_explicit(&shm->peer->sent, memory_order_acquire) - taken;
 	if (!there) {
+		if (soft_shm_offered(shm) && atomic_load(&shm->peer->sent) == taken) {
+			rc = soft_shm_borrow(shm, iov, num);
+			if (rc)
+				return rc;
+		}
 		rc = dry(shm, taken);
 		if (rc <= 0)
 			return rc;
 		there = atomic_load_explicit(&shm->peer->sent, memory_order_acquire) - taken;
 	}
 	if (!there || there > SHM_RING)
-		return nonsense(shm);
+		return soft_shm_nonsense(shm);
 	AFTER_RECV();
 	rc = try_move(shm->in, taken, iov, num, there, false);
 	if (rc < 0)
@@ -395,6 +419,8 @@ void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active
 	shm->memory = memory;
 	shm->own = &memory->page.side[active ? 0 : 1];
 	shm->peer = &memory->page.side[active ? 1 : 0];
+	shm->lends = &memory->loan[active ? 0 : 1];
+	shm->borrows = &memory->loan[active ? 1 : 0];
 	shm->out = active ? memory->ring0 : memory->ring1;
 	shm->in = active ? memory->ring1 : memory->ring0;
 	atomic_store(&shm->sent, active ? first : 0);
