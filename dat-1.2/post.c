@@ -68,12 +68,15 @@ static bool local_segments(DAT_COUNT num, const struct dat12_segment *old, DAT_L
 
 /* ---- Sends and Receives ---- */
 
+/* The call goes last: all other arguments stay in their registers. */
+
 typedef DAT_RETURN (*post_func)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
 				DAT_COMPLETION_FLAGS);
 
-static __attribute__((noinline)) DAT_RETURN
-post_many(post_func call, DAT_EP_HANDLE ep, DAT_COUNT num, const struct dat12_segment *old,
-	  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+static __attribute__((noinline)) DAT_RETURN post_many(DAT_EP_HANDLE ep, DAT_COUNT num,
+						      const struct dat12_segment *old,
+						      DAT_DTO_COOKIE cookie,
+						      DAT_COMPLETION_FLAGS flags, post_func call)
 {
 	DAT_LMR_TRIPLET room[MAX_SEGMENTS], *new;
 
@@ -91,7 +94,7 @@ post(post_func call, DAT_EP_HANDLE ep, DAT_COUNT num, const struct dat12_segment
 	DAT_LMR_TRIPLET one;
 
 	if (unlikely(num != 1 || !old || (flags & DAT12_NEW_COMPLETION_FLAGS)))
-		return post_many(call, ep, num, old, cookie, flags);
+		return post_many(ep, num, old, cookie, flags, call);
 	if (unlikely(convert(old, &one)))
 		return TOO_LONG;
 	return dat12_word(call(ep, unknown(num), &one, cookie, flags));
@@ -125,8 +128,8 @@ typedef DAT_RETURN (*rdma_func)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT
 				const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
 
 static __attribute__((noinline)) DAT_RETURN
-rdma_many(rdma_func call, DAT_EP_HANDLE ep, DAT_COUNT num, const struct dat12_segment *old,
-	  DAT_DTO_COOKIE cookie, const struct dat12_segment *old_remote, DAT_COMPLETION_FLAGS flags)
+rdma_many(DAT_EP_HANDLE ep, DAT_COUNT num, const struct dat12_segment *old, DAT_DTO_COOKIE cookie,
+	  const struct dat12_segment *old_remote, DAT_COMPLETION_FLAGS flags, rdma_func call)
 {
 	DAT_LMR_TRIPLET room[MAX_SEGMENTS], *new;
 	DAT_RMR_TRIPLET remote;
@@ -147,7 +150,7 @@ rdma(rdma_func call, DAT_EP_HANDLE ep, DAT_COUNT num, const struct dat12_segment
 
 	if (unlikely(num != 1 || !surely_both(old, old_remote) ||
 		     (flags & DAT12_NEW_COMPLETION_FLAGS)))
-		return rdma_many(call, ep, num, old, cookie, old_remote, flags);
+		return rdma_many(ep, num, old, cookie, old_remote, flags, call);
 	if (unlikely(convert(old, &one) | convert(old_remote, &remote)))
 		return TOO_LONG;
 	return dat12_word(call(ep, unknown(num), &one, cookie, &remote, flags));
