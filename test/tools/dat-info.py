@@ -268,10 +268,11 @@ def _():
             entry("gone", "nonet7"),
             entry("no-file", lib="libnothere.so.2"),
             entry("kernel", api="k2.0"),
-            entry("old", api="u1.2"),
+            entry("old", api="u1.2", lib="libold.so.1"),
             entry("safe", threads="threadsafe"),
             entry("both", threads="threadsafe"),
             entry("both"),
+            entry("legacy", api="u1.2", lib="libdaplcma.so.1"),
             "short u2.0\n",
         ]
         conf = s.write("dat.conf", "".join(lines))
@@ -285,12 +286,13 @@ def _():
             "^%s:%d: warning: .*duplicate of line %d" % (conf, n + 2, n + 1),
             "^%s:%d: error: no-file: cannot be opened: libnothere.so.2: cannot" % (conf, n + 3),
             "^%s:%d: warning: kernel: programs take no kernel entries" % (conf, n + 4),
-            "^%s:%d: warning: old: programs of DAT 2.0 do not find it" % (conf, n + 5),
+            "^%s:%d: warning: old: nobody finds it: .* DAT 1.2 for libold.so.1$" % (conf, n + 5),
             "^%s:%d: warning: safe: dat_ia_open does not find it" % (conf, n + 6),
-            r"^%s:%d: error: field 3 \(thread_safety\): missing" % (conf, n + 9),
+            r"^%s:%d: error: field 3 \(thread_safety\): missing" % (conf, n + 10),
             "^%d errors, 8 warnings$" % (sum(e for _, _, e in FAULTS) + 2),
         )
         check("both:" not in result.out, "an entry with a plain twin is reported")
+        check("legacy:" not in result.out, "an entry that serves DAT 1.2 is reported")
         lines = [int(text.split(":")[1]) for text in result.out.splitlines()[:-1]]
         equal(lines, sorted(lines), "order of lines")
 

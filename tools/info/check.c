@@ -55,7 +55,14 @@ static void check_reach(const struct info_registry *registry, const struct info_
 {
 	const struct dat_conf_entry *conf = entry->conf;
 
-	if (!entry->used)
+	if (!strcmp(info_entry_use(entry), "1.2"))
+		return;
+	if (!strcmp(info_entry_use(entry), "unserved"))
+		info_find(findings, false, registry->path, conf->line,
+			  "%s: nobody finds it: no module serves programs of DAT %u.%u for %s",
+			  conf->info.ia_name, conf->info.dapl_version_major,
+			  conf->info.dapl_version_minor, conf->lib_path);
+	else if (!entry->used)
 		info_find(findings, false, registry->path, conf->line,
 			  "%s: programs take no %s entries", conf->info.ia_name,
 			  info_entry_use(entry));

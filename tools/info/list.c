@@ -205,7 +205,7 @@ static void print_entry(const struct info_registry *registry, const struct info_
 	if (entry->first)
 		printf("  used only where the entry of line %u cannot be loaded\n",
 		       entry->first->line);
-	if (dat_conf_legacy_library(conf))
+	if (!strcmp(info_entry_use(entry), "1.2"))
 		printf("  for programs of DAT 1.2, which get %s\n", dat_conf_legacy_library(conf));
 	else if (!entry->used)
 		printf("  not tried: programs take no %s entries\n", info_entry_use(entry));
