@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # The conformance suite on the kernel's soft-RoCE and soft-iWARP: conformance.sh [PROGRAM...].
+# A program of another folder of test/ is named with it: conformance.sh dat-1.2/pscom.
 #
 # KINDS              on which (RXE SIW)
 # UDAPL_BRIEF        1: races are repeated a tenth as often
@@ -79,7 +80,13 @@ inside() {
 case ${1:-} in
 --inside)
 	shift
-	inside "${@/#/test/conformance/}" | collect
+	mapfile -t named < <(for program in "$@"; do
+		case $program in
+		*/*) printf 'test/%s\n' "$program" ;;
+		*) printf 'test/conformance/%s\n' "$program" ;;
+		esac
+	done)
+	inside "${named[@]}" | collect
 	;;
 *)
 	[ $# -gt 0 ] || mapfile -t all < <(programs)

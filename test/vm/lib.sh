@@ -33,6 +33,7 @@ stage_build() {
 	local program name
 	mkdir -p "$stage/bin" "$stage/lib"
 	cp -L "$top_builddir"/{dat,providers/verbs,providers/soft}/.libs/lib*.so.2 "$stage/lib/" || exit 99
+	cp -L "$top_builddir/dat-1.2/.libs/libdat.so.1" "$stage/lib/" || exit 99
 	for program in "$@"; do
 		name=${program##*/}
 		cp "$top_builddir/${program%"$name"}.libs/$name" "$stage/bin/" 2>/dev/null ||
