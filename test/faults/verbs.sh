@@ -38,6 +38,8 @@ for kind in mlx5-roce irdma-iwarp; do
 	on "$kind" "$kind" 8 "${verbs[@]}"
 	on "$kind" "$kind" 2 "${libc[@]}"
 done
+# A port without an IP address is looked for in its own way.
+on gid mlx5-noip 8 ibv_get_device_list ibv_open_device ibv_query_device ibv_query_gid ibv_query_port
 # What an option alone asks for.
 DAPL_VERBS_FORK_SAFE=1 DAPL_CM_TOS=8 on options mlx5-roce 8 ibv_fork_init rdma_set_option
 points complete python3 "$top_srcdir/test/faults/complete.py" "$matrix" "$top_srcdir/test/faults/never" \
