@@ -3,8 +3,7 @@
 #include "conn_util.h"
 #include "peer.h"
 
-/* Besides the pair under test there is a second one on the same EVDs, which must not notice
- * (DTO-89). */
+/* Besides the pair under test a second one on the same EVDs, which must not notice (DTO-89). */
 struct scene {
 	struct cu_rig *rig;
 	struct ct_end *a, *p; /* initiator and target of the faulty operation */
@@ -291,18 +290,16 @@ static void dto_38_84_receive_too_short(void **state)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct scene *s;
 		DAT_LMR_TRIPLET iov[2];
-		bool two;
 		void *own;
 
 		setup(&own);
 		s = own;
-		/* On an adapter of one segment the first of them. */
-		two = s->rig->attr.max_iov_segments_per_dto > 1;
 		iov[0] = ct_segment(&s->p->mem, 1000, 60);
 		iov[1] = ct_segment(&s->p->mem, 2000, 40);
 		cu_set(s->p->mem.base, 0xee, s->p->mem.len);
 		cu_set(s->a->mem.base, 0x11, s->a->mem.len);
-		bad_receive(s, iov, two ? 2 : 1, sizes[i], DAT_DTO_ERR_LOCAL_LENGTH);
+		bad_receive(s, iov, s->rig->attr.max_iov_segments_per_dto > 1 ? 2 : 1, sizes[i],
+			    DAT_DTO_ERR_LOCAL_LENGTH);
 		/* All but the two segments. */
 		ALL(s->p->mem.base, 0xee, 1000);
 		ALL(s->p->mem.base + 1060, 0xee, 940);

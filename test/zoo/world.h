@@ -256,9 +256,8 @@ struct zoo_world {
 	uint32_t lose;			    /* the next message of this kind, from 1 on */
 	uint64_t random;
 	uint32_t cm_timeout_ms, cm_retries, command_us;
-	uint32_t destroy_us; /* that an id which is destroyed still has events */
-	uint32_t no_af_ib; /* a kernel without it */
-	uint32_t hold;	   /* a QP that goes to error is in the middle of a message for its SRQ */
+	uint32_t destroy_us;	 /* that an id which is destroyed still has events */
+	uint32_t no_af_ib, hold; /* no AF_IB; a QP gets its error amid a message for its SRQ */
 	struct zoo_key *keys[ZOO_MAX_KEYS];
 };
 
@@ -279,9 +278,8 @@ const struct zoo_kind *zoo_kind_of(const struct zoo_card *card);
 void *zoo_alloc(size_t size);
 void zoo_free(void *at);
 uint64_t zoo_now(void);
-/* The keeper looks at all deadlines then at the latest. */
-void zoo_at(uint64_t deadline);
-uint32_t zoo_random(void); /* below 1000 */
+void zoo_at(uint64_t deadline); /* the keeper looks at all deadlines then at the latest */
+uint32_t zoo_random(void);	/* below 1000 */
 
 /* A channel and its descriptor, or NULL with errno. Its fd may be moved by the program. */
 struct zoo_chan *zoo_chan_open(int *fd);
