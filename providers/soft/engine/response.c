@@ -33,6 +33,29 @@ static bool too_many(struct soft_conn *conn, const struct soft_ddp *ddp)
 	return false;
 }
 
+/*
+ * What the peer may not have. Its requests before that are answered first, so that the first of them
+ * to fail is the one that is refused.
+ */
+static bool refuse(struct soft_conn *conn, const struct soft_ddp *ddp,
+		   const struct soft_read_request *read, enum soft_stag_result result)
+{
+	struct soft_response *response;
+
+	if (conn->tx.response_tail == conn->tx.response_head) {
+		soft_fault_access(conn, result, ddp, read);
+		return false;
+	}
+	response = place_for_answer(conn, ddp);
+	if (!response)
+		return too_many(conn, ddp);
+	if (read)
+		response->read = *read;
+	response->refused = result;
+	conn->qp->due |= SOFT_DRIVE_TX;
+	return true;
+}
+
 static bool read_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, const uint8_t *data)
 {
 	enum soft_stag_result result = SOFT_STAG_OK;
@@ -45,10 +68,8 @@ static bool read_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, con
 	if (read.size)
 		result = soft_stag_check(&qp->prot, read.source_stag, read.source_to, read.size,
 					 TP_ACCESS_REMOTE_READ, &mem);
-	if (result) {
-		soft_fault_access(conn, result, ddp, &read);
-		return false;
-	}
+	if (result)
+		return refuse(conn, ddp, &read, result);
 	response = place_for_answer(conn, ddp);
 	if (!response)
 		return too_many(conn, ddp);
@@ -57,22 +78,15 @@ static bool read_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, con
 	return true;
 }
 
-/* Whether an atomic may be done; the memory it is done in. */
+/* Whether it is one there is, of memory where it can be done. */
 static bool atomic_valid(struct soft_conn *conn, const struct soft_ddp *ddp,
-			 const struct soft_atomic *atomic, uint8_t **mem)
+			 const struct soft_atomic *atomic, const uint8_t *mem)
 {
-	enum soft_stag_result result;
 	struct soft_fault fault;
 	uint8_t code = WIRE_OPER_OPCODE;
 
-	result = soft_stag_check(&conn->qp->prot, atomic->stag, atomic->to, sizeof(uint64_t),
-				 TP_ACCESS_REMOTE_ATOMIC, mem);
 	if (soft_atomic_known(atomic)) {
-		if (result) {
-			soft_fault_access(conn, result, ddp, NULL);
-			return false;
-		}
-		if ((uintptr_t)*mem % sizeof(uint64_t) == 0)
+		if ((uintptr_t)mem % sizeof(uint64_t) == 0)
 			return true;
 		code = WIRE_OPER_STREAM; /* RFC 7306 section 8.2 */
 	}
@@ -109,12 +123,17 @@ static bool try_atomic(const struct soft_atomic *atomic, uint64_t *mem, uint64_t
 /* Done as soon as it is here, once its answer has a place; the answer follows those before it. */
 static bool atomic_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, const uint8_t *data)
 {
+	enum soft_stag_result result;
 	struct soft_response *response;
 	struct soft_atomic atomic;
-	uint8_t *mem;
+	uint8_t *mem = NULL;
 
 	soft_rdmap_get_atomic(data, &atomic);
-	if (!atomic_valid(conn, ddp, &atomic, &mem))
+	result = soft_stag_check(&conn->qp->prot, atomic.stag, atomic.to, sizeof(uint64_t),
+				 TP_ACCESS_REMOTE_ATOMIC, &mem);
+	if (result && soft_atomic_known(&atomic))
+		return refuse(conn, ddp, NULL, result);
+	if (!atomic_valid(conn, ddp, &atomic, mem))
 		return false;
 	response = place_for_answer(conn, ddp);
 	if (!response)
@@ -142,6 +161,10 @@ static void read_fault(struct soft_conn *conn, const struct soft_response *respo
 {
 	struct soft_read_request read = response->read;
 
+	if (response->ddp.opcode == WIRE_OP_ATOMIC_REQUEST) {
+		soft_fault_access(conn, result, &response->ddp, NULL);
+		return;
+	}
 	read.sink_to += response->offset;
 	read.source_to += response->offset;
 	read.size -= response->offset;
@@ -192,6 +215,8 @@ bool soft_response_add(struct soft_conn *conn)
 	struct fpdu fpdu;
 	bool last;
 
+	if (response->refused)
+		return response_fault(conn, response, response->refused);
 	if (response->ddp.opcode == WIRE_OP_ATOMIC_REQUEST) {
 		add_value(tx, response);
 		return true;

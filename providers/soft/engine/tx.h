@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "providers/soft/memory/stag.h"
 #include "providers/soft/wire/ddp.h"
 #include "providers/soft/wire/rdmap.h"
 #include "providers/soft/wire/wire.h"
@@ -51,6 +52,7 @@ struct soft_response {
 	uint32_t offset;
 	uint32_t id; /* of an atomic */
 	uint64_t value;
+	enum soft_stag_result refused; /* why there is none */
 };
 
 /* A read or atomic of ours that is not answered yet. */
