@@ -151,7 +151,7 @@ What the provider makes the above of.
 
 
 def write(folder, path):
-    kinds = sorted(kind for kind in os.listdir(folder) if os.path.isdir(os.path.join(folder, kind)))
+    kinds = sorted(kind for kind in os.listdir(folder) if os.path.exists(os.path.join(folder, kind, "observe.log")))
     text = PAGE + "\n".join(announced(folder, kinds)) + "\n" + PAGE_ENDS % "16 times 20"
     text += "\n".join(ends(folder, kinds)) + "\n" + PAGE_BENEATH + "\n".join(beneath(folder, kinds)) + "\n"
     with open(path, "w", encoding="utf-8") as file:
