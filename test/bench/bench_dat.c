@@ -136,6 +136,8 @@ static void make_ep(struct bench_dat *dat)
 		.max_request_dtos = DEPTH,
 		.max_recv_iov = 1,
 		.max_request_iov = 1,
+		.max_rdma_read_in = WINDOW,
+		.max_rdma_read_out = WINDOW,
 		.srq_soft_hw = DAT_HW_DEFAULT,
 	};
 
