@@ -20,7 +20,7 @@ static struct soft_mw *soft_mw(struct tp_mw *mw)
 	return container_of(mw, struct soft_mw, base);
 }
 
-/* Who moves data has looked keys up under the lock; what he left with the link is looked up again. */
+/* Who moves data looks keys up under the lock. What he left with the link is looked up again. */
 static void quiesce(struct soft_qp *qp)
 {
 	struct soft_conn *conn;

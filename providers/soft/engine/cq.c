@@ -130,10 +130,10 @@ static inline bool pop(struct soft_cq *cq, struct tp_wc *wc)
 	return true;
 }
 
-static inline void note_poll(struct soft_cq *cq)
+static inline void note_poll(struct soft_cq *cq, uint32_t weight)
 {
 	atomic_store_explicit(&cq->polls,
-			      atomic_load_explicit(&cq->polls, memory_order_relaxed) + 1,
+			      atomic_load_explicit(&cq->polls, memory_order_relaxed) + weight,
 			      memory_order_relaxed);
 }
 
@@ -147,7 +147,6 @@ static struct tp_wr *cq_poll_fast(struct tp_cq *base)
 	if (tail == atomic_load_explicit(&cq->head, memory_order_acquire) ||
 	    !(wc->flags & SOFT_WC_PLAIN))
 		return NULL;
-	note_poll(cq);
 	wr = (struct tp_wr *)(uintptr_t)wc->wr_id;
 	if (wc->flags & TP_WC_RECV)
 		wr->length = wc->byte_len;
@@ -208,12 +207,14 @@ static void drive(struct soft_cq *cq)
 static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 {
 	struct soft_cq *cq = soft_cq(base);
+	bool found;
 
-	note_poll(cq);
 	if (pop(cq, wc))
 		return 1;
 	drive(cq);
-	return pop(cq, wc);
+	found = pop(cq, wc);
+	note_poll(cq, found ? SOFT_CQ_POLLED : 1);
+	return found;
 }
 
 /* In tp_wc.flags while completions are removed: this one is. */

@@ -35,7 +35,7 @@ struct soft_cq {
 
 	/* The consumer's, under the core's EVD lock. */
 	atomic_uint tail;
-	atomic_uint polls; /* so far */
+	atomic_uint polls; /* that found it empty, so far, and more for those that filled it */
 	bool woken;	   /* slept since the last look for room to send */
 	uint32_t spins;	   /* polls since then */
 
@@ -68,6 +68,8 @@ extern const struct dapl_fast_ops soft_fast_ops;
 /* So much may it cost to try connections one by one rather than by epoll. */
 enum {
 	SOFT_CQ_FEW = 16,
+	SOFT_CQ_POLLED =
+		8, /* soft_cq.polls grow by that much where somebody polls for what comes */
 };
 
 static inline bool soft_cq_few(const struct soft_cq *cq)

@@ -127,7 +127,7 @@ static enum driver driver(struct soft_conn *conn)
 		if (!cq)
 			continue;
 		polls = atomic_load_explicit(&cq->polls, memory_order_relaxed);
-		if (polls != conn->member[i].polls)
+		if (polls - conn->member[i].polls >= SOFT_CQ_POLLED)
 			found = DRIVER_POLLER;
 		else if (atomic_load(&cq->waiter) && found != DRIVER_POLLER)
 			found = DRIVER_WAITER;

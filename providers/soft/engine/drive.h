@@ -12,8 +12,10 @@
  * one event at a time. When one comes and a thread of the program was there since the last time,
  * the connection is handed over to it: it is not watched, but looked at every LOOK_MS as long as
  * somebody polls, and once more after each wait. A connection whose CQs nobody polled in between
- * nor waits on is taken back. Who asks a CQ for notification neither polls nor waits: its
- * connections are the service thread's.
+ * nor waits on is taken back. One poll is not polling: a program that looks at its memory for what
+ * peers write, and takes the completions of its own requests now and then, leaves its connections
+ * to the service thread, which serves them as they come. Who asks a CQ for notification neither
+ * polls nor waits: its connections are the service thread's.
  */
 #ifndef SOFT_DRIVE_H
 #define SOFT_DRIVE_H
