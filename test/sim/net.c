@@ -22,6 +22,7 @@ static struct conn *conns[MAX_CONNS]; /* by number */
 static uint8_t faults_of[MAX_CONNS];
 static uint16_t port_of[MAX_CONNS]; /* that it was made to; 0: inside a host */
 static uint64_t num_conns;
+bool net_have_lied;
 
 /* ---- Connections ---- */
 
@@ -35,6 +36,7 @@ static void note_fault(struct conn *conn, enum sim_fault fault)
 	sim_faults++;
 	sim_report->faults++;
 	faults_of[conn->id] |= (uint8_t)(1u << fault);
+	net_have_lied |= fault == FAULT_LIE;
 }
 
 static void plan_fault(struct conn *conn)
@@ -76,14 +78,6 @@ static void drop_conn(struct conn *conn)
 uint64_t net_conns(void)
 {
 	return num_conns;
-}
-
-bool net_have_lied(void)
-{
-	for (uint64_t conn = 1; conn <= num_conns; conn++)
-		if (faults_of[conn] & 1u << FAULT_LIE)
-			return true;
-	return false;
 }
 
 uint32_t net_faults_since(uint64_t conn, uint16_t port)

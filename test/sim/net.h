@@ -112,7 +112,7 @@ uint32_t net_silence_ms(const struct sock *sock);
 /* The number of the latest connection. */
 uint64_t net_conns(void);
 /* Whether any has brought other bytes. */
-bool net_have_lied(void);
+extern bool net_have_lied;
 /* What has happened to those made to a port after that one, so far: a bit for each enum sim_fault. */
 uint32_t net_faults_since(uint64_t conn, uint16_t port);
 /* The host has crashed: nobody hears of it any more. */
