@@ -41,7 +41,7 @@ struct tp_device_attr {
 	char ib_device[64];
 	char gid[48];
 	char gid_index[12], gid_type[16]; /* among the port's; of RoCE */
-	char chosen_by[160];		 /* why it is this device, port and address */
+	char chosen_by[160];		  /* why it is this device, port and address */
 	uint64_t node_guid;
 	uint32_t mtu, port_num;
 	const char *port_status; /* constant */
