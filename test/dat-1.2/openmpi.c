@@ -132,6 +132,13 @@ static void post_recv(struct side *s, int end)
 	need_ok(dat_ep_post_recv(s->eps[end], 1, &t, cookie, DAT_COMPLETION_DEFAULT_FLAG));
 }
 
+/* D12-87, but soft-iWARP breaks on a message that finds no Receive, as DTO-90 allows. */
+static void post_recv_when(struct side *s, int end, bool established)
+{
+	if (established != (strncmp(harness_ia_name(), "ofa-siw", 7) == 0))
+		post_recv(s, end);
+}
+
 static void post_send(struct side *s, int end, size_t len)
 {
 	DAT_LMR_TRIPLET t = segment(s, (size_t)end * 4096, len);
@@ -191,9 +198,10 @@ static void *server(void *arg)
 		need_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
 		need(param.private_data_size >= 20); /* D12-82 */
 		need(((const char *)param.private_data)[16] == (char)end);
+		post_recv_when(&s, end, false);
 		need_ok(dat_cr_accept(cr, s.eps[end], 0, NULL));
 		need(next(&s, s.conn, DAT_CONNECTION_EVENT_ESTABLISHED, &event) == end);
-		post_recv(&s, end);
+		post_recv_when(&s, end, true);
 		talk(&s, end, 1000);
 	}
 	resize(&s);
@@ -218,12 +226,13 @@ static void client(struct client_pair *pair)
 
 		((struct sockaddr_in *)(void *)&to)->sin_port = 0x1234;
 		make_ep(&s, end);
+		post_recv_when(&s, end, false);
 		need_ok(dat_ep_connect(s.eps[end], &to, pair->server.qual, 10 * 1000 * 1000,
 				       sizeof(record), &record, DAT_QOS_BEST_EFFORT,
 				       DAT_CONNECT_DEFAULT_FLAG));
 		need(next(&s, s.conn, DAT_CONNECTION_EVENT_ESTABLISHED, &event) ==
-		     end);	    /* D12-118 */
-		post_recv(&s, end); /* D12-87 */
+		     end); /* D12-118 */
+		post_recv_when(&s, end, true);
 		talk(&s, end, 1000);
 		need(dat_evd_dequeue(s.async, &event) == DAT_QUEUE_EMPTY); /* D12-119 */
 	}
