@@ -69,9 +69,10 @@ DAT_RETURN dat12_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_
 	DAT_SRQ_PARAM new;
 	DAT_RETURN rc;
 
-	memset(&new, 0, sizeof(new));
-	rc = dat_srq_query(srq, mask, param ? &new : NULL);
-	if (rc != DAT_SUCCESS || !param)
+	if (param)
+		new = *param; /* what is not asked for stays (D12-59) */
+	rc = dat_srq_query(srq, mask ? mask | DAT_SRQ_FIELD_SRQ_STATE : mask, param ? &new : NULL);
+	if (rc != DAT_SUCCESS || !param || !mask)
 		return dat12_word(rc);
 	new.srq_state = (DAT_SRQ_STATE)(new.srq_state == DAT_SRQ_STATE_OPERATIONAL ? OLD_OPERATIONAL
 										   : OLD_ERROR);

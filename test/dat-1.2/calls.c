@@ -230,6 +230,9 @@ static void d12_126_calls_that_were_not_implemented(void **state)
 	expect_ok(dat_srq_create(ia->ia, pz, &attr, &srq));
 	expect_ok(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
 	assert_int_equal(param.srq_state, DAT_SRQ_STATE_OPERATIONAL);
+	/* D12-59: a state that was not asked for is none of DAT 2.0's. */
+	expect_ok(dat_srq_query(srq, DAT_SRQ_FIELD_PZ_HANDLE, &param));
+	assert_int_equal(param.srq_state, DAT_SRQ_STATE_OPERATIONAL);
 	expect_ok(dat_srq_free(srq));
 	expect_ok(dat_pz_free(pz));
 }
