@@ -21,6 +21,7 @@ enum bits {
 	REFUSE = 8,
 	FAULT = 16,
 	IPV6 = 32,
+	BY_GID = 64,
 };
 
 enum {
@@ -83,7 +84,8 @@ static int conn_request(void *owner, struct tp_conn *conn, const struct tp_conn_
 	(void)owner;
 	insist(conn == &t.conn.base);
 	insist(!req->truncated || req->private_data_len == t.dev.attr.max_private_data);
-	given(req->private_data, req->private_data_len, 0);
+	given(req->private_data, req->private_data_len,
+	      t.rdma.by_gid && t.len >= VRB_GID_HEADER ? VRB_GID_HEADER : 0);
 	return t.bits & REFUSE ? -ECONNREFUSED : 0;
 }
 
@@ -201,6 +203,10 @@ SUCCESS(vrb_conn_other_port, struct vrb_conn *conn __attribute__((unused)),
 SUCCESS(vrb_conn_step_failed, const struct vrb_conn *conn __attribute__((unused)),
 	const char *what __attribute__((unused)))
 SUCCESS(vrb_rdma_qp_to_rts, struct vrb_conn *conn __attribute__((unused)))
+SUCCESS(vrb_rdma_qp_to_rtr, struct vrb_conn *conn __attribute__((unused)))
+SUCCESS(vrb_rdma_qp_confirmed, struct vrb_conn *conn __attribute__((unused)))
+SUCCESS(rdma_notify, struct rdma_cm_id *id __attribute__((unused)),
+	enum ibv_event_type event __attribute__((unused)))
 SUCCESS(rdma_connect, struct rdma_cm_id *id __attribute__((unused)),
 	struct rdma_conn_param *param __attribute__((unused)))
 SUCCESS(rdma_accept, struct rdma_cm_id *id __attribute__((unused)),
@@ -247,6 +253,7 @@ static void make_device(const uint8_t *head)
 	t.rdma = (struct vrb_rdma){ .dev = &t.dev,
 				    .ops = t.bits & IWARP ? &vrb_rdma_iwarp : &vrb_rdma_ib,
 				    .channel = &t.channel };
+	t.rdma.by_gid = (t.bits & (BY_GID | IWARP)) == BY_GID;
 	t.dev.cm = &t.rdma;
 	t.dev.attr.max_private_data =
 		t.rdma.ops->max_private_data - head[4] % (t.rdma.ops->max_private_data + 1);

@@ -141,13 +141,12 @@ static void sleepers_together(void **state)
 }
 
 /* What happens just before the next recv. */
-static void (*meanwhile)(void);
+static _Atomic(void (*)(void)) meanwhile;
 
 ssize_t recv(int fd, void *data, size_t size, int flags)
 {
-	void (*what)(void) = meanwhile;
+	void (*what)(void) = atomic_exchange(&meanwhile, NULL);
 
-	meanwhile = NULL;
 	if (what)
 		what();
 	return syscall(SYS_recvfrom, fd, data, size, flags, NULL, NULL);
@@ -168,7 +167,7 @@ static void one_sleeps_already(void **state)
 	assert_int_equal(shm->arm(pas, SOFT_WATCHER_OTHER, EPOLLIN, true), EPOLLIN);
 	meanwhile = send_one;
 	assert_int_equal(shm->arm(pas, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN | EPOLLOUT);
-	assert_null(meanwhile);
+	assert_null(atomic_load(&meanwhile));
 	assert_int_equal(woken(pas), 1);
 }
 

@@ -121,8 +121,11 @@ static void no_memory_for_a_time(void **state)
 	unsigned events;
 
 	(void)state;
+	two_close();
 	soft_config.held_bytes = 0;
 	soft_config.peer_timeout_ms = 300;
+	two_open(TWO_BIG, FULL,
+		 FULL); /* the timer of adapters that are open has the old interval */
 	pair(&a, &b, NULL);
 	post_send(&a, 1, out, 100, out_mr, 0);
 	while (!atomic_load(&soft_conn(b.conn)->rx_stalled) && now_ms() < limit)

@@ -206,6 +206,8 @@ static void a_small_message_has_all_its_segments(void **state)
 	DAT_LMR_TRIPLET iov[3];
 	uint8_t *from, *to;
 
+	if (rig->attr.max_iov_segments_per_dto < 3)
+		harness_skip("# the adapter has no three segments");
 	cu_establish(rig, &rig->a, &rig->p);
 	from = rig->a.mem.base;
 	to = rig->p.mem.base;

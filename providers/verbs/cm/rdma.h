@@ -165,6 +165,8 @@ void vrb_gid_opened(struct vrb_dev *dev);
 /* An IP address of this end or of the peer, with its port, as rdma_cm is to have it. */
 void vrb_gid_wire(const struct vrb_dev *dev, struct sockaddr_storage *addr);
 
+/* ---- rdma_ib.c ---- */
+
 /* What rdma_cm puts before a request's private data, where there are IP addresses. */
 #define VRB_GID_HEADER 36
 /* It stands there, without an address, in by_gid too: room for it and the data in bytes. */

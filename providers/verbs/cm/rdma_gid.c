@@ -20,7 +20,6 @@
 #define SERVICE_TCP	    UINT64_C(0x0000000001060000) /* RDMA_PS_TCP's service IDs; a port below */
 #define FULL_MEMBER	    0x8000			 /* of the default partition */
 #define DEFAULT_PKEY	    0x7fff
-#define HEADER_PORT	    2
 #define TCLASS_OF_FLOW(tos) ((uint32_t)(tos) << 20)
 
 static int add_port(struct vrb_wanted *wanted, struct ibv_context *ctx, uint8_t number)
@@ -91,30 +90,4 @@ void vrb_gid_wire(const struct vrb_dev *dev, struct sockaddr_storage *addr)
 	memcpy(&to->sib_addr, &from.sin6_addr, sizeof(to->sib_addr));
 	to->sib_sid = htobe64(SERVICE_TCP | ntohs(from.sin6_port));
 	to->sib_sid_mask = UINT64_MAX;
-}
-
-void vrb_gid_put_header(const struct vrb_conn *conn, struct rdma_conn_param *param,
-			uint8_t bytes[UINT8_MAX])
-{
-	const __be16 port = rdma_get_src_port(conn->id);
-
-	memset(bytes, 0, VRB_GID_HEADER);
-	memcpy(bytes + HEADER_PORT, &port, sizeof(port));
-	memcpy(bytes + VRB_GID_HEADER, param->private_data, param->private_data_len);
-	param->private_data = bytes;
-	param->private_data_len = (uint8_t)(param->private_data_len + VRB_GID_HEADER);
-}
-
-const uint8_t *vrb_gid_take_header(const uint8_t *data, uint32_t *len, uint16_t *port)
-{
-	__be16 from = 0;
-
-	if (*len < VRB_GID_HEADER) {
-		*len = 0;
-		return data;
-	}
-	memcpy(&from, data + HEADER_PORT, sizeof(from));
-	*port = ntohs(from);
-	*len -= VRB_GID_HEADER;
-	return data + VRB_GID_HEADER;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Connecting over InfiniBand and RoCE. */
 #include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
 
 #include "providers/verbs/cm/rdma.h"
 
+#define HEADER_PORT	     2
 #define REJECTED_BY_CONSUMER 28 /* reason of a REJ message (IBTA volume 1, section 12.6.7.2) */
 
 static void set_private_data(struct rdma_conn_param *param, const struct vrb_pd_frame *frame)
@@ -11,6 +14,32 @@ static void set_private_data(struct rdma_conn_param *param, const struct vrb_pd_
 	param->private_data = frame->bytes;
 	param->private_data_len = frame->len;
 	param->flow_control = frame->flow_control;
+}
+
+void vrb_gid_put_header(const struct vrb_conn *conn, struct rdma_conn_param *param,
+			uint8_t bytes[UINT8_MAX])
+{
+	const __be16 port = rdma_get_src_port(conn->id);
+
+	memset(bytes, 0, VRB_GID_HEADER);
+	memcpy(bytes + HEADER_PORT, &port, sizeof(port));
+	memcpy(bytes + VRB_GID_HEADER, param->private_data, param->private_data_len);
+	param->private_data = bytes;
+	param->private_data_len = (uint8_t)(param->private_data_len + VRB_GID_HEADER);
+}
+
+const uint8_t *vrb_gid_take_header(const uint8_t *data, uint32_t *len, uint16_t *port)
+{
+	__be16 from = 0;
+
+	if (*len < VRB_GID_HEADER) {
+		*len = 0;
+		return data;
+	}
+	memcpy(&from, data + HEADER_PORT, sizeof(from));
+	*port = ntohs(from);
+	*len -= VRB_GID_HEADER;
+	return data + VRB_GID_HEADER;
 }
 
 static int ib_connect(struct vrb_conn *conn, struct rdma_conn_param *param)
