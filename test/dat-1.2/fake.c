@@ -65,6 +65,8 @@ static uint32_t pass_on(const char *name, const uint64_t *w)
 	call_func real = (call_func)(uintptr_t)dlvsym(RTLD_NEXT, name, "DAT_2.0");
 
 	if (real == NULL)
+		real = (call_func)(uintptr_t)dlvsym(RTLD_NEXT, name, "DAT_2.1");
+	if (real == NULL)
 		abort();
 	return real(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11]);
 }

@@ -172,7 +172,7 @@ static void guard_holds(const unsigned char *guard, size_t len)
 		assert_int_equal(guard[i], 0xee);
 }
 
-/* D12-T3 */
+/* D12-T3; of a connection request also that nothing follows its handle (D12-48) */
 static void one_event(bool wait, const struct pair *number)
 {
 	unsigned char new[120];
