@@ -25,9 +25,9 @@ NOT_FOUND, NAME, MAJOR, MINOR, THREADS = 0x800A0000, 98, 99, 100, 101  # subtype
 # ---- In the process that loads the library ----
 
 
-def child(version, requests):
+def child(version, requests, scope):
     """Prints what is listed, and the word and the provider's name of each request."""
-    dl = ctypes.CDLL(LIBRARIES[version])
+    dl = ctypes.CDLL(LIBRARIES[version], mode=getattr(ctypes, scope))
     for call in ("dat_ia_openv", "dat_ia_query", "dat_ia_close", "dat_registry_list_providers"):
         getattr(dl, call).restype = ctypes.c_uint32
     infos = [ctypes.create_string_buffer(268) for _ in range(64)]
@@ -41,7 +41,8 @@ def child(version, requests):
                              threads)
         attr = ctypes.create_string_buffer(1024)
         if not rc:
-            words.append(dl.dat_ia_query(ia, ctypes.byref(evd), ctypes.c_uint64(0), None, ctypes.c_uint64(1), attr))
+            words.append(dl.dat_ia_query(ia, ctypes.byref(evd), ctypes.c_uint64(0),
+                                         ctypes.create_string_buffer(1024), ctypes.c_uint64(1), attr))
             words.append(dl.dat_ia_close(ia, 0))
         opened.append((rc, attr.value.decode()))
     json.dump({"words": words, "list": names, "opened": opened}, sys.stdout)
@@ -58,13 +59,13 @@ class Site(Scratch):
         for name in ("libdaplofa.so.2", "libdaplsoft.so.2"):
             os.symlink(SOFT, self.path(name))
 
-    def ask(self, lines, *requests, version=(1, 2), **env):
+    def ask(self, lines, *requests, version=(1, 2), scope="RTLD_LOCAL", **env):
         """What a process says, whose requests are names or (name, thread safety)."""
         pairs = [r if isinstance(r, tuple) else (r, 0) for r in requests]
         conf = self.write("dat.conf", lines)
         folders = [self.folder] + [os.path.dirname(path) for path in LIBRARIES.values()]
         done = subprocess.run(
-            [sys.executable, __file__, json.dumps([version, pairs])],
+            [sys.executable, __file__, json.dumps([version, pairs, scope])],
             env={**ENV, "DAT_OVERRIDE": conf, "DAPL_CONF": "/dev/null", "LD_LIBRARY_PATH": ":".join(folders), **env},
             capture_output=True, text=True, timeout=60, check=False)
         check(done.returncode == 0, "status %d: %s", done.returncode, done.stderr)
@@ -206,6 +207,23 @@ def _():
             opens(site.ask('"'.join([fields[0], "lo"] + fields[2:]), line.split()[0]), line.split()[0])
 
 
+@case("D12-T6: modules that name libdat2 and modules that do not, by a library of either scope")
+def _():
+    with Site() as site:
+        needs = [os.path.basename(module) for module in (BADPROV, SOFT) if "libdat2" in needed(module)]
+        equal(needs, ["libdaplsoft.so.2"], "modules that name libdat2")
+        for scope in ("RTLD_LOCAL", "RTLD_GLOBAL"):
+            said = site.ask(new("without", BADPROV, "works") + new("with"), "without", "with", "without", scope=scope)
+            equal([rc for rc, _ in said["opened"]], [0, 0, 0], "opened, " + scope)
+
+
+def needed(module):
+    """The libraries that a module names."""
+    tool = os.environ.get("READELF") or "readelf"
+    text = subprocess.run([tool, "-d", module], capture_output=True, text=True, check=True).stdout
+    return " ".join(line for line in text.splitlines() if "NEEDED" in line)
+
+
 @case("D12-T7, D12-104: a program of 2.0 sees of the same file what it saw before")
 def _():
     with Site() as site:
@@ -218,8 +236,8 @@ def _():
 
 def main():
     if len(sys.argv) > 1:
-        version, requests = json.loads(sys.argv[1])
-        return child(tuple(version), requests)
+        version, requests, scope = json.loads(sys.argv[1])
+        return child(tuple(version), requests, scope)
     if SANITIZED:
         print("1..0 # SKIP Python loads no library with a sanitizer")
         return 0
