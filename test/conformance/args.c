@@ -22,7 +22,7 @@
 #define EVD_FLAGS	   0x1f1
 #define LMR_MASK	   0x3ff
 #define PRIVILEGES	   0x33
-/* For modules, which are of 2.0 and get its words (D12-19). */
+/* For modules, which are of 2.0 and get its words. */
 #define BAD_ENTRY(call, n) TALLY(call, DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n + 1)
 #endif
 

@@ -11,7 +11,7 @@ import csv
 import os
 import re
 
-CLAUSE = re.compile(r"\b([A-Z]{2,3})-(T?\d+)\b(?:(?: to |-)\1-(T?\d+)\b)?")
+CLAUSE = re.compile(r"\b([A-Z]{2,3}|D12)-(T?\d+)\b(?:(?: to |-)\1-(T?\d+)\b)?")
 TOKENS = re.compile(
     r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*'
     r"|\n[ \t]*\n|[{};=(]|[A-Za-z_]\w*|.",
@@ -21,6 +21,7 @@ TOKENS = re.compile(
 ANY, SOFT, NONE = "every provider", "soft", "no provider"
 SCOPES = (
     ("test/conformance/", ANY),
+    ("test/dat-1.2/", SOFT),
     ("test/interop/", SOFT),
     ("test/dapltest/", SOFT),
     ("test/unit/soft_", SOFT),

@@ -68,6 +68,9 @@ def _():
     equal(NAMES.in_name("ep_1_to_the_end_3"), {"EP-1"}, "no range")
     equal(NAMES.in_name("the_ep_1"), set(), "not at the start")
     equal(NAMES.in_name("rfc_5040"), set(), "no area")
+    legacy = clauses.Names({"D12-3": "three"})
+    equal(legacy.in_name("d12_3_4_x"), {"D12-3", "D12-4"}, "DAT 1.2")
+    equal(legacy.in_text("D12-3, D12-T4; D2-1"), {"D12-3", "D12-T4"}, "DAT 1.2 in a text")
 
 
 @case("A text names clauses and ranges of them")
@@ -213,7 +216,7 @@ def _():
     check(len(one.table) > 1000, "%d clauses", len(one.table))
     numbers = {}
     for name in one.table:
-        area, recipe, number = re.fullmatch(r"([A-Z]+)-(T?)(\d+)", name).groups()
+        area, recipe, number = re.fullmatch(r"([A-Z]+|D12)-(T?)(\d+)", name).groups()
         numbers.setdefault((area, recipe), []).append(int(number))
     for area, found in numbers.items():
         equal(found, list(range(1, len(found) + 1)), "numbers of %s-%s" % area)
