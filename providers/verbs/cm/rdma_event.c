@@ -96,6 +96,9 @@ static void answered(struct vrb_conn *conn, const struct event *event)
 		vrb_cq_defer(conn->qp->rq.cq, conn->qp);
 	rc = rdma_establish(conn->id) ? vrb_conn_step_failed(conn, "not confirmed") : 0;
 	open_active(conn, event);
+	/* rdma_disconnect succeeds and tells the peer of nothing that was not confirmed. */
+	if (rc && rc != -EINVAL)
+		vrb_conn_drop_id(conn);
 	/* EINVAL: the peer has taken its consent back, of which an event is on its way (SIM-5). */
 	if (rc)
 		vrb_conn_ended(conn, rc == -EINVAL ? TP_CONN_DISCONNECTED : TP_CONN_BROKEN, rc,
