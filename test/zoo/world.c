@@ -270,6 +270,11 @@ void zoo_chan_purge(struct zoo_chan *chan, const void *object)
 
 /* ---- Bytes ---- */
 
+/* Programs look at the end of what comes, and what is copied at once may come in any order. */
+enum {
+	LAST = 8
+};
+
 static int copy_over(pid_t pid, uint64_t there, void *here, uint64_t length, bool to_here)
 {
 	struct iovec local = { .iov_base = here, .iov_len = length };
@@ -280,22 +285,24 @@ static int copy_over(pid_t pid, uint64_t there, void *here, uint64_t length, boo
 	return n == (ssize_t)length ? 0 : n < 0 ? errno : EFAULT;
 }
 
-/* Forward, each byte once: programs look at the last one. */
+/* Each byte once, and forward. */
 static void copy_here(void *to, const void *from, size_t length)
 {
-#ifdef __x86_64__
-	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(length) : : "memory");
-#else
 	volatile char *t = to;
 	const char *f = from;
 
+#ifdef __x86_64__
+	if (length > LAST) {
+		__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(length) : : "memory");
+		return;
+	}
+#endif
 	while (length--)
 		*t++ = *f++;
-#endif
 }
 
-int zoo_copy(struct zoo_proc *to_proc, uint64_t to, struct zoo_proc *from_proc, uint64_t from,
-	     uint64_t length)
+static int copy_part(struct zoo_proc *to_proc, uint64_t to, struct zoo_proc *from_proc,
+		     uint64_t from, uint64_t length)
 {
 	static char bounce[65536];
 	uint64_t part;
@@ -316,6 +323,15 @@ int zoo_copy(struct zoo_proc *to_proc, uint64_t to, struct zoo_proc *from_proc, 
 			err = copy_over(to_proc->pid, to, bounce, part, false);
 	}
 	return err;
+}
+
+int zoo_copy(struct zoo_proc *to_proc, uint64_t to, struct zoo_proc *from_proc, uint64_t from,
+	     uint64_t length)
+{
+	uint64_t last = length > LAST ? LAST : 0, before = length - last;
+	int err = copy_part(to_proc, to, from_proc, from, before);
+
+	return err || !last ? err : copy_part(to_proc, to + before, from_proc, from + before, last);
 }
 
 /* ---- Coming and going ---- */

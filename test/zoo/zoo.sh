@@ -129,6 +129,15 @@ mends() {
 	esac
 }
 
+# Programs of DAT 1.2, alone and with those of 2.0.
+legacy() {
+	local program
+	for program in pscom openmpi netpipe; do
+		point "$1" "$program" "test/dat-1.2/$program.t"
+	done
+	holds "$1 1.2 and 2.0 talk" sh "$here/run" "$1" sh "$top_srcdir/test/dat-1.2/talk.sh"
+}
+
 run_kind() {
 	local program
 	for program in "${programs[@]}"; do
@@ -136,6 +145,7 @@ run_kind() {
 	done
 	mends "$1"
 	[ "$1" = mlx5-noip ] || looks "$1"
+	case $1 in mlx5-roce | mlx5-ib | irdma-iwarp | rxe | siw) legacy "$1" ;; esac
 	point "$1" model test/model/model -s 1 -r 1 -n 400 ${ZOO_MODEL:+-t "$ZOO_MODEL"}
 }
 
