@@ -7,6 +7,7 @@
  *     cc -o pingpong pingpong.c $(pkg-config --cflags --libs dat-1.2)
  */
 #include <netdb.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

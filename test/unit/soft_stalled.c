@@ -121,11 +121,11 @@ static void no_memory_for_a_time(void **state)
 	unsigned events;
 
 	(void)state;
+	/* Anew: the timer of adapters that are open has the old interval. */
 	two_close();
 	soft_config.held_bytes = 0;
 	soft_config.peer_timeout_ms = 300;
-	two_open(TWO_BIG, FULL,
-		 FULL); /* the timer of adapters that are open has the old interval */
+	two_open(TWO_BIG, FULL, FULL);
 	pair(&a, &b, NULL);
 	post_send(&a, 1, out, 100, out_mr, 0);
 	while (!atomic_load(&soft_conn(b.conn)->rx_stalled) && now_ms() < limit)
@@ -136,13 +136,17 @@ static void no_memory_for_a_time(void **state)
 	events = atomic_load(&b.cq_events);
 	t->cq->arm(b.send_cq, TP_ARM_WAITER);
 	fd = (struct pollfd){ .fd = t->cq->fd(b.send_cq), .events = POLLIN };
+	pthread_mutex_lock(&soft_conn(b.conn)->qp->lock);
 	soft_config.held_bytes = 256 << 10;
+	pthread_mutex_unlock(&soft_conn(b.conn)->qp->lock);
 	while (atomic_load(&b.cq_events) == events && poll(&fd, 1, 5) <= 0)
 		assert_true(now_ms() < limit);
 	t->cq->disarm(b.send_cq);
 	assert_wc(take_wc(b.send_cq), 2, SUCCESS);
-	soft_config.peer_timeout_ms = timeout;
 	unpair(&a, &b);
+	two_close();
+	soft_config.peer_timeout_ms = timeout;
+	two_open(TWO_BIG, FULL, FULL);
 }
 
 static void stalled_and_hung_up(void **state)
