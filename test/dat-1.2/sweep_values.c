@@ -358,6 +358,40 @@ static void d12_91_93_contexts_are_of_an_ia(void **state)
 	names(context, DAT_HANDLE_NULL);
 }
 
+/* ---- Masks that go as they are, or not at all ---- */
+
+#define ALL_OF_CNO 4 /* DAT_CNO_FIELD_ALL of DAT 2.0, whose values are not bits */
+
+static void d12_60_masks_of_cnos_and_srqs(void **state)
+{
+	void *const before = (void *)(uintptr_t)FIRST;
+	DAT_CNO_PARAM cno;
+	DAT_SRQ_PARAM srq;
+
+	(void)state;
+	for (unsigned int bit = 0; bit < 31; bit++) {
+		uint32_t mask = UINT32_C(1) << bit;
+
+		cno.agent.instance_data = cno.ia_handle = before;
+		fake_answer(DAT_SUCCESS);
+		if (mask & DAT_CNO_FIELD_ALL) {
+			expect_ok(dat_cno_query(ANY, (DAT_CNO_PARAM_MASK)mask, &cno));
+			assert_int_equal((uint32_t)fake_last.words[1], ALL_OF_CNO);
+			assert_int_equal(cno.ia_handle == before, mask != DAT_CNO_FIELD_IA_HANDLE);
+			assert_int_equal(cno.agent.instance_data == before,
+					 mask != DAT_CNO_FIELD_AGENT);
+		} else {
+			expect_arg(dat_cno_query(ANY, (DAT_CNO_PARAM_MASK)mask, &cno), 2);
+			assert_int_equal(fake_calls, 0);
+		}
+		fake_off();
+		fake_answer(DAT_SUCCESS);
+		expect_ok(dat_srq_query(ANY, (DAT_SRQ_PARAM_MASK)mask, &srq));
+		fake_off();
+		assert_true((uint32_t)fake_last.words[1] == (mask | DAT_SRQ_FIELD_SRQ_STATE));
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -365,6 +399,7 @@ int main(void)
 		cmocka_unit_test(d12_10_open_is_a_macro),
 		cmocka_unit_test(d12_36_every_word_has_a_text),
 		cmocka_unit_test(d12_38_to_40_triplets),
+		cmocka_unit_test(d12_60_masks_of_cnos_and_srqs),
 		cmocka_unit_test(d12_69_what_goes_by_value),
 		cmocka_unit_test(d12_91_the_newest_of_equal_contexts),
 		cmocka_unit_test(d12_91_93_contexts_are_of_an_ia),
