@@ -342,11 +342,18 @@ static bool wind_up(void)
 
 static bool attempt(const char *wish)
 {
+	DAT_RETURN rc;
+
 	begin_life();
-	if (!fill_receives() ||
-	    !CALL(dat_ep_connect(self.ep, (DAT_IA_ADDRESS_PTR)&address, self.plan->port,
-				 self.plan->limit_ms / 2 * 1000, (DAT_COUNT)strlen(wish),
-				 (void *)wish, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)))
+	if (!fill_receives())
+		return false;
+	rc = dat_ep_connect(self.ep, (DAT_IA_ADDRESS_PTR)&address, self.plan->port,
+			    self.plan->limit_ms / 2 * 1000, (DAT_COUNT)strlen(wish), (void *)wish,
+			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	/* The way was cut before it was asked for: there is none to that host. */
+	if (atomic_load(&self.report->may_end) && DAT_GET_TYPE(rc) == DAT_INVALID_ADDRESS)
+		return false;
+	if (!side_check("dat_ep_connect", rc))
 		return false;
 	UNTIL("connecting", self.connected || self.ended, false);
 	return side_well();
