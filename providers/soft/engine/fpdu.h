@@ -12,8 +12,8 @@
 #include "providers/soft/wire/mpa.h"
 
 enum {
-	COPY_MAX = 256,	       /* payload up to this is copied next to its header */
-	BATCH_BYTES = 2 << 20, /* a batch that large gets no further FPDU */
+	COPY_MAX = 256,		 /* payload up to this is copied next to its header */
+	BATCH_BYTES = 256 << 10, /* a batch that large gets no further FPDU */
 	ALIGNMENT = 8,
 	/* Those with an RDMAP header have no payload, and that is shorter. */
 	FRAME_SIZE = ALIGNMENT + WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + WIRE_MPA_TRAILER_MAX,
