@@ -28,7 +28,7 @@ struct vrb_qp {
 	atomic_bool live;	 /* the device may have completions of it */
 	atomic_bool peer_sent;	 /* before its connection was established */
 	atomic_bool peer_closed; /* a request failed, and for no other reason */
-	uint32_t last_wqe;	 /* futex; in error: it has nothing of its SRQ any more */
+	atomic_bool last_wqe;	 /* in error: it has nothing of its SRQ any more */
 	uint32_t max_read_in, max_read_out;
 	uint32_t number; /* while listed by it, which only QPs with an SRQ are */
 	struct vrb_qp *same_number;

@@ -142,7 +142,7 @@ void vrb_qp_adopt_ib(struct vrb_qp *qp)
 	if (!qp->ibqp)
 		return;
 	qp->ibqp->qp_context = qp;
-	__atomic_store_n(&qp->last_wqe, 0, __ATOMIC_RELAXED);
+	atomic_store(&qp->last_wqe, false);
 	if (qp->srq)
 		vrb_qp_list_number(qp);
 }
@@ -321,20 +321,18 @@ static enum outcome await_flush(struct vrb_qp *qp)
 
 void vrb_qp_last_wqe(struct vrb_qp *qp)
 {
-	__atomic_store_n(&qp->last_wqe, 1, __ATOMIC_RELEASE);
-	dapl_futex_wake(&qp->last_wqe, 1);
+	atomic_store(&qp->last_wqe, true);
 }
 
-/* Until the service thread, which may be this one, has read an event. */
-static void await_async(struct vrb_qp *qp, uint64_t deadline)
+/*
+ * Until there is an event, or somebody else may have read it. The service thread alone is not
+ * counted on: it may wait for the connection, which is locked here.
+ */
+static void await_async(struct vrb_qp *qp)
 {
 	struct pollfd fd = { .fd = qp->dev->ctx->async_fd, .events = POLLIN };
 
-	if (!dapl_loop_is_self(qp->dev->base.loop)) {
-		dapl_futex_wait(&qp->last_wqe, 0, deadline);
-		return;
-	}
-	if (poll(&fd, 1, (int)qp->dev->config->flush_ms) <= 0)
+	if (poll(&fd, 1, 1) <= 0)
 		return;
 	vrb_async_poll(qp->dev);
 	if (!(fd.revents & POLLIN)) /* a device that was torn away tells nothing any more */
@@ -347,9 +345,8 @@ static void await_last_wqe(struct vrb_qp *qp)
 	uint64_t deadline = dapl_now() + (uint64_t)qp->dev->config->flush_ms * 1000000;
 
 	vrb_async_poll(qp->dev);
-	while (!__atomic_load_n(&qp->last_wqe, __ATOMIC_ACQUIRE) && !atomic_load(&qp->dev->gone) &&
-	       dapl_now() < deadline)
-		await_async(qp, deadline);
+	while (!atomic_load(&qp->last_wqe) && !atomic_load(&qp->dev->gone) && dapl_now() < deadline)
+		await_async(qp);
 	vrb_qp_collect(qp);
 }
 
