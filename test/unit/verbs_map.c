@@ -290,8 +290,13 @@ static void ev_8_9_whose_rejection_it_is(void **state)
 	assert_false(vrb_pd_rejected(wire, 148, &mark));
 	assert_false(vrb_pd_rejected(wire, 0, &mark));
 	assert_false(vrb_pd_rejected_iwarp(wire, 0, &mark));
-	/* On iWARP zeros are data as good as others. */
+	/* On iWARP zeros are data as good as others, and so is what looks like the mark. */
 	assert_true(vrb_pd_rejected_iwarp(wire, 20, &mark));
+	memcpy(data, marked, 4);
+	assert_int_equal(vrb_pd_reject_iwarp(wire, data, 9), 13);
+	assert_true(vrb_pd_rejected_iwarp(wire, 13, &mark));
+	assert_int_equal(mark, 4);
+	assert_memory_equal(wire + mark, data, 9);
 }
 
 static void packet_sizes(void **state)

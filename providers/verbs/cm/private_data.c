@@ -78,18 +78,26 @@ uint32_t vrb_pd_reply_len(const void *data, uint32_t len)
  * Release 2.1.10 has four bytes before the private data of a rejection by its consumer: the kernel
  * answers for a process that is gone, and for a listener that is freed, with the same reason but
  * without them. iWARP sends lengths, and its peers may be others than ours: there they come where
- * there is no data that would tell.
+ * there is no data that would tell, or data that looks like them.
  */
 static const uint8_t by_consumer[4] = { 2, 0, 2, 0 };
 
+static bool begins_so(const void *data, uint32_t len)
+{
+	return len >= sizeof(by_consumer) && !memcmp(data, by_consumer, sizeof(by_consumer));
+}
+
 uint32_t vrb_pd_reject_iwarp(uint8_t *at, const void *data, uint32_t len)
 {
-	if (!len) {
+	uint32_t mark = 0;
+
+	if (!len || begins_so(data, len)) {
 		memcpy(at, by_consumer, sizeof(by_consumer));
-		return sizeof(by_consumer);
+		mark = sizeof(by_consumer);
 	}
-	memcpy(at, data, len);
-	return len;
+	if (len)
+		memcpy(at + mark, data, len);
+	return mark + len;
 }
 
 uint32_t vrb_pd_reject(uint8_t *at, const void *data, uint32_t len)
@@ -105,7 +113,7 @@ uint32_t vrb_pd_reject(uint8_t *at, const void *data, uint32_t len)
 bool vrb_pd_rejected_iwarp(const void *data, uint32_t len, uint32_t *mark)
 {
 	*mark = 0;
-	if (len >= sizeof(by_consumer) && !memcmp(data, by_consumer, sizeof(by_consumer)))
+	if (begins_so(data, len))
 		*mark = sizeof(by_consumer);
 	return len;
 }
