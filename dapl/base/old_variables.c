@@ -18,7 +18,6 @@ static const struct {
 	{ "DAPL_DBG_LEVEL", "levels are set by DAPL_TRACE_LEVEL" },
 	{ "DAPL_DBG_SYS_MEM", NO_LEAKS },
 	{ "DAPL_GLOBAL_ROUTING", OF_ROUTE },
-	{ "DAPL_IB_PKEY", OF_ROUTE },
 	{ "DAPL_LOOPBACK", "a process always connects to itself" },
 	{ "DAPL_MAX_CM_RESPONSE_TIME", OF_OTHERS },
 	{ "DAPL_MAX_CM_RETRIES", OF_OTHERS },

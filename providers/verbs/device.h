@@ -117,6 +117,7 @@ struct vrb_dev {
 	struct ibv_context *ctx;
 	uint8_t port;
 	struct vrb_quirks quirks;
+	bool on_demand;		      /* its regions are not pinned */
 	bool windows;		      /* it has memory windows, and its library their calls */
 	uint32_t max_qp_wr;	      /* what it names itself */
 	bool no_resize;		      /* its CQs keep the length they are made with */

@@ -9,6 +9,7 @@
 #include "providers/verbs/addr.h"
 #include "providers/verbs/async.h"
 #include "providers/verbs/cm/cm.h"
+#include "providers/verbs/memory/memory.h"
 #include "providers/verbs/qp.h"
 #include "providers/verbs/qp_bind.h"
 #include "providers/verbs/watchdog.h"
@@ -70,6 +71,7 @@ static int open_parts(struct vrb_dev *dev, const char *params)
 	rc = vrb_dev_learn(dev);
 	if (rc)
 		goto close_dev;
+	vrb_paging_learn(dev);
 	vrb_qp_probe(dev);
 	rc = vrb_async_start(dev);
 	if (rc)

@@ -12,6 +12,8 @@
 /* Attempts, where a port of the kernel's choice is taken by a TCP socket under an iWARP device. */
 #define VRB_PORTS 16
 
+#define VRB_PKEY_MASK 0x7fffU /* of a partition key: the rest says what kind of member it is */
+
 /* What a device has of it: dev->cm. */
 struct vrb_rdma {
 	struct vrb_dev *dev;
@@ -160,8 +162,9 @@ struct vrb_wanted;
 /* The GIDs of the InfiniBand ports that wanted means take the place of its addresses. 0 or -errno;
  * none is no error. */
 int vrb_gid_list(struct vrb_wanted *wanted);
-/* The device is open: which partition its ids are of. */
-void vrb_gid_opened(struct vrb_dev *dev);
+/* Which partition ids of this port are of: the one that is wanted, or the first. False: the port is
+ * not in it. */
+bool vrb_gid_partition(struct vrb_dev *dev, struct ibv_context *ctx, uint8_t port);
 /* An IP address of this end or of the peer, with its port, as rdma_cm is to have it. */
 void vrb_gid_wire(const struct vrb_dev *dev, struct sockaddr_storage *addr);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The device of an rdma_cm address, and the channel of its events. */
+#include <endian.h>
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ static int open_channel(struct vrb_dev *dev, struct vrb_rdma *rdma)
 	return -err;
 }
 
-static bool suits(const struct vrb_wanted *wanted, const struct rdma_cm_id *id)
+static bool is_wanted(const struct vrb_wanted *wanted, const struct rdma_cm_id *id)
 {
 	if (!id->verbs)
 		return false;
@@ -54,6 +55,31 @@ static bool suits(const struct vrb_wanted *wanted, const struct rdma_cm_id *id)
 		return true;
 	return !strcmp(ibv_get_device_name(id->verbs->device), wanted->what) &&
 	       (!wanted->port || wanted->port == id->port_num);
+}
+
+/* Ethernet has one. rdma_cm takes the interface's. */
+static bool in_partition(const struct vrb_dev *dev, struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	uint32_t wanted = (uint32_t)dev->config->pkey & VRB_PKEY_MASK;
+	struct ibv_port_attr port;
+	__be16 pkey;
+	int mask = 0;
+
+	if (!wanted || ibv_query_port(id->verbs, id->port_num, &port) ||
+	    port.link_layer != IBV_LINK_LAYER_INFINIBAND)
+		return true;
+	return !rdma_init_qp_attr(id, &attr, &mask) &&
+	       !ibv_query_pkey(id->verbs, id->port_num, attr.pkey_index, &pkey) &&
+	       (be16toh(pkey) & VRB_PKEY_MASK) == wanted;
+}
+
+static bool suits(struct vrb_dev *dev, const struct vrb_wanted *wanted, struct rdma_cm_id *id)
+{
+	if (!is_wanted(wanted, id))
+		return false;
+	return vrb_rdma(dev)->by_gid ? vrb_gid_partition(dev, id->verbs, id->port_num)
+				     : in_partition(dev, id);
 }
 
 /* librdmacm opens the device for itself, once, and closes it when it likes. */
@@ -103,7 +129,7 @@ static int try(struct vrb_dev *dev, const struct vrb_wanted *wanted,
 	rc = rdma_bind_addr(id, (struct sockaddr *)&wire) ? -errno : 0;
 	if (!rc) {
 		raise_numbers(id->verbs);
-		rc = suits(wanted, id) ? vrb_dev_open(dev, id->verbs->device) : -ENODEV;
+		rc = suits(dev, wanted, id) ? vrb_dev_open(dev, id->verbs->device) : -ENODEV;
 	}
 	if (!rc) {
 		dev->port = id->port_num;
@@ -113,8 +139,6 @@ static int try(struct vrb_dev *dev, const struct vrb_wanted *wanted,
 				    : &vrb_rdma_ib;
 		dev->gid = id->route.addr.addr.ibaddr.sgid;
 		note_choice(dev, wanted);
-		if (rdma->by_gid)
-			vrb_gid_opened(dev);
 	}
 	rdma_destroy_id(id);
 	return rc;
@@ -124,7 +148,11 @@ static int try(struct vrb_dev *dev, const struct vrb_wanted *wanted,
 static void say_no_address(const struct vrb_dev *dev, const char *params,
 			   const struct vrb_wanted *wanted, uint32_t num)
 {
-	if (!wanted->by_device)
+	if (dev->config->pkey)
+		dapl_err("%s: no RDMA device with an address of \"%s\" in partition 0x%x (option "
+			 "pkey; %u tried)",
+			 dev->name, params, (unsigned int)dev->config->pkey, num + wanted->num);
+	else if (!wanted->by_device)
 		dapl_err("%s: no RDMA device with an address of \"%s\" (%u tried)", dev->name,
 			 params, num);
 	else if (wanted->num)

@@ -18,8 +18,7 @@
 #include "providers/verbs/cm/rdma.h"
 
 #define SERVICE_TCP	    UINT64_C(0x0000000001060000) /* RDMA_PS_TCP's service IDs; a port below */
-#define FULL_MEMBER	    0x8000			 /* of the default partition */
-#define DEFAULT_PKEY	    0x7fff
+#define DEFAULT_PKEY	    0xffff
 #define TCLASS_OF_FLOW(tos) ((uint32_t)(tos) << 20)
 
 static int add_port(struct vrb_wanted *wanted, struct ibv_context *ctx, uint8_t number)
@@ -68,12 +67,24 @@ int vrb_gid_list(struct vrb_wanted *wanted)
 	return rc;
 }
 
-void vrb_gid_opened(struct vrb_dev *dev)
+bool vrb_gid_partition(struct vrb_dev *dev, struct ibv_context *ctx, uint8_t port)
 {
-	struct vrb_rdma *rdma = vrb_rdma(dev);
+	uint32_t wanted = (uint32_t)dev->config->pkey & VRB_PKEY_MASK;
+	__be16 *pkey = &vrb_rdma(dev)->pkey;
+	struct ibv_port_attr attr;
+	int i;
 
-	if (ibv_query_pkey(dev->ctx, dev->port, 0, &rdma->pkey))
-		rdma->pkey = htobe16(FULL_MEMBER | DEFAULT_PKEY);
+	if (!wanted && ibv_query_pkey(ctx, port, 0, pkey))
+		*pkey = htobe16(DEFAULT_PKEY);
+	if (!wanted)
+		return true;
+	if (ibv_query_port(ctx, port, &attr))
+		return false;
+	for (i = 0; i < attr.pkey_tbl_len; i++)
+		if (!ibv_query_pkey(ctx, port, i, pkey) &&
+		    (be16toh(*pkey) & VRB_PKEY_MASK) == wanted)
+			return true;
+	return false;
 }
 
 void vrb_gid_wire(const struct vrb_dev *dev, struct sockaddr_storage *addr)

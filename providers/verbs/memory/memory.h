@@ -59,6 +59,15 @@ bool vrb_mr_covers(struct vrb_dev *dev, struct vrb_mr_hint *hint, const struct v
 bool vrb_mr_allows(struct vrb_dev *dev, const struct vrb_pd *pd, const struct tp_sge *sge,
 		   uint32_t num, bool write);
 
+/* ---- Pages (paging.c) ---- */
+
+/* What the device can do is known: whether memory stays unpinned, and who watches forks. */
+void vrb_paging_learn(struct vrb_dev *dev);
+/* So many regions are registered now, or fewer. */
+void vrb_paging_count(int more);
+/* Why a registration may have failed so, for its message, or "". */
+const char *vrb_paging_hint(int err);
+
 /* ---- Windows (mw.c; their binds: qp_bind.c) ---- */
 
 int vrb_mw_alloc(struct tp_pd *base, bool qp_scope, struct tp_mw **out);

@@ -153,6 +153,7 @@ bool vrb_mr_allows(struct vrb_dev *dev, const struct vrb_pd *pd, const struct tp
 static int access_flags(const struct vrb_dev *dev, uint32_t access)
 {
 	return (dev->windows ? IBV_ACCESS_MW_BIND : 0) |
+	       (dev->on_demand ? IBV_ACCESS_ON_DEMAND : 0) |
 	       (access & TP_ACCESS_LOCAL_WRITE ? IBV_ACCESS_LOCAL_WRITE : 0) |
 	       (access & TP_ACCESS_REMOTE_WRITE ? IBV_ACCESS_REMOTE_WRITE : 0) |
 	       (access & TP_ACCESS_REMOTE_READ ? IBV_ACCESS_REMOTE_READ : 0) |
@@ -193,8 +194,9 @@ static int refused(struct vrb_dev *dev, const struct tp_mr_attr *attr, int err)
 			return -EAGAIN;
 		}
 	}
-	dapl_err("%s: %llu bytes at %p not registered: %s", dev->name,
-		 (unsigned long long)attr->length, attr->addr, dapl_strerror(err));
+	dapl_err("%s: %llu bytes at %p not registered: %s%s", dev->name,
+		 (unsigned long long)attr->length, attr->addr, dapl_strerror(err),
+		 vrb_paging_hint(err));
 	switch (err) {
 	case EFAULT:
 	case EINVAL:
@@ -239,6 +241,7 @@ static int mr_reg(struct tp_pd *base, const struct tp_mr_attr *attr, struct tp_m
 	mr->writable = attr->access & TP_ACCESS_LOCAL_WRITE;
 	rc = list(dev, mr);
 	if (!rc) {
+		vrb_paging_count(1);
 		*out = &mr->base;
 		return 0;
 	}
@@ -256,6 +259,7 @@ static void mr_dereg(struct tp_mr *base)
 	int err;
 
 	unlist(dev, mr);
+	vrb_paging_count(-1);
 	do {
 		err = ibv_dereg_mr(mr->ibmr);
 	} while (err && vrb_mw_unbind_one(dev, mr->ibmr));
