@@ -94,27 +94,6 @@ static void read_unknown_key(void **state)
 	refused(TP_RDMA_READ, in, in_mr->rkey ^ 0x5a5a, 8);
 }
 
-/* What was asked for before it is answered, and is not flushed. */
-static void read_refused_behind_others(void **state)
-{
-	unsigned asyncs = node_asyncs(&right);
-	enum {
-		LAST = 3
-	};
-
-	(void)state;
-	post_recv(&a, 5, out, 8, out_mr);
-	for (unsigned i = 0; i <= LAST; i++)
-		post_rdma(&a, TP_RDMA_READ, i, out, SIZE, out_mr, in,
-			  i == LAST ? in_mr->rkey ^ 0x5a5a : in_mr->rkey, TP_WR_SIGNALED);
-	for (unsigned i = 0; i < LAST; i++)
-		assert_wc(take_wc(a.send_cq), i, SUCCESS);
-	assert_wc(take_wc(a.send_cq), LAST, REMOTE_ACCESS);
-	assert_wc(take_wc(a.recv_cq), 5, FLUSHED);
-	node_await_asyncs(&right, asyncs + 1);
-	both_broken();
-}
-
 static void write_key_zero(void **state)
 {
 	(void)state;
@@ -402,7 +381,6 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		CASE(write_unknown_key),
 		CASE(read_unknown_key),
-		CASE(read_refused_behind_others),
 		CASE(write_key_zero),
 		CASE(write_beyond),
 		CASE(write_before),

@@ -78,6 +78,9 @@ struct soft_conn {
 	struct soft_member member[2];
 
 	atomic_bool dead;	 /* fault is valid */
+	atomic_bool refusing;	 /* it is to be, behind the answers that are owed */
+	bool refusing_timed;	 /* the loop's: it looks whether they go out */
+	uint64_t refusing_tail;	 /* the loop's: tx.tail when it looked last */
 	struct soft_fault fault; /* written once, under lock */
 	int tx_err;		 /* why sending failed; under the QP's lock */
 	struct soft_tx tx;
@@ -93,6 +96,12 @@ static inline struct soft_conn *soft_conn(struct tp_conn *conn)
 static inline bool soft_conn_dead(const struct soft_conn *conn)
 {
 	return atomic_load_explicit(&conn->dead, memory_order_acquire);
+}
+
+/* Whether nothing more is taken in, and none of our requests begun. */
+static inline bool soft_conn_over(const struct soft_conn *conn)
+{
+	return atomic_load_explicit(&conn->refusing, memory_order_relaxed) || soft_conn_dead(conn);
 }
 
 struct soft_conn *soft_conn_alloc(struct soft_dev *dev);
@@ -136,7 +145,10 @@ const char *soft_error_text(const struct soft_error *error);
 
 /*
  * Notes what ended the connection, unless something else did before, and has the loop do the rest.
- * Any thread, any lock below soft_conn.lock.
+ * What the peer is to be told of it hears behind the answers to what it asked for before, so that
+ * the first of its requests to fail is the one that did: until they are out the connection takes
+ * nothing in and begins no request, and a peer that takes none of them in the time of option linger
+ * goes without. Any thread, any lock below soft_conn.lock; the QP's is held if the peer is told.
  */
 void soft_conn_fail(struct soft_conn *conn, const struct soft_fault *fault);
 /* Ditto for an error that the peer is to be told of; ddp and why may be NULL. */

@@ -97,6 +97,38 @@ void soft_drive_poll(struct soft_conn *conn, bool room)
 		drive(qp, what);
 }
 
+/* ---- Answers that are owed before the peer is told of a fault ---- */
+
+static void set_refusing_timer(struct soft_conn *conn)
+{
+	soft_link_timeout(conn->link, (uint32_t)conn->dev->config->linger_ms);
+}
+
+static void refusing(struct soft_link *link)
+{
+	struct soft_conn *conn = link->owner;
+	struct soft_tx *tx = &conn->tx;
+
+	pthread_mutex_lock(&conn->qp->lock);
+	if (!soft_conn_dead(conn) && tx->tail == conn->refusing_tail) {
+		soft_response_give_up(tx);
+		soft_conn_fail(conn, &conn->fault);
+	}
+	conn->refusing_tail = tx->tail;
+	pthread_mutex_unlock(&conn->qp->lock);
+	set_refusing_timer(conn);
+}
+
+/* On the loop. */
+static void await_answers(struct soft_conn *conn)
+{
+	if (!atomic_load(&conn->refusing) || conn->refusing_timed)
+		return;
+	conn->refusing_timed = true;
+	conn->link->expired = refusing;
+	set_refusing_timer(conn);
+}
+
 /* ---- The service thread, or a thread of the program ---- */
 
 enum driver {
@@ -147,6 +179,7 @@ static void take_back(struct soft_conn *conn)
 void soft_drive_serve(struct soft_conn *conn)
 {
 	take_back(conn);
+	await_answers(conn);
 	soft_drive(conn->qp, SOFT_DRIVE_RX | SOFT_DRIVE_TX);
 	if (!soft_conn_dead(conn))
 		soft_watch_loop(conn);

@@ -121,21 +121,35 @@ static void count_fault(struct soft_dev *dev, const struct soft_fault *fault)
 		soft_count(dev, fault->received ? SOFT_COUNT_SQ_RIRE : SOFT_COUNT_RQ_RIRE);
 }
 
+/* Whether it ends the connection now. */
+static bool note(struct soft_conn *conn, const struct soft_fault *fault)
+{
+	bool first = !soft_conn_dead(conn);
+
+	if (first && !atomic_load(&conn->refusing))
+		conn->fault = *fault;
+	if (first && fault->terminate && soft_response_owed(&conn->tx)) {
+		atomic_store(&conn->refusing, true);
+		return false;
+	}
+	if (first)
+		atomic_store_explicit(&conn->dead, true, memory_order_release);
+	return first;
+}
+
 void soft_conn_fail(struct soft_conn *conn, const struct soft_fault *fault)
 {
-	bool first;
+	bool ends;
 
 	pthread_mutex_lock(&conn->lock);
-	first = !soft_conn_dead(conn);
-	if (first) {
-		conn->fault = *fault;
-		atomic_store_explicit(&conn->dead, true, memory_order_release);
-	}
+	ends = note(conn, fault);
 	pthread_mutex_unlock(&conn->lock);
-	if (!first)
-		return;
-	count_fault(conn->dev, fault);
-	dapl_loop_post(conn->base.dev->loop, &conn->task);
+	if (ends) {
+		count_fault(conn->dev, &conn->fault);
+		dapl_loop_post(conn->base.dev->loop, &conn->task);
+	} else if (!soft_conn_dead(conn)) {
+		soft_conn_serve_later(conn);
+	}
 }
 
 void soft_conn_refuse(struct soft_conn *conn, struct soft_error error, const struct soft_ddp *ddp,

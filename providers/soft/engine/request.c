@@ -18,6 +18,7 @@ void soft_request_fail(struct soft_conn *conn, struct soft_sqe *sqe, uint32_t st
 	else if (status == TP_WC_BIND_FAILED)
 		why = "a memory window was to be bound to memory that is not there for it";
 	sqe->status = (uint8_t)status;
+	soft_response_give_up(&conn->tx);
 	soft_conn_refuse(conn, (struct soft_error){ WIRE_LAYER_RDMAP, WIRE_RDMAP_CATASTROPHIC, 0 },
 			 NULL, why);
 }

@@ -33,29 +33,6 @@ static bool too_many(struct soft_conn *conn, const struct soft_ddp *ddp)
 	return false;
 }
 
-/*
- * What the peer may not have. Its requests before that are answered first, so that the first of them
- * to fail is the one that is refused.
- */
-static bool refuse(struct soft_conn *conn, const struct soft_ddp *ddp,
-		   const struct soft_read_request *read, enum soft_stag_result result)
-{
-	struct soft_response *response;
-
-	if (conn->tx.response_tail == conn->tx.response_head) {
-		soft_fault_access(conn, result, ddp, read);
-		return false;
-	}
-	response = place_for_answer(conn, ddp);
-	if (!response)
-		return too_many(conn, ddp);
-	if (read)
-		response->read = *read;
-	response->refused = result;
-	conn->qp->due |= SOFT_DRIVE_TX;
-	return true;
-}
-
 static bool read_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, const uint8_t *data)
 {
 	enum soft_stag_result result = SOFT_STAG_OK;
@@ -68,8 +45,10 @@ static bool read_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, con
 	if (read.size)
 		result = soft_stag_check(&qp->prot, read.source_stag, read.source_to, read.size,
 					 TP_ACCESS_REMOTE_READ, &mem);
-	if (result)
-		return refuse(conn, ddp, &read, result);
+	if (result) {
+		soft_fault_access(conn, result, ddp, &read);
+		return false;
+	}
 	response = place_for_answer(conn, ddp);
 	if (!response)
 		return too_many(conn, ddp);
@@ -131,8 +110,10 @@ static bool atomic_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, c
 	soft_rdmap_get_atomic(data, &atomic);
 	result = soft_stag_check(&conn->qp->prot, atomic.stag, atomic.to, sizeof(uint64_t),
 				 TP_ACCESS_REMOTE_ATOMIC, &mem);
-	if (result && soft_atomic_known(&atomic))
-		return refuse(conn, ddp, NULL, result);
+	if (result && soft_atomic_known(&atomic)) {
+		soft_fault_access(conn, result, ddp, NULL);
+		return false;
+	}
 	if (!atomic_valid(conn, ddp, &atomic, mem))
 		return false;
 	response = place_for_answer(conn, ddp);
@@ -140,6 +121,7 @@ static bool atomic_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, c
 		return too_many(conn, ddp);
 	response->id = atomic.id;
 	if (!try_atomic(&atomic, (uint64_t *)(void *)mem, &response->value)) {
+		conn->tx.response_tail--;
 		soft_fault_access(conn, SOFT_STAG_INVALID, ddp, NULL);
 		return false;
 	}
@@ -155,16 +137,19 @@ bool soft_response_asked(struct soft_conn *conn, const struct soft_ddp *ddp, con
 
 /* ---- Answers ---- */
 
-/* The source of a read is not (or no longer) the peer's to read. */
+void soft_response_give_up(struct soft_tx *tx)
+{
+	tx->response_tail = tx->response_next = tx->response_head;
+}
+
+/* The source of a read is no longer the peer's to read, which comes before anything refused since. */
 static void read_fault(struct soft_conn *conn, const struct soft_response *response,
 		       enum soft_stag_result result)
 {
 	struct soft_read_request read = response->read;
 
-	if (response->ddp.opcode == WIRE_OP_ATOMIC_REQUEST) {
-		soft_fault_access(conn, result, &response->ddp, NULL);
-		return;
-	}
+	soft_response_give_up(&conn->tx);
+	atomic_store(&conn->refusing, false);
 	read.sink_to += response->offset;
 	read.source_to += response->offset;
 	read.size -= response->offset;
@@ -215,8 +200,6 @@ bool soft_response_add(struct soft_conn *conn)
 	struct fpdu fpdu;
 	bool last;
 
-	if (response->refused)
-		return response_fault(conn, response, response->refused);
 	if (response->ddp.opcode == WIRE_OP_ATOMIC_REQUEST) {
 		add_value(tx, response);
 		return true;

@@ -358,17 +358,27 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	return 1;
 }
 
-void soft_rx_run(struct soft_conn *conn)
+/* Throws away what comes, until the peer ends: it is not kept from taking in the answers. */
+static void discard(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct iovec iov = { .iov_base = rx->stage, .iov_len = rx->size };
+	ssize_t n = 1;
+
+	for (uint32_t done = 0; n > 0 && done < RUN_BYTES; done += (uint32_t)n)
+		n = conn->link->class->recv(conn->link, &iov, 1);
+	if (n <= 0 && n != -EAGAIN)
+		soft_conn_lost(conn, (int)n, TP_WC_FLUSHED);
+}
+
+static void take_in(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
 	enum step step = STEP_ON;
 	uint32_t done = 0;
 	int more = 1;
 
-	if (!rx->open)
-		return;
-	rx->stalled = false;
-	while (!soft_conn_dead(conn)) {
+	while (!soft_conn_over(conn)) {
 		step = rx->busy ? proceed(conn) : next_fpdu(conn);
 		if (step == STEP_STOP)
 			break;
@@ -380,6 +390,19 @@ void soft_rx_run(struct soft_conn *conn)
 		if (more < 0)
 			break;
 	}
+}
+
+void soft_rx_run(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	if (!rx->open)
+		return;
+	rx->stalled = false;
+	if (atomic_load(&conn->refusing))
+		discard(conn);
+	else
+		take_in(conn);
 	if (rx->stalled != atomic_load(&conn->rx_stalled) && !soft_conn_dead(conn)) {
 		atomic_store(&conn->rx_stalled, rx->stalled);
 		soft_watch_update(conn);

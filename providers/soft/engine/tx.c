@@ -34,17 +34,17 @@ static bool choose(struct soft_conn *conn)
 {
 	struct soft_tx *tx = &conn->tx;
 	bool response = tx->response_next != tx->response_tail && !tx->hold;
-	bool request;
+	bool request, refusing = atomic_load(&conn->refusing);
 
 	if (tx->rtr) {
 		tx->source = SOFT_TX_RTR;
 		return true;
 	}
-	if (soft_request_proof_ready(tx)) {
+	if (!refusing && soft_request_proof_ready(tx)) {
 		tx->source = SOFT_TX_PROOF;
 		return true;
 	}
-	request = soft_request_ready(conn);
+	request = !refusing && soft_request_ready(conn);
 	if (response && (!request || tx->response_turn)) {
 		tx->response_turn = false;
 		tx->source = SOFT_TX_RESPONSE;
@@ -276,6 +276,8 @@ void soft_tx_run(struct soft_conn *conn)
 		}
 	}
 	unstall(conn);
+	if (atomic_load(&conn->refusing) && !soft_response_owed(tx))
+		soft_conn_fail(conn, &conn->fault);
 }
 
 /* ---- Life ---- */

@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "providers/soft/memory/stag.h"
 #include "providers/soft/wire/ddp.h"
 #include "providers/soft/wire/rdmap.h"
 #include "providers/soft/wire/wire.h"
@@ -52,7 +51,6 @@ struct soft_response {
 	uint32_t offset;
 	uint32_t id; /* of an atomic */
 	uint64_t value;
-	enum soft_stag_result refused; /* why there is none */
 };
 
 /* A read or atomic of ours that is not answered yet. */
@@ -171,5 +169,12 @@ bool soft_response_asked(struct soft_conn *conn, const struct soft_ddp *ddp, con
 bool soft_response_add(struct soft_conn *conn);
 /* Memory went away under the oldest answer that is not all sent. */
 void soft_response_gone(struct soft_conn *conn);
+/* Whether any is not all sent. */
+static inline bool soft_response_owed(const struct soft_tx *tx)
+{
+	return tx->response_head != tx->response_tail;
+}
+/* There will be no more. */
+void soft_response_give_up(struct soft_tx *tx);
 
 #endif
