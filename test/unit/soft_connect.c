@@ -12,6 +12,11 @@
 
 static const struct dapl_transport *const t = &dapl_module_transport;
 
+enum {
+	SILENCE_MS = 1500,
+	FULL_BACKLOG = 4, /* the listener, and more than it takes */
+};
+
 /* ---- Connections ---- */
 
 static void connect_and_disconnect(void **state)
@@ -131,6 +136,44 @@ static void silent_host(void **state)
 	soft_config.peer_timeout_ms = timeout;
 }
 
+/* Ditto, who does not even answer TCP: whose backlog is full. */
+static void no_answer(void **state)
+{
+	int64_t timeout = soft_config.peer_timeout_ms;
+	struct tp_device_attr attr;
+	struct sockaddr *to = (struct sockaddr *)&attr.addr;
+	struct tp_connect param = { .remote = to };
+	socklen_t len = sizeof(attr.addr);
+	int fd[FULL_BACKLOG];
+	uint64_t start;
+	struct end a;
+
+	(void)state;
+	t->device->query(right.dev, &attr);
+	for (int i = 0; i < FULL_BACKLOG; i++) {
+		fd[i] = socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		if (i) {
+			(void)connect(fd[i], to, len);
+			continue;
+		}
+		assert_int_equal(bind(fd[i], to, len), 0);
+		assert_int_equal(listen(fd[i], 0), 0);
+		assert_int_equal(getsockname(fd[i], to, &len), 0);
+	}
+	/* Of both families it lies there. */
+	param.conn_qual = ntohs(((struct sockaddr_in *)to)->sin_port);
+	soft_config.peer_timeout_ms = SILENCE_MS;
+	end_create(&a, &left, NULL);
+	start = now_ms();
+	assert_int_equal(t->cm->connect(a.qp, &param, &a, &a.conn), 0);
+	assert_int_equal(end_event(&a, TP_CONN_UNREACHABLE)->err, -ETIMEDOUT);
+	assert_in_range(now_ms() - start, SILENCE_MS, 3 * SILENCE_MS);
+	soft_config.peer_timeout_ms = timeout;
+	end_destroy(&a);
+	for (int i = 0; i < FULL_BACKLOG; i++)
+		close(fd[i]);
+}
+
 static void aborted_attempts(void **state)
 {
 	struct end a, b;
@@ -208,9 +251,13 @@ static void both_disconnect(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(connect_and_disconnect), cmocka_unit_test(refusals),
-		cmocka_unit_test(aborted_attempts),	  cmocka_unit_test(accepted_and_gone),
-		cmocka_unit_test(both_disconnect),	  cmocka_unit_test(silent_host),
+		cmocka_unit_test(connect_and_disconnect),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(aborted_attempts),
+		cmocka_unit_test(accepted_and_gone),
+		cmocka_unit_test(both_disconnect),
+		cmocka_unit_test(silent_host),
+		cmocka_unit_test(no_answer),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

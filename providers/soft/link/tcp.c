@@ -169,6 +169,8 @@ static int tcp_connect(struct soft_dev *dev, const struct sockaddr_storage *loca
 		return -errno;
 	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	/* So long may nobody answer; see tcp_lost for what comes after that. */
+	set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)dev->config->peer_timeout_ms);
 	if (bind(fd, (const struct sockaddr *)local, addr_len(local))) {
 		rc = -errno;
 		goto close_fd;
@@ -210,6 +212,7 @@ static int tcp_started(struct soft_link *link)
 	 * wanted. */
 	if (local_len == remote_len && !memcmp(&local, &remote, local_len))
 		return -ECONNREFUSED;
+	set_int(link->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
 	return 0;
 }
 
