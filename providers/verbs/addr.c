@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 
 #include "dapl/base/fd.h"
+#include "providers/verbs/fork.h"
 
 /* ---- Text ---- */
 
@@ -154,7 +155,7 @@ static int add_host(struct vrb_wanted *list, const char *name)
 
 static bool is_verbs_device(const char *name)
 {
-	struct ibv_device **all = ibv_get_device_list(NULL);
+	struct ibv_device **all = VRB_GLOBAL(ibv_get_device_list(NULL));
 	bool found = false;
 	int i;
 

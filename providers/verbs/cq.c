@@ -203,11 +203,12 @@ static int resize(struct vrb_cq *cq, uint32_t cqe)
 
 	if (cqe <= (uint32_t)cq->ibcq->cqe)
 		return 0;
-	err = abs(ibv_resize_cq(cq->ibcq, (int)cqe)); /* not all drivers agree on the sign */
+	err = abs(VRB_GLOBAL(
+		ibv_resize_cq(cq->ibcq, (int)cqe))); /* not all drivers agree on the sign */
 	if (err == EBUSY) { /* bnxt_re: until somebody polled since the last time */
 		if (collect(cq))
 			vrb_cq_notify(cq);
-		err = abs(ibv_resize_cq(cq->ibcq, (int)cqe));
+		err = abs(VRB_GLOBAL(ibv_resize_cq(cq->ibcq, (int)cqe)));
 	}
 	if (!err)
 		return 0;
@@ -306,7 +307,8 @@ static int open_cq(struct vrb_cq *cq, uint32_t cqe)
 	if (cq->dev->no_resize && size < FIXED_SIZE)
 		size = FIXED_SIZE < cq->dev->attr.max_cqe ? FIXED_SIZE : cq->dev->attr.max_cqe;
 	errno = 0;
-	cq->ibcq = ibv_create_cq(cq->dev->ctx, (int)size, cq, cq->channel, next_vector(cq->dev));
+	cq->ibcq = VRB_GLOBAL(
+		ibv_create_cq(cq->dev->ctx, (int)size, cq, cq->channel, next_vector(cq->dev)));
 	if (!cq->ibcq)
 		return -(errno ? errno : ENOMEM);
 	cq->ib_poll = cq->ibcq->context->ops.poll_cq;
@@ -351,7 +353,7 @@ static void cq_finish(struct vrb_reap *item)
 
 	consume(cq);
 	ibv_ack_cq_events(cq->ibcq, atomic_load(&cq->unacked));
-	err = ibv_destroy_cq(cq->ibcq);
+	err = VRB_GLOBAL(ibv_destroy_cq(cq->ibcq));
 	if (err) {
 		cq->ibcq->cq_context = NULL; /* what is left of it is nobody's */
 		if (vrb_dev_kept(cq->dev, err))

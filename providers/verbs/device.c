@@ -132,12 +132,12 @@ static int query(struct vrb_dev *dev)
 /* Whether CQs can be resized shows only when it is tried. */
 static void probe_resize(struct vrb_dev *dev)
 {
-	struct ibv_cq *cq = ibv_create_cq(dev->ctx, 1, NULL, NULL, 0);
+	struct ibv_cq *cq = VRB_GLOBAL(ibv_create_cq(dev->ctx, 1, NULL, NULL, 0));
 
 	if (!cq)
 		return;
-	dev->no_resize = ibv_resize_cq(cq, cq->cqe + 1);
-	ibv_destroy_cq(cq);
+	dev->no_resize = VRB_GLOBAL(ibv_resize_cq(cq, cq->cqe + 1));
+	VRB_GLOBAL(ibv_destroy_cq(cq));
 }
 
 /* Whether the library has the call: cxgb4's and bnxt_re's have not, whatever the kernel says. */
@@ -177,7 +177,7 @@ int vrb_dev_learn(struct vrb_dev *dev)
 	if (rc)
 		return rc;
 	len = dev->quirks.first_cq_len ? least(dev->quirks.first_cq_len, dev->attr.max_cqe) : 1;
-	dev->null_cq = ibv_create_cq(dev->ctx, (int)len, NULL, NULL, 0);
+	dev->null_cq = VRB_GLOBAL(ibv_create_cq(dev->ctx, (int)len, NULL, NULL, 0));
 	if (!dev->null_cq) {
 		dapl_err("%s: no completion queue to be had: %s", dev->name, dapl_strerror(errno));
 		return -ENOMEM;
@@ -206,14 +206,14 @@ static void close_ctx(struct vrb_dev *dev)
 {
 	dapl_fd_disown(dev->ctx->cmd_fd);
 	dapl_fd_disown(dev->ctx->async_fd);
-	ibv_close_device(dev->ctx);
+	VRB_GLOBAL(ibv_close_device(dev->ctx));
 }
 
 int vrb_dev_open(struct vrb_dev *dev, struct ibv_device *device)
 {
 	int rc;
 
-	dev->ctx = ibv_open_device(device);
+	dev->ctx = VRB_GLOBAL(ibv_open_device(device));
 	if (!dev->ctx)
 		return errno ? -errno : -ENODEV;
 	rc = vrb_own_fd(&dev->ctx->cmd_fd, false);
@@ -229,6 +229,6 @@ int vrb_dev_open(struct vrb_dev *dev, struct ibv_device *device)
 void vrb_dev_close(struct vrb_dev *dev)
 {
 	if (dev->null_cq)
-		ibv_destroy_cq(dev->null_cq);
+		VRB_GLOBAL(ibv_destroy_cq(dev->null_cq));
 	close_ctx(dev);
 }

@@ -18,6 +18,7 @@
 
 #include "dapl/transport.h"
 #include "util/compiler.h"
+#include "providers/verbs/fork.h"
 #include "providers/verbs/reap.h"
 
 /* Requests of the transport's own that a QP has room for. */

@@ -14,7 +14,7 @@
 static void destroy(struct vrb_reap *item)
 {
 	struct vrb_late *late = container_of(item, struct vrb_late, reap);
-	int err = ibv_destroy_qp(late->ibqp);
+	int err = VRB_GLOBAL(ibv_destroy_qp(late->ibqp));
 
 	if (vrb_dev_kept(late->dev, err))
 		dapl_err("%s: QP 0x%x not destroyed: %s", late->dev->name, late->number,

@@ -25,10 +25,10 @@ static bool makes_qp(struct vrb_dev *dev, struct ibv_pd *pd, uint32_t max_wr)
 						  .max_send_sge = sge,
 						  .max_recv_sge = sge },
 					 .qp_type = IBV_QPT_RC };
-	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	struct ibv_qp *qp = VRB_GLOBAL(ibv_create_qp(pd, &init));
 
 	if (qp)
-		ibv_destroy_qp(qp);
+		VRB_GLOBAL(ibv_destroy_qp(qp));
 	return qp;
 }
 
@@ -37,10 +37,10 @@ static bool makes_srq(struct vrb_dev *dev, struct ibv_pd *pd, uint32_t max_wr)
 	struct ibv_srq_init_attr init = {
 		.attr = { .max_wr = max_wr, .max_sge = lesser(SEGMENTS, dev->attr.max_srq_sge) }
 	};
-	struct ibv_srq *srq = ibv_create_srq(pd, &init);
+	struct ibv_srq *srq = VRB_GLOBAL(ibv_create_srq(pd, &init));
 
 	if (srq)
-		ibv_destroy_srq(srq);
+		VRB_GLOBAL(ibv_destroy_srq(srq));
 	return srq;
 }
 

@@ -81,11 +81,11 @@ static uint32_t make(struct vrb_qp *qp, const struct ibv_qp_init_attr *init)
 	struct ibv_qp_init_attr attempt = *init;
 
 	errno = 0;
-	qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
+	qp->ibqp = VRB_GLOBAL(ibv_create_qp(qp->pd->ibpd, &attempt));
 	if (!qp->ibqp && init->cap.max_inline_data) {
 		attempt = *init;
 		attempt.cap.max_inline_data = 0;
-		qp->ibqp = ibv_create_qp(qp->pd->ibpd, &attempt);
+		qp->ibqp = VRB_GLOBAL(ibv_create_qp(qp->pd->ibpd, &attempt));
 	}
 	return attempt.cap.max_inline_data;
 }
@@ -188,7 +188,7 @@ static void leave_srq(struct vrb_qp *qp)
 void vrb_qp_destroy_ib(struct vrb_qp *qp)
 {
 	struct ibv_qp *ibqp = orphan_ib(qp);
-	int err = ibqp ? ibv_destroy_qp(ibqp) : 0;
+	int err = ibqp ? VRB_GLOBAL(ibv_destroy_qp(ibqp)) : 0;
 
 	if (vrb_dev_kept(qp->dev, err))
 		dapl_err("%s: QP 0x%x not destroyed: %s", qp->dev->name, ibqp->qp_num,

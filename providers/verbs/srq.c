@@ -281,7 +281,7 @@ static int srq_create(struct tp_device *base, const struct tp_srq_attr *attr, vo
 	if (rc)
 		goto fail;
 	errno = 0;
-	srq->ibsrq = ibv_create_srq(srq->pd->ibpd, &init);
+	srq->ibsrq = VRB_GLOBAL(ibv_create_srq(srq->pd->ibpd, &init));
 	if (!srq->ibsrq) {
 		rc = errno ? -errno : -ENOMEM;
 		goto fail;
@@ -297,7 +297,7 @@ fail:
 static void srq_finish(struct vrb_reap *item)
 {
 	struct vrb_srq *srq = container_of(item, struct vrb_srq, reap);
-	int err = ibv_destroy_srq(srq->ibsrq);
+	int err = VRB_GLOBAL(ibv_destroy_srq(srq->ibsrq));
 
 	if (err) {
 		srq->ibsrq->srq_context = NULL; /* what is left of it is nobody's */

@@ -26,6 +26,21 @@ int zoo_refuses(const char *call)
 	return ++calls == number ? err : 0;
 }
 
+/*
+ * The locks that rdma-core has for the whole process, which it leaves as they are in a child. What
+ * it does with one takes ZOO_GLOBAL_US.
+ */
+void zoo_global(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	const char *us = getenv("ZOO_GLOBAL_US");
+
+	pthread_mutex_lock(&lock);
+	if (us)
+		usleep((useconds_t)atoi(us));
+	pthread_mutex_unlock(&lock);
+}
+
 void zoo_command(const struct zoo_card *card)
 {
 	uint32_t us = zoo_kind_of(card)->command_us;
@@ -101,6 +116,7 @@ struct ibv_device **ibv_get_device_list(int *num)
 	int err = zoo_attach(), n = 0;
 	uint32_t i;
 
+	zoo_global();
 	if (num)
 		*num = 0;
 	list = err ? NULL : calloc(ZOO_MAX_CARDS + 1, sizeof(struct ibv_device *));

@@ -15,6 +15,7 @@
  *    timeout; many_addresses (zoo.sh): not opened; interrupts_are_spread: 1 vector;
  *    a_queue_grows_with_each_endpoint (bnxt_re): 255 entries of 1600
  * 10 events_of_the_port_are_told, the_gid_in_use_is_told (faults.c): events of other ports, no name
+ * 11 gen_33_other_threads_are_at_work (fork.t, ZOO_GLOBAL_US): a child waits for ever
  */
 #include "test/conformance/conn_util.h"
 #include "test/conformance/srq_util.h"

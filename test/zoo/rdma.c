@@ -15,6 +15,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 {
 	struct my_event_channel *my = calloc(1, sizeof(*my));
 
+	zoo_global();
 	if (my)
 		my->chan = zoo_make_channel("create_event_channel", &my->ib.fd);
 	if (my && my->chan)
@@ -57,6 +58,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, 
 
 	if (!my)
 		return zoo_failed(err ? err : ENOMEM);
+	zoo_global();
 	zoo_lock();
 	my->id = zoo_id_new(zoo_me, my(event_channel, channel)->chan);
 	my->id->user = my;
@@ -119,6 +121,7 @@ int rdma_destroy_id(struct rdma_cm_id *ib)
 
 	if (zoo->destroy_us)
 		usleep(zoo->destroy_us);
+	zoo_global();
 	zoo_lock();
 	zoo_chan_purge(my->id->chan, my->id);
 	delivered = my->id->delivered;

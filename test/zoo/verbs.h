@@ -56,6 +56,8 @@ static inline struct my_context *my_context(struct ibv_context *ctx)
 
 /* ---- device.c ---- */
 
+/* Takes a lock of the whole process for a while. */
+void zoo_global(void);
 struct ibv_context *zoo_open(struct zoo_card *card);
 /* That of its address. */
 void zoo_gid(const struct zoo_card *card, union ibv_gid *gid);

@@ -98,6 +98,8 @@ mends() {
 	UDAPL_TESTS=ep_93_disconnect_at_any_moment ZOO_OPTIONS='-o destroy_us=300'
 	point "$1" resolving test/conformance/conn.t
 	ZOO_OPTIONS=''
+	UDAPL_TESTS=gen_33_other_threads_are_at_work
+	ZOO_GLOBAL_US=1000 point "$1" forks test/conformance/fork.t
 	UDAPL_TESTS=ev_8_peer_rejected
 	point "$1" rejected test/conformance/conn.t
 	UDAPL_TESTS=a_small_message_has_all_its_segments

@@ -47,16 +47,16 @@ static int listen_on(struct vrb_dev *dev, uint64_t qual, struct vrb_listener *li
 	vrb_addr_set_port(&addr, (uint16_t)qual);
 	vrb_gid_wire(dev, &addr);
 	while (tries--) {
-		if (rdma_create_id(vrb_rdma(dev)->channel, &listener->id, &listener->object,
-				   RDMA_PS_TCP))
+		if (VRB_GLOBAL(rdma_create_id(vrb_rdma(dev)->channel, &listener->id,
+					      &listener->object, RDMA_PS_TCP)))
 			return listen_failed(dev, qual, errno);
-		if (!rdma_bind_addr(listener->id, (struct sockaddr *)&addr)) {
+		if (!VRB_GLOBAL(rdma_bind_addr(listener->id, (struct sockaddr *)&addr))) {
 			listener->base.conn_qual = ntohs(rdma_get_src_port(listener->id));
-			if (!rdma_listen(listener->id, BACKLOG))
+			if (!VRB_GLOBAL(rdma_listen(listener->id, BACKLOG)))
 				return 0;
 		}
 		err = errno;
-		rdma_destroy_id(listener->id);
+		VRB_GLOBAL(rdma_destroy_id(listener->id));
 		if (err != EADDRINUSE)
 			break;
 	}
@@ -100,7 +100,7 @@ static void cm_unlisten(struct tp_listener *base)
 	struct vrb_listener *listener = container_of(base, struct vrb_listener, base);
 
 	vrb_cm_close(&listener->object);
-	rdma_destroy_id(listener->id);
+	VRB_GLOBAL(rdma_destroy_id(listener->id));
 	vrb_cm_put(&listener->object);
 }
 

@@ -77,13 +77,14 @@ int vrb_conn_make_id(struct vrb_conn *conn)
 	int err;
 
 	vrb_gid_wire(dev, &addr);
-	if (rdma_create_id(vrb_rdma(dev)->channel, &conn->id, &conn->object, RDMA_PS_TCP)) {
+	if (VRB_GLOBAL(rdma_create_id(vrb_rdma(dev)->channel, &conn->id, &conn->object,
+				      RDMA_PS_TCP))) {
 		err = errno;
 		goto fail;
 	}
-	if (rdma_bind_addr(conn->id, (struct sockaddr *)&addr)) {
+	if (VRB_GLOBAL(rdma_bind_addr(conn->id, (struct sockaddr *)&addr))) {
 		err = errno == EADDRINUSE ? EADDRNOTAVAIL : errno;
-		rdma_destroy_id(conn->id);
+		VRB_GLOBAL(rdma_destroy_id(conn->id));
 		conn->id = NULL;
 		goto fail;
 	}
@@ -105,7 +106,7 @@ void vrb_conn_drop_id(struct vrb_conn *conn)
 
 	conn->id = NULL;
 	if (id)
-		rdma_destroy_id(id);
+		VRB_GLOBAL(rdma_destroy_id(id));
 }
 
 /* ---- The id of a connection that ended here ---- */
@@ -371,5 +372,5 @@ void vrb_rdma_refuse(struct vrb_dev *dev, struct rdma_cm_id *id)
 {
 	if (vrb_rdma(dev)->ops->refuse)
 		vrb_rdma(dev)->ops->refuse(id);
-	rdma_destroy_id(id);
+	VRB_GLOBAL(rdma_destroy_id(id));
 }

@@ -25,7 +25,7 @@ static int open_channel(struct vrb_dev *dev, struct vrb_rdma *rdma)
 	int err;
 
 	errno = 0;
-	rdma->channel = rdma_create_event_channel();
+	rdma->channel = VRB_GLOBAL(rdma_create_event_channel());
 	if (rdma->channel) {
 		err = vrb_own_fd(&rdma->channel->fd, true);
 		if (!err)
@@ -123,10 +123,10 @@ static int try(struct vrb_dev *dev, const struct vrb_wanted *wanted,
 	struct rdma_cm_id *id;
 	int rc;
 
-	if (rdma_create_id(rdma->channel, &id, NULL, RDMA_PS_TCP))
+	if (VRB_GLOBAL(rdma_create_id(rdma->channel, &id, NULL, RDMA_PS_TCP)))
 		return -errno;
 	vrb_gid_wire(dev, &wire);
-	rc = rdma_bind_addr(id, (struct sockaddr *)&wire) ? -errno : 0;
+	rc = VRB_GLOBAL(rdma_bind_addr(id, (struct sockaddr *)&wire)) ? -errno : 0;
 	if (!rc) {
 		raise_numbers(id->verbs);
 		rc = suits(dev, wanted, id) ? vrb_dev_open(dev, id->verbs->device) : -ENODEV;
@@ -140,7 +140,7 @@ static int try(struct vrb_dev *dev, const struct vrb_wanted *wanted,
 		dev->gid = id->route.addr.addr.ibaddr.sgid;
 		note_choice(dev, wanted);
 	}
-	rdma_destroy_id(id);
+	VRB_GLOBAL(rdma_destroy_id(id));
 	return rc;
 }
 

@@ -414,7 +414,7 @@ void vrb_rdma_ready(struct tp_watch *watch, uint32_t events)
 	int left = EVENTS_AT_ONCE;
 	struct event copy;
 
-	while (left-- && !rdma_get_cm_event(rdma->channel, &event)) {
+	while (left-- && !VRB_GLOBAL(rdma_get_cm_event(rdma->channel, &event))) {
 		dapl_trace(rdma_event, DAPL_TRC_DETAIL, dev, "ia=%s event=%s status=%d", dev->name,
 			   rdma_event_str(event->event), event->status);
 		object = object_of(event);

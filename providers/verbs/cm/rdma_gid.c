@@ -36,7 +36,7 @@ static int add_port(struct vrb_wanted *wanted, struct ibv_context *ctx, uint8_t 
 
 static int add_device(struct vrb_wanted *wanted, struct ibv_device *device)
 {
-	struct ibv_context *ctx = ibv_open_device(device);
+	struct ibv_context *ctx = VRB_GLOBAL(ibv_open_device(device));
 	struct ibv_device_attr attr;
 	uint8_t i;
 	int rc;
@@ -47,13 +47,13 @@ static int add_device(struct vrb_wanted *wanted, struct ibv_device *device)
 	for (i = 1; !rc && i <= attr.phys_port_cnt; i++)
 		if (!wanted->port || wanted->port == i)
 			rc = add_port(wanted, ctx, i);
-	ibv_close_device(ctx);
+	VRB_GLOBAL(ibv_close_device(ctx));
 	return rc;
 }
 
 int vrb_gid_list(struct vrb_wanted *wanted)
 {
-	struct ibv_device **all = ibv_get_device_list(NULL);
+	struct ibv_device **all = VRB_GLOBAL(ibv_get_device_list(NULL));
 	int i, rc = 0;
 
 	free(wanted->addr);

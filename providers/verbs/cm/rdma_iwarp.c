@@ -113,8 +113,8 @@ static void reap_attempt(struct vrb_reap *item)
 	int err;
 
 	vrb_connect_cancel(&conn->call, conn->reap_by);
-	rdma_destroy_id(conn->reap_id);
-	err = conn->reap_qp ? ibv_destroy_qp(conn->reap_qp) : 0;
+	VRB_GLOBAL(rdma_destroy_id(conn->reap_id));
+	err = conn->reap_qp ? VRB_GLOBAL(ibv_destroy_qp(conn->reap_qp)) : 0;
 	if (vrb_dev_kept(conn->object.dev, err))
 		dapl_err("%s: QP 0x%x not destroyed: %s", conn->object.dev->name,
 			 conn->reap_qp->qp_num, dapl_strerror(err));

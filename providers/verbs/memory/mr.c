@@ -227,8 +227,8 @@ static int mr_reg(struct tp_pd *base, const struct tp_mr_attr *attr, struct tp_m
 	if (!mr)
 		return no_memory(dev, attr);
 	errno = 0;
-	mr->ibmr = ibv_reg_mr(vrb_pd(base)->ibpd, attr->addr, attr->length,
-			      access_flags(dev, attr->access));
+	mr->ibmr = VRB_GLOBAL(ibv_reg_mr(vrb_pd(base)->ibpd, attr->addr, attr->length,
+					 access_flags(dev, attr->access)));
 	if (!mr->ibmr) {
 		rc = refused(dev, attr, errno ? errno : ENOMEM);
 		goto free_mr;
@@ -246,7 +246,7 @@ static int mr_reg(struct tp_pd *base, const struct tp_mr_attr *attr, struct tp_m
 		return 0;
 	}
 	no_memory(dev, attr);
-	ibv_dereg_mr(mr->ibmr);
+	VRB_GLOBAL(ibv_dereg_mr(mr->ibmr));
 free_mr:
 	free(mr);
 	return rc;
@@ -261,7 +261,7 @@ static void mr_dereg(struct tp_mr *base)
 	unlist(dev, mr);
 	vrb_paging_count(-1);
 	do {
-		err = ibv_dereg_mr(mr->ibmr);
+		err = VRB_GLOBAL(ibv_dereg_mr(mr->ibmr));
 	} while (err && vrb_mw_unbind_one(dev, mr->ibmr));
 	if (vrb_dev_kept(dev, err))
 		dapl_err("%s: region at 0x%llx not deregistered: %s", dev->name,
