@@ -21,6 +21,11 @@ const char *dat_conf_default_path(void)
 	return default_path;
 }
 
+int dat_conf_open_fallback(void)
+{
+	return open_conf(DAT_CONF_FALLBACK);
+}
+
 /* The override is not for set-user-id programs: it names code to run. */
 int dat_conf_open(const char **path, int *passed_over)
 {
@@ -34,7 +39,7 @@ int dat_conf_open(const char **path, int *passed_over)
 		return first;
 	if (first != -ENOENT)
 		*passed_over = first;
-	fd = open_conf(DAT_CONF_FALLBACK);
+	fd = dat_conf_open_fallback();
 	if (fd == -ENOENT)
 		return first;
 	*path = DAT_CONF_FALLBACK;

@@ -14,6 +14,10 @@ int dat_conf_open(const char **path, int *passed_over);
 
 /* Where it is looked for: first as the installation is configured, then here. */
 const char *dat_conf_default_path(void);
+#ifndef DAT_CONF_FALLBACK
 #define DAT_CONF_FALLBACK "/etc/dat.conf"
+#endif
+/* The second one alone: a descriptor, or a negative errno. */
+int dat_conf_open_fallback(void);
 
 #endif

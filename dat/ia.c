@@ -5,6 +5,7 @@
 #include "dat/fork.h"
 #include "dat/handle.h"
 #include "dat/ia.h"
+#include "dat/missing.h"
 #include "dat/registry.h"
 #include "dat/strerror.h"
 #include "trace/control.h"
@@ -155,6 +156,8 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen
 	if (rc == DAT_SUCCESS)
 		rc = dat_ia_open_entry(entry, ia_name, async_evd_min_qlen, async_evd_handle,
 				       ia_handle);
+	else
+		dat_missing_say(&wanted, rc);
 	dat_ia_trace_open(&wanted, *ia_handle, rc);
 	return rc;
 }
@@ -328,8 +331,10 @@ static DAT_RETURN ext_open(DAT_EXTENDED_OP op, va_list args)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
 	dat_ia_fill_key(&wanted, name, EXT_MAJOR, EXT_MINOR, DAT_FALSE);
 	rc = dat_registry_acquire(&wanted, &entry);
-	if (rc != DAT_SUCCESS)
+	if (rc != DAT_SUCCESS) {
+		dat_missing_say(&wanted, rc);
 		return rc;
+	}
 	before = dat_registry_calls(entry->provider);
 	rc = call_extension(entry->provider, DAT_HANDLE_NULL, op, args);
 	dat_registry_calls(before);

@@ -2,6 +2,7 @@
 /* Which providers serve programs of DAT 1.2. */
 #include "dat/legacy.h"
 #include "dat/ia.h"
+#include "dat/missing.h"
 #include "dat/static.h"
 #include "trace/dat_log.h"
 
@@ -109,7 +110,11 @@ static DAT_RETURN open_name(const struct request *request, const DAT_PROVIDER_IN
 	rc = open_registered(request, request->thread_safety);
 	if (DAT_GET_TYPE(rc) == DAT_PROVIDER_NOT_FOUND)
 		rc = open_registered(request, !request->thread_safety);
-	return DAT_GET_TYPE(rc) == DAT_PROVIDER_NOT_FOUND ? dat_registry_not_found(wanted) : rc;
+	if (DAT_GET_TYPE(rc) != DAT_PROVIDER_NOT_FOUND)
+		return rc;
+	rc = dat_registry_not_found(wanted);
+	dat_missing_say(wanted, rc);
+	return rc;
 }
 
 DAT_RETURN dats_legacy_open(const DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,18 +59,54 @@ static void *module_symbol(struct dat_module *module, const char *name, char *re
 	return symbol;
 }
 
+/*
+ * A name without a folder that the dynamic loader does not know is one beside libdat2: so a prefix
+ * of which ld.so.conf has nothing serves its own programs, and what the loader finds comes first
+ * (REG-44).
+ */
+static void *open_beside(const char *name, char *reason, size_t size)
+{
+	const char *slash, *error;
+	char path[PATH_MAX];
+	void *dl = NULL;
+	Dl_info self;
+
+	if (!dladdr((void *)dat_module_load, &self) || !(slash = strrchr(self.dli_fname, '/')))
+		return NULL;
+	if (snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - self.dli_fname), self.dli_fname,
+		     name) >= (int)sizeof(path))
+		return NULL;
+	if (!access(path, F_OK)) {
+		dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		error = dl ? NULL : dlerror();
+		if (error)
+			snprintf(reason, size, "%s", error);
+	} else {
+		snprintf(reason + strlen(reason), size - strlen(reason), "; nor is there %s", path);
+	}
+	return dl;
+}
+
+static void *open_module(const char *path, char *reason, size_t size)
+{
+	void *dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const char *error = dl ? NULL : dlerror();
+
+	if (dl)
+		return dl;
+	snprintf(reason, size, "%s", error ? error : path);
+	return strchr(path, '/') ? NULL : open_beside(path, reason, size);
+}
+
 int dat_module_load(struct dat_module *module, const char *path, char *reason, size_t size)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	void *init, *fini = NULL;
-	const char *error;
 
 	pthread_once(&once, become_global);
-	module->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	module->dl = open_module(path, reason, size);
 	order_unload_and_load();
 	if (!module->dl) {
-		error = dlerror();
-		snprintf(reason, size, "%s", error ? error : path);
 		add_limit(reason, size);
 		return -1;
 	}

@@ -62,6 +62,13 @@ static int is_passing(int err)
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EIO || err == -EINTR;
 }
 
+static const char *what_next(int err)
+{
+	if (is_passing(err))
+		return " until the next call finds it readable";
+	return err == -ENOENT ? " (dat-info --generate writes a file for this host)" : "";
+}
+
 /* dat_static_lock held */
 static void read_conf(void)
 {
@@ -85,7 +92,8 @@ static void read_conf(void)
 		err = parse_and_adopt(text, length);
 	if (err)
 		dat_diag("%s: %s; the static registry is empty%s", path, dat_errno_text(-err),
-			 is_passing(err) ? " until the next call finds it readable" : "");
+			 what_next(err));
+	sr.is_unread = err != 0;
 	dat_trace(conf_read, DATS_TRC_NORMAL, NULL, "file=%s entries=%zu", path, sr.num_sources);
 	free(text);
 	if (fd >= 0)

@@ -19,6 +19,7 @@ struct dat_source {
 
 struct dat_static {
 	const char *path; /* the file they come from; NULL: none read */
+	int is_unread;	  /* it could not be read, as was said */
 	struct dat_source *sources;
 	size_t num_sources;
 };

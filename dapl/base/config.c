@@ -11,6 +11,7 @@
 
 #include "dapl/base/dapl_conf.h"
 #include "trace/log.h"
+#include "util/near.h"
 
 #define CONFIG	       dapl_config
 #define CONFIG_OPTIONS dapl_core_options
@@ -57,34 +58,6 @@ static const char **text_of(const struct table *table, const struct dapl_option 
 
 /* ---- Near names ---- */
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/* Edit distance; names longer than the row are far from everything. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[65], len = strlen(b), i, j, diagonal, above;
-
-	if (len > 64)
-		return len;
-	for (j = 0; j <= len; j++)
-		row[j] = j;
-	for (i = 1; *a; a++, i++) {
-		diagonal = row[0];
-		row[0] = i;
-		for (j = 1; j <= len; j++) {
-			above = row[j];
-			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (*a != b[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[len];
-}
-
 /* The name, or the variable, that is nearer than *best, which follows; NULL: none. */
 static const char *nearest(const struct table *table, const char *name, bool variable, size_t *best)
 {
@@ -94,7 +67,7 @@ static const char *nearest(const struct table *table, const char *name, bool var
 
 	for (i = 0; i < table->num; i++) {
 		known = variable ? table->options[i].env : table->options[i].name;
-		d = known ? distance(name, known) : *best;
+		d = known ? dats_distance(name, known) : *best;
 		if (d < *best) {
 			*best = d;
 			found = known;
@@ -347,7 +320,7 @@ static void check_section(const struct dapl_conf_line *line)
 	size_t i;
 
 	for (i = 0; i < 2; i++)
-		if (2 * distance(section, tables[i]->section) < strlen(section))
+		if (2 * dats_distance(section, tables[i]->section) < strlen(section))
 			dapl_err("%s:%d: unknown section %s, near: %s", conf_path, line->line,
 				 section, tables[i]->section);
 }

@@ -69,8 +69,10 @@ static void reg_8_override_wins(void **state)
 	/* And is not fallen back from. */
 	setenv("DAT_OVERRIDE", "/nonexistent/dat.conf", 1);
 	util_child(lists, NULL, &o);
-	assert_string_equal(o.err, "dat: /nonexistent/dat.conf: No such file or directory; the "
-				   "static registry is empty\n");
+	assert_string_equal(o.err,
+			    "dat: /nonexistent/dat.conf: No such file or directory; the "
+			    "static registry is empty (dat-info --generate writes a file for "
+			    "this host)\n");
 	unsetenv("DAT_OVERRIDE");
 }
 
@@ -84,7 +86,9 @@ static void reg_9_fallback(void **state)
 	write_default(NULL);
 	util_child(lists, NULL, &o);
 	if (!fallback)
-		snprintf(expected, sizeof(expected), "dat: %s: %s; the static registry is empty\n",
+		snprintf(expected, sizeof(expected),
+			 "dat: %s: %s; the static registry is empty (dat-info --generate writes a "
+			 "file for this host)\n",
 			 default_path, strerror(ENOENT));
 	assert_string_equal(o.err, expected);
 	/* One that is there and cannot be opened is worth a word of its own. */

@@ -2,7 +2,9 @@
 /* dat-info --check: what is wrong with the files. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "dat/conf_file.h"
 #include "tools/info/findings.h"
 #include "tools/info/info.h"
 #include "tools/info/probe.h"
@@ -97,6 +99,22 @@ static void check_open(const struct info_options *options, const struct info_reg
 	info_probe_free(&probe);
 }
 
+/* The file that all installations share, where this one has its own. */
+static void check_shared(const struct info_registry *registry, struct info_findings *findings)
+{
+	int fd;
+
+	if (strcmp(registry->path, dat_conf_default_path()) ||
+	    !strcmp(registry->path, DAT_CONF_FALLBACK))
+		return;
+	fd = dat_conf_open_fallback();
+	if (fd < 0)
+		return;
+	close(fd);
+	info_find(findings, false, DAT_CONF_FALLBACK, 0, "not read, because %s is there",
+		  registry->path);
+}
+
 static bool check_files(const struct info_options *options, struct info_findings *findings)
 {
 	struct info_tunables tunables = { .list = NULL };
@@ -106,6 +124,7 @@ static bool check_files(const struct info_options *options, struct info_findings
 	if (!info_registry_read(&registry, options->file))
 		return false;
 	check_lines(&registry, findings);
+	check_shared(&registry, findings);
 	for (i = 0; i < registry.num_entries; i++) {
 		check_reach(&registry, &registry.entries[i], findings);
 		if (registry.entries[i].used)

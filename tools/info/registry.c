@@ -100,6 +100,11 @@ bool info_registry_read(struct info_registry *registry, const char *path)
 		err = -dat_conf_parse(registry->text, size, &registry->conf);
 	if (err) {
 		fprintf(stderr, "dat-info: %s: %s\n", registry->path, strerror(err));
+		if (err == ENOENT)
+			fprintf(stderr,
+				"dat-info: this makes one for this host, as a user who may "
+				"write it: dat-info --generate >%s\n",
+				registry->path);
 		free(registry->text);
 		return false;
 	}
