@@ -14,6 +14,7 @@
 #include "dapl/base/wakefd.h"
 #include "dapl/event/async.h"
 #include "dapl/object/counters.h"
+#include "dapl/object/users.h"
 #include "trace/log.h"
 
 const struct dapl_class dapl_ia_class = {
@@ -203,8 +204,10 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 	/* A proxy agent's thread cannot wait for its own end (CNO-19). */
 	if (ia->agents && dapl_loop_is_self(ia->agents))
 		return DAPL_BAD_STATE(IA_IN_USE);
-	if (!dapl_ia_start_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG))
+	if (!dapl_ia_start_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG)) {
+		dapl_say_left(ia);
 		return DAPL_BAD_STATE(IA_IN_USE);
+	}
 	dapl_async_give_up(ia);
 	dapl_ia_close_objects(ia);
 	dapl_open_remove(ia);

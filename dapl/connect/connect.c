@@ -12,6 +12,7 @@
 #include "dapl/object/code_names.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
+#include "dapl/transfer/refusal.h"
 #include "trace/log.h"
 
 static const struct dapl_cm_ops *cm_of(const struct dapl_ep *ep)
@@ -161,7 +162,7 @@ static DAT_RETURN connect_ep(struct dapl_ep *ep, const void *remote, DAT_CONN_QU
 	pthread_mutex_lock(&ep->cold->cm_lock);
 	dapl_lock(&ep->qp.lock);
 	if (dapl_ep_state(ep) == DAT_EP_STATE_UNCONNECTED && !ep->qp.pz)
-		rc = DAPL_BAD_STATE(EP_NOTREADY);
+		rc = dapl_not_ready(&ep->qp, &ep->qp.request);
 	else
 		rc = dapl_ep_fire(ep, DAPL_EP_CONNECT, &step);
 	dapl_unlock(&ep->qp.lock);

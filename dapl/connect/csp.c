@@ -11,6 +11,7 @@
 
 const struct dapl_class dapl_csp_class = {
 	DAPL_CLASS(CSP),
+	.uses = dapl_sp_uses,
 	.describe = dapl_sp_describe,
 	.end = dapl_sp_end,
 };

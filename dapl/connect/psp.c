@@ -9,9 +9,8 @@
 #include "dapl/object/ia.h"
 
 const struct dapl_class dapl_psp_class = {
-	DAPL_CLASS(PSP),
-	.freed = DCNT_IA_PSP_FREE,
-	.describe = dapl_sp_describe,
+	DAPL_CLASS(PSP),      .freed = DCNT_IA_PSP_FREE,
+	.uses = dapl_sp_uses, .describe = dapl_sp_describe,
 	.end = dapl_sp_end,
 };
 

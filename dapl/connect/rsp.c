@@ -107,7 +107,7 @@ static bool in_way(const struct dapl_object *obj)
 
 const struct dapl_class dapl_rsp_class = {
 	DAPL_CLASS(RSP), .freed = DCNT_IA_RSP_FREE, .describe = dapl_sp_describe,
-	.end = end,	 .in_way = in_way,
+	.end = end,	 .in_way = in_way,	    .uses = dapl_sp_uses,
 };
 
 static DAT_RETURN rsp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct dapl_ep *ep,

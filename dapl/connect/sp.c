@@ -8,6 +8,7 @@
 #include "dapl/base/status.h"
 #include "dapl/connect/addr.h"
 #include "dapl/object/counters.h"
+#include "dapl/object/entries.h"
 #include "dapl/object/ia.h"
 #include "trace/log.h"
 
@@ -59,6 +60,10 @@ static DAT_RETURN start(struct dapl_sp *sp, struct dapl_ia *ia, DAT_CONN_QUAL co
 		return DAT_SUCCESS;
 	}
 	dapl_object_unuse(&sp->evd->obj);
+	if (dapl_addr_wire_qual(ia, conn_qual) != conn_qual)
+		dapl_err("%s: not listening on qualifier %llu, which is port %llu of this adapter",
+			 ia->entry->info.ia_name, (unsigned long long)conn_qual,
+			 (unsigned long long)dapl_addr_wire_qual(ia, conn_qual));
 	if (err == -EADDRNOTAVAIL && !conn_qual)
 		return dapl_fail(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE);
 	if (err == -EINVAL)
@@ -113,6 +118,11 @@ void dapl_sp_end(struct dapl_object *obj)
 {
 	dapl_sp_unlisten(container_of(obj, struct dapl_sp, obj));
 	dapl_object_wait_left(obj); /* a request may be handed off to it */
+}
+
+bool dapl_sp_uses(struct dapl_object *obj, const struct dapl_object *part)
+{
+	return &container_of(obj, struct dapl_sp, obj)->evd->obj == part;
 }
 
 void dapl_sp_describe(struct dapl_object *obj, FILE *out)

@@ -53,6 +53,7 @@ DAT_RETURN dapl_sp_listen(struct dapl_sp *sp, const struct dapl_class *class, st
 void dapl_sp_unlisten(struct dapl_sp *sp);
 /* The dapl_class.end of a service point without more than that. */
 void dapl_sp_end(struct dapl_object *obj);
+bool dapl_sp_uses(struct dapl_object *obj, const struct dapl_object *part);
 void dapl_sp_describe(struct dapl_object *obj, FILE *out);
 /* What it listens on, or did. */
 DAT_CONN_QUAL dapl_sp_qual(struct dapl_sp *sp);

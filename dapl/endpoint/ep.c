@@ -243,8 +243,24 @@ static void close_ep(struct dapl_object *obj)
 		dapl_ep_delete(ep);
 }
 
+static bool uses(struct dapl_object *obj, const struct dapl_object *part)
+{
+	struct dapl_ep *ep = container_of(obj, struct dapl_ep, obj);
+	bool found;
+
+	dapl_lock(&ep->qp.lock);
+	found = (ep->qp.pz && &ep->qp.pz->obj == part) ||
+		(ep->qp.srq && &ep->qp.srq->obj == part) ||
+		(ep->recv_evd && &ep->recv_evd->obj == part) ||
+		(ep->request_evd && &ep->request_evd->obj == part) ||
+		(ep->connect_evd && &ep->connect_evd->obj == part);
+	dapl_unlock(&ep->qp.lock);
+	return found;
+}
+
 const struct dapl_class dapl_ep_class = {
 	DAPL_CLASS(EP),
+	.uses = uses,
 	.close = close_ep,
 	.forget = dapl_ep_forget,
 	.describe = dapl_ep_describe,

@@ -12,6 +12,7 @@
 #include "dapl/base/lock.h"
 #include "dapl/base/status.h"
 #include "dapl/object/ia.h"
+#include "dapl/object/users.h"
 #include "trace/log.h"
 
 /* ---- Agents ---- */
@@ -358,14 +359,22 @@ DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DA
 DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE cno_handle)
 {
 	struct dapl_cno *cno = lock_cno(cno_handle);
+	uint32_t waiters;
+	struct dapl_ia *ia;
 	bool busy;
 
 	if (!cno)
 		return DAPL_BAD_HANDLE(CNO);
-	busy = cno->waiters || dapl_object_users(&cno->obj);
+	ia = cno->obj.ia;
+	waiters = cno->waiters;
+	busy = waiters || dapl_object_users(&cno->obj);
 	if (!busy)
 		dapl_object_retire(&cno->obj);
 	unlock_cno(cno);
+	if (waiters)
+		dapl_err_limited("CNO %p: not freed: %u threads wait on it", cno_handle, waiters);
+	else if (busy)
+		dapl_say_users(ia, cno_handle, &dapl_cno_class);
 	if (busy)
 		return DAPL_BAD_STATE(CNO_IN_USE);
 	dapl_ia_end(&cno->obj);

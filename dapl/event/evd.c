@@ -92,7 +92,19 @@ static bool in_way(const struct dapl_object *obj)
 	return !ia->async_evd_own || obj != &ia->async_evd->obj || dapl_object_users(obj) > 1;
 }
 
+static bool uses(struct dapl_object *obj, const struct dapl_object *part)
+{
+	struct dapl_evd *evd = container_of(obj, struct dapl_evd, obj);
+	bool found;
+
+	dapl_lock(&obj->lock);
+	found = evd->cno && &evd->cno->obj == part;
+	dapl_unlock(&obj->lock);
+	return found;
+}
+
 const struct dapl_class dapl_evd_class = {
+	.uses = uses,
 	.name = "EVD",
 	.type = DAPL_TYPE_EVD,
 	.handle_type = DAT_HANDLE_TYPE_EVD,

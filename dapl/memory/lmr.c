@@ -12,6 +12,7 @@
 #include "dapl/memory/rmr.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
+#include "dapl/object/users.h"
 
 static_assert(TP_ACCESS_REMOTE_READ == (int)DAT_MEM_PRIV_REMOTE_READ_FLAG &&
 		      TP_ACCESS_LOCAL_WRITE == (int)DAT_MEM_PRIV_LOCAL_WRITE_FLAG &&
@@ -125,11 +126,14 @@ static void end(struct dapl_object *obj)
 	unpin(container_of(obj, struct dapl_lmr, obj));
 }
 
+static bool uses(struct dapl_object *obj, const struct dapl_object *part)
+{
+	return &container_of(obj, struct dapl_lmr, obj)->pz->obj == part;
+}
+
 const struct dapl_class dapl_lmr_class = {
-	DAPL_CLASS(LMR),
-	.in_use = DAT_INVALID_STATE_LMR_IN_USE,
-	.freed = DCNT_IA_LMR_FREE,
-	.end = end,
+	DAPL_CLASS(LMR),	   .uses = uses, .in_use = DAT_INVALID_STATE_LMR_IN_USE,
+	.freed = DCNT_IA_LMR_FREE, .end = end,
 };
 
 /* Fills in, registers and publishes lmr; the memory is the caller's to give back on failure. */
@@ -239,6 +243,8 @@ DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE lmr_handle)
 	dapl_lock(&ia->bind_lock); /* from here on no RMR is bound to it (LMR-35) */
 	rc = dapl_object_retire_unused(&lmr->obj);
 	dapl_unlock(&ia->bind_lock);
+	if (DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
+		dapl_say_users(ia, &lmr->obj, &dapl_lmr_class);
 	if (rc)
 		return rc;
 	dapl_count(ia, DCNT_IA_LMR_FREE);

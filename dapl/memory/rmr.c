@@ -30,8 +30,22 @@ static void end(struct dapl_object *obj)
 	dapl_object_unuse(&rmr->pz->obj);
 }
 
+static bool uses(struct dapl_object *obj, const struct dapl_object *part)
+{
+	struct dapl_rmr *rmr = container_of(obj, struct dapl_rmr, obj);
+	const struct dapl_lmr *lmr;
+	bool found;
+
+	dapl_lock(&obj->ia->bind_lock);
+	lmr = rmr->bindings.now.lmr;
+	found = &rmr->pz->obj == part || (lmr && &lmr->obj == part);
+	dapl_unlock(&obj->ia->bind_lock);
+	return found;
+}
+
 const struct dapl_class dapl_rmr_class = {
 	DAPL_CLASS(RMR),
+	.uses = uses,
 	.freed = DCNT_IA_RMR_FREE,
 	.end = end,
 };

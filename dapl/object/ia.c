@@ -4,6 +4,7 @@
 #include "dapl/base/loop.h"
 #include "dapl/base/status.h"
 #include "dapl/object/counters.h"
+#include "dapl/object/users.h"
 #include "dat/dats.h"
 #include "trace/log.h"
 
@@ -67,13 +68,18 @@ void dapl_ia_end(struct dapl_object *obj)
 DAT_RETURN dapl_ia_free(DAT_HANDLE handle, const struct dapl_class *class)
 {
 	struct dapl_object *obj = dapl_object_self(handle, class->type);
+	struct dapl_ia *ia;
 	DAT_RETURN rc;
 
 	if (!obj)
 		return dapl_fail(DAT_INVALID_HANDLE, class->bad_handle);
+	ia = obj->ia;
 	rc = dapl_object_retire_unused(obj);
-	if (rc)
+	if (rc) {
+		if (DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
+			dapl_say_users(ia, obj, class);
 		return rc;
+	}
 	if (class->freed)
 		dapl_count(obj->ia, (DAT_IA_COUNTERS) class->freed);
 	dapl_ia_end(obj);

@@ -90,6 +90,8 @@ struct dapl_class {
 	/* gone, which it may refer to although that is another IA's, is about to end; NULL: it
 	 * never does. Locks of both lists held. */
 	void (*forget)(struct dapl_object *obj, struct dapl_object *gone);
+	/* Whether part counts it among its users; NULL: it uses none. ia->lock held. */
+	bool (*uses)(struct dapl_object *obj, const struct dapl_object *part);
 	/* Its line of the control command "objects"; NULL: none. ia->lock held. */
 	void (*describe)(struct dapl_object *obj, FILE *out);
 	/* Counters of the InfiniBand extension, as dapl/object/counters.h; NULL: none. */

@@ -6,6 +6,7 @@
 #include "dapl/memory/rmr.h"
 #include "dapl/object/ia.h"
 #include "dapl/transfer/dto.h"
+#include "dapl/transfer/refusal.h"
 #include "dapl/transfer/request.h"
 #include "trace/log.h"
 
@@ -113,6 +114,8 @@ static DAT_RETURN post(const struct bind_call *call, struct dapl_bind *record,
 	dapl_unlock(&ia->bind_lock);
 	if (err)
 		return dapl_post_failed(call->qp, &call->qp->request, slot, err);
+	if (call->flags & DAT_COMPLETION_SUPPRESS_FLAG)
+		dapl_note_suppressed(call->qp->cold, slot);
 	if (context)
 		*context = rkey;
 	return DAT_SUCCESS;
@@ -152,8 +155,13 @@ static DAT_RETURN check_binding(const struct dapl_ia *ia, const struct dapl_bind
 	if (to->va_type == DAT_VA_TYPE_ZB && !ia->attr->zero_based)
 		return DAPL_NO_MODEL;
 	if ((rights & (TP_ACCESS_REMOTE_WRITE | TP_ACCESS_REMOTE_ATOMIC)) &&
-	    !((uint32_t)to->lmr->privileges & TP_ACCESS_LOCAL_WRITE))
+	    !((uint32_t)to->lmr->privileges & TP_ACCESS_LOCAL_WRITE)) {
+		dapl_err_limited(
+			"LMR %p: not bound for remote writes or atomics: it is registered without "
+			"DAT_MEM_PRIV_LOCAL_WRITE_FLAG",
+			(void *)to->lmr);
 		return dapl_fail(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
+	}
 	return DAT_SUCCESS;
 }
 
@@ -164,11 +172,17 @@ static DAT_RETURN check_call(const struct bind_call *call)
 	const struct dapl_qp *qp = call->qp;
 
 	if (!dapl_request_ready(qp))
-		return DAPL_BAD_STATE(EP_NOTREADY);
+		return dapl_not_ready(qp, &qp->request);
 	if (dapl_request_flags_bad(qp, call->flags))
 		return DAPL_BAD_ARG(8);
-	if (qp->pz != call->rmr->pz || (lmr && lmr->pz != call->rmr->pz))
+	if (qp->pz != call->rmr->pz || (lmr && lmr->pz != call->rmr->pz)) {
+		dapl_err_limited("RMR %p: not bound: its protection zone is %p, that of the "
+				 "endpoint %p, and "
+				 "that of the LMR %p",
+				 (void *)call->rmr, (void *)call->rmr->pz, (void *)qp->pz,
+				 (void *)(lmr ? lmr->pz : call->rmr->pz));
 		return dapl_fail(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+	}
 	return lmr ? check_binding(qp->obj.ia, &call->to) : DAT_SUCCESS;
 }
 

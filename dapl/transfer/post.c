@@ -6,6 +6,7 @@
 #include "dapl/base/config.h"
 #include "dapl/base/status.h"
 #include "dapl/object/ia.h"
+#include "dapl/transfer/refusal.h"
 #include "dapl/transfer/request.h"
 #include "trace/log.h"
 
@@ -85,8 +86,11 @@ static DAT_RETURN post(const struct dapl_request *rq, struct dapl_slot *slot)
 	slot->wr.sge = &slot->wr.one;
 	slot->wr.num_sge = 1;
 	slot->wr.flags = TP_WR_SIGNALED;
-	if (!err)
+	if (!err) {
+		if (rq->flags & DAT_COMPLETION_SUPPRESS_FLAG)
+			dapl_note_suppressed(qp->cold, slot);
 		return DAT_SUCCESS;
+	}
 	count(rq, -1ull);
 	return dapl_post_failed(qp, &qp->request, slot, err);
 }
@@ -114,7 +118,7 @@ static DAT_RETURN check_send(struct dapl_request *rq, DAT_COUNT num)
 	DAT_RETURN rc;
 
 	if (!dapl_request_ready(qp))
-		return DAPL_BAD_STATE(EP_NOTREADY);
+		return dapl_not_ready(qp, &qp->request);
 	rc = dapl_check_iov(rq->iov, num, qp->max_send_sge, 2, &total);
 	if (rc)
 		return rc;
@@ -199,7 +203,7 @@ DAT_RETURN dapl_request_rdma(struct dapl_request *rq, DAT_COUNT num, const DAT_R
 	DAT_RETURN rc;
 
 	if (!dapl_request_ready(qp))
-		return DAPL_BAD_STATE(EP_NOTREADY);
+		return dapl_not_ready(qp, &qp->request);
 	rc = dapl_check_iov(rq->iov, num, max_segments(qp, opcode), arg, &total);
 	if (rc)
 		return rc;
@@ -343,7 +347,7 @@ post_checked(struct dapl_qp *qp, const struct dapl_operation *op, const DAT_LMR_
 	DAT_RETURN rc = dapl_slots_check(&qp->request);
 
 	if (rc)
-		return end_fast(qp, rc);
+		return end_fast(qp, dapl_post_refused(qp, rc));
 	return post_fast(qp, op->opcode, op->dto, op->counter, iov, cookie, remote);
 }
 

@@ -2,6 +2,7 @@
 /* Requests of the InfiniBand extension. */
 #include "dapl/base/status.h"
 #include "dapl/object/ia.h"
+#include "dapl/transfer/refusal.h"
 #include "dapl/transfer/request.h"
 
 /* Arguments from the local segment on, the first of which is number arg of the call. */
@@ -113,5 +114,6 @@ DAT_RETURN dapl_post_extended(uint32_t extended_op, DAT_HANDLE handle, va_list a
 		return DAPL_NOT_IMPLEMENTED;
 	if (!dapl_operation_there(rq.op, dev))
 		return DAPL_NO_MODEL;
-	return dapl_request_ready(rq.qp) ? rq.op->post(&rq, args) : DAPL_BAD_STATE(EP_NOTREADY);
+	return dapl_request_ready(rq.qp) ? rq.op->post(&rq, args)
+					 : dapl_not_ready(rq.qp, &rq.qp->request);
 }

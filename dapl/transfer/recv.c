@@ -2,6 +2,7 @@
 /* Posting of receives. */
 #include "dapl/base/config.h"
 #include "dapl/base/status.h"
+#include "dapl/transfer/refusal.h"
 #include "dapl/transfer/request.h"
 #include "trace/log.h"
 
@@ -11,7 +12,7 @@ static DAT_RETURN check_recv(const struct dapl_qp *qp, DAT_COUNT num, const DAT_
 	if (qp->srq)
 		return DAPL_BAD_STATE(SRQ_IN_USE); /* DTO-43 */
 	if (!qp->pz || !qp->recv.limit)
-		return DAPL_BAD_STATE(EP_NOTREADY);
+		return dapl_not_ready(qp, &qp->recv);
 	if ((uint32_t)num > qp->max_recv_sge)
 		return DAPL_BAD_ARG(2);
 	if (num && !iov)

@@ -6,6 +6,7 @@
 
 #include "dapl/base/config.h"
 #include "dapl/base/status.h"
+#include "dapl/transfer/refusal.h"
 
 /* A caller's segment array goes to the transport as it is. */
 static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct tp_sge), "segment size");
@@ -71,9 +72,10 @@ DAT_RETURN dapl_request_take(struct dapl_qp *qp, struct dapl_slot **slot)
 	dapl_assert_held(&qp->lock);
 	if (slots->next == slots->stop)
 		rc = dapl_slots_check(slots);
-	if (!rc)
-		*slot = dapl_slots_take(slots);
-	return rc;
+	if (rc)
+		return dapl_post_refused(qp, rc);
+	*slot = dapl_slots_take(slots);
+	return DAT_SUCCESS;
 }
 
 int dapl_post_fast(struct tp_qp *qp, struct tp_wr *wr)

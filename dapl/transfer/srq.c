@@ -181,11 +181,14 @@ static void end(struct dapl_object *obj)
 	free_own(srq);
 }
 
+static bool uses(struct dapl_object *obj, const struct dapl_object *part)
+{
+	return &container_of(obj, struct dapl_srq, obj)->pz->obj == part;
+}
+
 const struct dapl_class dapl_srq_class = {
-	DAPL_CLASS(SRQ),
-	.in_use = DAT_INVALID_STATE_SRQ_IN_USE,
-	.freed = DCNT_IA_SRQ_FREE,
-	.end = end,
+	DAPL_CLASS(SRQ),	   .uses = uses, .in_use = DAT_INVALID_STATE_SRQ_IN_USE,
+	.freed = DCNT_IA_SRQ_FREE, .end = end,
 };
 
 /* Makes the transport's part and publishes the queue. */

@@ -62,7 +62,9 @@ DAT_BEGIN_DECLS
  * the service point.
  *
  * @param ia_handle an open adapter.
- * @param conn_qual qualifier in host byte order, not 0; 1024 to 65535 are portable.
+ * @param conn_qual qualifier in host byte order, not 0; 1024 to 65535 are portable. Where the
+ *        adapter has ports for qualifiers, a larger one becomes its value modulo 32001 plus 33534,
+ *        here as in dat_ep_connect, so that two large ones may meet; in strict mode it is refused.
  * @param evd_handle dispatcher of this adapter with DAT_EVD_CR_FLAG; never NULL; may serve several
  *        service points.
  * @param psp_flags DAT_PSP_CONSUMER_FLAG: the program supplies the endpoint when it accepts;

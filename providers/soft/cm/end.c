@@ -2,6 +2,7 @@
 #include "providers/soft/cm/cm.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "providers/soft/base/addr.h"
@@ -109,11 +110,36 @@ void soft_conn_tell(struct soft_conn *conn, enum soft_conn_cause cause, int err,
 	report(conn, soft_conn_take(conn, cause), err, data, len);
 }
 
+enum {
+	ACCESS_TEXT = 128,
+};
+
+/* Which operation it was, on what memory, and the right that was missing. */
+static const char *access_text(const struct soft_terminate *term, char text[ACCESS_TEXT])
+{
+	const struct soft_error *error = &term->error;
+	bool right = error->layer == WIRE_LAYER_RDMAP && error->etype == WIRE_RDMAP_PROTECTION &&
+		     error->code == WIRE_PROT_ACCESS;
+
+	*text = '\0';
+	if (term->has_ddp && term->ddp.tagged && term->ddp.opcode == WIRE_OP_WRITE)
+		snprintf(text, ACCESS_TEXT, ": RDMA Write to context 0x%x, address 0x%llx%s",
+			 term->ddp.stag, (unsigned long long)term->ddp.to,
+			 right ? ", without DAT_MEM_PRIV_REMOTE_WRITE_FLAG" : "");
+	else if (term->has_ddp && term->has_read && term->ddp.opcode == WIRE_OP_READ_REQUEST)
+		snprintf(text, ACCESS_TEXT, ": RDMA Read of context 0x%x, address 0x%llx%s",
+			 term->read.source_stag, (unsigned long long)term->read.source_to,
+			 right ? ", without DAT_MEM_PRIV_REMOTE_READ_FLAG" : "");
+	else if (term->has_ddp && term->ddp.opcode == WIRE_OP_ATOMIC_REQUEST && right)
+		snprintf(text, ACCESS_TEXT, ": atomic, without DAT_IB_MEM_PRIV_REMOTE_ATOMIC");
+	return text;
+}
+
 /* Says once what happened; an end that was asked for is no error. */
 static void explain(struct soft_conn *conn)
 {
 	const struct soft_fault *fault = &conn->fault;
-	char text[2 * SOFT_ADDR_TEXT + 8];
+	char text[2 * SOFT_ADDR_TEXT + 8], access[ACCESS_TEXT];
 
 	if (!soft_conn_dead(conn) || !fault->err) {
 		dapl_trace(soft_ended, DAPL_TRC_NORMAL, conn, "ia=%s peer=%s", conn->dev->name,
@@ -122,11 +148,12 @@ static void explain(struct soft_conn *conn)
 	}
 	soft_conn_text(conn, text);
 	if (fault->received || fault->terminate)
-		dapl_err_limited("%s: connection %s: ended by %s: %s (layer %u, type %u, code %u)",
-				 conn->dev->name, text, fault->received ? "the peer" : "this side",
-				 fault->why ? fault->why : soft_error_text(&fault->term.error),
-				 fault->term.error.layer, fault->term.error.etype,
-				 fault->term.error.code);
+		dapl_err_limited(
+			"%s: connection %s: ended by %s: %s%s (layer %u, type %u, code %u)",
+			conn->dev->name, text, fault->received ? "the peer" : "this side",
+			fault->why ? fault->why : soft_error_text(&fault->term.error),
+			access_text(&fault->term, access), fault->term.error.layer,
+			fault->term.error.etype, fault->term.error.code);
 	else
 		dapl_err_limited("%s: connection %s: lost: %s", conn->dev->name, text,
 				 conn->link && conn->link->why ? conn->link->why
