@@ -20,6 +20,7 @@ typedef enum dat_evd_flags {
 	DAT_EVD_DEFAULT_FLAG = 0x1f0,	/**< all but software events */
 	DAT_EVD_EXTENSION_BASE = 0x200
 } DAT_EVD_FLAGS;
+DAT_CXX_FLAGS(DAT_EVD_FLAGS, DAT_EVD_FLAGS)
 
 /**
  * State of a dispatcher: an OR of one value from each of two groups, and in strict mode from the

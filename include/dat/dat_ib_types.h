@@ -141,11 +141,13 @@ typedef enum dat_ib_handle_type {
 typedef enum dat_ib_evd_extension_flags {
 	DAT_IB_EVD_EXTENSION_FLAG = 0x200
 } DAT_IB_EVD_EXTENSION_FLAGS;
+DAT_CXX_FLAGS(DAT_EVD_FLAGS, DAT_IB_EVD_EXTENSION_FLAGS)
 
 /** Access to registered memory that the extension adds (IBX-18, IBX-39). */
 typedef enum dat_ib_mem_priv_flags {
 	DAT_IB_MEM_PRIV_REMOTE_ATOMIC = 0x40
 } DAT_IB_MEM_PRIV_FLAGS;
+DAT_CXX_FLAGS(DAT_MEM_PRIV_FLAGS, DAT_IB_MEM_PRIV_FLAGS)
 
 /** Service of an endpoint that the extension adds (IBX-57..IBX-65). */
 typedef enum dat_ib_service_type {
@@ -171,7 +173,7 @@ typedef struct dat_ib_extension_event_data {
 	union {
 		DAT_IB_IMMED_DATA immed; /**< DAT_IB_RDMA_WRITE_IMMED_DATA */
 	} val;
-	union {
+	__extension__ union {		      /* C99 has none without a name */
 		DAT_IB_ADDR_HANDLE remote_ah; /**< established datagram peers */
 		DAT_IB_COLLECTIVE_EVENT_DATA coll;
 	};

@@ -27,6 +27,19 @@
 #define DAT_END_DECLS	_Pragma("GCC visibility pop")
 #endif
 
+/* What flags of a type and others that go with them are together: in C++ the type, without a cast. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define DAT_CXX_FLAGS(type, other)                                                   \
+	extern "C++" {                                                               \
+	constexpr inline type operator|(type a, other b)                             \
+	{                                                                            \
+		return static_cast<type>(static_cast<int>(a) | static_cast<int>(b)); \
+	}                                                                            \
+	}
+#else
+#define DAT_CXX_FLAGS(type, other)
+#endif
+
 /* Direction of a parameter: read by the call, written by it, or both. */
 #ifndef IN
 #define IN

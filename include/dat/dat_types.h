@@ -176,6 +176,7 @@ typedef enum dat_completion_flags {
 	DAT_COMPLETION_EVD_THRESHOLD_FLAG = 0x10,	/**< endpoint attribute only */
 	DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG = 0x20 /**< never used */
 } DAT_COMPLETION_FLAGS;
+DAT_CXX_FLAGS(DAT_COMPLETION_FLAGS, DAT_COMPLETION_FLAGS)
 
 /** Quality of service of a connection. */
 typedef enum dat_qos {
@@ -185,6 +186,7 @@ typedef enum dat_qos {
 	DAT_QOS_ECONOMY = 0x4,
 	DAT_QOS_PREMIUM = 0x8
 } DAT_QOS;
+DAT_CXX_FLAGS(DAT_QOS, DAT_QOS)
 
 /** Paths of a connection (HA-11..HA-14). */
 typedef enum dat_connect_flags {
@@ -192,6 +194,7 @@ typedef enum dat_connect_flags {
 	DAT_CONNECT_MULTIPATH_FLAG = 1,		/**< more paths wanted */
 	DAT_CONNECT_MULTIPATH_REQUIRED_FLAG = 2 /**< more paths or no connection */
 } DAT_CONNECT_FLAGS;
+DAT_CXX_FLAGS(DAT_CONNECT_FLAGS, DAT_CONNECT_FLAGS)
 
 /** Both names mean that more paths are wanted (HA-11). */
 #define DAT_CONNECT_MULTIPATH_REQUESTED_FLAG DAT_CONNECT_MULTIPATH_FLAG
@@ -234,6 +237,7 @@ typedef enum dat_mem_priv_flags {
 	DAT_MEM_PRIV_ALL_FLAG = 0x33,
 	DAT_MEM_PRIV_EXTENSION_BASE = 0x40
 } DAT_MEM_PRIV_FLAGS;
+DAT_CXX_FLAGS(DAT_MEM_PRIV_FLAGS, DAT_MEM_PRIV_FLAGS)
 
 /** Local and remote access at once, names of DAT 1.0. */
 #define DAT_MEM_PRIV_READ_FLAG	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG)

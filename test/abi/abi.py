@@ -18,7 +18,7 @@ TABLES = HERE
 INCLUDE = os.path.join(TOP, "include", "dat")
 WARN = ["-Wall", "-Wextra", "-Wstrict-prototypes", "-Wundef", "-Werror"]
 WARN_CXX = ["-Wall", "-Wextra", "-Wundef", "-Werror"]
-# The extension, which is not written by the letter of C99, and its parts.
+# The extension and its parts.
 EXTENSION = tuple(sorted(f for f in os.listdir(INCLUDE) if f.startswith("dat_ib_")))
 
 
