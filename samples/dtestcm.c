@@ -107,7 +107,7 @@ static void serve(struct work *w)
 	for (i = 0; i < w->opt.connections; i++) {
 		event = next(w, w->cr_evd);
 		if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
-			die("event 0x%x instead of a request", event.event_number);
+			die("%s instead of a request", dat_event_name(event.event_number));
 		must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, w->ep[i], 0,
 				   NULL),
 		     "dat_cr_accept");
@@ -140,7 +140,7 @@ static unsigned int established(struct work *w, double *first)
 	}
 	if (event.event_number != DAT_CONNECTION_EVENT_NON_PEER_REJECTED || ep != w->ep[0] ||
 	    now() > *first + SAMPLE_SECONDS)
-		die("connection event 0x%x", event.event_number);
+		die("%s", dat_event_name(event.event_number));
 	must(dat_ep_reset(ep), "dat_ep_reset");
 	return 0;
 }
@@ -179,7 +179,7 @@ static void await(struct work *w, bool up)
 		} else if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED && to_end) {
 			to_end--;
 		} else {
-			die("connection event 0x%x", event.event_number);
+			die("%s", dat_event_name(event.event_number));
 		}
 	}
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <dat/udat.h>
+#include <dat/dat_names.h>
 
 #define PORT	45249
 #define SECONDS (10 * 1000000) /* timeouts are in microseconds */
@@ -35,7 +36,8 @@ static DAT_EVENT next(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER wanted)
 
 	must(dat_evd_wait(evd, SECONDS, 1, &event, &more), "dat_evd_wait");
 	if (event.event_number != wanted) {
-		fprintf(stderr, "event 0x%x instead of 0x%x\n", event.event_number, wanted);
+		fprintf(stderr, "%s instead of %s\n", dat_event_name(event.event_number),
+			dat_event_name(wanted));
 		exit(EXIT_FAILURE);
 	}
 	return event;

@@ -123,7 +123,7 @@ static DAT_EVENT await_established(struct side *side)
 
 	must(dat_evd_wait(side->conn_evd, TIMEOUT + 1000000, 1, &event, &more), "dat_evd_wait");
 	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		die("not connected: event 0x%x", event.event_number);
+		die("not connected: %s", dat_event_name(event.event_number));
 	return event;
 }
 
@@ -166,7 +166,7 @@ void side_disconnect(struct side *side)
 	must(dat_evd_wait(side->conn_evd, TIMEOUT, 1, &event, &(DAT_COUNT){ 0 }), "dat_evd_wait");
 	if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED &&
 	    event.event_number != DAT_CONNECTION_EVENT_BROKEN)
-		die("connection event 0x%x instead of an end", event.event_number);
+		die("%s instead of an end", dat_event_name(event.event_number));
 }
 
 void side_close(struct side *side)
@@ -225,7 +225,7 @@ DAT_EVENT side_expect(const struct side *side, DAT_EVD_HANDLE evd, DAT_EVENT_NUM
 	DAT_EVENT event = side_next(side, evd);
 
 	if (event.event_number != number)
-		die("event 0x%x instead of 0x%x", event.event_number, number);
+		die("%s instead of %s", dat_event_name(event.event_number), dat_event_name(number));
 	return event;
 }
 
@@ -236,8 +236,8 @@ DAT_DTO_COMPLETION_EVENT_DATA side_complete(const struct side *side, DAT_EVD_HAN
 	DAT_DTO_COMPLETION_EVENT_DATA dto = event.event_data.dto_completion_event_data;
 
 	if (dto.status != DAT_DTO_SUCCESS)
-		die("transfer %llu failed: status %d", (unsigned long long)dto.user_cookie.as_64,
-		    dto.status);
+		die("transfer %llu failed: %s", (unsigned long long)dto.user_cookie.as_64,
+		    dat_dto_status_name(dto.status));
 	if (dto.user_cookie.as_64 != cookie)
 		die("transfer %llu completed instead of %llu",
 		    (unsigned long long)dto.user_cookie.as_64, (unsigned long long)cookie);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <dat/udat.h>
+#include <dat/dat_names.h>
 
 #define SAMPLE_PORT    45248
 #define SAMPLE_SECONDS 20 /* longer than this nothing takes */

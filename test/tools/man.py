@@ -155,6 +155,22 @@ def _():
             check(not ours or other in PAGES, "%s: %s(%s) is not there", path, *other)
 
 
+@case("every event and status has a name, a number and a text in dat_event(3)")
+def _():
+    page, names = plain("dat_event", "3"), headers()["dat_names.h"]
+    with open(os.path.join(TOP, "test/abi/enums.csv"), encoding="ascii", newline="") as file:
+        rows = [r for r in csv.DictReader(file)
+                if r["enum"] in ("enum dat_event_number", "enum dat_dto_completion_status")]
+    check(len(rows) > 30, "only %d events and statuses", len(rows))
+    for row in rows:
+        name, value = row["enumerator"], int(row["value"])
+        if name.endswith("_RANGE_BASE"):
+            continue
+        check("(%s)" % name in names, "%s has no name", name)
+        shown = "0x%05x" % value if row["enum"] == "enum dat_event_number" else "%d" % value
+        check(re.search('%s " %s[",]' % (name, shown), page), "%s %s is not in the page", name, shown)
+
+
 @case("every page formats without a warning, within the width of a screen")
 def _():
     if not shutil.which("groff"):
