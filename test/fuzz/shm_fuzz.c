@@ -65,7 +65,7 @@ static struct peer {
 	int other_memfd; /* the last that was handed over instead, -1: none */
 	struct shm_memory *memory;
 	struct shm_side *own, *other;
-	uint8_t *out;
+	uint8_t *rest;
 	uint32_t sent;
 } peer;
 
@@ -118,14 +118,13 @@ static void peer_map(bool active)
 	peer.other_memfd = -1;
 	peer.own = &peer.memory->page.side[active ? 0 : 1];
 	peer.other = &peer.memory->page.side[active ? 1 : 0];
-	peer.out = active ? peer.memory->ring0 : peer.memory->ring1;
-	peer.sent = active ? (uint32_t)-SHM_FIRST : 0;
+	peer.rest = peer.memory->rest[active ? 0 : 1];
+	peer.sent = 0;
+	atomic_store(&peer.own->geometry, SHM_GEOMETRY(0, SHM_SMALL - 1));
 	if (!active)
 		return;
 	peer.memory->page.addr = addr;
 	peer.memory->page.qual = 50000;
-	atomic_store(&peer.own->sent, peer.sent);
-	atomic_store(&peer.other->taken, peer.sent);
 }
 
 static int memfd(off_t size, int sealed)
@@ -151,8 +150,13 @@ static void ring(void)
 
 static void stream(const uint8_t *data, size_t len)
 {
-	for (size_t i = 0; i < len; i++)
-		peer.out[(peer.sent + i) & (SHM_RING - 1)] = data[i];
+	uint64_t geometry = atomic_load(&peer.own->geometry);
+	uint32_t at;
+
+	for (size_t i = 0; i < len; i++) {
+		at = (peer.sent + (uint32_t)i - SHM_ORIGIN(geometry)) & SHM_MASK(geometry);
+		(at < SHM_FIRST ? peer.own->first : peer.rest)[at] = data[i];
+	}
 	peer.sent += (uint32_t)len;
 	atomic_store(&peer.own->sent, peer.sent);
 	ring();
@@ -168,15 +172,23 @@ static _Atomic uint32_t *field(unsigned which)
 {
 	struct shm_side *side = which & 1 ? peer.other : peer.own;
 
-	switch (which >> 1 & 3) {
+	switch (which >> 1 & 7) {
 	case 0:
 		return &side->sent;
 	case 1:
 		return &side->ended;
 	case 2:
 		return &side->taken;
-	default:
+	case 3:
 		return &side->wake_on;
+	case 4:
+		return &side->room_at;
+	case 5:
+		return &side->acked;
+	case 6: /* the origin */
+		return (_Atomic uint32_t *)(void *)&side->geometry;
+	default: /* the mask */
+		return (_Atomic uint32_t *)(void *)&side->geometry + 1;
 	}
 }
 
@@ -185,7 +197,7 @@ static int other_memory(off_t size, int sealed)
 {
 	int fd = memfd(size, 0);
 
-	insist(pwrite(fd, peer.memory, SHM_SIZE - 4096, 0) == SHM_SIZE - 4096);
+	insist(pwrite(fd, peer.memory, 2 * SHM_PAGE, 0) == 2 * SHM_PAGE);
 	insist(!fcntl(fd, F_ADD_SEALS, sealed));
 	if (peer.other_memfd >= 0)
 		close(peer.other_memfd);

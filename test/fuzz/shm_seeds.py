@@ -54,11 +54,11 @@ def seeds():
         said = b"".join(fpdu(segment) for segment in segments)
         yield f"connected-{name}", CONNECTED + said + WAIT + POLL + TAKE
         yield f"asleep-{name}", CONNECTED + SLEEP + said + SLEEP + SEND + POLL + TAKE + WAIT
-    for which in range(8):
+    for which in range(16):
         for value in (0, 1, 0x20000, 0x20001, 0x80000000, 0xFFFFFFFF):
             yield f"field-{which}-{value}", CONNECTED + SEND + field(which, value) + POLL + BYTES + b"\1" + SLEEP
             yield f"move-{which}-{value}", CONNECTED + field(which, value, MOVE) + SEND + BYTES + b"\1" + POLL
-    ring = CONNECTED + write(0x600, bytes(200)) + write(0x20200, bytes(100)) + write(0x21200, bytes(100))
+    ring = CONNECTED + write(0, bytes(200)) + write(0x780, bytes(200)) + write(0x1000, bytes(100)) + write(0x2700, bytes(100))
     yield "writes", ring + BYTES + b"\xff" + POLL
     yield "sends", CONNECTED + 8 * SEND + TAKE + POLL + TAKE + SHUT + b"\0" + POLL
     yield "end", CONNECTED + field(OWN_ENDED, 1) + BYTES + b"\1" + WAIT + POLL

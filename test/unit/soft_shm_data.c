@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -21,44 +22,56 @@ static uint8_t from[SHM_RING + 64], to[SHM_RING + 64];
 
 /* ---- Data ---- */
 
-/* Moves len bytes in pieces of up to three places. */
+/* Has a's end know that b has taken all but what is left. */
+static void acknowledge(struct soft_link *a, struct soft_link *b)
+{
+	uint8_t byte = 0;
+
+	assert_int_equal(put(b, &byte, 1), 1);
+	assert_int_equal(get(a, &byte, 1), 1);
+}
+
+/* Moves len bytes in pieces of up to three places; one that is there already comes before. */
 static void move(struct soft_link *a, struct soft_link *b, uint32_t len, unsigned seed)
 {
 	struct iovec out[3] = { { from, len / 3 },
 				{ from + len / 3, len / 2 },
 				{ from + len / 3 + len / 2, len - len / 3 - len / 2 } };
-	struct iovec in[2] = { { to, len / 4 }, { to + len / 4, sizeof(to) - len / 4 } };
+	struct iovec in[3] = { { to + len, 1 },
+			       { to, len / 4 },
+			       { to + len / 4, sizeof(to) - len / 4 } };
 
 	fill(from, len, seed);
 	memset(to, 0xee, len + 1);
 	assert_int_equal(a->class->send(a, out, 3), len);
-	assert_int_equal(b->class->recv(b, in, 2), len);
+	assert_int_equal(b->class->recv(b, in, 3), len + 1);
 	assert_true(filled(to, len, seed));
-	assert_int_equal(to[len], 0xee);
 	assert_int_equal(get(b, to, 1), -EAGAIN);
 }
 
-/* At every place around the end of the ring, in both directions. */
+/* At every place around where the ring's first bytes end, and where it does, in both directions. */
 static void all_sizes(void **state)
 {
-	static const uint32_t sizes[] = { 1, 2, 3, 63, 64, 65, 4095, 4096, 4097, SHM_RING };
+	static const uint32_t sizes[] = { 1, 2, 3, 63, 64, 65, 4095, 4096, 4097, SHM_SMALL - 1 };
+	static const uint32_t places[] = { SHM_FIRST, SHM_SMALL };
 
 	(void)state;
 	pair();
 	soft_shm(act)->ring_only = soft_shm(pas)->ring_only = true;
-	for (unsigned way = 0; way < 2; way++) {
-		struct soft_link *a = way ? pas : act, *b = way ? act : pas;
-		uint32_t pos = way ? 0 : SHM_RING - SHM_FIRST;
+	for (unsigned way = 0; way < 4; way++) {
+		struct soft_link *a = way & 1 ? pas : act, *b = way & 1 ? act : pas;
+		uint32_t place = places[way / 2];
 
 		for (unsigned i = 0; i < 10; i++)
 			for (uint32_t before = 0; before < 7; before++) {
-				uint32_t start = SHM_RING - (sizes[i] & ~3u) / 2 - before;
+				uint32_t start = place - (sizes[i] & ~3u) / 2 % place - before;
 
-				start = (start - pos) & (SHM_RING - 1);
-				if (start)
-					move(a, b, start, i);
+				/* An empty ring begins anew. */
+				acknowledge(a, b);
+				assert_int_equal(put(a, from, start), start);
+				assert_int_equal(get(b, to, start - 1), start - 1);
+				acknowledge(a, b);
 				move(a, b, sizes[i], i + before);
-				pos += start + sizes[i];
 			}
 	}
 }
@@ -67,16 +80,94 @@ static void back_pressure(void **state)
 {
 	(void)state;
 	pair();
-	fill(from, SHM_RING, 4);
+	fill(from, SHM_SMALL, 4);
 	assert_int_equal(put(act, from, 1000), 1000);
-	assert_int_equal(put(act, from + 1000, SHM_RING), SHM_RING - 1000);
+	assert_int_equal(put(act, from + 1000, SHM_SMALL), SHM_SMALL - 1000);
 	assert_int_equal(put(act, from, 1), -EAGAIN);
 	assert_int_equal(get(pas, to, 10), 10);
 	assert_int_equal(put(act, from, 100), 10);
 	assert_int_equal(put(act, from, 1), -EAGAIN);
-	assert_int_equal(get(pas, to + 10, sizeof(to) - 10), SHM_RING);
-	assert_true(filled(to, SHM_RING, 4));
-	assert_memory_equal(to + SHM_RING, from, 10);
+	assert_int_equal(get(pas, to + 10, sizeof(to) - 10), SHM_SMALL);
+	assert_true(filled(to, SHM_SMALL, 4));
+	assert_memory_equal(to + SHM_SMALL, from, 10);
+}
+
+/* What is short lies in the cache line that is looked at for it. */
+static void short_messages_share_a_line(void **state)
+{
+	struct shm_side *side;
+
+	(void)state;
+	pair();
+	side = soft_shm(act)->own;
+	assert_ptr_equal((char *)side->first - offsetof(struct shm_side, first) % SHM_LINE,
+			 (char *)&side->sent);
+	for (int i = 0; i < 1000; i++) {
+		fill(from, 36, (unsigned)i);
+		assert_int_equal(put(act, from, 36), 36);
+		assert_memory_equal(side->first, from, 36);
+		assert_int_equal(get(pas, to, 99), 36);
+		assert_true(filled(to, 36, (unsigned)i));
+		acknowledge(act, pas);
+	}
+}
+
+/* Memory of both sides, in bytes. */
+static off_t touched(void)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(soft_shm(pas)->memfd, &st), 0);
+	return st.st_blocks * 512;
+}
+
+/* Two who have a sleeper among them get a larger ring, which is given back when it rests. */
+static void grows_and_rests(void **state)
+{
+	ssize_t sent = 0, taken = 0, n;
+
+	(void)state;
+	pair();
+	fill(from, SHM_RING, 6);
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(put(act, from, 36), 36);
+		assert_int_equal(get(pas, to, 36), 36);
+	}
+	assert_true(touched() <= 2 * SHM_PAGE);
+	while ((n = put(act, from + sent, SHM_RING - (size_t)sent)) > 0)
+		sent += n;
+	assert_int_equal(sent, SHM_SMALL);
+	/* Nobody slept, */
+	taken = get(pas, to, SHM_SMALL / 4);
+	n = put(act, from + sent, SHM_RING - (size_t)sent);
+	assert_int_equal(n, taken);
+	sent += n;
+	/* now one does: what is in the ring is not lost by its growth. */
+	assert_int_equal(shm->arm(act, SOFT_WATCHER_CQ, EPOLLOUT, true), EPOLLIN);
+	while (sent < SHM_RING) {
+		n = get(pas, to + taken, SHM_SMALL / 2 + 100);
+		assert_true(n > 0);
+		taken += n;
+		n = put(act, from + sent, SHM_RING - (size_t)sent);
+		assert_true(n >= 0);
+		sent += n;
+	}
+	assert_true(sent - taken > SHM_SMALL);
+	while ((n = get(pas, to + taken, SHM_RING)) > 0)
+		taken += n;
+	assert_int_equal(taken, SHM_RING);
+	assert_true(filled(to, SHM_RING, 6));
+	assert_int_equal(put(act, from, SHM_RING), SHM_RING);
+	assert_true(touched() > SHM_RING);
+	act->class->rest(act);
+	act->class->rest(act);
+	assert_true(touched() > SHM_RING);
+	assert_int_equal(get(pas, to, SHM_RING), SHM_RING);
+	act->class->rest(act);
+	assert_true(touched() <= 2 * SHM_PAGE);
+	assert_int_equal(put(act, from, SHM_RING), SHM_SMALL);
+	assert_int_equal(get(pas, to, SHM_RING), SHM_SMALL);
+	assert_true(filled(to, SHM_SMALL, 6));
 }
 
 /* ---- Wake-ups ---- */
@@ -114,7 +205,7 @@ static void who_polls_rings_nobody(void **state)
 	while (put(act, from, SHM_RING) > 0)
 		;
 	assert_int_equal(shm->arm(act, SOFT_WATCHER_CQ, EPOLLIN | EPOLLOUT, true), EPOLLIN);
-	assert_int_equal(get(pas, to, SHM_RING / 2 - 1), SHM_RING / 2 - 1);
+	assert_int_equal(get(pas, to, SHM_SMALL / 2 - 1), SHM_SMALL / 2 - 1);
 	assert_int_equal(woken(act), 0);
 	assert_int_equal(get(pas, to, 1), 1);
 	assert_int_equal(woken(act), 1);
@@ -392,8 +483,9 @@ static int dies(int fd)
 
 	at = mmap(NULL, SHM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, mem, 0);
 	at->page.addr = dev->addr;
-	memcpy(at->ring0 + SHM_RING - SHM_FIRST, "farewell", 8);
-	atomic_store(&at->page.side[0].sent, (uint32_t)(8 - SHM_FIRST));
+	memcpy(at->page.side[0].first, "farewell", 8);
+	atomic_store(&at->page.side[0].geometry, SHM_GEOMETRY(0, SHM_SMALL - 1));
+	atomic_store(&at->page.side[0].sent, 8);
 	if (raw_hello(sock, &right_hello, sizeof(right_hello), &mem, 1) || write(fd, "", 1) != 1)
 		return 1;
 	pause();
@@ -450,9 +542,10 @@ static void peer_killed(void **state)
 
 static void positions_that_cannot_be(void **state)
 {
-	static const uint32_t sent[] = { SHM_RING + 1, 0x80000000u, -SHM_FIRST - 1u };
-	static const uint32_t taken[] = { 1, 0x80000000u, SHM_RING };
+	static const uint32_t sent[] = { SHM_RING + 1, 0x80000000u, -1u };
+	static const uint32_t taken[] = { -1u, 0x80000000u, SHM_RING };
 	struct shm_side *side;
+	ssize_t n;
 
 	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
@@ -463,10 +556,12 @@ static void positions_that_cannot_be(void **state)
 			assert_int_equal(get(pas, to, 9), -EPROTO);
 		} else {
 			atomic_store(&side->taken, taken[i - 3]);
-			assert_int_equal(put(pas, from, 9), -EPROTO);
+			while ((n = put(pas, from, SHM_RING)) > 0)
+				;
+			assert_int_equal(n, -EPROTO);
 		}
 		/* And for good, in both directions if nothing else is there. */
-		atomic_store(&side->sent, (uint32_t)-SHM_FIRST);
+		atomic_store(&side->sent, 0);
 		atomic_store(&side->taken, 0);
 		assert_int_equal(get(pas, to, 9), -EPROTO);
 		assert_non_null(pas->why);
@@ -475,6 +570,24 @@ static void positions_that_cannot_be(void **state)
 		dapl_fd_close(listen_fd);
 		listen_fd = -1;
 	}
+	/* A ring of any shape: what is read there is the peer's, wherever it is. */
+	pair();
+	side = soft_shm(act)->own;
+	for (unsigned i = 0; i < 64; i++) {
+		atomic_store(&side->geometry, SHM_GEOMETRY(i * 0x9e3779b9u, 0xffffffffu >> i % 32) ^
+						      (uint64_t)i << 40);
+		atomic_fetch_add(&side->sent, SHM_RING);
+		assert_int_equal(get(pas, to, sizeof(to)), SHM_RING);
+	}
+	/* And what he has taken, told where that is not looked up. */
+	atomic_store(&side->acked, SHM_RING);
+	while ((n = put(pas, from, SHM_RING)) > 0)
+		;
+	assert_int_equal(n, -EAGAIN);
+	end_link(&act, true);
+	end_link(&pas, true);
+	dapl_fd_close(listen_fd);
+	listen_fd = -1;
 	/* A peer that says it sleeps, in all tongues, and rings without end. */
 	pair();
 	atomic_store(&soft_shm(act)->own->wake_on, UINT32_MAX);
@@ -491,7 +604,8 @@ static void positions_that_cannot_be(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(all_sizes),	      T(back_pressure),	       T(who_polls_rings_nobody),
+		T(all_sizes),	      T(back_pressure),	       T(short_messages_share_a_line),
+		T(grows_and_rests),   T(who_polls_rings_nobody),
 		T(sleepers_together), T(one_sleeps_already),   T(the_loop_is_woken),
 		T(stream_with_sleep), T(ping_pong_with_sleep), T(the_end_in_order),
 		T(the_end_by_force),  T(peer_killed),	       T(positions_that_cannot_be),

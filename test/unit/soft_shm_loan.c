@@ -179,7 +179,6 @@ static int dies(int ready)
 	memcpy(&at->loan[0].proof[1], from, 16);
 	at->loan[0].piece[0].base = (uintptr_t)from;
 	at->loan[0].piece[0].len = LONG;
-	atomic_store(&at->page.side[0].sent, (uint32_t)-SHM_FIRST);
 	atomic_store(&at->page.side[0].loan, SHM_LOAN_OUT);
 	if (raw_hello(sock, &right_hello, sizeof(right_hello), &mem, 1) || write(ready, "", 1) != 1)
 		return 1;

@@ -340,6 +340,8 @@ static void shrink(struct soft_conn *conn)
 	if (pthread_mutex_trylock(&conn->qp->lock))
 		return;
 	soft_rx_shrink(conn);
+	if (conn->link->class->rest)
+		conn->link->class->rest(conn->link);
 	pthread_mutex_unlock(&conn->qp->lock);
 }
 

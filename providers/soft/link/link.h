@@ -94,6 +94,9 @@ struct soft_link_class {
 	ssize_t (*recv)(struct soft_link *link, const struct iovec *iov, int num);
 	/* Whether recv would find nothing; NULL: that cannot be seen for less. Any thread. */
 	bool (*quiet)(struct soft_link *link);
+	/* Now and then, as send: gives memory back that was of no use since the last time. NULL:
+	 * none. */
+	void (*rest)(struct soft_link *link);
 	/* We send no more: what was taken is delivered, then the peer sees the end. */
 	void (*finish)(struct soft_link *link);
 	/* Ditto, although what was taken is not whole, and even if the peer takes nothing of it.

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -46,6 +47,7 @@ static char moved;
 
 enum {
 	TRIES = 8,
+	CHUNK = 32 << 10, /* of what is sent the peer gets so much at a time, and begins with it */
 };
 
 static const uint32_t both = EPOLLIN | EPOLLOUT;
@@ -62,8 +64,10 @@ static void send_wakeup(struct soft_shm *shm)
 /* After a position of ours has changed. */
 static inline void wake(struct soft_shm *shm, uint32_t why)
 {
-	if ((atomic_load(&shm->peer->wake_on) & why) && atomic_exchange(&shm->peer->wake_on, 0))
+	if ((atomic_load(&shm->peer->wake_on) & why) && atomic_exchange(&shm->peer->wake_on, 0)) {
+		atomic_store_explicit(&shm->slept, true, memory_order_relaxed);
 		send_wakeup(shm);
+	}
 }
 
 void soft_shm_wake(struct soft_shm *shm, uint32_t why)
@@ -71,13 +75,18 @@ void soft_shm_wake(struct soft_shm *shm, uint32_t why)
 	wake(shm, why);
 }
 
+/* The peer's taken from which on half of our ring is free. */
+static uint32_t room_at(struct soft_shm *shm)
+{
+	return atomic_load(&shm->sent) - atomic_load(&shm->size) / 2;
+}
+
 /* Whether send would get rid of something. */
 static bool room(struct soft_shm *shm)
 {
 	if (atomic_load(&shm->lent))
 		return !(atomic_load(&shm->own->loan) & SHM_LOAN_OUT);
-	return SHM_RING - (atomic_load(&shm->sent) - atomic_load(&shm->peer->taken)) >=
-	       SHM_RING / 2;
+	return (int32_t)(atomic_load(&shm->peer->taken) - room_at(shm)) >= 0;
 }
 
 /* What a socket would be ready for. Any thread: positions only grow, so that one that is old makes
@@ -127,6 +136,10 @@ static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
 	wake_on = (all ? SHM_WAKE_END : 0) | (all & EPOLLIN ? SHM_WAKE_DATA : 0) |
 		  (all & EPOLLOUT ? SHM_WAKE_ROOM : 0);
 	for (int i = 0; i < TRIES; i++) {
+		if (wake_on & SHM_WAKE_ROOM) {
+			atomic_store(&shm->own->room_at, room_at(shm));
+			atomic_store_explicit(&shm->slept, true, memory_order_relaxed);
+		}
 		if (wake_on)
 			atomic_fetch_or(&shm->own->wake_on, wake_on);
 		ready = level(shm);
@@ -251,58 +264,159 @@ static ssize_t nothing(struct soft_shm *shm)
 	return atomic_load_explicit(&shm->spoilt, memory_order_relaxed) ? -EPROTO : -EAGAIN;
 }
 
-/* Bytes at a position and on that lie in one piece. */
-static inline uint32_t piece(uint32_t pos, size_t len)
+/* Where the byte at a position is, and how many of len lie there in one piece. */
+static inline uint8_t *piece(const struct shm_ring *ring, uint32_t pos, uint32_t *len)
 {
-	uint32_t straight = SHM_RING - (pos & (SHM_RING - 1));
+	uint32_t at = (pos - ring->origin) & ring->mask, straight;
 
-	return len < straight ? (uint32_t)len : straight;
+	straight = (at < SHM_FIRST && SHM_FIRST <= ring->mask ? SHM_FIRST : ring->mask + 1) - at;
+	if (*len > straight)
+		*len = straight;
+	return at < SHM_FIRST ? ring->first + at : ring->rest + at;
 }
 
+/* What is left of the places that are to be read or written. */
+struct cursor {
+	const struct iovec *iov;
+	int num;
+	size_t skip; /* of the first */
+};
+
 /* To the ring or from it, at a position of it; no more than max bytes. */
-static __attribute__((noinline)) uint32_t move(uint8_t *ring, uint32_t pos, const struct iovec *iov,
-					       int num, uint32_t max, bool out)
+static __attribute__((noinline)) uint32_t move(const struct shm_ring *ring, uint32_t pos,
+					       struct cursor *at, uint32_t max, bool out)
 {
-	uint32_t done = 0, len, n;
+	uint32_t done = 0, n;
+	uint8_t *mem, *here;
+	size_t len;
 
-	for (int i = 0; i < num && done < max; i++) {
-		uint8_t *mem = iov[i].iov_base, *at;
-
-		len = iov[i].iov_len < max - done ? (uint32_t)iov[i].iov_len : max - done;
-		for (done += len; len; mem += n, pos += n, len -= n) {
-			n = piece(pos, len);
-			at = ring + (pos & (SHM_RING - 1));
-			memcpy(out ? at : mem, out ? mem : at, n);
+	while (at->num && done < max) {
+		mem = (uint8_t *)at->iov->iov_base + at->skip;
+		len = at->iov->iov_len - at->skip;
+		n = len < max - done ? (uint32_t)len : max - done;
+		here = piece(ring, pos + done, &n);
+		memcpy(out ? here : mem, out ? mem : here, n);
+		done += n;
+		at->skip += n;
+		if (at->skip == at->iov->iov_len) {
+			at->iov++;
+			at->num--;
+			at->skip = 0;
 		}
 	}
 	return done;
 }
 
-/* Ditto; -EFAULT: the program's memory is gone, and nothing has moved. */
-static ssize_t try_move(uint8_t *ring, uint32_t pos, const struct iovec *iov, int num, uint32_t max,
-			bool out)
+/* Ditto; -EFAULT: the program's memory is gone, and nothing has moved that counts. */
+static ssize_t try_move(const struct shm_ring *ring, uint32_t pos, struct cursor *at, uint32_t max,
+			bool out, bool ours)
 {
 	struct soft_guard guard;
 	uint32_t n;
 
-	if (num == 1)
-		return move(ring, pos, iov, num, max, out);
+	if (ours)
+		return move(ring, pos, at, max, out);
 	if (sigsetjmp(guard.env, 0))
 		return -EFAULT;
-	soft_guard_enter(&guard, iov, num);
-	n = move(ring, pos, iov, num, max, out);
+	soft_guard_enter(&guard, at->iov, at->num);
+	n = move(ring, pos, at, max, out);
 	soft_guard_leave();
 	return n;
+}
+
+/*
+ * Bytes of our ring that may not be written over. Who answers says in the same cache line what he
+ * has taken; else it is looked up once little room is known of. Each word of his is judged when it
+ * is new: 4 GB later an old one could look like it.
+ */
+static uint32_t in_use(struct soft_shm *shm, uint32_t sent)
+{
+	uint32_t acked = atomic_load_explicit(&shm->peer->acked, memory_order_acquire);
+
+	if (acked != shm->acked) {
+		shm->acked = acked;
+		if ((int32_t)(acked - shm->known) > 0)
+			shm->known = acked;
+	}
+	if (sent - shm->known > shm->out.mask / 4)
+		shm->known = atomic_load_explicit(&shm->peer->taken, memory_order_acquire);
+	return sent - shm->known;
+}
+
+static void set_geometry(struct soft_shm *shm, uint32_t origin, uint32_t mask)
+{
+	shm->out.origin = origin;
+	if (mask != shm->out.mask) {
+		shm->out.mask = mask;
+		atomic_store(&shm->size, mask + 1);
+	}
+	atomic_store_explicit(&shm->own->geometry, SHM_GEOMETRY(origin, mask),
+			      memory_order_release);
+}
+
+/*
+ * Begins anew where nothing is in the ring. One that was short gets larger, once all that is in it
+ * lies in one piece, which stays where it is.
+ */
+static void arrange(struct soft_shm *shm, uint32_t sent, uint32_t used)
+{
+	uint32_t mask = shm->out.mask, larger = shm->cramped ? SHM_RING - 1 : mask;
+	uint32_t at = (shm->known - shm->out.origin) & mask;
+
+	if (!used && (sent != shm->out.origin || larger != mask))
+		set_geometry(shm, sent, larger);
+	else if (larger != mask && at + used <= mask + 1)
+		set_geometry(shm, shm->known - at, larger);
+}
+
+/* What was written up to sent is the peer's. */
+static inline void publish(struct soft_shm *shm, uint32_t sent)
+{
+	BEFORE_SEND();
+	atomic_store_explicit(&shm->own->acked,
+			      atomic_load_explicit(&shm->taken, memory_order_relaxed),
+			      memory_order_release);
+	atomic_store_explicit(&shm->sent, sent, memory_order_relaxed);
+	atomic_store(&shm->own->sent, sent);
+	wake(shm, SHM_WAKE_DATA);
+}
+
+/* The ring has room: fills it, and goes on as long as the peer makes more. */
+static ssize_t fill(struct soft_shm *shm, uint32_t sent, uint32_t used, const struct iovec *iov,
+		    int num)
+{
+	struct cursor at = { .iov = iov, .num = num };
+	const struct shm_ring *out = &shm->out;
+	uint32_t begin = sent, max;
+	ssize_t n;
+
+	do {
+		max = out->mask + 1 - used;
+		n = try_move(out, sent, &at, max < CHUNK ? max : CHUNK, true, num == 1);
+		if (n < 0)
+			return sent != begin ? (ssize_t)(sent - begin) : n;
+		sent += (uint32_t)n;
+		used += (uint32_t)n;
+		shm->spread |= ((sent - 1 - out->origin) & out->mask) >= SHM_FIRST;
+		publish(shm, sent);
+		if (at.num && used == out->mask + 1)
+			used = in_use(shm, sent);
+	} while (at.num && used <= out->mask);
+	/* Who slept while the other side had nothing to do had too little. */
+	if (at.num && atomic_load_explicit(&shm->slept, memory_order_relaxed))
+		shm->cramped = true;
+	atomic_store_explicit(&shm->slept, false, memory_order_relaxed);
+	return sent - begin;
 }
 
 ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 {
 	struct soft_shm *shm = soft_shm(link);
 	uint32_t sent = atomic_load_explicit(&shm->sent, memory_order_relaxed);
-	uint32_t used = sent - atomic_load_explicit(&shm->peer->taken, memory_order_acquire);
+	uint32_t used = in_use(shm, sent);
 	ssize_t n;
 
-	if (used > SHM_RING)
+	if (used > shm->out.mask + 1)
 		return soft_shm_nonsense(shm);
 	if (atomic_load_explicit(&shm->hung_up, memory_order_relaxed))
 		return outcome(shm) == -ECONNRESET ? -ECONNRESET : -EPIPE;
@@ -311,17 +425,24 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 		if (n || atomic_load_explicit(&shm->lent, memory_order_relaxed))
 			return n ? n : nothing(shm);
 	}
-	if (used == SHM_RING || (num > 1 && soft_shm_lend(shm, iov, num)))
+	arrange(shm, sent, used);
+	if (used > shm->out.mask || (num > 1 && soft_shm_lend(shm, iov, num)))
 		return nothing(shm);
-	n = try_move(shm->out, sent, iov, num, SHM_RING - used, true);
-	if (n < 0)
-		return n;
-	BEFORE_SEND();
-	sent += (uint32_t)n;
-	atomic_store_explicit(&shm->sent, sent, memory_order_relaxed);
-	atomic_store(&shm->own->sent, sent);
-	wake(shm, SHM_WAKE_DATA);
-	return n;
+	return fill(shm, sent, used, iov, num);
+}
+
+void soft_shm_rest(struct soft_link *link)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t sent = atomic_load_explicit(&shm->sent, memory_order_relaxed);
+
+	if (shm->spread && sent == shm->rested && sent == atomic_load(&shm->peer->taken)) {
+		shm->cramped = shm->spread = false;
+		shm->known = sent;
+		set_geometry(shm, sent, SHM_SMALL - 1);
+		(void)madvise(shm->out.rest, SHM_RING, MADV_REMOVE);
+	}
+	shm->rested = sent;
 }
 
 bool soft_shm_quiet(struct soft_link *link)
@@ -354,6 +475,8 @@ ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
 {
 	struct soft_shm *shm = soft_shm(link);
 	uint32_t taken = atomic_load_explicit(&shm->taken, memory_order_relaxed), there;
+	struct cursor at = { .iov = iov, .num = num };
+	uint64_t geometry;
 	ssize_t rc;
 
 	there = atomic_load_explicit(&shm->peer->sent, memory_order_acquire) - taken;
@@ -371,13 +494,17 @@ ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
 	if (!there || there > SHM_RING)
 		return soft_shm_nonsense(shm);
 	AFTER_RECV();
-	rc = try_move(shm->in, taken, iov, num, there, false);
+	geometry = atomic_load_explicit(&shm->peer->geometry, memory_order_acquire);
+	shm->in.origin = SHM_ORIGIN(geometry);
+	shm->in.mask = SHM_MASK(geometry);
+	rc = try_move(&shm->in, taken, &at, there, false, num == 1);
 	if (rc < 0)
 		return rc;
 	taken += (uint32_t)rc;
 	atomic_store_explicit(&shm->taken, taken, memory_order_relaxed);
 	atomic_store(&shm->own->taken, taken);
-	if (SHM_RING - (there - (uint32_t)rc) >= SHM_RING / 2)
+	if ((atomic_load(&shm->peer->wake_on) & SHM_WAKE_ROOM) &&
+	    (int32_t)(taken - atomic_load(&shm->peer->room_at)) >= 0)
 		wake(shm, SHM_WAKE_ROOM);
 	return rc;
 }
@@ -414,19 +541,15 @@ void soft_shm_cut(struct soft_link *link)
 
 void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active, uint32_t taken)
 {
-	uint32_t first = (uint32_t)-SHM_FIRST;
+	const int own = active ? 0 : 1, peer = 1 - own;
 
 	shm->memory = memory;
-	shm->own = &memory->page.side[active ? 0 : 1];
-	shm->peer = &memory->page.side[active ? 1 : 0];
-	shm->lends = &memory->loan[active ? 0 : 1];
-	shm->borrows = &memory->loan[active ? 1 : 0];
-	shm->out = active ? memory->ring0 : memory->ring1;
-	shm->in = active ? memory->ring1 : memory->ring0;
-	atomic_store(&shm->sent, active ? first : 0);
-	atomic_store(&shm->taken, active ? 0 : first + taken);
-	if (!active)
-		return;
-	atomic_store(&shm->own->sent, first);
-	atomic_store(&shm->peer->taken, first);
+	shm->own = &memory->page.side[own];
+	shm->peer = &memory->page.side[peer];
+	shm->lends = &memory->loan[own];
+	shm->borrows = &memory->loan[peer];
+	shm->out = (struct shm_ring){ .first = shm->own->first, .rest = memory->rest[own] };
+	shm->in = (struct shm_ring){ .first = shm->peer->first, .rest = memory->rest[peer] };
+	atomic_store(&shm->taken, taken);
+	set_geometry(shm, 0, SHM_SMALL - 1);
 }

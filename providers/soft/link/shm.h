@@ -27,11 +27,13 @@
 #include "util/list.h"
 
 enum {
-	SHM_VERSION = 2,
+	SHM_VERSION = 3,
 	SHM_LINE = 64,
-	SHM_RING = 128 << 10, /* a power of two */
-	SHM_FIRST = 1536, /* bytes of each ring that lie in the page of what is said about them */
-	SHM_SIZE = 2 * SHM_RING + 8192,
+	SHM_RING = 1 << 20,    /* the size of a ring at most; a power of two, as all sizes */
+	SHM_SMALL = 128 << 10, /* and until it turns out to be short: it stays in the cache */
+	SHM_FIRST = 1764,      /* bytes of a ring that lie with what is said about it */
+	SHM_PAGE = 4096,
+	SHM_SIZE = 2 * SHM_RING + 2 * SHM_PAGE,
 	SHM_PIECES = 72, /* of a loan */
 };
 
@@ -50,7 +52,7 @@ struct shm_hello {
 /* What a sleeper wants to be woken for. */
 enum {
 	SHM_WAKE_DATA = 1,
-	SHM_WAKE_ROOM = 2, /* half of the ring */
+	SHM_WAKE_ROOM = 2, /* as much as room_at says */
 	SHM_WAKE_END = 4,  /* in any case */
 };
 
@@ -60,15 +62,27 @@ enum {
 	SHM_CUT = 3, /* in order, within what was being sent */
 };
 
-/* What one side writes, and wake_on the other one too; each in a cache line of its own. */
+/*
+ * What one side writes, and wake_on and loan the other one too. The byte at a position of the ring
+ * is at (position - origin) & mask. A ring that is empty begins anew at 0, so that a short message
+ * lies in the cache line of the words that announce it.
+ */
 struct shm_side {
-	_Alignas(SHM_LINE) _Atomic uint32_t sent; /* bytes into its ring so far */
-	_Atomic uint32_t ended;			  /* and no more will come */
-	_Atomic uint64_t
-		loan; /* its number, SHM_LOAN_* and bytes taken; the other side adds to these */
 	_Alignas(SHM_LINE) _Atomic uint32_t taken;   /* bytes out of the other's ring so far */
 	_Alignas(SHM_LINE) _Atomic uint32_t wake_on; /* SHM_WAKE_*; cleared by who wakes */
+	_Atomic uint32_t room_at;		     /* the other's taken for SHM_WAKE_ROOM */
+	_Alignas(SHM_LINE) _Atomic uint32_t sent;    /* bytes into its ring so far */
+	_Atomic uint32_t acked;			     /* taken when that was written */
+	_Atomic uint64_t geometry;		     /* SHM_GEOMETRY; written before sent */
+	_Atomic uint64_t
+		loan; /* its number, SHM_LOAN_* and bytes taken; the other side adds to these */
+	_Atomic uint32_t ended; /* and no more will come */
+	uint8_t first[SHM_FIRST];
 };
+
+#define SHM_GEOMETRY(origin, mask) ((uint64_t)(mask) << 32 | (origin))
+#define SHM_ORIGIN(geometry)	   ((uint32_t)(geometry))
+#define SHM_MASK(geometry)	   ((uint32_t)((geometry) >> 32) & (SHM_RING - 1))
 
 /* Of shm_side.loan; the low half are bytes. */
 #define SHM_LOAN_OUT	 (1ull << 32) /* it is to be taken; cleared once all of it is */
@@ -92,28 +106,38 @@ struct shm_page {
 	uint64_t qual;
 };
 
-/*
- * A connection that has not much to say touches one page. The first ring is used from SHM_FIRST
- * before its end, so that its positions begin at -SHM_FIRST.
- */
+/* A connection that has not much to say touches one page. */
 struct shm_memory {
-	uint8_t unused[SHM_FIRST];
-	uint8_t ring0[SHM_RING]; /* the active side's */
 	struct shm_page page;
-	_Alignas(512) uint8_t ring1[SHM_RING];
-	_Alignas(SHM_LINE) struct shm_loan loan[2];
+	_Alignas(SHM_PAGE) struct shm_loan loan[2];
+	/* The rings, behind their first bytes. */
+	_Alignas(SHM_PAGE) uint8_t rest[2][SHM_RING];
 };
 
-_Static_assert(offsetof(struct shm_memory, page) % 4096 == SHM_FIRST, "");
-_Static_assert(offsetof(struct shm_memory, ring1) % 4096 == 4096 - SHM_FIRST, "");
-_Static_assert(sizeof(struct shm_memory) <= SHM_SIZE, "");
+_Static_assert(sizeof(struct shm_side) == 1920, "whole lines");
+_Static_assert(sizeof(struct shm_page) <= SHM_PAGE, "");
+_Static_assert(sizeof(struct shm_memory) == SHM_SIZE, "");
+
+/* A ring as one side sees it for the moment. */
+struct shm_ring {
+	uint8_t *first, *rest;
+	uint32_t origin, mask;
+};
 
 struct soft_shm {
 	struct soft_link link;
 	/* One writes sent, one taken: who holds the connection's lock of that direction. */
 	_Atomic uint32_t sent, taken;
 	struct shm_side *own, *peer;
-	uint8_t *out, *in; /* the rings */
+	/* Our ring, and what send knows of it. */
+	struct shm_ring out;
+	_Atomic uint32_t size;
+	uint32_t acked, known; /* the peer's word when it was looked at last; what he has taken */
+	uint32_t rested;       /* sent, at the last call of rest */
+	bool cramped;	       /* it is to get larger */
+	bool spread;	       /* more than its first bytes were used since it was given back */
+	atomic_bool slept;     /* one of the sides did since send found room last */
+	struct shm_ring in;    /* the peer's, as the last recv found it */
 	atomic_bool hung_up;
 	atomic_bool spoilt; /* the peer wrote what cannot be */
 
@@ -173,6 +197,7 @@ ssize_t soft_shm_borrow(struct soft_shm *shm, const struct iovec *iov, int num);
 ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num);
 bool soft_shm_quiet(struct soft_link *link);
 ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num);
+void soft_shm_rest(struct soft_link *link);
 void soft_shm_finish(struct soft_link *link);
 void soft_shm_cut(struct soft_link *link);
 int soft_shm_watch(struct soft_link *link, uint32_t events);

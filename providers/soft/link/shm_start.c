@@ -414,7 +414,7 @@ static uint32_t shm_unsent(struct soft_link *link)
 	.segment = shm_segment, .lost = shm_lost, .unsent = shm_unsent, .names = shm_names
 #define DATA                                                                      \
 	.recv = soft_shm_recv, .taken = soft_shm_repaid, .quiet = soft_shm_quiet, \
-	.watch = soft_shm_watch, .arm = soft_shm_arm
+	.rest = soft_shm_rest, .watch = soft_shm_watch, .arm = soft_shm_arm
 
 const struct soft_link_class soft_link_shm_connecting = {
 	COMMON("shm, connecting"),
