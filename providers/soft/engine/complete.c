@@ -29,8 +29,9 @@ static bool cq_add(struct soft_cq *cq, const struct tp_wc *wc)
 }
 
 /* What a completion may say to be one without more to say, and requests that have such ones. */
-#define PLAIN_RECV (TP_WC_RECV | TP_WC_SOLICITED)
-#define PLAIN_OPS  (1u << TP_SEND | 1u << TP_RDMA_WRITE | 1u << TP_RDMA_READ)
+#define PLAIN_RECV   (TP_WC_RECV | TP_WC_SOLICITED)
+#define ANSWERED_OPS (TP_CAN(TP_RDMA_READ) | TP_CAN(TP_READ_TO_RKEY) | TP_ATOMICS)
+#define PLAIN_OPS    (1u << TP_SEND | 1u << TP_RDMA_WRITE | 1u << TP_RDMA_READ)
 
 /* A completion that is lost ends the connection (EVD-95); lock held. */
 static void add_completion(struct soft_qp *qp, struct soft_cq *cq, const struct tp_wc *wc)
@@ -52,6 +53,7 @@ void soft_complete_recv(struct soft_qp *qp, const struct tp_wc *result)
 	wc.qp_owner = qp->base.owner;
 	if (wc.status == TP_WC_SUCCESS && !(wc.flags & ~PLAIN_RECV) && !qp->srq)
 		wc.flags |= SOFT_WC_PLAIN;
+	wc.flags |= SOFT_WC_CAME;
 	atomic_store_explicit(&qp->rq.head, head + 1, memory_order_release);
 	add_completion(qp, qp->recv_cq, &wc);
 }
@@ -65,6 +67,8 @@ static void complete_request(struct soft_qp *qp, uint32_t status)
 
 	if (status == TP_WC_SUCCESS && sqe->opcode < 32 && (PLAIN_OPS >> sqe->opcode & 1))
 		wc.flags = SOFT_WC_PLAIN;
+	if (sqe->opcode < 32 && (ANSWERED_OPS >> sqe->opcode & 1))
+		wc.flags |= SOFT_WC_CAME;
 	atomic_store_explicit(&qp->sq.head, head + 1, memory_order_release);
 	if (told)
 		add_completion(qp, qp->send_cq, &wc);

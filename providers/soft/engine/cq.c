@@ -118,6 +118,20 @@ void soft_cq_detach(struct soft_member *member)
 
 /* ---- Taking ---- */
 
+static inline void note_poll(struct soft_cq *cq, uint32_t weight)
+{
+	atomic_store_explicit(&cq->polls,
+			      atomic_load_explicit(&cq->polls, memory_order_relaxed) + weight,
+			      memory_order_relaxed);
+}
+
+/* Who takes what came from peers polls for it, also where the service thread was faster. */
+static inline void note_taken(struct soft_cq *cq, uint32_t flags)
+{
+	if (flags & SOFT_WC_CAME)
+		note_poll(cq, SOFT_CQ_POLLED);
+}
+
 static inline bool pop(struct soft_cq *cq, struct tp_wc *wc)
 {
 	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
@@ -125,16 +139,10 @@ static inline bool pop(struct soft_cq *cq, struct tp_wc *wc)
 	if (tail == atomic_load_explicit(&cq->head, memory_order_acquire))
 		return false;
 	*wc = cq->ring[tail & (cq->size - 1)];
-	wc->flags &= ~SOFT_WC_PLAIN;
+	note_taken(cq, wc->flags);
+	wc->flags &= ~SOFT_WC_OURS;
 	atomic_store_explicit(&cq->tail, tail + 1, memory_order_release);
 	return true;
-}
-
-static inline void note_poll(struct soft_cq *cq, uint32_t weight)
-{
-	atomic_store_explicit(&cq->polls,
-			      atomic_load_explicit(&cq->polls, memory_order_relaxed) + weight,
-			      memory_order_relaxed);
 }
 
 static struct tp_wr *cq_poll_fast(struct tp_cq *base)
@@ -150,6 +158,7 @@ static struct tp_wr *cq_poll_fast(struct tp_cq *base)
 	wr = (struct tp_wr *)(uintptr_t)wc->wr_id;
 	if (wc->flags & TP_WC_RECV)
 		wr->length = wc->byte_len;
+	note_taken(cq, wc->flags);
 	atomic_store_explicit(&cq->tail, tail + 1, memory_order_release);
 	return wr;
 }
@@ -168,53 +177,57 @@ static bool look_for_room(struct soft_cq *cq)
 	return false;
 }
 
-static void drive_all(struct soft_cq *cq)
+static bool drive_all(struct soft_cq *cq)
 {
 	struct soft_member *member;
-	bool room = look_for_room(cq);
+	bool room = look_for_room(cq), moved = false;
 
 	list_for_each(member, &cq->members, node)
-		soft_drive_poll(member->conn, room);
+		moved |= soft_drive_poll(member->conn, room);
+	return moved;
 }
 
-static void drive_ready(int epfd)
+static bool drive_ready(int epfd)
 {
 	struct epoll_event events[READY_PER_POLL];
 	struct soft_member *member;
 	int n = epoll_wait(epfd, events, READY_PER_POLL, 0);
+	bool moved = false;
 
 	for (int i = 0; i < n; i++) {
 		member = events[i].data.ptr;
-		soft_drive_poll(member->conn, true);
+		moved |= soft_drive_poll(member->conn, true);
 		if (member->conn->link->class->arm)
 			soft_watch_update_cqs(member->conn);
 	}
+	return moved;
 }
 
-static void drive(struct soft_cq *cq)
+/* Whether anything moved. */
+static bool drive(struct soft_cq *cq)
 {
+	bool moved;
+
 	/* Taken: a connection comes or goes; the next poll is soon enough. */
 	if (!atomic_load_explicit(&cq->cost, memory_order_relaxed) ||
 	    pthread_mutex_trylock(&cq->drive))
-		return;
+		return false;
 	if (soft_cq_few(cq) || atomic_load(&cq->blind))
-		drive_all(cq);
+		moved = drive_all(cq);
 	else
-		drive_ready(atomic_load(&cq->epfd));
+		moved = drive_ready(atomic_load(&cq->epfd));
 	pthread_mutex_unlock(&cq->drive);
+	return moved;
 }
 
 static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 {
 	struct soft_cq *cq = soft_cq(base);
-	bool found;
 
 	if (pop(cq, wc))
 		return 1;
-	drive(cq);
-	found = pop(cq, wc);
-	note_poll(cq, found ? SOFT_CQ_POLLED : 1);
-	return found;
+	note_poll(cq, drive(cq) ? SOFT_CQ_POLLED : 1);
+	return pop(cq, wc);
 }
 
 /* In tp_wc.flags while completions are removed: this one is. */
@@ -236,7 +249,7 @@ static void cq_extract(struct tp_cq *base, bool (*remove)(void *arg, const struc
 
 	for (at = tail; at != head; at++) {
 		wc = *entry(cq, at);
-		wc.flags &= ~SOFT_WC_PLAIN;
+		wc.flags &= ~SOFT_WC_OURS;
 		if (remove(arg, &wc))
 			entry(cq, at)->flags |= REMOVED;
 	}

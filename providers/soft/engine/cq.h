@@ -26,8 +26,10 @@ struct soft_member {
 	uint32_t polls; /* the loop's: of the CQ when it looked last */
 };
 
-/* Of tp_wc.flags, in the queue only: what tp_cq.take may return. */
+/* Of tp_wc.flags, in the queue only: what tp_cq.take may return; what the peer's data completed. */
 #define SOFT_WC_PLAIN 0x80000000u
+#define SOFT_WC_CAME  0x20000000u
+#define SOFT_WC_OURS  (SOFT_WC_PLAIN | SOFT_WC_CAME)
 
 struct soft_cq {
 	struct tp_cq base;
@@ -35,7 +37,7 @@ struct soft_cq {
 
 	/* The consumer's, under the core's EVD lock. */
 	atomic_uint tail;
-	atomic_uint polls; /* that found it empty, so far, and more for those that filled it */
+	atomic_uint polls; /* that found it empty, so far, and more for those that took what came */
 	bool woken;	   /* slept since the last look for room to send */
 	uint32_t spins;	   /* polls since then */
 

@@ -57,18 +57,20 @@ static void move_data(struct soft_qp *qp, uint32_t what)
 		work(qp);
 }
 
-/* For who has just become the driver. */
-static void drive(struct soft_qp *qp, uint32_t what)
+/* For who has just become the driver. Whether anything moved. */
+static bool drive(struct soft_qp *qp, uint32_t what)
 {
-	uint32_t left;
+	uint32_t left, moved = 0;
 
 	for (;;) {
 		pthread_mutex_lock(&qp->lock);
+		moved -= qp->moved;
 		move_data(qp, what);
+		moved += qp->moved;
 		pthread_mutex_unlock(&qp->lock);
 		left = SOFT_DRIVER;
 		if (atomic_compare_exchange_strong(&qp->driver, &left, 0))
-			return;
+			return moved;
 		what = atomic_exchange(&qp->driver, SOFT_DRIVER);
 	}
 }
@@ -83,7 +85,7 @@ void soft_drive(struct soft_qp *qp, uint32_t what)
 }
 
 /* Leaves nothing behind: one who polls all the time would never let the driver go. */
-void soft_drive_poll(struct soft_conn *conn, bool room)
+bool soft_drive_poll(struct soft_conn *conn, bool room)
 {
 	uint32_t nobody = 0, what = 0;
 	const struct soft_link_class *class = conn->link->class;
@@ -93,8 +95,8 @@ void soft_drive_poll(struct soft_conn *conn, bool room)
 		what |= SOFT_DRIVE_RX;
 	if (room && atomic_load_explicit(&qp->tx_stalled, memory_order_relaxed))
 		what |= SOFT_DRIVE_TX;
-	if (what && atomic_compare_exchange_strong(&qp->driver, &nobody, SOFT_DRIVER))
-		drive(qp, what);
+	return what && atomic_compare_exchange_strong(&qp->driver, &nobody, SOFT_DRIVER) &&
+	       drive(qp, what);
 }
 
 /* ---- Answers that are owed before the peer is told of a fault ---- */

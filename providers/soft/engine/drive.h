@@ -12,10 +12,10 @@
  * one event at a time. When one comes and a thread of the program was there since the last time,
  * the connection is handed over to it: it is not watched, but looked at every LOOK_MS as long as
  * somebody polls, and once more after each wait. A connection whose CQs nobody polled in between
- * nor waits on is taken back. One poll is not polling: a program that looks at its memory for what
- * peers write, and takes the completions of its own requests now and then, leaves its connections
- * to the service thread, which serves them as they come. Who asks a CQ for notification neither
- * polls nor waits: its connections are the service thread's.
+ * nor waits on is taken back. A poll that finds nothing to do is not polling yet: a program that
+ * looks at its memory for what peers write, and takes the completions of its own requests now and
+ * then, leaves its connections to the service thread, which serves them as they come. Who asks a CQ
+ * for notification neither polls nor waits: its connections are the service thread's.
  */
 #ifndef SOFT_DRIVE_H
 #define SOFT_DRIVE_H
@@ -40,8 +40,9 @@ enum {
 
 /* Has this done, by this thread or by the one that drives. The lock is not held. */
 void soft_drive(struct soft_qp *qp, uint32_t what);
-/* Takes in what has come and, if room, sends what had no room, unless somebody drives. */
-void soft_drive_poll(struct soft_conn *conn, bool room);
+/* Takes in what has come and, if room, sends what had no room, unless somebody drives. Whether there
+ * was anything. */
+bool soft_drive_poll(struct soft_conn *conn, bool room);
 
 /* ---- On the loop ---- */
 

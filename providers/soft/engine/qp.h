@@ -107,6 +107,7 @@ struct soft_qp {
 	atomic_uint driver; /* SOFT_DRIVE_*, see drive.h */
 	pthread_mutex_t lock;
 	uint32_t due;		/* SOFT_DRIVE_*: what the driver found to be done next */
+	uint32_t moved;		/* grows whenever something came or went; under lock */
 	atomic_bool rx_starved; /* a message waits for a Receive */
 	atomic_bool tx_stalled; /* the link takes no more for now */
 	struct soft_ring rq, sq;

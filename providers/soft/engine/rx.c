@@ -347,6 +347,7 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	}
 	if (!soft_tx_idle(&conn->tx))
 		soft_tx_taken(conn, false);
+	conn->qp->moved++;
 	*done += (uint32_t)n;
 	placed = (uint32_t)n < direct ? (uint32_t)n : direct;
 	rx->pos += placed;

@@ -263,6 +263,7 @@ void soft_tx_run(struct soft_conn *conn)
 			return;
 		}
 		if (n > 0) {
+			conn->qp->moved++;
 			advance(conn, (uint32_t)n);
 			done += (uint32_t)n;
 		}
