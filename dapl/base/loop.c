@@ -2,6 +2,7 @@
 #include "dapl/base/loop.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #define EVENTS_PER_WAIT 64
 #define FAR_NS		50000000 /* of timers, in which a tick is nothing */
+#define NEAR_NS		10000000
 
 /*
  * The id of a watch, which epoll returns, is its index in the table + 1 and the generation of that
@@ -96,11 +98,11 @@ static uint64_t now_for(const struct tp_timer *first)
 	return first->deadline > lately + FAR_NS ? lately : dapl_now();
 }
 
-/* Returns the milliseconds to sleep, rounded up so that no timer fires early. */
-static int run_timers(struct dapl_loop *loop)
+/* Returns the nanoseconds to sleep; UINT64_MAX: for ever. */
+static uint64_t run_timers(struct dapl_loop *loop)
 {
 	struct tp_timer *timer;
-	uint64_t now, ms;
+	uint64_t now;
 	bool any = false;
 
 	dapl_assert_mutex_held(&loop->lock);
@@ -114,10 +116,23 @@ static int run_timers(struct dapl_loop *loop)
 	}
 	if (any || loop->tasks || loop->stopping)
 		return 0;
-	if (!timer)
-		return -1;
-	ms = (timer->deadline - now + 999999) / 1000000;
-	return ms > 3600000 ? 3600000 : (int)ms;
+	return timer ? timer->deadline - now : UINT64_MAX;
+}
+
+/* No timer fires early. The milliseconds of epoll_wait are too much for those that are near. */
+static int wait_events(struct dapl_loop *loop, struct epoll_event *events, uint64_t ns)
+{
+	const struct timespec near = { .tv_nsec = ns < NEAR_NS ? (long)ns : 0 };
+	struct pollfd any = { .fd = loop->epfd, .events = POLLIN };
+	uint64_t ms = ns / 1000000 + 1;
+	int timeout = ns == UINT64_MAX ? -1 : ms > 3600000 ? 3600000 : (int)ms;
+
+	if (ns < NEAR_NS) {
+		if (ns)
+			(void)ppoll(&any, 1, &near, NULL);
+		timeout = 0;
+	}
+	return epoll_wait(loop->epfd, events, EVENTS_PER_WAIT, timeout);
 }
 
 static void run_event(struct dapl_loop *loop, const struct epoll_event *event)
@@ -138,14 +153,15 @@ static void *loop_main(void *arg)
 {
 	struct epoll_event events[EVENTS_PER_WAIT];
 	struct dapl_loop *loop = arg;
-	int i, n, timeout;
+	uint64_t ns;
+	int i, n;
 
 	pthread_mutex_lock(&loop->lock);
 	while (!loop->stopping) {
-		timeout = run_timers(loop);
-		loop->sleeping = timeout != 0;
+		ns = run_timers(loop);
+		loop->sleeping = ns != 0;
 		pthread_mutex_unlock(&loop->lock);
-		n = epoll_wait(loop->epfd, events, EVENTS_PER_WAIT, timeout);
+		n = wait_events(loop, events, ns);
 		pthread_mutex_lock(&loop->lock);
 		loop->sleeping = false;
 		for (i = 0; i < n; i++)

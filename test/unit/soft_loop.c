@@ -7,6 +7,7 @@
 #include "test/unit/soft_loop.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,17 +73,23 @@ static struct entry **find(struct dapl_loop *loop, uint64_t id)
 	return at;
 }
 
-static int timeout_ms(struct dapl_loop *loop)
+/* NULL: for ever. */
+static const struct timespec *until_timer(struct dapl_loop *loop, struct timespec *left)
 {
 	uint64_t next = UINT64_MAX, now = dapl_now();
 
+	*left = (struct timespec){ 0 };
 	if (loop->tasks)
-		return 0;
+		return left;
 	for (struct tp_timer *t = loop->timers; t; t = t->next)
 		next = t->deadline < next ? t->deadline : next;
 	if (next == UINT64_MAX)
-		return -1;
-	return next <= now ? 0 : (int)((next - now + 999999) / 1000000);
+		return NULL;
+	if (next > now) {
+		left->tv_sec = (time_t)((next - now) / 1000000000);
+		left->tv_nsec = (long)((next - now) % 1000000000);
+	}
+	return left;
 }
 
 static void unlink_timer(struct tp_timer *timer)
@@ -135,10 +142,14 @@ static void *loop_main(void *arg)
 
 	pthread_mutex_lock(&loop->lock);
 	while (!loop->stop) {
-		int ms = timeout_ms(loop), n;
+		struct pollfd any = { .fd = loop->epfd, .events = POLLIN };
+		struct timespec left;
+		const struct timespec *limit = until_timer(loop, &left);
+		int n;
 
 		pthread_mutex_unlock(&loop->lock);
-		n = epoll_wait(loop->epfd, events, 32, ms);
+		(void)ppoll(&any, 1, limit, NULL);
+		n = epoll_wait(loop->epfd, events, 32, 0);
 		pthread_mutex_lock(&loop->lock);
 		loop->wakeups++;
 		for (int i = 0; i < n; i++) {

@@ -69,6 +69,7 @@ struct soft_dev {
 	atomic_uint num_handed;	   /* for other threads */
 	struct tp_timer look;	   /* whether they are still there */
 	atomic_bool looking;	   /* it is set */
+	uint64_t look_ns;	   /* for so long from one look to the next */
 	struct list conns;	   /* established ones */
 	struct tp_timer keepalive; /* as long as there are any */
 	bool keeping;

@@ -10,12 +10,13 @@
  * Who posts drives at once. For what comes in it is the thread that polls or waits on a CQ of the
  * connection, or else the adapter's service thread. The service thread watches each connection for
  * one event at a time. When one comes and a thread of the program was there since the last time,
- * the connection is handed over to it: it is not watched, but looked at every LOOK_MS as long as
- * somebody polls, and once more after each wait. A connection whose CQs nobody polled in between
- * nor waits on is taken back. A poll that finds nothing to do is not polling yet: a program that
- * looks at its memory for what peers write, and takes the completions of its own requests now and
- * then, leaves its connections to the service thread, which serves them as they come. Who asks a CQ
- * for notification neither polls nor waits: its connections are the service thread's.
+ * the connection is handed over to it: it is not watched, but looked at as long as somebody polls,
+ * soon at first and then every LOOK_MAX_NS, and once more after each wait. A connection whose CQs
+ * nobody polled in between nor waits on is taken back. A poll that finds nothing to do is not
+ * polling yet: a program that looks at its memory for what peers write, and takes the completions
+ * of its own requests now and then, leaves its connections to the service thread, which serves them
+ * as they come. Who asks a CQ for notification neither polls nor waits: its connections are the
+ * service thread's.
  */
 #ifndef SOFT_DRIVE_H
 #define SOFT_DRIVE_H
@@ -40,8 +41,8 @@ enum {
 
 /* Has this done, by this thread or by the one that drives. The lock is not held. */
 void soft_drive(struct soft_qp *qp, uint32_t what);
-/* Takes in what has come and, if room, sends what had no room, unless somebody drives. Whether there
- * was anything. */
+/* Takes in what has come and, if room, sends what had no room, unless somebody drives. Whether
+ * anything moved. */
 bool soft_drive_poll(struct soft_conn *conn, bool room);
 
 /* ---- On the loop ---- */
@@ -59,7 +60,7 @@ void soft_drive_forget(struct soft_conn *conn);
 
 /*
  * A CQ's thread is no longer there to be relied on: has the service thread look, at once or in
- * LOOK_MS.
+ * LOOK_MAX_NS.
  */
 void soft_drive_look(struct soft_dev *dev, bool now);
 
