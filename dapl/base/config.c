@@ -121,7 +121,7 @@ static bool one_of(const char *text, const char *const *words, int64_t *value)
 	return false;
 }
 
-/* An integer, or for switches also a word; false: neither. */
+/* An integer or a word: what is chosen between yes, no and more is also a switch. false: neither. */
 static bool parse(const struct dapl_option *option, const char *text, int64_t *value)
 {
 	static const char *const words[] = { "no",   "yes", "off", "on", "false",
@@ -129,7 +129,9 @@ static bool parse(const struct dapl_option *option, const char *text, int64_t *v
 	char *end;
 
 	if (option->type == DAPL_OPTION_CHOICE)
-		return one_of(text, option->choices, value);
+		return one_of(text, option->choices, value) ||
+		       (one_of(text, words, value) &&
+			one_of(words[*value % 2], option->choices, value));
 	if (option->type == DAPL_OPTION_BOOL) {
 		if (!one_of(text, words, value))
 			return false;

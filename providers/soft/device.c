@@ -56,7 +56,9 @@ static int dev_open(const struct tp_device_init *init, struct tp_device **out)
 	}
 	dapl_trace(soft_open, DAPL_TRC_NORMAL, dev, "ia=%s address=%s crc=%s", dev->name,
 		   soft_addr_text(&dev->addr, 0, text),
-		   dev->config->crc ? "always" : "as the peer asks");
+		   dev->config->crc == SOFT_CRC_YES    ? "always"
+		   : dev->config->crc == SOFT_CRC_AUTO ? "to other hosts"
+						       : "as the peer asks");
 	*out = &dev->base;
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "providers/soft/memory/stag.h"
 #include "providers/soft/memory/window.h"
 
+static const char *const crcs[] = { "no", "yes", "auto", NULL };
 static const char *const links[] = { "auto", "tcp", "shm", NULL };
 
 #define CONFIG	       soft_config

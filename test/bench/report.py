@@ -36,14 +36,22 @@ def size_name(size):
     return "%d B" % size
 
 
+# As installed, and what carries connections to other hosts.
+SETTINGS = {
+    "soft": {},
+    "over TCP": {"DAPL_SOFT_LINK": "tcp", "DAPL_SOFT_CRC": "no"},
+    "over TCP, CRC": {"DAPL_SOFT_LINK": "tcp", "DAPL_SOFT_CRC": "yes"},
+}
+
+
 def bench_rows(build, rounds, conf):
-    """The results of udapl-bench, CRC off and on: operation, mode, bytes, soft, TCP, unit, ratio."""
+    """The results of udapl-bench with each setting: operation, mode, bytes, soft, TCP, unit, ratio."""
     found = {}
-    for crc in "0", "1":
+    for name, setting in SETTINGS.items():
         text = run([build + "/test/bench/udapl-bench", "-m", "-s", "soft-lo", str(rounds)],
-                   DAT_OVERRIDE=conf, DAPL_SOFT_CRC=crc)
+                   DAT_OVERRIDE=conf, **setting)
         rows = [line.split("\t") for line in text.splitlines()]
-        found[crc] = [(r[0], r[1], int(r[2]), float(r[3]), float(r[4]), r[5], float(r[6])) for r in rows]
+        found[name] = [(r[0], r[1], int(r[2]), float(r[3]), float(r[4]), r[5], float(r[6])) for r in rows]
     return found
 
 
@@ -170,10 +178,11 @@ AGAINST_SIZE = ["set logscale x 2", "set format x '%.0b%BB'", "set key left top"
 
 
 def plot(path, rows, mode, label, logarithmic):
-    curves = [("send, soft", "0", "send", 3), ("RDMA write, soft", "0", "write", 3),
-              ("RDMA write, soft, CRC", "1", "write", 3), ("plain TCP", "0", "send", 4)]
-    lines = [(name, "", [(row[2], row[column]) for row in rows[crc] if row[1] == mode and row[0] == operation])
-             for name, crc, operation, column in curves]
+    curves = [("send, soft", "soft", "send", 3), ("RDMA write, soft", "soft", "write", 3),
+              ("RDMA write, soft over TCP", "over TCP", "write", 3),
+              ("RDMA write, soft over TCP, CRC", "over TCP, CRC", "write", 3), ("plain TCP", "soft", "send", 4)]
+    lines = [(name, "", [(row[2], row[column]) for row in rows[setting] if row[1] == mode and row[0] == operation])
+             for name, setting, operation, column in curves]
     gnuplot(path, 540, AGAINST_SIZE + ["set logscale y" if logarithmic else "set yrange [0:*]"] +
             line_panel("", label, lines))
 
@@ -221,7 +230,7 @@ def of_devices(figures, what):
 def bars(folder, found, figures):
     """What has one figure for each stack."""
     stacks = ("ours", "2.1.10", "plain verbs", "plain TCP")
-    rate = next(row for row in found["rows"]["0"] if row[0] == "connect")
+    rate = next(row for row in found["rows"]["soft"] if row[0] == "connect")
     panels = bar_panel("on this machine", "connections a second", stacks,
                        [("software provider", {"ours": rate[3], "plain TCP": rate[4]})])
     groups = [("%s\\n%s" % (name.replace("soft-", ""), how), {stack: round(figure) for stack, figure in at.items()})
@@ -262,11 +271,13 @@ def draw(folder, found, vm):
 
 
 def bench_table(found):
-    rows = [("operation", "bytes", "mode", "soft", "soft, CRC", "TCP", "unit", "ratio", "ratio, CRC")]
-    for off, on in zip(found["0"], found["1"]):
-        digits = "%.2f" if off[5] == "us" else "%.0f"
-        rows.append((off[0].replace("write", "RDMA write"), size_name(off[2]) if off[2] else "", off[1],
-                     digits % off[3], digits % on[3], digits % off[4], off[5], "%.2f" % off[6], "%.2f" % on[6]))
+    rows = [("operation", "bytes", "mode", *SETTINGS, "TCP", "unit", *("ratio, " + name for name in SETTINGS))]
+    for each in zip(*(found[name] for name in SETTINGS)):
+        first = each[0]
+        digits = "%.2f" if first[5] == "us" else "%.0f"
+        rows.append((first[0].replace("write", "RDMA write"), size_name(first[2]) if first[2] else "", first[1],
+                     *(digits % row[3] for row in each), digits % first[4], first[5],
+                     *("%.2f" % row[6] for row in each)))
     return rows
 
 

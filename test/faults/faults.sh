@@ -27,7 +27,7 @@ done >"$DAT_OVERRIDE"
 . "$top_srcdir/test/faults/points.sh"
 
 most=${FAULTS_MOST:-1000000}
-points tcp "$matrix" -m "$most"
+DAPL_SOFT_LINK=tcp points tcp "$matrix" -m "$most"
 DAPL_SOFT_LINK=shm points shm "$matrix" -m "$most"
 # Few of each: what is new are the calls of the trace file and of the name service.
 export DAPL_TRACE_LEVEL=10 DAT_TRACE_DEST=file DAT_TRACE_FILE=$scratch/trace DAT_TRACE_SIZE=4096 DAT_TRACE_KEEP=2

@@ -86,7 +86,10 @@ class Victim:
     def __init__(self, ia="soft-lo", parameter="lo", prefix="", alone=False, environment=None):
         self.alone = alone
         self.folder = tempfile.TemporaryDirectory(prefix="interop-")
-        env = dict(os.environ, **(environment or {}))
+        # These peers look at the wire.
+        wire = {"DAPL_SOFT_LINK": "tcp", "DAPL_SOFT_CRC": "yes"}
+        env = dict(wire, **os.environ)
+        env.update(environment or {})
         env["DAT_OVERRIDE"] = write_conf(self.folder.name, ia, parameter)
         self.errors = open(
             os.path.join(self.folder.name, "stderr"), "w+", encoding="utf-8", errors="replace"

@@ -252,7 +252,9 @@ def crc_off(_, role):
         equal(ep.received(), b"a wrong sum does not matter", "message with a wrong sum")
         part(ep, peer, role)
 
-    driver.once(converse, environment={"DAPL_SOFT_CRC": "0"})
+    # auto: this peer is on the same host.
+    for crc in ("0", "auto"):
+        driver.once(converse, environment={"DAPL_SOFT_CRC": crc})
 
 
 @both("Conversation with CRC that only the peer asks for (RFC 5044 7.1.1 bit C)")
@@ -262,7 +264,8 @@ def crc_by_peer(_, role):
         peer = whole(victim, role, frame)
         check(peer.inward.crc, "CRC is on")
 
-    driver.once(converse, environment={"DAPL_SOFT_CRC": "0"})
+    for crc in ("0", "auto"):
+        driver.once(converse, environment={"DAPL_SOFT_CRC": crc})
 
 
 @case("The provider connects with revision 1: conversation (RFC 5044 7.1)")

@@ -487,7 +487,7 @@ static DAT_RETURN query(struct exec *exec, struct exec_facts *facts)
 	if (first && !strcmp(first, "first"))
 		facts->receives_first = true;
 	facts->ordered = !strcmp(ia.vendor_name, "software iWARP");
-	facts->resets = facts->ordered && strcmp(link ? link : "", "shm");
+	facts->resets = facts->ordered && link && !strcmp(link, "tcp");
 	return DAT_SUCCESS;
 }
 

@@ -46,7 +46,7 @@ int run_child_main(int fd)
 static const struct {
 	const char *name, *value[4];
 } tunables[] = {
-	{ "DAPL_SOFT_LINK", { NULL, "shm", "tcp", "shm" } },
+	{ "DAPL_SOFT_LINK", { NULL, "shm", "tcp", "tcp" } },
 	{ "DAPL_SOFT_FPDU", { NULL, "0", "700", "9000" } },
 	{ "DAPL_SOFT_CRC", { NULL, "1", "1", "0" } },
 };

@@ -123,6 +123,8 @@ EOT
 }
 
 plan 8
+DAPL_SOFT_LINK=tcp
+export DAPL_SOFT_LINK
 soak tcp
 DAPL_SOFT_LINK=shm
 export DAPL_SOFT_LINK

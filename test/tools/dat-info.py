@@ -387,7 +387,7 @@ def _():
         result = call(0, DAT_INFO, "--settings", "-f", conf, env=env).says(
             "^SECTION +NAME +VALUE +UNIT +ORIGIN +VARIABLE$",
             "^dapl +strict +no +default +DAPL_STRICT$",
-            "^soft +crc +yes +default +DAPL_SOFT_CRC$",
+            "^soft +crc +auto +default +DAPL_SOFT_CRC$",
             "^soft +fpdu +4096 +bytes +%s:4 +DAPL_SOFT_FPDU$" % dapl,
             "^soft +held +100000 +bytes +environment +DAPL_SOFT_HELD$",
             "^soft +linger +2000 +ms +default ",

@@ -72,12 +72,52 @@ static void texts(void **state)
 	assert_string_equal(soft_addr_text(&copy, 4711, text), "[2001:db8::1]:4711");
 }
 
+static struct sockaddr_storage address(int family, const char *text)
+{
+	struct sockaddr_storage addr = { .ss_family = (sa_family_t)family };
+
+	assert_int_equal(inet_pton(family, text,
+				   family == AF_INET6
+					   ? (void *)&((struct sockaddr_in6 *)&addr)->sin6_addr
+					   : (void *)&((struct sockaddr_in *)&addr)->sin_addr),
+			 1);
+	return addr;
+}
+
+/* Where bytes may leave the host they are summed (RFC 5044 section 4.4). */
+static void same_host(void **state)
+{
+	static const struct {
+		int family;
+		const char *own, *other;
+		bool same;
+	} pairs[] = {
+		{ AF_INET, "127.0.0.1", "127.0.0.1", true },
+		{ AF_INET, "127.0.0.1", "127.0.0.77", true },
+		{ AF_INET, "198.51.100.7", "198.51.100.7", true },
+		{ AF_INET, "127.0.0.1", "198.51.100.7", false },
+		{ AF_INET, "198.51.100.7", "203.0.113.9", false },
+		{ AF_INET6, "::1", "::1", true },
+		{ AF_INET6, "2001:db8::1", "2001:db8::1", true },
+		{ AF_INET6, "2001:db8::1", "2001:db8::2", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		struct sockaddr_storage own = address(pairs[i].family, pairs[i].own);
+		struct sockaddr_storage other = address(pairs[i].family, pairs[i].other);
+
+		assert_int_equal(soft_addr_same_host(&own, &other), pairs[i].same);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
 		cmocka_unit_test(no_names),
 		cmocka_unit_test(texts),
+		cmocka_unit_test(same_host),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -128,6 +128,13 @@ static const struct tp_upcalls upcalls = {
 
 /* ---- Nodes ---- */
 
+/* What these tests see of the wire is that of TCP, with a CRC, unless they choose. */
+__attribute__((constructor)) static void choose_wire(void)
+{
+	soft_config.link = SOFT_LINK_TCP;
+	soft_config.crc = SOFT_CRC_YES;
+}
+
 /* The tunable without its reader, so that all tests can run on each link. */
 static void choose_link(void)
 {

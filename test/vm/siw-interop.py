@@ -59,7 +59,7 @@ def connection_cases():
             )
         )
     case("siw connects, soft asks for CRC: conversation")(
-        lambda: captured(lambda soft, siw: whole(siw, soft), True)
+        lambda: captured(lambda soft, siw: whole(siw, soft), True, DAPL_SOFT_CRC="1")
     )
     case("siw connects, soft does not ask for CRC: conversation")(
         lambda: captured(lambda soft, siw: whole(siw, soft), False, DAPL_SOFT_CRC="0")
@@ -68,7 +68,9 @@ def connection_cases():
 
 @case("soft connects with MPA revision 1: conversation")
 def revision_1():
-    frames = captured(lambda soft, siw: whole(soft, siw), True, DAPL_SOFT_MPA_REVISION="1")
+    frames = captured(
+        lambda soft, siw: whole(soft, siw), True, DAPL_SOFT_MPA_REVISION="1", DAPL_SOFT_CRC="1"
+    )
     equal(frames[b"Req"].rev, 1, "revision of the request")
 
 

@@ -17,6 +17,7 @@
 
 enum {
 	NAME_MAX_LEN = 255,
+	ANY_PORT = 9, /* nothing is sent there */
 };
 
 static bool wildcard(const struct sockaddr *addr)
@@ -39,6 +40,54 @@ void soft_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from)
 		memcpy(to, from, sizeof(struct sockaddr_in));
 		((struct sockaddr_in *)to)->sin_port = 0;
 	}
+}
+
+static bool is_loopback(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+	return ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+static bool same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET6)
+		return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
+					  &((const struct sockaddr_in6 *)b)->sin6_addr);
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+/*
+ * Who talks to an address of his own host has that one himself, unless he has chosen another; to
+ * be able to bind it says less: a host may allow that of any address.
+ */
+bool soft_addr_same_host(const struct sockaddr_storage *own, const struct sockaddr_storage *other)
+{
+	struct sockaddr_storage to, from = { 0 };
+	socklen_t len = sizeof(from);
+	bool same = false;
+	int fd;
+
+	if (is_loopback(other) || same_address(own, other))
+		return true;
+	soft_addr_copy(&to, (const struct sockaddr *)other);
+	if (to.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&to)->sin6_port = htons(ANY_PORT);
+	else
+		((struct sockaddr_in *)&to)->sin_port = htons(ANY_PORT);
+	fd = dapl_fd_own(socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	if (fd < 0)
+		return false;
+	if (!connect(fd, (struct sockaddr *)&to,
+		     to.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					      : sizeof(struct sockaddr_in)) &&
+	    !getsockname(fd, (struct sockaddr *)&from, &len))
+		same = same_address(&from, other);
+	dapl_fd_close(fd);
+	return same;
 }
 
 /* How well an address of a netdev suits: IPv4 first, then IPv6 that others can reach. */

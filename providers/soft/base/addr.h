@@ -3,6 +3,7 @@
 #ifndef SOFT_ADDR_H
 #define SOFT_ADDR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -10,6 +11,8 @@
 int soft_addr_resolve(const char *ia_name, const char *params, struct sockaddr_storage *addr);
 /* Whether an address is this host's: only then can it be bound. 0 or a negative errno. */
 int soft_addr_bindable(const struct sockaddr_storage *addr);
+/* Whether both are addresses of this host, so that what goes from one to the other stays on it. */
+bool soft_addr_same_host(const struct sockaddr_storage *own, const struct sockaddr_storage *other);
 /* Copies an AF_INET or AF_INET6 address without its port. */
 void soft_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from);
 /* Text of an address and a qualifier, for messages. Returns buf. */

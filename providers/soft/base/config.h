@@ -9,6 +9,12 @@ enum soft_link_choice {
 	SOFT_LINK_SHM,
 };
 
+enum soft_crc_choice {
+	SOFT_CRC_NO,
+	SOFT_CRC_YES,
+	SOFT_CRC_AUTO,
+};
+
 enum {
 	SOFT_MAX_SGE = 32,
 	SOFT_MAX_READS = 128,

@@ -43,7 +43,7 @@ static void take_request(struct soft_conn *conn, const struct soft_mpa_frame *fr
 {
 	struct soft_setup *setup = conn->setup;
 
-	conn->crc = frame->crc || soft_setup_wants_crc(conn);
+	soft_setup_crc(conn, frame->crc);
 	conn->markers = frame->markers;
 	setup->revision = frame->revision;
 	setup->enhanced = frame->enhanced;

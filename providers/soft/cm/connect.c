@@ -71,16 +71,28 @@ static void drop_link(struct soft_conn *conn, bool abort)
 	conn->link = NULL;
 }
 
+static void tcp_only(struct soft_conn *conn, const char *why)
+{
+	conn->setup->tcp_only = true;
+	conn->link_why = why ? why : "shared memory could not be had";
+}
+
 /* Starts the link, over shared memory if that may be; the outcome shows when it is ready. */
 static int start_link(struct soft_conn *conn)
 {
+	const struct soft_setup *setup = conn->setup;
 	int64_t choice = conn->dev->config->link;
 	int rc = -ECONNREFUSED;
 
-	if (choice != SOFT_LINK_TCP && !conn->setup->tcp_only)
+	if (choice == SOFT_LINK_AUTO && !setup->tcp_only &&
+	    !soft_addr_same_host(&conn->dev->addr, &setup->remote))
+		tcp_only(conn, "the peer is on another host");
+	if (choice != SOFT_LINK_TCP && !setup->tcp_only)
 		rc = start_over(conn, &soft_link_shm);
+	if (choice == SOFT_LINK_AUTO && rc && !setup->tcp_only)
+		tcp_only(conn, NULL);
 	if (choice == SOFT_LINK_AUTO && !rc && conn->link->start_err) {
-		conn->setup->tcp_only = true;
+		tcp_only(conn, conn->link->why);
 		drop_link(conn, true);
 	}
 	if (choice != SOFT_LINK_SHM && !conn->link)
@@ -158,7 +170,7 @@ static void reply_accepted(struct soft_conn *conn, const struct soft_mpa_frame *
 
 	conn->setup->enhanced = reply->enhanced;
 	conn->setup->peer_ird = reply->ird;
-	conn->crc = soft_setup_wants_crc(conn) || reply->crc;
+	soft_setup_crc(conn, reply->crc);
 	conn->markers = reply->markers;
 	/* The responder's depth may not exceed what we said, but if it does we can follow. */
 	if (reply->enhanced && reply->ord != SOFT_MPA_NO_DEPTH && reply->ord > ird)
@@ -246,7 +258,7 @@ static void connecting(struct soft_conn *conn)
 	if (rc && conn->dev->config->link == SOFT_LINK_AUTO && !conn->setup->tcp_only &&
 	    conn->link->class->checked) {
 		/* The peer has no shared memory for us. */
-		conn->setup->tcp_only = true;
+		tcp_only(conn, conn->link->why);
 		start_again(conn, true);
 	} else if (rc) {
 		failed(conn, SOFT_CAUSE_FAILED, rc);

@@ -64,6 +64,12 @@ static bool fits(const struct soft_dev *dev, int fd)
 	return !strcmp(soft_addr_text(&local, 0, text[0]), soft_addr_text(&dev->addr, 0, text[1]));
 }
 
+/* Who has another revision of what carries the connection cannot take it. */
+static uint64_t magic(const struct soft_link_class *class)
+{
+	return SOFT_HANDOFF_MAGIC + class->revision;
+}
+
 static void session_ready(struct tp_watch *watch, uint32_t events)
 {
 	struct session *session = container_of(watch, struct session, watch);
@@ -76,7 +82,8 @@ static void session_ready(struct tp_watch *watch, uint32_t events)
 	ssize_t len;
 
 	len = soft_link_recv_fds(watch->fd, &packet, sizeof(packet), fds, &num);
-	if (len >= (ssize_t)head && packet.magic == SOFT_HANDOFF_MAGIC && num &&
+	if (len >= (ssize_t)head && num &&
+	    packet.magic == magic(num > 1 ? &soft_link_shm : &soft_link_tcp) &&
 	    (num > 1 || fits(listener->dev, fds[0])))
 		answer = 0;
 	answered = send(watch->fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT) ==
@@ -171,7 +178,7 @@ static int failed(const struct soft_dev *dev, const char *call, int err)
  */
 static int hand_on(const struct soft_conn *conn, uint64_t qual, int fd)
 {
-	struct soft_handoff_packet packet = { .magic = SOFT_HANDOFF_MAGIC };
+	struct soft_handoff_packet packet = { .magic = magic(conn->link->class) };
 	const struct soft_dev *dev = conn->dev;
 	size_t len = conn->setup->in_have;
 	int fds[SOFT_LINK_FDS], num = conn->link->class->give(conn->link, fds);

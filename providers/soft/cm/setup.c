@@ -107,9 +107,40 @@ int soft_setup_recv(struct soft_conn *conn, bool reply)
 
 /* ---- What is negotiated ---- */
 
+/* Whether this side asks for a CRC, and why, or why not. */
+static bool wants_crc(const struct soft_conn *conn, const char **why)
+{
+	int64_t choice = conn->dev->config->crc;
+
+	*why = choice == SOFT_CRC_AUTO ? "both ends are on this host" : "option crc";
+	if (conn->link->class->checked) {
+		*why = "shared memory needs none";
+		return false;
+	}
+	if (choice != SOFT_CRC_AUTO)
+		return choice == SOFT_CRC_YES;
+	if (soft_addr_same_host(&conn->dev->addr, &conn->remote))
+		return false;
+	*why = "the peer is on another host";
+	return true;
+}
+
 bool soft_setup_wants_crc(const struct soft_conn *conn)
 {
-	return conn->dev->config->crc && !conn->link->class->checked;
+	const char *why;
+
+	return wants_crc(conn, &why);
+}
+
+void soft_setup_crc(struct soft_conn *conn, bool asked)
+{
+	const char *why;
+	bool wanted = wants_crc(conn, &why);
+
+	pthread_mutex_lock(&conn->lock);
+	conn->crc = wanted || asked;
+	conn->crc_why = asked && !wanted ? "the peer asks for it" : why;
+	pthread_mutex_unlock(&conn->lock);
 }
 
 uint16_t soft_setup_depth(uint32_t reads)

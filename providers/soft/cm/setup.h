@@ -61,6 +61,8 @@ int soft_setup_recv(struct soft_conn *conn, bool reply);
 
 /* Whether this side asks for a CRC. */
 bool soft_setup_wants_crc(const struct soft_conn *conn);
+/* What both sides have agreed on; asked: the peer asks for one. */
+void soft_setup_crc(struct soft_conn *conn, bool asked);
 /* A number of reads as frames have it. */
 uint16_t soft_setup_depth(uint32_t reads);
 /* Reads that this side may have in flight, those that prove what it sent included. */

@@ -58,6 +58,7 @@ struct soft_conn {
 	struct soft_setup *setup; /* freed when the data phase begins */
 	struct list node;	  /* in a list of the manager's, or soft_dev.conns */
 	bool markers, crc;
+	const char *link_why, *crc_why; /* why it has this link, and a CRC or none; or NULL */
 	uint8_t rtr_repeats;
 
 	/* Progress. */

@@ -41,6 +41,7 @@ struct soft_link_class {
 	const char *name;
 	uint32_t cost; /* of asking it for bytes in vain, see cq.c */
 	bool checked;  /* bytes do not change on the way: a CRC would find nothing */
+	uint32_t revision; /* of what give gives */
 
 	/*
 	 * Listens on qualifier *qual of addr (0: a free one, which *qual becomes). Returns a
