@@ -407,6 +407,8 @@ struct tp_conn_addr {
 	struct sockaddr_storage remote;
 	uint64_t local_qual;  /* EP-13, EP-76 */
 	uint64_t remote_qual; /* EP-15 */
+	/* What carries the connection, whether it is summed, and why; that lasts; NULL: unknown. */
+	const char *link, *link_why, *crc, *crc_why;
 };
 
 struct dapl_cm_ops {
@@ -471,7 +473,7 @@ struct dapl_cm_ops {
 	 * No lock held.
 	 */
 	void (*release)(struct tp_conn *conn);
-	/* Both ends' names, the rest zeroed. Valid from conn_request, or from connect's return on,
+	/* Both ends' names and what is known of the connection, the rest zeroed. Valid from conn_request, or from connect's return on,
 	 * until release. Any thread, the endpoint's lock may be held. */
 	void (*addr)(struct tp_conn *conn, struct tp_conn_addr *addr);
 };

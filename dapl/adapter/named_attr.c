@@ -45,6 +45,8 @@ static void add_port(struct dapl_named *named, const struct tp_device_attr *dev)
 	add(named, "DAT_IB_GID_INDEX", dev->gid_index);
 	add(named, "DAT_IB_GID_TYPE", dev->gid_type);
 	add(named, "ADDRESS_CHOSEN_BY", dev->chosen_by);
+	add(named, "CONNECTIONS_OVER", dev->carried_by);
+	add(named, "CRC", dev->crc);
 	add(named, "DAT_IB_TRANSPORT_MTU", named->mtu);
 	add(named, "DAT_IB_PORT_STATUS", dev->port_status);
 	add(named, "DAT_IB_PORT_NUMBER", named->port);

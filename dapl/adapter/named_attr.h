@@ -8,7 +8,7 @@
 
 #include "dapl/transport.h"
 
-#define DAPL_MAX_NAMED	20
+#define DAPL_MAX_NAMED	24
 #define DAPL_NUM_VENDOR 5
 
 struct dapl_named {

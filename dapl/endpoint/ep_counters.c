@@ -158,6 +158,10 @@ void dapl_ep_describe(struct dapl_object *obj, FILE *out)
 			dapl_describe_addr("local", &ia->attr->addr, view.addr.local_qual, out);
 			dapl_describe_addr("remote", &view.addr.remote, view.addr.remote_qual, out);
 		}
+		if (view.addr_known && view.addr.link)
+			fprintf(out, "\tlink=%s\tlink_why=%s", view.addr.link, view.addr.link_why);
+		if (view.addr_known && view.addr.crc)
+			fprintf(out, "\tcrc=%s\tcrc_why=%s", view.addr.crc, view.addr.crc_why);
 		fprintf(out,
 			"\trecv_evd=%p\trequest_evd=%p\tconnect_evd=%p\trecvs=%u\tmax_recvs=%u\t"
 			"requests=%u\tmax_requests=%u",

@@ -156,6 +156,10 @@ static void store_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr)
 		ep->cold->addr.remote = addr->remote;
 	ep->cold->addr.local_qual = addr->local_qual;
 	ep->cold->addr.remote_qual = addr->remote_qual;
+	ep->cold->addr.link = addr->link;
+	ep->cold->addr.link_why = addr->link_why;
+	ep->cold->addr.crc = addr->crc;
+	ep->cold->addr.crc_why = addr->crc_why;
 	ep->cold->addr_known = true;
 }
 

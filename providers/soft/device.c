@@ -85,6 +85,18 @@ static void dev_close(struct tp_device *base)
 	dev_free(dev);
 }
 
+static const char *const carriers[] = {
+	[SOFT_LINK_AUTO] = "shared memory on this host where it can be had, else TCP (link=auto)",
+	[SOFT_LINK_TCP] = "TCP (link=tcp)",
+	[SOFT_LINK_SHM] = "shared memory (link=shm)",
+};
+
+static const char *const sums[] = {
+	[SOFT_CRC_NO] = "where the peer asks for it (crc=no)",
+	[SOFT_CRC_YES] = "over TCP (crc=yes)",
+	[SOFT_CRC_AUTO] = "to other hosts (crc=auto)",
+};
+
 static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 {
 	const struct soft_dev *dev = soft_dev(base);
@@ -131,6 +143,8 @@ static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 		.mtu = 4096,
 		.port_num = 1,
 		.port_status = "ACTIVE",
+		.carried_by = carriers[dev->config->link],
+		.crc = sums[dev->config->crc],
 	};
 	snprintf(attr->ib_device, sizeof(attr->ib_device), "%s", dev->name);
 }

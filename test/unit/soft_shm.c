@@ -257,6 +257,19 @@ static void close_both(struct end *a, struct end *b)
 	end_destroy(b);
 }
 
+/* The program is told what carries its connection, and why. */
+static void told(struct end *end, const char *link, const char *why, const char *crc,
+		 const char *crc_why)
+{
+	struct tp_conn_addr addr = { .local_qual = 0 };
+
+	t->cm->addr(end->conn, &addr);
+	assert_string_equal(addr.link, link);
+	assert_string_equal(addr.link_why, why);
+	assert_string_equal(addr.crc, crc);
+	assert_string_equal(addr.crc_why, crc_why);
+}
+
 static void chosen_where_it_is(void **state)
 {
 	struct end a, b;
@@ -269,12 +282,15 @@ static void chosen_where_it_is(void **state)
 	assert_string_equal(link_of(&b), "shm");
 	assert_false(soft_conn(a.conn)->crc);
 	assert_false(soft_conn(b.conn)->crc);
+	told(&a, "shm", "both ends are on this host", "no", "shared memory needs none");
+	told(&b, "shm", "both ends are on this host", "no", "shared memory needs none");
 	close_both(&a, &b);
 }
 
 /* A service point without it. */
 static void falls_back(void **state)
 {
+	const char *nobody = "nobody takes connections over shared memory there";
 	struct tp_listener *plain;
 	struct end a, b;
 
@@ -289,6 +305,18 @@ static void falls_back(void **state)
 	ends_connect(&a, &b);
 	assert_string_equal(link_of(&a), "tcp");
 	assert_true(soft_conn(a.conn)->crc);
+	told(&a, "tcp", nobody, "yes", "option crc");
+	told(&b, "tcp", "the peer came so", "yes", "option crc");
+	close_both(&a, &b);
+	/* What does not leave the host needs no CRC. */
+	soft_config.crc = SOFT_CRC_AUTO;
+	end_create(&a, &left, NULL);
+	end_create(&b, &right, NULL);
+	ends_connect(&a, &b);
+	soft_config.crc = SOFT_CRC_YES;
+	assert_false(soft_conn(a.conn)->crc);
+	told(&a, "tcp", nobody, "no", "both ends are on this host");
+	told(&b, "tcp", "the peer came so", "no", "both ends are on this host");
 	close_both(&a, &b);
 	soft_config.link = SOFT_LINK_SHM;
 	end_create(&a, &left, NULL);

@@ -174,6 +174,30 @@ static void print_eps(const struct view *view, const struct info_object *ia)
 	print_table(&table);
 }
 
+/* What carries them. */
+static void print_links(const struct view *view, const struct info_object *ia)
+{
+	static const char *const heads[] = { "EP", "LINK", "CRC" };
+	const struct info_object *object;
+	struct info_table table;
+	size_t i;
+
+	info_table_heads(&table, heads, sizeof(heads) / sizeof(heads[0]));
+	for (i = 0; i < view->now.num; i++) {
+		object = &view->now.list[i];
+		if (!is_kind(object, "ep") || !belongs(object, ia) ||
+		    !info_object_get(object, "link"))
+			continue;
+		info_table_add(&table, "%s", get(object, "ep"));
+		info_table_add(&table, "%s: %s", get(object, "link"), get(object, "link_why"));
+		if (info_object_get(object, "crc"))
+			info_table_add(&table, "%s: %s", get(object, "crc"), get(object, "crc_why"));
+		else
+			info_table_add(&table, "-");
+	}
+	print_table(&table);
+}
+
 /* ---- Dispatchers and service points ---- */
 
 static bool notable(const struct info_object *evd)
@@ -278,6 +302,7 @@ static void print_ia(const struct view *view, const struct info_object *ia)
 	puts(*separator ? "" : "no objects");
 	print_counters(view, ia);
 	print_eps(view, ia);
+	print_links(view, ia);
 	print_evds(view, ia);
 	print_sps(view, ia);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "providers/soft/cm/accept.h"
@@ -76,6 +77,18 @@ void soft_release(struct tp_conn *base)
 	soft_dev_call(conn->dev, release_on_loop, conn);
 }
 
+/* lock held. */
+static const char *link_why(const struct soft_conn *conn)
+{
+	bool tcp = conn->link_name && !strcmp(conn->link_name, "tcp");
+
+	if (conn->dev->config->link != SOFT_LINK_AUTO)
+		return "option link";
+	if (!tcp)
+		return "both ends are on this host";
+	return conn->link_why ? conn->link_why : "the peer came so";
+}
+
 void soft_conn_addr(struct tp_conn *base, struct tp_conn_addr *addr)
 {
 	struct soft_conn *conn = soft_conn(base);
@@ -84,6 +97,12 @@ void soft_conn_addr(struct tp_conn *base, struct tp_conn_addr *addr)
 	addr->remote = conn->remote;
 	addr->local_qual = conn->local_qual;
 	addr->remote_qual = conn->remote_qual;
+	addr->link = conn->link_name;
+	addr->link_why = link_why(conn);
+	if (conn->crc_why) {
+		addr->crc = conn->crc ? "yes" : "no";
+		addr->crc_why = conn->crc_why;
+	}
 	pthread_mutex_unlock(&conn->lock);
 }
 

@@ -74,7 +74,9 @@ static void drop_link(struct soft_conn *conn, bool abort)
 static void tcp_only(struct soft_conn *conn, const char *why)
 {
 	conn->setup->tcp_only = true;
+	pthread_mutex_lock(&conn->lock);
 	conn->link_why = why ? why : "shared memory could not be had";
+	pthread_mutex_unlock(&conn->lock);
 }
 
 /* Starts the link, over shared memory if that may be; the outcome shows when it is ready. */

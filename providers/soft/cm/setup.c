@@ -32,6 +32,7 @@ void soft_setup_names(struct soft_conn *conn)
 	pthread_mutex_lock(&conn->lock);
 	conn->link->class->names(conn->link, &conn->local, &conn->local_qual, &conn->remote,
 				 &conn->remote_qual);
+	conn->link_name = conn->link->class->checked ? "shm" : "tcp";
 	pthread_mutex_unlock(&conn->lock);
 }
 

@@ -58,7 +58,8 @@ struct soft_conn {
 	struct soft_setup *setup; /* freed when the data phase begins */
 	struct list node;	  /* in a list of the manager's, or soft_dev.conns */
 	bool markers, crc;
-	const char *link_why, *crc_why; /* why it has this link, and a CRC or none; or NULL */
+	/* Why it has this link, and a CRC or none; NULL: not known. Under lock, as what follows. */
+	const char *link_name, *link_why, *crc_why;
 	uint8_t rtr_repeats;
 
 	/* Progress. */
