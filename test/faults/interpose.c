@@ -351,10 +351,6 @@ WRAPPER int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 WRAP(int, -1, eventfd, (unsigned int value, int flags), (value, flags))
 WRAP(int, -1, memfd_create, (const char *name, unsigned int flags), (name, flags))
 WRAP(int, -1, ftruncate, (int fd, off_t length), (fd, length))
-WRAP(ssize_t, -1, process_vm_readv,
-     (pid_t pid, const struct iovec *to, unsigned long num_to, const struct iovec *from,
-      unsigned long num_from, unsigned long flags),
-     (pid, to, num_to, from, num_from, flags))
 WRAP(int, -1, fstat, (int fd, struct stat *st), (fd, st))
 WRAP(int, -1, fstatfs, (int fd, struct statfs *st), (fd, st))
 WRAP(int, -1, lstat, (const char *path, struct stat *st), (path, st))

@@ -45,7 +45,6 @@ const struct fault faults[] = {
 	{ "open_memstream", ENOMEM },
 
 	{ "ppoll", EINTR },
-	{ "process_vm_readv", EPERM },
 	{ "pthread_create", EAGAIN },
 	{ "pthread_key_create", EAGAIN },
 	{ "pthread_setspecific", ENOMEM },

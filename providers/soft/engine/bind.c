@@ -11,7 +11,6 @@
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
-#include "providers/soft/link/link.h"
 #include "providers/soft/memory/window.h"
 #include "trace/log.h"
 
@@ -20,28 +19,16 @@ static struct soft_mw *soft_mw(struct tp_mw *mw)
 	return container_of(mw, struct soft_mw, base);
 }
 
-/* Who moves data looks keys up under the lock. What he left with the link is looked up again. */
-static void quiesce(struct soft_qp *qp)
-{
-	struct soft_conn *conn;
-
-	pthread_mutex_lock(&qp->lock);
-	conn = qp->conn;
-	if (conn && conn->link->class->taken &&
-	    soft_tx_valid(conn) < conn->tx.built - conn->tx.sent) {
-		soft_tx_taken(conn, true);
-		soft_conn_serve_later(conn);
-	}
-	pthread_mutex_unlock(&qp->lock);
-}
-
 void soft_bind_quiesce(struct soft_dev *dev)
 {
 	struct soft_qp *qp;
 
 	pthread_mutex_lock(&dev->lock);
-	list_for_each(qp, &dev->qps, node)
-		quiesce(qp);
+	/* Who moves data looks keys up under the lock. */
+	list_for_each(qp, &dev->qps, node) {
+		pthread_mutex_lock(&qp->lock);
+		pthread_mutex_unlock(&qp->lock);
+	}
 	pthread_mutex_unlock(&dev->lock);
 }
 

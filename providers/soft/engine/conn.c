@@ -176,8 +176,6 @@ static void part(struct soft_conn *conn, struct soft_qp *qp, struct soft_rest *r
 	uint32_t recv_status = dead ? conn->fault.recv_status : TP_WC_FLUSHED;
 	struct soft_sqe *oldest;
 
-	if (qp->conn == conn)
-		soft_tx_taken(conn, true);
 	if (qp->conn == conn && (!dead || conn->fault.terminate))
 		soft_terminate_rest(conn, &rest->out, &rest->len);
 	rest->tail = conn->tx.tail;

@@ -345,8 +345,6 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 		ended(conn);
 		return -1;
 	}
-	if (!soft_tx_idle(&conn->tx))
-		soft_tx_taken(conn, false);
 	conn->qp->moved++;
 	*done += (uint32_t)n;
 	placed = (uint32_t)n < direct ? (uint32_t)n : direct;

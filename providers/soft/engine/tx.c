@@ -204,17 +204,6 @@ uint32_t soft_tx_valid(struct soft_conn *conn)
 	return good - tx->sent;
 }
 
-void soft_tx_taken(struct soft_conn *conn, bool reclaim)
-{
-	const struct soft_link_class *class = conn->link->class;
-	ssize_t n = class->taken ? class->taken(conn->link, reclaim) : 0;
-
-	if (n > 0)
-		advance(conn, (uint32_t)n);
-	else if (n < 0)
-		send_failed(conn, (int)n);
-}
-
 /* Memory went away under an FPDU that is half out. */
 static void batch_fault(struct soft_conn *conn)
 {

@@ -125,11 +125,6 @@ static inline bool soft_tx_idle(const struct soft_tx *tx)
 /* Bytes of the rest of the batch, to the end of an FPDU, that lie in memory that is still
  * registered. Lock held. */
 uint32_t soft_tx_valid(struct soft_conn *conn);
-/*
- * Notes what the peer has taken of the batch: before what he says of it is looked at. reclaim: he
- * takes no more before it is sent again. Lock held.
- */
-void soft_tx_taken(struct soft_conn *conn, bool reclaim);
 /* Sends what can be sent; connection live. */
 void soft_tx_run(struct soft_conn *conn);
 

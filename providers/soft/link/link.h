@@ -39,8 +39,8 @@ enum soft_watcher {
 
 struct soft_link_class {
 	const char *name;
-	uint32_t cost; /* of asking it for bytes in vain, see cq.c */
-	bool checked;  /* bytes do not change on the way: a CRC would find nothing */
+	uint32_t cost;	   /* of asking it for bytes in vain, see cq.c */
+	bool checked;	   /* bytes do not change on the way: a CRC would find nothing */
 	uint32_t revision; /* of what give gives */
 
 	/*
@@ -78,18 +78,9 @@ struct soft_link_class {
 	 * Memory of the program has memory of our own before or behind it: a single piece is ours.
 	 */
 
-	/*
-	 * Bytes taken, at least one; -EAGAIN if there is no room; -EFAULT: not all of the memory is
-	 * there; else why the link is dead. What was not taken is given to send again, and
-	 * may be read where it is until then, or until it is reclaimed.
-	 */
+	/* Bytes taken, at least one; -EAGAIN if there is no room; -EFAULT: not all of the memory is
+	 * there; else why the link is dead. */
 	ssize_t (*send)(struct soft_link *link, const struct iovec *iov, int num);
-	/*
-	 * Bytes of what the last send was given that were taken since, those that it or this has
-	 * told of not counted, or why the link is dead. reclaim: the rest is no more read, or what
-	 * is read of it no more used. NULL: nothing is taken behind send's back.
-	 */
-	ssize_t (*taken)(struct soft_link *link, bool reclaim);
 	/* Bytes received; 0 once the peer has ended; -ESHUTDOWN once it has by cut; -EAGAIN if none
 	 * are here; -EFAULT as for send; else why the link is dead. */
 	ssize_t (*recv)(struct soft_link *link, const struct iovec *iov, int num);

@@ -70,11 +70,6 @@ static inline void wake(struct soft_shm *shm, uint32_t why)
 	}
 }
 
-void soft_shm_wake(struct soft_shm *shm, uint32_t why)
-{
-	wake(shm, why);
-}
-
 /* The peer's taken from which on half of our ring is free. */
 static uint32_t room_at(struct soft_shm *shm)
 {
@@ -84,8 +79,6 @@ static uint32_t room_at(struct soft_shm *shm)
 /* Whether send would get rid of something. */
 static bool room(struct soft_shm *shm)
 {
-	if (atomic_load(&shm->lent))
-		return !(atomic_load(&shm->own->loan) & SHM_LOAN_OUT);
 	return (int32_t)(atomic_load(&shm->peer->taken) - room_at(shm)) >= 0;
 }
 
@@ -97,7 +90,7 @@ static uint32_t level(struct soft_shm *shm)
 	bool over = atomic_load(&shm->hung_up) || atomic_load(&shm->spoilt);
 	bool ended = over || atomic_load(&shm->peer->ended);
 
-	return (there || ended || soft_shm_offered(shm) ? EPOLLIN : 0) | (ended ? EPOLLRDHUP : 0) |
+	return (there || ended ? EPOLLIN : 0) | (ended ? EPOLLRDHUP : 0) |
 	       (over || room(shm) ? EPOLLOUT : 0);
 }
 
@@ -414,19 +407,13 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 	struct soft_shm *shm = soft_shm(link);
 	uint32_t sent = atomic_load_explicit(&shm->sent, memory_order_relaxed);
 	uint32_t used = in_use(shm, sent);
-	ssize_t n;
 
 	if (used > shm->out.mask + 1)
 		return soft_shm_nonsense(shm);
 	if (atomic_load_explicit(&shm->hung_up, memory_order_relaxed))
 		return outcome(shm) == -ECONNRESET ? -ECONNRESET : -EPIPE;
-	if (atomic_load_explicit(&shm->lent, memory_order_relaxed)) {
-		n = soft_shm_repaid(link, false);
-		if (n || atomic_load_explicit(&shm->lent, memory_order_relaxed))
-			return n ? n : nothing(shm);
-	}
 	arrange(shm, sent, used);
-	if (used > shm->out.mask || (num > 1 && soft_shm_lend(shm, iov, num)))
+	if (used > shm->out.mask)
 		return nothing(shm);
 	return fill(shm, sent, used, iov, num);
 }
@@ -451,7 +438,6 @@ bool soft_shm_quiet(struct soft_link *link)
 
 	return atomic_load_explicit(&shm->peer->sent, memory_order_relaxed) ==
 		       atomic_load_explicit(&shm->taken, memory_order_relaxed) &&
-	       !soft_shm_offered(shm) &&
 	       !atomic_load_explicit(&shm->peer->ended, memory_order_relaxed) &&
 	       !atomic_load_explicit(&shm->hung_up, memory_order_relaxed) &&
 	       !atomic_load_explicit(&shm->spoilt, memory_order_relaxed);
@@ -481,11 +467,6 @@ ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
 
 	there = atomic_load_explicit(&shm->peer->sent, memory_order_acquire) - taken;
 	if (!there) {
-		if (soft_shm_offered(shm) && atomic_load(&shm->peer->sent) == taken) {
-			rc = soft_shm_borrow(shm, iov, num);
-			if (rc)
-				return rc;
-		}
 		rc = dry(shm, taken);
 		if (rc <= 0)
 			return rc;
@@ -546,8 +527,6 @@ void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active
 	shm->memory = memory;
 	shm->own = &memory->page.side[own];
 	shm->peer = &memory->page.side[peer];
-	shm->lends = &memory->loan[own];
-	shm->borrows = &memory->loan[peer];
 	shm->out = (struct shm_ring){ .first = shm->own->first, .rest = memory->rest[own] };
 	shm->in = (struct shm_ring){ .first = shm->peer->first, .rest = memory->rest[peer] };
 	atomic_store(&shm->taken, taken);

@@ -8,9 +8,6 @@
  * the service point; one byte is the answer. From then on the end of the socket's stream is the
  * peer's death, and a byte in it wakes a peer who said in the memory that he sleeps.
  *
- * What is long is not copied into a ring but lent: its sender writes there where it lies in his
- * memory, and the receiver has the kernel copy it from there to its place (shm_loan.c).
- *
  * All of the memory is the peer's to write at any time. Each side keeps its own positions in memory
  * of its own; of the peer's it takes each once, and what does not fit ends the connection.
  */
@@ -27,14 +24,13 @@
 #include "util/list.h"
 
 enum {
-	SHM_VERSION = 3,
+	SHM_VERSION = 4,
 	SHM_LINE = 64,
 	SHM_RING = 1 << 20,    /* the size of a ring at most; a power of two, as all sizes */
 	SHM_SMALL = 128 << 10, /* and until it turns out to be short: it stays in the cache */
-	SHM_FIRST = 1764,      /* bytes of a ring that lie with what is said about it */
+	SHM_FIRST = 1772,      /* bytes of a ring that lie with what is said about it */
 	SHM_PAGE = 4096,
-	SHM_SIZE = 2 * SHM_RING + 2 * SHM_PAGE,
-	SHM_PIECES = 72, /* of a loan */
+	SHM_SIZE = 2 * SHM_RING + SHM_PAGE,
 };
 
 /* The name of the socket at which a service point takes such connections begins with it. */
@@ -63,9 +59,9 @@ enum {
 };
 
 /*
- * What one side writes, and wake_on and loan the other one too. The byte at a position of the ring
- * is at (position - origin) & mask. A ring that is empty begins anew at 0, so that a short message
- * lies in the cache line of the words that announce it.
+ * What one side writes, and wake_on the other one too. The byte at a position of the ring is at
+ * (position - origin) & mask. A ring that is empty begins anew at 0, so that a short message lies in
+ * the cache line of the words that announce it.
  */
 struct shm_side {
 	_Alignas(SHM_LINE) _Atomic uint32_t taken;   /* bytes out of the other's ring so far */
@@ -74,30 +70,13 @@ struct shm_side {
 	_Alignas(SHM_LINE) _Atomic uint32_t sent;    /* bytes into its ring so far */
 	_Atomic uint32_t acked;			     /* taken when that was written */
 	_Atomic uint64_t geometry;		     /* SHM_GEOMETRY; written before sent */
-	_Atomic uint64_t
-		loan; /* its number, SHM_LOAN_* and bytes taken; the other side adds to these */
-	_Atomic uint32_t ended; /* and no more will come */
+	_Atomic uint32_t ended;			     /* and no more will come */
 	uint8_t first[SHM_FIRST];
 };
 
 #define SHM_GEOMETRY(origin, mask) ((uint64_t)(mask) << 32 | (origin))
 #define SHM_ORIGIN(geometry)	   ((uint32_t)(geometry))
 #define SHM_MASK(geometry)	   ((uint32_t)((geometry) >> 32) & (SHM_RING - 1))
-
-/* Of shm_side.loan; the low half are bytes. */
-#define SHM_LOAN_OUT	 (1ull << 32) /* it is to be taken; cleared once all of it is */
-#define SHM_LOAN_REFUSED (1ull << 33) /* the rest cannot be taken this way */
-#define SHM_LOAN_NEXT	 (1ull << 34)
-
-/* Where the bytes are that one side lends. */
-struct shm_loan {
-	uint64_t pid;
-	uint64_t proof[3]; /* what lies at the address that comes first */
-	uint32_t num, total;
-	struct {
-		uint64_t base, len;
-	} piece[SHM_PIECES];
-};
 
 struct shm_page {
 	struct shm_side side[2]; /* active, passive */
@@ -109,7 +88,6 @@ struct shm_page {
 /* A connection that has not much to say touches one page. */
 struct shm_memory {
 	struct shm_page page;
-	_Alignas(SHM_PAGE) struct shm_loan loan[2];
 	/* The rings, behind their first bytes. */
 	_Alignas(SHM_PAGE) uint8_t rest[2][SHM_RING];
 };
@@ -141,13 +119,6 @@ struct soft_shm {
 	atomic_bool hung_up;
 	atomic_bool spoilt; /* the peer wrote what cannot be */
 
-	/* What is lent: its bytes, 0 while nothing is, and those that send has told of. */
-	struct shm_loan *lends, *borrows;
-	_Atomic uint32_t lent;
-	uint32_t repaid;
-	uint64_t loans; /* the number of the last */
-	bool ring_only; /* the peer cannot take loans */
-
 	pthread_mutex_t lock;
 	uint32_t wanted[SOFT_WATCHERS]; /* EPOLL* that each waits for */
 	bool once;			/* the loop: tell it once */
@@ -176,23 +147,7 @@ void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active
 void soft_shm_event(struct tp_watch *watch, uint32_t events);
 /* Tells the peer, unless he was told before. */
 void soft_shm_end(struct soft_shm *shm, uint32_t how);
-void soft_shm_wake(struct soft_shm *shm, uint32_t why);
 ssize_t soft_shm_nonsense(struct soft_shm *shm);
-/* The peer may have his loan taken. */
-static inline bool soft_shm_offered(const struct soft_shm *shm)
-{
-	return atomic_load_explicit(&shm->peer->loan, memory_order_acquire) & SHM_LOAN_OUT;
-}
-
-/* ---- Loans (shm_loan.c); send, or recv, is under way ---- */
-
-/* Lends all of it; false: it is for the ring. */
-bool soft_shm_lend(struct soft_shm *shm, const struct iovec *iov, int num);
-/* Bytes of it taken since the last call, as soft_link_class.taken. */
-ssize_t soft_shm_repaid(struct soft_link *link, bool reclaim);
-/* Takes of the peer's loan, as recv. The ring is empty. */
-ssize_t soft_shm_borrow(struct soft_shm *shm, const struct iovec *iov, int num);
-
 /* Data: shm.c's part of the tables in shm_start.c. */
 ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num);
 bool soft_shm_quiet(struct soft_link *link);

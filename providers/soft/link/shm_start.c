@@ -65,10 +65,8 @@ static void shm_close(struct soft_link *link, bool abort)
 {
 	struct soft_shm *shm = soft_shm(link);
 
-	if (shm->memory && !link->moved) {
-		soft_shm_repaid(link, true);
+	if (shm->memory && !link->moved)
 		soft_shm_end(shm, abort ? SHM_ABORTED : SHM_ENDED);
-	}
 	dapl_fd_close(link->fd);
 	shm_free(shm);
 }
@@ -407,15 +405,15 @@ static uint32_t shm_unsent(struct soft_link *link)
 	return 0;
 }
 
-#define COMMON(what)                                                                          \
-	.name = what, .cost = 1, .checked = true, .revision = SHM_VERSION,                    \
-	.listen = shm_listen, .accept = shm_accept,                                           \
-	.give = shm_give, .adopt = shm_adopt, .connect = shm_connect, .started = shm_started, \
-	.finish = soft_shm_finish, .cut = soft_shm_cut, .close = shm_close,                   \
-	.segment = shm_segment, .lost = shm_lost, .unsent = shm_unsent, .names = shm_names
-#define DATA                                                                      \
-	.recv = soft_shm_recv, .taken = soft_shm_repaid, .quiet = soft_shm_quiet, \
-	.rest = soft_shm_rest, .watch = soft_shm_watch, .arm = soft_shm_arm
+#define COMMON(what)                                                                             \
+	.name = what, .cost = 1, .checked = true, .revision = SHM_VERSION, .listen = shm_listen, \
+	.accept = shm_accept, .give = shm_give, .adopt = shm_adopt, .connect = shm_connect,      \
+	.started = shm_started, .finish = soft_shm_finish, .cut = soft_shm_cut,                  \
+	.close = shm_close, .segment = shm_segment, .lost = shm_lost, .unsent = shm_unsent,      \
+	.names = shm_names
+#define DATA                                                                   \
+	.recv = soft_shm_recv, .quiet = soft_shm_quiet, .rest = soft_shm_rest, \
+	.watch = soft_shm_watch, .arm = soft_shm_arm
 
 const struct soft_link_class soft_link_shm_connecting = {
 	COMMON("shm, connecting"),
