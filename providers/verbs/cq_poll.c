@@ -117,7 +117,7 @@ static bool deliver(struct vrb_cq *cq, struct vrb_queue *queue, struct vrb_qp *q
 	queue->failed |= wc->status != 0;
 	if ((wr_flags & VRB_WR_INTERNAL) || ((wr_flags & VRB_WR_UNSIGNALED) && !wc->status))
 		return false;
-	return !queue->deferring || wc->status || !vrb_cq_keep(cq, qp, wc);
+	return !queue->deferring || !vrb_cq_keep(cq, qp, wc);
 }
 
 /*

@@ -243,6 +243,7 @@ static int teardown(void **state)
 	vrb_reaper_end(&t.dev.reaper);
 	dapl_loop_destroy(t.dev.base.loop);
 	free(t.cq.backlog);
+	free(t.cq.deferred);
 	return 0;
 }
 
@@ -364,6 +365,25 @@ static void there_is_room_for_as_many_as_the_queue_has(void **state)
 	assert_int_equal(t.cq.attached, requests + 40);
 	vrb_qp_ops.destroy(&second->base);
 	assert_int_equal(t.cq.attached, 0);
+}
+
+/* FL-2: a failure does not overtake what waits for the connection to be announced. */
+static void a_flushed_receive_waits_behind_those_before_it(void **state)
+{
+	struct vrb_qp *qp = qp_new(true);
+
+	(void)state;
+	vrb_cq_defer(&t.cq, qp);
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 7, NULL, 0), 0);
+	give(FIRST_NUMBER, IBV_WC_SUCCESS);
+	no_completion();
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 8, NULL, 0), 0);
+	give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	no_completion();
+	vrb_cq_deliver(&t.cq, qp);
+	assert_int_equal(completion().wr_id, 7);
+	assert_int_equal(completion().wr_id, 8);
+	vrb_qp_ops.destroy(&qp->base);
 }
 
 /* ---- What went wrong ---- */
@@ -546,6 +566,7 @@ int main(void)
 		RXE(what_comes_while_a_qp_is_destroyed_is_its_own),
 		RXE(a_receive_that_is_nobodys_leaves_its_place),
 		RXE(there_is_room_for_as_many_as_the_queue_has),
+		RXE(a_flushed_receive_waits_behind_those_before_it),
 		SIW(a_torn_receive_of_siw_has_no_wrong_length),
 		SIW(a_receive_of_siw_that_is_too_short),
 		RXE(a_receive_of_rxe_that_is_too_short),
