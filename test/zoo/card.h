@@ -33,6 +33,8 @@ struct zoo_kind {
 	uint32_t sq_bytes, sq_entry, sq_unit;
 	/* The library has no such call, whatever the kernel announces. */
 	bool no_mw_call;
+	/* What regions that are not pinned serve: enum ibv_odp_transport_cap_bits; 0: there are none. */
+	uint32_t on_demand;
 	enum zoo_resize resize;
 	int resize_errno;
 	int srq_resize_errno; /* 0: EINVAL, where SRQs are not resized */
@@ -54,6 +56,15 @@ struct zoo_kind {
 	bool connect_blocks;
 	/* That a request is taken back, its target does not hear. */
 	bool keeps_requests;
+	/* A peer's accesses through a window are held to its region's bounds alone. */
+	bool no_window_bounds;
+	/* A peer invalidates windows of other connections as well. */
+	bool invalidates_any;
+	/* Peers read what is registered for no reads of theirs. */
+	bool reads_any;
+	/* iWARP: what the peer's adapter refuses, the requester does not hear: a read is flushed, all
+	 * else was sent, and the connection ends. Of keys that do not exist neither side tells. */
+	bool no_terminate;
 	/* There is no IP address: AF_IB alone. */
 	bool no_ip;
 	uint32_t command_us; /* a command of the firmware takes */

@@ -30,8 +30,13 @@
  * requests. u: mlx5/verbs.c, mlx5_calc_send_wqe, mlx5_calc_sq_size: a request takes 192 bytes and
  * its segments or inline data, the whole is a power of two. k: hw/mlx5/srq.c, mlx5_ib_modify_srq:
  * an SRQ is not resized. u: mlx5/cq.c, mlx5_cq_clean: what a QP leaves on its CQs goes with it.
- * Assumed, for want of its source: LAST_WQE_REACHED, which the firmware tells.
+ * hw/mlx5/odp.c, mlx5_ib_internal_fill_odp_caps: regions are paged in on demand, windows' too
+ * (pagefault_single_data_segment). Assumed, for want of its source: LAST_WQE_REACHED, which the
+ * firmware tells.
  */
+#define ON_DEMAND                                                              \
+	(IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE | \
+	 IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV)
 #define MLX5                                                                             \
 	.vendor = 0x02c9, .part = 4125, .firmware = "22.36.1010",                        \
 	.limits = { LIMITS,                                                              \
@@ -53,7 +58,7 @@
 		    .max_srq_sge = 31,                                                   \
 		    .max_pkeys = 128 },                                                  \
 	.max_msg = 1U << 30, .max_inline = 828, .sq_bytes = 32768 * 64, .sq_entry = 192, \
-	.sq_unit = 64, .last_wqe = true, .cleans_cq = true
+	.sq_unit = 64, .last_wqe = true, .cleans_cq = true, .on_demand = ON_DEMAND
 
 /*
  * irdma of an E810, the second generation. k: hw/irdma/verbs.c, irdma_query_device: windows of type
@@ -305,7 +310,7 @@ static const struct zoo_kind kinds[] = {
 		      .max_pkeys = 16 },
 	  .max_msg = 1U << 31,
 	  .last_wqe = true },
-	/* test/zoo/seen/rxe. */
+	/* test/zoo/seen/rxe. k: sw/rxe/rxe_resp.c, check_rkey; sw/rxe/rxe_mw.c, rxe_invalidate_mw. */
 	{ .name = "rxe",
 	  .device = "rxe",
 	  ROCE,
@@ -319,9 +324,12 @@ static const struct zoo_kind kinds[] = {
 		      .max_srq_wr = M(1), .max_srq_sge = 27, .max_pkeys = 64 },
 	  .max_msg = M(8),
 	  .max_inline = 512,
+	  .no_window_bounds = true,
+	  .invalidates_any = true,
 	  .keeps_requests = true },
 	/* test/zoo/seen/siw. k: sw/siw/siw_cm.c, siw_connect, kernel_bindconnect: a call of connect
-	 * returns when TCP has an answer. */
+	 * returns when TCP has an answer; siw_qp_rx.c, siw_proc_terminate: the peer's reason is dropped;
+	 * siw_qp_tx.c, siw_qp_sq_proc_tx: a read of the peer is served without a look at its right. */
 	{ .name = "siw",
 	  .device = "siw",
 	  IWARP,
@@ -353,6 +361,8 @@ static const struct zoo_kind kinds[] = {
 	  .srq_resize_errno = EOPNOTSUPP,
 	  .connect_blocks = true,
 	  .keeps_requests = true,
+	  .reads_any = true,
+	  .no_terminate = true,
 	  .reject_status = -ECONNRESET },
 };
 

@@ -89,6 +89,30 @@ static void change_addrs(struct zoo_card *card)
 	}
 }
 
+/* Whatever state they are in. */
+static void tell_qps(enum ibv_event_type type)
+{
+	struct zoo_link *link;
+	struct zoo_qp *qp;
+
+	for (link = zoo->qps; link; link = link->next) {
+		qp = zoo_entry(link, struct zoo_qp, link);
+		zoo_async(qp->async, qp, &qp->user, &qp->delivered, type);
+	}
+}
+
+static void tell_ids(enum rdma_cm_event_type type, int status)
+{
+	struct zoo_link *link;
+	struct zoo_id *id;
+
+	for (link = zoo->ids; link; link = link->next) {
+		id = zoo_entry(link, struct zoo_id, link);
+		if (id->user && id->state != ZOO_LISTEN)
+			zoo_id_event(id, type, status, NULL);
+	}
+}
+
 static int set_card(const char *name, struct zoo_card *card)
 {
 	if (!strcmp(name, "port_down")) {
@@ -133,6 +157,12 @@ int zoo_control(const char *name, uint32_t value)
 		zoo->lose = ZOO_RTU + 1;
 	else if (!strcmp(name, "command_us"))
 		zoo->command_us = value;
+	else if (!strcmp(name, "qp_event"))
+		tell_qps(value);
+	else if (!strcmp(name, "cm_event"))
+		tell_ids(value, 0);
+	else if (!strcmp(name, "cm_failure"))
+		tell_ids(value, -ETIMEDOUT);
 	else if (!strcmp(name, "event"))
 		tell_all(&zoo->cards[0], value);
 	else
@@ -171,6 +201,35 @@ static uint32_t longest_cq(void)
 	return cqe;
 }
 
+static uint32_t on_demand(void)
+{
+	struct zoo_link *link;
+	uint32_t num = 0;
+
+	for (link = zoo->mrs; link; link = link->next)
+		num += !!(zoo_entry(link, struct zoo_key, link)->access & IBV_ACCESS_ON_DEMAND);
+	return num;
+}
+
+/* How a connection goes over the network: of one that is ready to send. */
+static uint32_t route(const char *what)
+{
+	const struct zoo_qp *qp;
+	struct zoo_link *link;
+
+	for (link = zoo->qps; link; link = link->next) {
+		qp = zoo_entry(link, struct zoo_qp, link);
+		if (qp->state != IBV_QPS_RTS)
+			continue;
+		if (!strcmp(what, "pkey"))
+			return zoo_pkey(qp->card, qp->attr.pkey_index);
+		if (!strcmp(what, "sl"))
+			return qp->attr.ah_attr.sl;
+		return qp->attr.ah_attr.grh.traffic_class;
+	}
+	return UINT32_MAX;
+}
+
 uint32_t zoo_count(const char *what)
 {
 	uint32_t num = UINT32_MAX;
@@ -194,6 +253,10 @@ uint32_t zoo_count(const char *what)
 		num = length(zoo->pds);
 	else if (!strcmp(what, "msgs"))
 		num = length(zoo->msgs);
+	else if (!strcmp(what, "on_demand"))
+		num = on_demand();
+	else if (!strcmp(what, "pkey") || !strcmp(what, "sl") || !strcmp(what, "tclass"))
+		num = route(what);
 	else if (!strcmp(what, "vectors"))
 		num = vectors();
 	zoo_unlock();

@@ -110,6 +110,11 @@ static struct ibv_device *device_of(struct zoo_card *card)
 	return &device->ib;
 }
 
+static __be64 guid_of(const struct zoo_kind *kind)
+{
+	return htobe64(0x0200000000000000 + kind->vendor);
+}
+
 struct ibv_device **ibv_get_device_list(int *num)
 {
 	struct ibv_device **list;
@@ -137,6 +142,11 @@ void ibv_free_device_list(struct ibv_device **list)
 	free(list);
 }
 
+__be64 ibv_get_device_guid(struct ibv_device *device)
+{
+	return guid_of(zoo_kind_of(zoo_entry(device, struct my_device, ib)->card));
+}
+
 const char *ibv_get_device_name(struct ibv_device *device)
 {
 	return device->name;
@@ -159,7 +169,7 @@ static int query_port(struct ibv_context *ctx, uint8_t number, struct ibv_port_a
 				      .active_mtu = IBV_MTU_1024,
 				      .gid_tbl_len = 4,
 				      .max_msg_sz = kind->max_msg,
-				      .pkey_tbl_len = 1,
+				      .pkey_tbl_len = zoo_pkey(zoo_card_of(ctx), 1) ? 2 : 1,
 				      .lid = kind->link_layer == IBV_LINK_LAYER_INFINIBAND ? 7 : 0,
 				      .active_width = 2,
 				      .active_speed = 32,
@@ -171,6 +181,9 @@ static int query_port(struct ibv_context *ctx, uint8_t number, struct ibv_port_a
 	memcpy(attr, &port, len < sizeof(port) ? len : sizeof(port));
 	return 0;
 }
+
+static int query_device_ex(struct ibv_context *ctx, const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attr, size_t len);
 
 struct ibv_context *zoo_open(struct zoo_card *card)
 {
@@ -199,6 +212,7 @@ struct ibv_context *zoo_open(struct zoo_card *card)
 	pthread_mutex_init(&ctx->mutex, NULL);
 	my->verbs.sz = sizeof(my->verbs);
 	my->verbs.query_port = query_port;
+	my->verbs.query_device_ex = query_device_ex;
 	zoo_set_ops(&ctx->ops, kind);
 	return ctx;
 
@@ -236,8 +250,23 @@ int ibv_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
 	snprintf(attr->fw_ver, sizeof(attr->fw_ver), "%s", kind->firmware);
 	attr->vendor_id = kind->vendor;
 	attr->vendor_part_id = kind->part;
-	attr->node_guid = attr->sys_image_guid = htobe64(0x0200000000000000 + kind->vendor);
+	attr->node_guid = attr->sys_image_guid = guid_of(kind);
 	return zoo_refuses("query_device");
+}
+
+static int query_device_ex(struct ibv_context *ctx, const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attr, size_t len)
+{
+	const struct zoo_kind *kind = zoo_kind_of(zoo_card_of(ctx));
+	struct ibv_device_attr_ex all = {
+		.odp_caps = { .general_caps = kind->on_demand ? IBV_ODP_SUPPORT : 0,
+			      .per_transport_caps.rc_odp_caps = kind->on_demand }
+	};
+	int err = ibv_query_device(ctx, &all.orig_attr);
+
+	(void)input;
+	memcpy(attr, &all, len < sizeof(all) ? len : sizeof(all));
+	return err;
 }
 
 #undef ibv_query_port
@@ -296,21 +325,31 @@ int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
 	return err;
 }
 
+/* ---- Partitions ---- */
+
+uint16_t zoo_pkey(const struct zoo_card *card, uint32_t index)
+{
+	bool infiniband = zoo_kind_of(card)->link_layer == IBV_LINK_LAYER_INFINIBAND;
+
+	if (!index)
+		return 0xffff;
+	return index == 1 && infiniband ? (uint16_t)zoo->pkey : 0;
+}
+
+int zoo_pkey_index(const struct zoo_card *card, uint16_t pkey)
+{
+	int i;
+
+	for (i = 0; zoo_pkey(card, (uint32_t)i); i++)
+		if (!((zoo_pkey(card, (uint32_t)i) ^ pkey) & 0x7fff))
+			return i;
+	return -1;
+}
+
 int ibv_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pkey)
 {
-	(void)ctx;
-	*pkey = 0xffff;
-	return port == 1 && !index ? 0 : -1;
-}
-
-int ibv_fork_init(void)
-{
-	return zoo_refuses("fork_init");
-}
-
-enum ibv_fork_status ibv_is_fork_initialized(void)
-{
-	return IBV_FORK_UNNEEDED; /* as on kernels since 5.12 */
+	*pkey = htobe16(zoo_pkey(zoo_card_of(ctx), (uint32_t)index));
+	return port == 1 && *pkey ? 0 : -1;
 }
 
 /* ---- Asynchronous events ---- */
@@ -347,6 +386,8 @@ int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *to)
 	case IBV_EVENT_QP_ACCESS_ERR:
 	case IBV_EVENT_COMM_EST:
 	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 		to->element.qp = event->user;
 		break;
@@ -397,6 +438,8 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 	case IBV_EVENT_QP_ACCESS_ERR:
 	case IBV_EVENT_COMM_EST:
 	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 		acknowledge(&qp->mutex, &qp->cond, &qp->events_completed, 1);
 		break;

@@ -101,13 +101,16 @@ static void nobody_decides(void **state)
 
 static void to_silence(struct cu_rig *rig, DAT_TIMEOUT timeout)
 {
-	struct sockaddr_in sin = { .sin_family = AF_INET };
+	struct sockaddr_storage to = { 0 };
 	const char *silent = getenv("UDAPL_SILENT_HOST");
 
-	if (!silent || inet_pton(AF_INET, silent, &sin.sin_addr) != 1)
+	to.ss_family = AF_INET;
+	if (silent && inet_pton(AF_INET6, silent, &((struct sockaddr_in6 *)&to)->sin6_addr) == 1)
+		to.ss_family = AF_INET6;
+	else if (!silent || inet_pton(AF_INET, silent, &((struct sockaddr_in *)&to)->sin_addr) != 1)
 		harness_skip("no address is known that nobody answers at");
 	begin();
-	expect_ok(dat_ep_connect(rig->a.ep, (DAT_IA_ADDRESS_PTR)&sin, rig->qual, timeout, 0, NULL,
+	expect_ok(dat_ep_connect(rig->a.ep, (DAT_IA_ADDRESS_PTR)&to, rig->qual, timeout, 0, NULL,
 				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 

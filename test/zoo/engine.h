@@ -48,6 +48,12 @@ static inline bool zoo_queue_full(const struct zoo_queue *queue)
 struct zoo_wr *zoo_queue_post(struct zoo_queue *queue);
 int zoo_recv_post(struct zoo_queue *queue, const struct ibv_recv_wr *wr);
 
+/* ---- device.c ---- */
+
+/* The partition at this place of the adapter's table, or 0; where one that is meant stands, or -1. */
+uint16_t zoo_pkey(const struct zoo_card *card, uint32_t index);
+int zoo_pkey_index(const struct zoo_card *card, uint16_t pkey);
+
 /* ---- transfer.c ---- */
 
 struct zoo_qp *zoo_qp_find(uint32_t number);

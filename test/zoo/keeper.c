@@ -3,9 +3,8 @@
  * Runs a program in a zoo: zoo [-o NAME=VALUE]... KIND[@ADDRESS]... -- PROGRAM [ARGUMENT...]
  *
  * It makes a world with the adapters of these kinds, at 127.0.0.1 and above unless told, and keeps
- * it until the program has ended, whose status is its own. Options are the world's: loss, duplicate
- * (of CM messages, in thousandths), delay_us, cm_timeout_ms, cm_retries, destroy_us, hold, no_af_ib,
- * command_us, seed.
+ * it until the program has ended, whose status is its own. Options are those of options.def, and
+ * seed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -66,15 +65,9 @@ static void set_option(const char *arg)
 		const char *name;
 		uint32_t *value;
 	} options[] = {
-		{ "loss", &zoo->loss },
-		{ "duplicate", &zoo->duplicate },
-		{ "delay_us", &zoo->delay_us },
-		{ "cm_timeout_ms", &zoo->cm_timeout_ms },
-		{ "cm_retries", &zoo->cm_retries },
-		{ "destroy_us", &zoo->destroy_us },
-		{ "hold", &zoo->hold },
-		{ "command_us", &zoo->command_us },
-		{ "no_af_ib", &zoo->no_af_ib },
+#define OPTION(name) { #name, &zoo->name },
+#include "test/zoo/options.def"
+#undef OPTION
 	};
 	const char *value = strchr(arg, '=');
 	size_t i, len = value ? (size_t)(value - arg) : 0;

@@ -96,12 +96,18 @@ bool zoo_allows_local(const struct zoo_pd *pd, const struct ibv_sge *sge, uint32
 bool zoo_allows_remote(const struct zoo_qp *target, uint32_t rkey, uint64_t addr, uint64_t length,
 		       unsigned int access)
 {
-	const struct zoo_key *key;
+	const struct zoo_kind *kind = zoo_kind_of(target->card);
+	const struct zoo_key *key, *bounds;
 
 	if (!length)
 		return true;
 	key = zoo_key_find(rkey);
-	if (!key || key->pd != target->pd || !(key->access & access) || !inside(key, addr, length))
+	if (!key || key->pd != target->pd)
+		return false;
+	if (!(key->access & access) && !(kind->reads_any && access == IBV_ACCESS_REMOTE_READ))
+		return false;
+	bounds = key->mr && kind->no_window_bounds ? key->mr : key;
+	if (!inside(bounds, addr, length))
 		return false;
 	if (!key->window)
 		return true;
@@ -140,7 +146,8 @@ enum ibv_wc_status zoo_invalidate(struct zoo_qp *qp, uint32_t rkey, bool by_peer
 {
 	struct zoo_key *key = zoo_key_find(rkey);
 
-	if (!key || !key->window || key->type != IBV_MW_TYPE_2 || !key->valid || key->qp != qp)
+	if (!key || !key->window || key->type != IBV_MW_TYPE_2 || !key->valid ||
+	    (key->qp != qp && !(by_peer && zoo_kind_of(qp->card)->invalidates_any)))
 		return by_peer ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_MW_BIND_ERR;
 	unbind(key);
 	return IBV_WC_SUCCESS;
@@ -206,7 +213,56 @@ int ibv_dealloc_pd(struct ibv_pd *ib)
 	return err;
 }
 
+/* ---- Forks, as libibverbs sees to them (memory.c) ---- */
+
+static bool fork_safe, huge_pages, too_late;
+
+int ibv_fork_init(void)
+{
+	int err = zoo_refuses("fork_init");
+
+	if (!err)
+		err = zoo_attach();
+	if (err)
+		return err;
+	huge_pages = huge_pages || getenv("RDMAV_HUGEPAGES_SAFE");
+	if (fork_safe || !zoo->no_copy_on_fork)
+		return 0;
+	if (too_late)
+		return EINVAL;
+	fork_safe = true;
+	return 0;
+}
+
+enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	if (zoo_attach() || !zoo->no_copy_on_fork)
+		return IBV_FORK_UNNEEDED;
+	return fork_safe ? IBV_FORK_ENABLED : IBV_FORK_DISABLED;
+}
+
+#define HUGE_PAGE (2U << 20)
+
+/* madvise in small pages, where the large ones cannot be parted. */
+static int keep_from_children(const void *addr, size_t length)
+{
+	if (!fork_safe)
+		too_late = true;
+	return fork_safe && zoo->huge && !huge_pages && ((uintptr_t)addr | length) % HUGE_PAGE
+		       ? EINVAL
+		       : 0;
+}
+
 /* ---- Regions ---- */
+
+/* What the kernel has against it. */
+static int check_pages(const struct zoo_kind *kind, const void *addr, size_t length,
+		       unsigned int access)
+{
+	if (access & IBV_ACCESS_ON_DEMAND)
+		return kind->on_demand ? 0 : EOPNOTSUPP;
+	return zoo_mapped(addr, length, access) ? 0 : EFAULT;
+}
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access)
@@ -222,8 +278,10 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 	if (!err && (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IBV_ACCESS_LOCAL_WRITE))
 		err = EINVAL;
-	if (!err && !zoo_mapped(addr, length, access))
-		err = EFAULT;
+	if (!err && !(access & IBV_ACCESS_ON_DEMAND))
+		err = keep_from_children(addr, length);
+	if (!err)
+		err = check_pages(zoo_kind_of(card), addr, length, access);
 	if (!err)
 		my_mr->key = key_new(my(pd, pd)->pd);
 	if (my_mr->key) {

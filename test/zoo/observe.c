@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <infiniband/ib.h>
 #include <rdma/rdma_cma.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #include <sys/mman.h>
 
 #include "test/zoo/observe.h"
+
+#define TCP_SERVICES UINT64_C(0x0000000001060000) /* RDMA_PS_TCP's service IDs; a port below */
 
 static struct ibv_context *ctx;
 static struct ibv_device_attr attr;
@@ -34,6 +37,28 @@ void tell(const char *name, const char *format, ...)
 void tell_errno(const char *name, int err)
 {
 	tell(name, "%s", err ? strerrorname_np(abs(err)) : "yes");
+}
+
+struct sockaddr_storage address_of(const char *text, uint16_t port)
+{
+	struct sockaddr_storage addr = { 0 };
+	struct sockaddr_in *sin = (struct sockaddr_in *)&addr;
+	struct sockaddr_ib *sib = (struct sockaddr_ib *)&addr;
+
+	if (inet_pton(AF_INET, text, &sin->sin_addr) == 1) {
+		sin->sin_family = AF_INET;
+		sin->sin_port = htons(port);
+		return addr;
+	}
+	if (inet_pton(AF_INET6, text, &sib->sib_addr) != 1) {
+		fprintf(stderr, "observe: %s is no address\n", text);
+		exit(1);
+	}
+	sib->sib_family = AF_IB;
+	sib->sib_pkey = htobe16(0xffff);
+	sib->sib_sid = htobe64(TCP_SERVICES | port);
+	sib->sib_sid_mask = UINT64_MAX;
+	return addr;
 }
 
 /* ---- What it announces ---- */
@@ -299,13 +324,12 @@ static void observe_memory(void)
 /* The device with this address, by rdma_cm. */
 static void open_device(const char *address)
 {
-	struct sockaddr_in sin = { .sin_family = AF_INET };
+	struct sockaddr_storage addr = address_of(address, 0);
 	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct rdma_cm_id *id;
 
-	if (inet_pton(AF_INET, address, &sin.sin_addr) != 1 || !channel ||
-	    rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) ||
-	    rdma_bind_addr(id, (struct sockaddr *)&sin) || !id->verbs) {
+	if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(id, (struct sockaddr *)&addr) || !id->verbs) {
 		fprintf(stderr, "observe: no device at %s: %s\n", address, strerror(errno));
 		exit(1);
 	}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What rdma_cm tells of connections and their ends. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
@@ -29,7 +28,7 @@ struct end {
 
 static struct end active, passive;
 static struct rdma_cm_id *listener;
-static struct sockaddr_in here;
+static const char *here; /* an address of the device */
 static struct ibv_pd *pd;
 
 static void check(const char *what, int failed)
@@ -38,6 +37,15 @@ static void check(const char *what, int failed)
 		fprintf(stderr, "observe: %s: %s\n", what, strerror(errno));
 		exit(1);
 	}
+}
+
+/*
+ * Private data of a request by GID begins with as many bytes as rdma_cm has a header of where there
+ * are IP addresses: a kernel takes what looks like one for it.
+ */
+static uint8_t header(void)
+{
+	return strchr(here, ':') ? 36 : 0;
 }
 
 /* ---- Events ---- */
@@ -55,6 +63,8 @@ static const char *data_of(const struct rdma_cm_event *event)
 	const uint8_t *data = event->param.conn.private_data;
 	int own = 0;
 
+	if (data && event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		data += header();
 	while (data && own < event->param.conn.private_data_len && data[own] == 0x5a)
 		own++;
 	snprintf(text, sizeof(text), "%d bytes, %d of them the peer's",
@@ -137,11 +147,10 @@ static void make_qp(struct end *end)
 	check("ibv_post_recv", ibv_post_recv(end->qp, &wr, &bad));
 }
 
-static void resolve(struct sockaddr_in to)
+static void resolve(const char *address, uint16_t port)
 {
-	struct sockaddr_in from = here;
+	struct sockaddr_storage from = address_of(here, 0), to = address_of(address, port);
 
-	from.sin_port = 0;
 	check("rdma_create_id", rdma_create_id(active.channel, &active.id, NULL, RDMA_PS_TCP));
 	check("rdma_resolve_addr",
 	      rdma_resolve_addr(active.id, (struct sockaddr *)&from, (struct sockaddr *)&to, MS));
@@ -168,6 +177,9 @@ static int try_connect(uint8_t bytes)
 {
 	struct rdma_conn_param param = param_of(&active, bytes);
 
+	memset((void *)(uintptr_t)param.private_data, 0, header());
+	param.private_data_len = (uint8_t)(param.private_data_len + header());
+
 	return rdma_connect(active.id, &param) ? errno : 0;
 }
 
@@ -192,7 +204,7 @@ static void forget(struct end *end)
 
 static void request(uint8_t bytes)
 {
-	resolve(here);
+	resolve(here, PORT);
 	make_qp(&active);
 	check("rdma_connect", errno = try_connect(bytes));
 }
@@ -252,7 +264,7 @@ static void observe_setup(void)
 
 static void observe_sizes(void)
 {
-	resolve(here);
+	resolve(here, PORT);
 	make_qp(&active);
 	tell_errno("cm connect with 57 bytes", try_connect(57));
 	forget(&active);
@@ -264,7 +276,6 @@ static void observe_sizes(void)
 
 static void observe_rejects(void)
 {
-	struct sockaddr_in nobodys = here;
 	uint8_t data[REJ_BYTES];
 	int err;
 
@@ -284,8 +295,7 @@ static void observe_rejects(void)
 	tell_event("cm request forgotten", &active, MS, false);
 	forget(&active);
 
-	nobodys.sin_port = htons(NOBODYS);
-	resolve(nobodys);
+	resolve(here, NOBODYS);
 	make_qp(&active);
 	err = try_connect(REQ_BYTES);
 	tell_errno("cm connect to no listener", err);
@@ -332,11 +342,9 @@ static void observe_ends(void)
 
 static void observe_silence(const char *silent)
 {
-	struct sockaddr_in nobody = here;
 	int err;
 
-	check(silent, inet_pton(AF_INET, silent, &nobody.sin_addr) != 1);
-	resolve(nobody);
+	resolve(silent, PORT);
 	make_qp(&active);
 	err = try_connect(REQ_BYTES);
 	tell_errno("cm connect to nobody", err);
@@ -352,12 +360,13 @@ static void open_end(struct end *end)
 
 void observe_connections(const char *address, const char *silent)
 {
-	here = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(PORT) };
-	check(address, inet_pton(AF_INET, address, &here.sin_addr) != 1);
+	struct sockaddr_storage addr = address_of(address, PORT);
+
+	here = address;
 	open_end(&active);
 	open_end(&passive);
 	check("rdma_create_id", rdma_create_id(passive.channel, &listener, NULL, RDMA_PS_TCP));
-	check("rdma_bind_addr", rdma_bind_addr(listener, (struct sockaddr *)&here));
+	check("rdma_bind_addr", rdma_bind_addr(listener, (struct sockaddr *)&addr));
 	check("rdma_listen", rdma_listen(listener, 4));
 	pd = ibv_alloc_pd(listener->verbs);
 	active.cq = ibv_create_cq(listener->verbs, 64, NULL, NULL, 0);

@@ -5,12 +5,21 @@ What the adapters of the zoo announce and how connections end on them, from the 
 
   page.py write DIR [FILE]  makes the page, into FILE or doc/adapters.md
   page.py check DIR KIND    whether dat-info says of an adapter what its table does; what differs, on standard output
+  page.py played DIR KIND   whether soft-RoCE (rxe) or soft-iWARP (siw) is played: which tests of the whole suite say
+                            another thing in DIR/KIND than on the kernel's (test/conformance/results), but for those
+                            that test/zoo/seen/differences has a reason for
 """
+import fnmatch
 import os
 import re
 import sys
 
+sys.dont_write_bytecode = True
+
 TOP = os.path.abspath(os.environ.get("top_srcdir") or os.path.join(os.path.dirname(__file__), "../.."))
+sys.path.insert(0, os.path.join(TOP, "test/conformance"))
+import matrix  # noqa: E402
+
 UNSAID = 1 << 24  # bytes of a message, where the port does not say (providers/verbs/device.c)
 MAX_WR = 65535  # the tunable max_wr
 COMPLETIONS = 255  # depths that rdma_cm negotiates
@@ -120,6 +129,54 @@ def beneath(folder, kinds):
     return table(["what happens", "rdma_cm says", "adapters"], rows)
 
 
+# ---- Soft-RoCE and soft-iWARP beside the kernel's ----
+
+def verdicts(points):
+    return {title: verdict for title, verdict, _ in points if title}
+
+
+def unlike(folder, kind):
+    """Tests that say another thing on the zoo: name, verdict of the kernel's, of the zoo's."""
+    kernels, _ = matrix.load_results(kind)
+    found = []
+    for test, points in sorted(kernels.items()):
+        path = os.path.join(folder, kind, os.path.basename(test) + ".log")
+        if not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8", errors="replace") as log:
+            zoos = verdicts(matrix.read_log(log.read()))
+        found += [(title, verdict, zoos[title]) for title, verdict in verdicts(points).items()
+                  if title in zoos and zoos[title] != verdict]
+    return found
+
+
+def reasons():
+    """Of test/zoo/seen/differences: kind, pattern, reason."""
+    with open(os.path.join(TOP, "test/zoo/seen/differences"), encoding="utf-8") as file:
+        return [line.split(None, 2) for line in file.read().splitlines() if line and not line.startswith("#")]
+
+
+def played(folder, kind):
+    """Rows for the page, and what has no reason."""
+    rows, unknown, known = {}, [], reasons()
+    for title, there, here in unlike(folder, kind):
+        why = [reason for who, pattern, reason in known if who == kind and fnmatch.fnmatchcase(title, pattern)]
+        if why:
+            rows.setdefault(why[0], []).append(title)
+        else:
+            unknown.append("%s: %s on the kernel's, %s here" % (title, there, here))
+    return rows, unknown
+
+
+def not_played(folder):
+    lines = []
+    for kind in ("rxe", "siw"):
+        rows, unknown = played(folder, kind)
+        lines += [[kind, len(names), " ".join(names), why] for why, names in rows.items()]
+        lines += [[kind, 1, name, "?"] for name in unknown]
+    return table(["adapter", "tests", "which", "why"], lines)
+
+
 PAGE = """<!-- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only -->
 # Adapters that are not at hand
 
@@ -150,10 +207,23 @@ What the provider makes the above of.
 """
 
 
+PAGE_PLAYED = """
+## Where soft-RoCE and soft-iWARP are not played
+
+Tests of the conformance suite that say another thing on the zoo than on Linux 6.1's soft-RoCE and soft-iWARP
+(test/conformance/results), of about a thousand on each.
+
+"""
+
+
 def write(folder, path):
+    suite, folder = folder, folder + ".more" if os.path.exists(folder + ".more") else folder
     kinds = sorted(kind for kind in os.listdir(folder) if os.path.exists(os.path.join(folder, kind, "observe.log")))
     text = PAGE + "\n".join(announced(folder, kinds)) + "\n" + PAGE_ENDS % "16 times 20"
     text += "\n".join(ends(folder, kinds)) + "\n" + PAGE_BENEATH + "\n".join(beneath(folder, kinds)) + "\n"
+    text += PAGE_PLAYED + "\n".join(not_played(suite)) + "\n"
+    with open(os.path.join(TOP, "test/zoo/mended.md"), encoding="utf-8") as file:
+        text += "\n" + file.read().partition("\n")[2]
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     print("%s: %d adapters" % (os.path.relpath(path, TOP), len(kinds)))
@@ -162,6 +232,10 @@ def write(folder, path):
 def main():
     if len(sys.argv) == 4 and sys.argv[1] == "check":
         wrong = differences(*sys.argv[2:])
+        print("\n".join(wrong))
+        sys.exit(1 if wrong else 0)
+    if len(sys.argv) == 4 and sys.argv[1] == "played":
+        wrong = played(*sys.argv[2:])[1]
         print("\n".join(wrong))
         sys.exit(1 if wrong else 0)
     if len(sys.argv) in (3, 4) and sys.argv[1] == "write":

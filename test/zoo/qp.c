@@ -173,6 +173,8 @@ static void take_attr(struct zoo_qp *qp, const struct ibv_qp_attr *attr, int mas
 		qp->attr.ah_attr = attr->ah_attr;
 	if (mask & IBV_QP_PATH_MTU)
 		qp->attr.path_mtu = attr->path_mtu;
+	if (mask & IBV_QP_PKEY_INDEX)
+		qp->attr.pkey_index = attr->pkey_index;
 	if (mask & IBV_QP_PORT)
 		qp->attr.port_num = attr->port_num;
 }
@@ -197,7 +199,7 @@ static int change_state(struct zoo_qp *qp, enum ibv_qp_state to)
 		empty(&qp->sq);
 		empty(&qp->rq);
 		qp->remote = 0;
-		qp->comm_est = qp->holds = qp->last_wqe = false;
+		qp->comm_est = qp->holds = qp->last_wqe = qp->refused = false;
 	} else if (to == from) {
 		return 0;
 	} else if (!(to == IBV_QPS_INIT && from == IBV_QPS_RESET) &&
@@ -220,6 +222,8 @@ int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 	zoo_lock();
 	if (qp->card->removed)
 		err = EIO;
+	else if ((mask & IBV_QP_PKEY_INDEX) && !zoo_pkey(qp->card, attr->pkey_index))
+		err = EINVAL;
 	else
 		take_attr(qp, attr, mask);
 	if (!err && (mask & IBV_QP_STATE))

@@ -161,11 +161,8 @@ int rdma_resolve_route(struct rdma_cm_id *ib, int timeout)
 
 int rdma_set_option(struct rdma_cm_id *ib, int level, int name, void *value, size_t len)
 {
-	(void)ib;
-	(void)level;
-	(void)name;
-	(void)value;
-	(void)len;
+	if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_TOS && len == 1)
+		my(id, ib)->id->tos = *(const uint8_t *)value;
 	return 0;
 }
 
@@ -207,7 +204,7 @@ int rdma_connect(struct rdma_cm_id *ib, struct rdma_conn_param *param)
 	if (err)
 		return zoo_failed(err);
 	zoo_lock();
-	id->qpn = param->qp_num;
+	id->qpn = ib->qp ? ib->qp->qp_num : param->qp_num;
 	if (iwarp)
 		err = zoo_iwarp_take_qp(id);
 	if (!err && id->state != ZOO_BOUND)
@@ -231,10 +228,12 @@ int rdma_accept(struct rdma_cm_id *ib, struct rdma_conn_param *param)
 	bool iwarp = zoo_iwarp(zoo_kind_of(id->card));
 	int err = zoo_refuses("accept");
 
+	if (!err && zoo_qp_accepts(ib))
+		err = errno;
 	if (err)
 		return zoo_failed(err);
 	zoo_lock();
-	id->qpn = param->qp_num;
+	id->qpn = ib->qp ? ib->qp->qp_num : param->qp_num;
 	if (id->state != ZOO_REQ_RCVD)
 		err = iwarp && id->state == ZOO_CLOSED ? ECONNRESET : EINVAL;
 	if (!err && iwarp)
@@ -334,6 +333,7 @@ int rdma_disconnect(struct rdma_cm_id *ib)
 	struct zoo_id *id = my(id, ib)->id;
 	int err = 0;
 
+	zoo_qp_ends(ib);
 	zoo_lock();
 	if (!zoo_iwarp(zoo_kind_of(id->card)))
 		err = disconnect_ib(id);

@@ -32,6 +32,14 @@ struct my_id *zoo_my_id(struct rdma_event_channel *channel, void *context, enum 
 struct ibv_context *zoo_context_of(struct zoo_card *card);
 /* Where the program finds the addresses. */
 void zoo_tell_addrs(struct rdma_cm_id *ib, const struct zoo_id *id);
+/* ---- rdma_qp.c: where the library has made the id's queue pair ---- */
+
+/* It becomes ready to send; -1 with errno. */
+int zoo_qp_accepts(struct rdma_cm_id *id);
+void zoo_qp_ends(struct rdma_cm_id *id);
+/* An event is about to be given to the program. */
+void zoo_qp_event(struct rdma_cm_event *event);
+
 /* A request is no longer one of its listener's. */
 void zoo_leave_listener(struct zoo_id *id);
 

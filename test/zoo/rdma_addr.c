@@ -53,7 +53,8 @@ struct ibv_context *zoo_context_of(struct zoo_card *card)
 
 struct where {
 	struct in_addr addr;
-	uint16_t port;
+	uint16_t port, pkey;
+	uint8_t tos;
 	bool gid;
 };
 
@@ -65,7 +66,9 @@ static int parse(const struct sockaddr *from, struct where *to)
 	uint64_t sid;
 
 	if (from->sa_family == AF_INET) {
-		*to = (struct where){ .addr = sin->sin_addr, .port = ntohs(sin->sin_port) };
+		*to = (struct where){ .addr = sin->sin_addr,
+				      .port = ntohs(sin->sin_port),
+				      .pkey = zoo->child ? (uint16_t)zoo->pkey : 0xffff };
 		return 0;
 	}
 	if (from->sa_family != AF_IB)
@@ -75,19 +78,22 @@ static int parse(const struct sockaddr *from, struct where *to)
 	sid = be64toh(sib->sib_sid) & be64toh(sib->sib_sid_mask);
 	if (sid >> 16 != SERVICE_IDS >> 16)
 		return EPROTONOSUPPORT;
-	*to = (struct where){ .port = (uint16_t)sid, .gid = true };
+	*to = (struct where){ .port = (uint16_t)sid,
+			      .pkey = be16toh(sib->sib_pkey),
+			      .tos = (uint8_t)(be32toh(sib->sib_flowinfo) >> 20),
+			      .gid = true };
 	if (sib->sib_addr.sib_raw[0] == 0xfe && sib->sib_addr.sib_raw[1] == 0x80)
 		memcpy(&to->addr, &sib->sib_addr.sib_raw[12], sizeof(to->addr));
 	return 0;
 }
 
-static void set_gid(struct sockaddr_storage *to, struct in_addr addr, uint64_t sid)
+static void set_gid(struct sockaddr_storage *to, struct in_addr addr, uint64_t sid, uint16_t pkey)
 {
 	struct sockaddr_ib *sib = (struct sockaddr_ib *)to;
 
 	memset(to, 0, sizeof(*to));
 	sib->sib_family = AF_IB;
-	sib->sib_pkey = htobe16(0xffff);
+	sib->sib_pkey = htobe16(pkey);
 	sib->sib_addr.sib_raw[0] = 0xfe;
 	sib->sib_addr.sib_raw[1] = 0x80;
 	memcpy(&sib->sib_addr.sib_raw[12], &addr, sizeof(addr));
@@ -111,10 +117,10 @@ void zoo_tell_addrs(struct rdma_cm_id *ib, const struct zoo_id *id)
 	bool asked = id->state == ZOO_REQ_RCVD;
 
 	if (id->gid) {
-		set_gid(&ib->route.addr.src_storage, id->src, SERVICE_IDS | id->src_port);
+		set_gid(&ib->route.addr.src_storage, id->src, SERVICE_IDS | id->src_port, id->pkey);
 		if (id->dst.s_addr)
 			set_gid(&ib->route.addr.dst_storage, id->dst,
-				asked ? 0 : SERVICE_IDS | id->dst_port);
+				asked ? 0 : SERVICE_IDS | id->dst_port, id->pkey);
 		return;
 	}
 	set_addr(&ib->route.addr.src_storage, id->src, id->src_port);
@@ -186,6 +192,8 @@ int rdma_bind_addr(struct rdma_cm_id *ib, struct sockaddr *addr)
 	zoo_lock();
 	id->src = where.addr;
 	id->gid = where.gid;
+	id->pkey = where.pkey;
+	id->tos = where.tos;
 	id->card = card_of_addr(id->src, id->gid);
 	err = id->state != ZOO_IDLE ? EINVAL : !id->card && id->src.s_addr ? ENODEV : 0;
 	if (!err)
@@ -202,7 +210,7 @@ int rdma_bind_addr(struct rdma_cm_id *ib, struct sockaddr *addr)
 	return 0;
 }
 
-/* What is of the loopback network is there, or has an adapter that does not answer. */
+/* What is an adapter's or of the loopback network is there, or has an adapter that does not answer. */
 int rdma_resolve_addr(struct rdma_cm_id *ib, struct sockaddr *src, struct sockaddr *dst,
 		      int timeout)
 {
@@ -214,7 +222,7 @@ int rdma_resolve_addr(struct rdma_cm_id *ib, struct sockaddr *src, struct sockad
 	if (src && rdma_bind_addr(ib, src))
 		return -1;
 	err = parse(dst, &where);
-	if (!err && ntohl(where.addr.s_addr) >> 24 != 127)
+	if (!err && ntohl(where.addr.s_addr) >> 24 != 127 && !card_of_addr(where.addr, where.gid))
 		err = ENETUNREACH;
 	if (!err && id->card && where.gid != id->gid)
 		err = EINVAL;
@@ -227,6 +235,8 @@ int rdma_resolve_addr(struct rdma_cm_id *ib, struct sockaddr *src, struct sockad
 		id->card = card_of_addr(id->src, id->gid);
 	if (!id->card) {
 		id->gid = where.gid;
+		id->pkey = where.pkey;
+		id->tos = where.tos;
 		id->card = card_of_addr(id->dst, id->gid);
 		if (!id->card)
 			id->card = &zoo->cards[0];

@@ -12,12 +12,22 @@ struct my_event {
 
 /* ---- Attributes of QPs ---- */
 
+static bool is_ethernet(const struct zoo_id *id)
+{
+	return zoo_kind_of(id->card)->link_layer == IBV_LINK_LAYER_ETHERNET;
+}
+
 static void for_route(const struct zoo_id *id, struct ibv_qp_attr *attr, int *mask)
 {
 	attr->path_mtu = IBV_MTU_1024;
 	attr->dest_qp_num = id->remote_qpn;
-	attr->ah_attr.is_global = zoo_kind_of(id->card)->link_layer == IBV_LINK_LAYER_ETHERNET;
+	attr->ah_attr.is_global = is_ethernet(id);
 	attr->ah_attr.port_num = 1;
+	attr->ah_attr.grh.traffic_class = id->tos;
+	/* Assumed: the subnet manager has a service level for each precedence (cma_query_ib_route
+	 * asks it with tos as the class). */
+	if (!attr->ah_attr.is_global)
+		attr->ah_attr.sl = id->tos >> 5;
 	attr->max_dest_rd_atomic = id->param.initiator_depth;
 	*mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 		 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
@@ -26,6 +36,7 @@ static void for_route(const struct zoo_id *id, struct ibv_qp_attr *attr, int *ma
 int rdma_init_qp_attr(struct rdma_cm_id *ib, struct ibv_qp_attr *attr, int *mask)
 {
 	struct zoo_id *id = my(id, ib)->id;
+	int index = 0;
 
 	*mask = IBV_QP_STATE;
 	if (!id->card)
@@ -37,7 +48,8 @@ int rdma_init_qp_attr(struct rdma_cm_id *ib, struct ibv_qp_attr *attr, int *mask
 	zoo_lock();
 	if (attr->qp_state == IBV_QPS_INIT) {
 		attr->port_num = 1;
-		attr->pkey_index = 0;
+		index = zoo_pkey_index(id->card, is_ethernet(id) ? 0xffff : id->pkey);
+		attr->pkey_index = (uint16_t)index;
 		*mask |= IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 	} else if (attr->qp_state == IBV_QPS_RTR) {
 		for_route(id, attr, mask);
@@ -51,7 +63,7 @@ int rdma_init_qp_attr(struct rdma_cm_id *ib, struct ibv_qp_attr *attr, int *mask
 			 IBV_QP_MAX_QP_RD_ATOMIC;
 	}
 	zoo_unlock();
-	return 0;
+	return index < 0 ? zoo_failed(ENOENT) : 0; /* cma_ib_init_qp_attr */
 }
 
 /* ---- Events ---- */
@@ -110,6 +122,8 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	zoo_lock();
 	zoo_free(event);
 	zoo_unlock();
+	if (to && to->ib.id)
+		zoo_qp_event(&to->ib);
 	*out = to ? &to->ib : NULL;
 	return to ? 0 : zoo_failed(ENOMEM);
 }

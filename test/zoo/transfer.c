@@ -213,6 +213,15 @@ static enum ibv_wc_status refused(struct zoo_qp *target, enum ibv_event_type eve
 	return status;
 }
 
+/* Of a write. */
+static enum ibv_wc_status no_access(struct zoo_qp *target, uint32_t rkey)
+{
+	if (!zoo_kind_of(target->card)->no_terminate || zoo_key_find(rkey))
+		return refused(target, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+	target_to_error(target);
+	return IBV_WC_REM_ACCESS_ERR;
+}
+
 static enum ibv_wc_status receive_failed(struct zoo_qp *target, const struct zoo_wr *recv,
 					 uint32_t seq, enum ibv_wc_status here,
 					 enum ibv_wc_status there)
@@ -303,7 +312,7 @@ static enum ibv_wc_status take_write(struct zoo_qp *target, const struct zoo_wr 
 
 	if (!zoo_allows_remote(target, wr->rkey, wr->remote_addr, from->length,
 			       IBV_ACCESS_REMOTE_WRITE))
-		return refused(target, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+		return no_access(target, wr->rkey);
 	if (from->length && copy(target->proc, &to, from->proc, from->sge, from->length))
 		return refused(target, IBV_EVENT_QP_FATAL, IBV_WC_REM_OP_ERR);
 	return wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? take_message(target, wr, from)
@@ -350,13 +359,18 @@ static enum ibv_wc_status take_atomic(struct zoo_qp *qp, struct zoo_qp *target,
 
 /* ---- The requester ---- */
 
+static uint16_t partition(const struct zoo_qp *qp)
+{
+	return zoo_pkey(qp->card, qp->attr.pkey_index) & 0x7fff;
+}
+
 /* The peer's QP, if it answers this one. */
 static struct zoo_qp *target_of(const struct zoo_qp *qp)
 {
 	struct zoo_qp *target = qp->remote ? zoo_qp_find(qp->remote) : NULL;
 
 	if (!target || target->remote != qp->number || target->card->removed ||
-	    target->card->port_down || qp->card->port_down ||
+	    partition(target) != partition(qp) || target->card->port_down || qp->card->port_down ||
 	    (target->state != IBV_QPS_RTR && target->state != IBV_QPS_RTS))
 		return NULL;
 	return target;
@@ -403,6 +417,24 @@ static enum ibv_wc_status no_receive(struct zoo_qp *qp, struct zoo_qp *target)
 	return WAIT;
 }
 
+static bool fetches(const struct zoo_wr *wr)
+{
+	return wr->opcode == IBV_WR_RDMA_READ || wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	       wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* What the requester is told of the peer's fault. */
+static enum ibv_wc_status told(struct zoo_qp *qp, const struct zoo_wr *wr,
+			       enum ibv_wc_status status)
+{
+	if (!zoo_kind_of(qp->card)->no_terminate ||
+	    (status != IBV_WC_REM_ACCESS_ERR && status != IBV_WC_REM_INV_REQ_ERR &&
+	     status != IBV_WC_REM_OP_ERR))
+		return status;
+	qp->refused = true;
+	return fetches(wr) ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS;
+}
+
 static enum ibv_wc_status remote(struct zoo_qp *qp, const struct zoo_wr *wr, struct source *data)
 {
 	struct zoo_qp *target = target_of(qp);
@@ -434,13 +466,7 @@ static enum ibv_wc_status remote(struct zoo_qp *qp, const struct zoo_wr *wr, str
 	}
 	if (status == GONE)
 		return unanswered(qp);
-	return status == WAIT ? no_receive(qp, target) : status;
-}
-
-static bool fetches(const struct zoo_wr *wr)
-{
-	return wr->opcode == IBV_WR_RDMA_READ || wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-	       wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	return status == WAIT ? no_receive(qp, target) : told(qp, wr, status);
 }
 
 static enum ibv_wc_status execute(struct zoo_qp *qp, struct zoo_wr *wr, uint64_t *length)
@@ -473,7 +499,7 @@ static void finish(struct zoo_qp *qp, struct zoo_wr *wr, enum ibv_wc_status stat
 	if (qp->state != IBV_QPS_RTS)
 		return; /* flushed meanwhile, with this one */
 	complete_send(qp, wr, qp->sq.next++, status, (uint32_t)length);
-	if (status)
+	if (status || qp->refused)
 		zoo_qp_to_error(qp);
 }
 

@@ -59,7 +59,7 @@ static struct zoo_card *card_at(struct in_addr addr)
 	for (i = 0; i < zoo->num_cards; i++)
 		if (zoo->cards[i].addr.s_addr == addr.s_addr && !zoo->cards[i].removed &&
 		    !zoo->cards[i].port_down)
-			return &zoo->cards[i];
+			return &zoo->cards[zoo->cards[i].moved ? (i + 1) % zoo->num_cards : i];
 	return NULL;
 }
 
@@ -86,8 +86,6 @@ static bool seen(const struct zoo_msg *msg)
 {
 	struct zoo_link *link;
 
-	if (!zoo->loss && !zoo->duplicate)
-		return false;
 	for (link = zoo->ids; link; link = link->next)
 		if (zoo_entry(link, struct zoo_id, link)->peer == msg->from)
 			return true;
@@ -136,6 +134,8 @@ static void request(struct zoo_card *card, const struct zoo_msg *msg)
 	id->dst = msg->src;
 	id->dst_port = msg->src_port;
 	id->gid = msg->gid;
+	id->pkey = msg->pkey;
+	id->tos = msg->tos;
 	id->remote_qpn = msg->qpn;
 	id->param = msg->param;
 	listener->waiting++;
@@ -210,6 +210,8 @@ void zoo_send(struct zoo_id *id, enum zoo_msg_kind kind, int status,
 			       .addr = id->dst,
 			       .port = id->dst_port,
 			       .gid = id->gid,
+			       .pkey = id->pkey,
+			       .tos = id->tos,
 			       .status = status,
 			       .qpn = id->qpn };
 

@@ -46,8 +46,7 @@ struct zoo_card {
 	uint32_t number; /* of its kind */
 	struct in_addr addr;
 	uint32_t num_qp, num_cq, num_mr, num_pd, num_srq, num_mw; /* that exist */
-	bool removed, port_down;
-	bool moved; /* its address is the next card's */
+	bool removed, port_down, moved; /* moved: its address is the next card's */
 };
 
 struct zoo_id;
@@ -166,6 +165,7 @@ struct zoo_qp {
 	bool all_signaled, comm_est, last_wqe;
 	bool holds; /* in error: the receive of its SRQ with this id */
 	uint64_t held;
+	bool refused;	   /* by the peer's adapter, which says nothing of it */
 	bool closing;	   /* iWARP: in the kernel's hands */
 	bool waits_recv;   /* its next request meets no receive */
 	bool in_progress;  /* by an outer call */
@@ -208,6 +208,8 @@ struct zoo_msg {
 	struct in_addr src, addr;
 	uint16_t src_port, port;
 	bool gid; /* without rdma_cm's header */
+	uint16_t pkey;
+	uint8_t tos;
 	int status;
 	uint32_t qpn;
 	struct rdma_conn_param param;
@@ -223,8 +225,9 @@ struct zoo_id {
 	void *user; /* struct rdma_cm_id; NULL before the program has it */
 	enum zoo_id_state state;
 	struct in_addr src, dst;
-	uint16_t src_port, dst_port;
+	uint16_t src_port, dst_port, pkey;
 	bool gid; /* its addresses are GIDs */
+	uint8_t tos;
 	bool owns_port;
 	uint32_t backlog, waiting, delivered;
 	struct zoo_id *listener;
@@ -251,13 +254,10 @@ struct zoo_world {
 	struct zoo_link *chans, *pds, *mrs, *cqs, *srqs, *qps, *ids, *msgs;
 	struct zoo_link *qp_chains[ZOO_CHAINS], *id_chains[ZOO_CHAINS];
 	uint64_t next_deadline; /* that the keeper knows of */
-	/* Faults. */
-	uint32_t loss, delay_us, duplicate; /* of CM messages, in thousandths */
-	uint32_t lose;			    /* the next message of this kind, from 1 on */
+#define OPTION(name) uint32_t name;
+#include "test/zoo/options.def"
+#undef OPTION
 	uint64_t random;
-	uint32_t cm_timeout_ms, cm_retries, command_us;
-	uint32_t destroy_us;	 /* that an id which is destroyed still has events */
-	uint32_t no_af_ib, hold; /* no AF_IB; a QP gets its error amid a message for its SRQ */
 	struct zoo_key *keys[ZOO_MAX_KEYS];
 };
 

@@ -33,12 +33,24 @@ point() {
 	[ "${3%/*}" != test/conformance ] || log=$logs/$1/$2.log
 	mkdir -p "${log%/*}"
 	shift 2
-	if sh "$here/run" "$kind" "$top_builddir/$1" "${@:2}" >"$log" 2>&1; then
-		echo "ok - $kind $name"
-	else
-		echo "not ok - $kind $name"
-		grep -B 8 -A 3 '^not ok\|^Bail\|^observe:' "$log" | sed 's/^/# /'
+	sh "$here/run" "$kind" "$top_builddir/$1" "${@:2}" >"$log" 2>&1
+	verdict "$kind $name" "$log" $?
+}
+
+# What a log and an exit status say; a program that has no word for its end has one here: NAME LOG STATUS.
+verdict() {
+	local plan points
+	plan=$(sed -n 's/^1\.\.\([0-9]*\)\r\{0,1\}$/\1/p' "$2" | head -n 1)
+	points=$(grep -c '^ok \|^not ok ' "$2")
+	if [ "$3" -eq 0 ] && [ "${plan:-$points}" -eq "$points" ]; then
+		echo "ok - $1$(sed -n 's/^1\.\.0\( # SKIP.*\)/\1/p' "$2")"
+		return
 	fi
+	echo "not ok - $1"
+	echo "# ended with $3$([ "$3" -le 128 ] || kill -l $(($3 - 128)) 2>/dev/null | sed 's/^/, by signal /'), $points of ${plan:-no} points"
+	grep -B 8 -A 3 '^not ok\|^Bail\|^observe:' "$2" | sed 's/^/# /'
+	echo "# The last it said:"
+	tail -n 8 "$2" | sed 's/^/# /'
 }
 
 # A command as one point: NAME COMMAND...
@@ -56,8 +68,10 @@ holds() {
 # What a program sees of the card, what dat-info makes of it, and how connections end.
 looks() {
 	local ZOO_OPTIONS='-o cm_timeout_ms=20'
+	local -a addresses=(127.0.0.1 127.0.0.77)
 	export ZOO_OPTIONS
-	point "$1" observe test/zoo/observe 127.0.0.1 127.0.0.77
+	[ "$1" != mlx5-noip ] || addresses=(fe80::7f00:1 fe80::7f00:4d)
+	point "$1" observe test/zoo/observe "${addresses[@]}"
 	point "$1" dat-info dat-info -v
 	holds "$1 dat-info says what the table does" python3 "$here/page.py" check "$more" "$1"
 	point "$1" ends test/zoo/ends.t
@@ -67,10 +81,72 @@ looks() {
 # A device whose address is the last of eighty: KIND.
 many_addresses() {
 	unshare --net true 2>/dev/null || { echo "ok - $1 many # SKIP no network of its own to be had" && return; }
-	export -f point
+	export -f point verdict
 	ZOO_AT=10.9.0.80 ZOO_PARAMS="${1%%-*}_0 1" here=$here logs=$logs more=$more unshare --net bash -c '
 		ip link set lo up && for i in {1..80}; do ip addr add 10.9.0.$i/32 dev lo; done
 		point "$1" many test/zoo/mends.t' many "$1"
+}
+
+# A bond, or what has its name and addresses, whose active port becomes that of another adapter: KIND.
+bond() {
+	unshare --net true 2>/dev/null || { echo "ok - $1 bond # SKIP no network of its own to be had" && return; }
+	export -f point verdict
+	UDAPL_TESTS=a_bond_is_opened_on_its_active_port ZOO_AT=10.9.1.1 ZOO_MORE="$1@10.9.1.2" ZOO_PARAMS="bond0 0" \
+		here=$here logs=$logs more=$more unshare --net bash -c '
+		ip link set lo up
+		for type in bond dummy bridge; do
+			ip link add bond0 type $type 2>/dev/null && break
+		done
+		ip addr add 10.9.1.1/24 dev bond0 2>/dev/null || { echo "ok - $1 bond # SKIP no interface to be had" && exit; }
+		ip link set bond0 up
+		point "$1" bond test/zoo/routes.t' bond "$1"
+}
+
+# Partition and service level: KIND.
+routes() {
+	local UDAPL_TESTS=the_partition_is_the_one_meant ZOO_OPTIONS='-o pkey=0x8001'
+	export UDAPL_TESTS ZOO_OPTIONS
+	case $1 in
+	mlx5-ib)
+		ZOO_OPTIONS='-o pkey=0x8001 -o child=1' ZOO_PKEY=0x8001 point "$1" partition test/zoo/routes.t
+		DAPL_IB_PKEY=0x8001 ZOO_PARAMS='mlx5_0 1' ZOO_PKEY=0x8001 point "$1" partition-by-gid test/zoo/routes.t
+		UDAPL_TESTS=a_partition_that_is_not_there_is_told
+		ZOO_PARAMS='mlx5_0 1' point "$1" no-partition test/zoo/routes.t
+		;;
+	mlx5-noip)
+		DAPL_IB_PKEY=0x8001 ZOO_PKEY=0x8001 point "$1" partition test/zoo/routes.t
+		DAPL_IB_PKEY=1 ZOO_PKEY=0x8001 point "$1" member test/zoo/routes.t
+		UDAPL_TESTS=a_partition_that_is_not_there_is_told
+		point "$1" no-partition test/zoo/routes.t
+		;;
+	*)
+		DAPL_IB_PKEY=0x8001 point "$1" partition test/zoo/routes.t
+		bond "$1"
+		;;
+	esac
+	UDAPL_TESTS=service_level_and_class_are_the_ones_meant
+	export DAPL_CM_TOS=96 ZOO_TCLASS=96
+	ZOO_SL=$([ "$1" = mlx5-roce ] && echo 0 || echo 3) point "$1" class test/zoo/routes.t
+	DAPL_IB_SL=5 ZOO_SL=5 point "$1" service-level test/zoo/routes.t
+	unset DAPL_CM_TOS ZOO_TCLASS
+}
+
+# Huge pages, pages on demand, forks: KIND.
+pages() {
+	local UDAPL_TESTS ZOO_OPTIONS=''
+	export UDAPL_TESTS ZOO_OPTIONS
+	UDAPL_TESTS=huge_pages_are_memory_like_other
+	point "$1" huge-pages test/zoo/pages.t
+	UDAPL_TESTS=a_fork_that_copies_is_not_told
+	point "$1" fork test/zoo/pages.t
+	UDAPL_TESTS=memory_is_paged_in_where_the_device_can
+	DAPL_VERBS_ON_DEMAND=1 ZOO_ON_DEMAND=$([[ $1 == mlx5* ]] && echo 1) point "$1" on-demand test/zoo/pages.t
+	UDAPL_TESTS=that_the_device_cannot_is_told_once
+	[[ $1 == mlx5* ]] || point "$1" no-on-demand test/zoo/pages.t
+	UDAPL_TESTS=a_fork_that_may_lose_data_is_told_once ZOO_OPTIONS='-o no_copy_on_fork=1'
+	point "$1" old-fork test/zoo/pages.t
+	UDAPL_TESTS=huge_pages_that_a_fork_parts_are_told ZOO_OPTIONS='-o no_copy_on_fork=1 -o huge=1'
+	point "$1" parted test/zoo/pages.t
 }
 
 # What the mends are about, with the faults that show it.
@@ -95,6 +171,7 @@ mends() {
 	esac
 	ZOO_OPTIONS='' UDAPL_TESTS='*'
 	point "$1" faults test/zoo/faults.t
+	point "$1" hostile test/zoo/hostile.t
 	UDAPL_TESTS=ep_93_disconnect_at_any_moment ZOO_OPTIONS='-o destroy_us=300'
 	point "$1" resolving test/conformance/conn.t
 	ZOO_OPTIONS=''
@@ -140,16 +217,34 @@ legacy() {
 	holds "$1 1.2 and 2.0 talk" sh "$here/run" "$1" sh "$top_srcdir/test/dat-1.2/talk.sh"
 }
 
+# Debian's programs of release 2.1.10 by our module, and by that release's: KIND.
+debian() {
+	unshare --net true 2>/dev/null || { echo "ok - $1 Debian's programs # SKIP no network of its own to be had" && return; }
+	[ "$1" != mlx5-noip ] || { echo "ok - $1 Debian's programs # SKIP they know hosts by IPv4 alone" && return; }
+	local log=$more/$1/debian side
+	mkdir -p "$more/$1"
+	for side in ours theirs; do
+		unshare --net sh -c 'ip link set lo up && exec sh "$@"' sh "$here/run" "$1" sh "$here/debian.sh" $side >"$log-$side.log" 2>&1
+		verdict "$1 Debian's programs, module: $side" "$log-$side.log" $?
+	done
+}
+
 run_kind() {
 	local program
 	for program in "${programs[@]}"; do
 		point "$1" "$program" "test/conformance/$program.t"
 	done
 	mends "$1"
-	[ "$1" = mlx5-noip ] || looks "$1"
+	looks "$1"
+	case $1 in mlx5-roce | mlx5-ib | mlx5-noip) routes "$1" ;; esac
+	case $1 in mlx5-roce | irdma-iwarp) pages "$1" ;; esac
 	case $1 in mlx5-roce | mlx5-ib | irdma-iwarp | rxe | siw) legacy "$1" ;; esac
+	debian "$1"
 	point "$1" model test/model/model -s 1 -r 1 -n 400 ${ZOO_MODEL:+-t "$ZOO_MODEL"}
 }
+
+# Before anybody is in a network of his own.
+(. "$top_srcdir/test/interop/debian.sh" && fetch dapl2-utils && fetch libdapl2) >/dev/null 2>&1
 
 running=0
 for kind in "${kinds[@]}"; do
