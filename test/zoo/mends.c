@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What adapters differ in and the software devices do not show, on those of the zoo: each test is
- * for the kinds that test/zoo/zoo.sh runs it on. Before its mend each failed:
- *
- *  1 ev_8_peer_rejected (conn.t; irdma-iwarp, cxgb4-iwarp): NON_PEER_REJECTED
- *  2 a_small_message_has_all_its_segments (irdma, i40iw): 8 bytes of 24
- *  3 rmr.t, unsupported.t (bnxt_re, cxgb4-iwarp): windows that are announced and cannot be made
- *  4 what_is_announced_can_be_made (mlx5): 32764 requests, of which 4095 could be made
- *  5 a_shared_queue_keeps_its_receives (hold=1): no completion of the first receive
- *  6 an_end_is_heard_though_messages_are_lost: no event instead of DISCONNECTED
- *  7 an_end_without_an_answer_is_bounded (cxgb4-iwarp): 4 s, 168 ms of them on the processor
- *  8 without_an_address_its_gid_is_the_address (mlx5-noip): not opened
- *  9 what_is_sent_establishes_a_connection: 4.3 s; an_address_that_moved_is_not_connected: a
- *    timeout; many_addresses (zoo.sh): not opened; interrupts_are_spread: 1 vector;
- *    a_queue_grows_with_each_endpoint (bnxt_re): 255 entries of 1600
- * 10 events_of_the_port_are_told, the_gid_in_use_is_told (faults.c): events of other ports, no name
- * 11 gen_33_other_threads_are_at_work (fork.t, ZOO_GLOBAL_US): a child waits for ever
+ * for the kinds that test/zoo/zoo.sh runs it on. What happens without each mend: mended.md.
  */
 #include "test/conformance/conn_util.h"
 #include "test/conformance/srq_util.h"
