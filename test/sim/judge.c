@@ -9,7 +9,16 @@
 #include "test/sim/life.h"
 #include "test/sim/net.h"
 
-static const char *const op_names[] = { "receive", "send", "write", "read", "add", "bind" };
+static const char *const op_names[] = { "receive",
+					"send",
+					"write",
+					"read",
+					"add",
+					"bind",
+					"write with immediate",
+					"send that invalidates",
+					"forbidden read",
+					"forbidden write" };
 
 #define WRONG(end, format, ...)                                                           \
 	sim_fail("life %" PRIu64 ", end %u: " format, (end)->pair->life.id, (end)->which, \
@@ -135,11 +144,17 @@ bool judge_excused(struct pair *pair)
 
 /*
  * Messages of a peer that has disconnected find no Receive: they are lost after a time (option
- * unreceived), and meanwhile the peer's host may have reset the connection.
+ * unreceived), and meanwhile the peer's host may have reset the connection. It may as well where it
+ * leaves without waiting for its requests: what they still have to send is cut (option linger).
  */
 static bool starved(const struct end *end)
 {
-	return end->pair->life.ending && peer_of(end)->sent > end->received;
+	const struct end *peer = peer_of(end);
+
+	if (!end->pair->life.ending)
+		return false;
+	return peer->left == ABRUPT ||
+	       peer->sent > (end->host->srq ? end->received : end->receives_then);
 }
 
 /* A host has stood still: what has a time limit may have failed. */
@@ -210,28 +225,57 @@ static void check_status(struct end *end, const struct post *post, uint32_t stat
 		WRONG(end, "status %u, which there is not", status);
 }
 
-static void check_received(struct end *end, const uint8_t *at, uint32_t length)
+static bool told_as(const DAT_EVENT *event, const struct message *message)
 {
+	const DAT_DTO_COMPLETION_EVENT_DATA *data = &event->event_data.dto_completion_event_data;
+	const DAT_IB_EXTENSION_EVENT_DATA *ext = (const void *)event->event_extension_data;
+
+	if (message->op == OP_IMMEDIATE)
+		return (uint32_t)event->event_number == (uint32_t)DAT_IB_DTO_EVENT &&
+		       ext->val.immed.data == message->immediate;
+	return event->event_number == DAT_DTO_COMPLETION_EVENT &&
+	       (message->op != OP_INVALIDATE ||
+		(data->operation == DAT_DTO_RECEIVE_WITH_INVALIDATE &&
+		 data->rmr_context == message->window));
+}
+
+/* The peer cannot use it any more, and this end can bind it again. */
+static void invalidated(struct window *window)
+{
+	window->dead = window->key;
+	window->key = 0;
+	window->dying = false;
+}
+
+static void check_received(struct end *end, const uint8_t *at, const DAT_EVENT *event)
+{
+	uint32_t length = (uint32_t)event->event_data.dto_completion_event_data.transfered_length;
 	const struct end *peer = peer_of(end);
-	uint64_t number = end->received++;
-	uint32_t wanted;
+	const struct message *message;
+	uint32_t number = end->received++;
 
 	if (end->pair->lies)
 		return;
 	if (number >= peer->sent)
-		WRONG(end, "message %" PRIu64 " is received, and %u were sent", number, peer->sent);
+		WRONG(end, "message %u is received, and %u were sent", number, peer->sent);
 	if (!bytes_count())
 		return;
-	/* The first word of a message tells its length, and the writes before it. */
-	memcpy(&wanted, at, sizeof(wanted));
-	if (wanted != length)
-		WRONG(end, "message %" PRIu64 " has %u bytes in place of %u", number, length,
-		      wanted);
-	if (!filled(at + 8, judge_pattern(peer, OP_SEND, number), length - 8))
-		WRONG(end, "message %" PRIu64 " has other bytes", number);
-	memcpy(&wanted, at + 4, sizeof(wanted));
-	while (wanted--)
-		check_target(end, wanted);
+	message = &peer->message[number];
+	if (message->length != length)
+		WRONG(end, "message %u has %u bytes in place of %u", number, length,
+		      message->length);
+	if (!told_as(event, message))
+		WRONG(end, "message %u, a %s, is told as another one", number,
+		      op_names[message->op]);
+	if (message->op != OP_IMMEDIATE &&
+	    !filled(at, judge_pattern(peer, OP_SEND, number), length))
+		WRONG(end, "message %u has other bytes", number);
+	for (uint32_t i = 0; i < message->writes; i++)
+		check_target(end, i);
+	if (message->writes > end->window.arrived)
+		end->window.arrived = message->writes;
+	if (message->op == OP_INVALIDATE)
+		invalidated(&end->window);
 }
 
 static void check_read(struct end *end, const struct post *post)
@@ -240,8 +284,13 @@ static void check_read(struct end *end, const struct post *post)
 
 	if (end->pair->lies || !bytes_count())
 		return;
-	if (post->op == OP_READ && !filled(end->memory->out[post->slot],
-					   judge_pattern(peer_of(end), OP_READ, 0), post->length))
+	if (post->op == OP_READ && post->target &&
+	    !filled(end->memory->out[post->slot], judge_pattern(end, OP_WRITE, post->target - 1),
+		    post->length))
+		WRONG(end, "read %" PRIu64 " brings other bytes than were written", post->number);
+	if (post->op == OP_READ && !post->target && !end->pair->life.scribbles[!end->which] &&
+	    !filled(end->memory->out[post->slot], judge_pattern(peer_of(end), OP_READ, 0),
+		    post->length))
 		WRONG(end, "read %" PRIu64 " brings other bytes", post->number);
 	if (post->op != OP_ADD)
 		return;
@@ -252,21 +301,23 @@ static void check_read(struct end *end, const struct post *post)
 	end->added += post->length;
 }
 
-static void succeeded(struct end *end, const struct post *post, uint32_t length)
+static void succeeded(struct end *end, const struct post *post, const DAT_EVENT *event)
 {
 	sim_report->completions++;
 	if (post->op == OP_RECV) {
-		check_received(end, end->memory->in[post->slot], length);
+		check_received(end, end->memory->in[post->slot], event);
 		return;
 	}
+	if (post->op == OP_TRESPASS_READ && bytes_count())
+		WRONG(end, "a read of %u bytes succeeds that is forbidden", post->length);
 	end->requests_ok++;
-	if (post->op == OP_SEND)
+	if (post->op == OP_SEND || post->op == OP_IMMEDIATE || post->op == OP_INVALIDATE)
 		end->sent_ok++;
 	check_read(end, post);
 }
 
 static void judge_post(struct end *end, struct posts *posts, uint64_t cookie, uint32_t status,
-		       uint32_t length)
+		       const DAT_EVENT *event)
 {
 	struct post post = posts->post[posts->first % QUEUE];
 
@@ -277,6 +328,9 @@ static void judge_post(struct end *end, struct posts *posts, uint64_t cookie, ui
 		      cookie & 0xffff, op_names[post.op], post.number);
 	posts->first++;
 	posts->count--;
+	peer_of(end)->window.readers -= post.window;
+	if (post.op == OP_BIND)
+		life_bound(end, !status);
 	check_status(end, &post, status);
 	if (status) {
 		posts->failed = true;
@@ -285,7 +339,7 @@ static void judge_post(struct end *end, struct posts *posts, uint64_t cookie, ui
 	if (posts->failed)
 		WRONG(end, "%s %" PRIu64 " succeeds behind one that has not", op_names[post.op],
 		      post.number);
-	succeeded(end, &post, length);
+	succeeded(end, &post, event);
 }
 
 static struct end *end_of_ep(DAT_EP_HANDLE ep)
@@ -297,12 +351,13 @@ static struct end *end_of_ep(DAT_EP_HANDLE ep)
 }
 
 /* Of an SRQ: any buffer, in the order of the connection. */
-static void judge_shared(const DAT_DTO_COMPLETION_EVENT_DATA *data)
+static void judge_shared(const DAT_EVENT *event)
 {
+	const DAT_DTO_COMPLETION_EVENT_DATA *data = &event->event_data.dto_completion_event_data;
 	uint32_t slot = (uint32_t)data->user_cookie.as_64 & 0xffff;
 	struct end *end = end_of_ep(data->ep_handle);
 	struct host *host = &world.host[data->user_cookie.as_64 >> 16 & 0xf];
-	struct post post = { OP_RECV, 0, slot, slot };
+	struct post post = { .op = OP_RECV, .slot = slot, .number = slot };
 
 	if (slot >= SHARED || !host->posted[slot])
 		sim_fail("an SRQ completes what was not posted");
@@ -315,16 +370,17 @@ static void judge_shared(const DAT_DTO_COMPLETION_EVENT_DATA *data)
 	else if (end->recv.failed)
 		WRONG(end, "a receive %u of the SRQ succeeds behind one that has not", slot);
 	else if (end->phase != PHASE_IDLE)
-		check_received(end, host->pool[slot], (uint32_t)data->transfered_length);
+		check_received(end, host->pool[slot], event);
 }
 
-static void judge_dto(const DAT_DTO_COMPLETION_EVENT_DATA *data)
+static void judge_dto(const DAT_EVENT *event)
 {
+	const DAT_DTO_COMPLETION_EVENT_DATA *data = &event->event_data.dto_completion_event_data;
 	uint64_t cookie = data->user_cookie.as_64;
 	struct end *end = end_of_cookie(cookie);
 
 	if (cookie >> 32 == 0xffff) {
-		judge_shared(data);
+		judge_shared(event);
 		return;
 	}
 	if (end->pair->life.id != cookie >> 24 || !end->busy ||
@@ -335,19 +391,20 @@ static void judge_dto(const DAT_DTO_COMPLETION_EVENT_DATA *data)
 	if (data->ep_handle != end->ep)
 		WRONG(end, "completion 0x%" PRIx64 " names another endpoint", cookie);
 	sim_trace(SIM_SEEN, end->pair->life.id, end->which, cookie & 0xfffff, data->status);
-	judge_post(end, cookie >> 18 & 1 ? &end->recv : &end->request, cookie, data->status,
-		   (uint32_t)data->transfered_length);
+	judge_post(end, cookie >> 18 & 1 ? &end->recv : &end->request, cookie, data->status, event);
 }
 
-static void judge_bind(const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data)
+static void judge_bind(const DAT_EVENT *event)
 {
+	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data =
+		&event->event_data.rmr_completion_event_data;
 	uint64_t cookie = data->user_cookie.as_64;
 	struct end *end = end_of_cookie(cookie);
 
 	if (end->pair->life.id != cookie >> 24 || !end->busy || !end->request.count)
 		judge_ghost(cookie);
 	else
-		judge_post(end, &end->request, cookie, data->status, 0);
+		judge_post(end, &end->request, cookie, data->status, event);
 }
 
 /* ---- Connections ---- */
@@ -381,6 +438,33 @@ static bool may_be(struct end *end, uint32_t number)
 	}
 }
 
+void judge_private(const struct end *end, const void *data, DAT_COUNT size, uint32_t sent)
+{
+	const uint64_t *id = data;
+	uint8_t expected[sizeof(*id) + DATA];
+
+	if (judge_excused(end->pair))
+		return;
+	if ((uint32_t)size != sent)
+		WRONG(end, "%d bytes of private data arrive in place of %u", size, sent);
+	judge_fill(expected, judge_pattern(end, OP_SEND, MESSAGES), sent);
+	if (!end->which)
+		memcpy(expected, &end->pair->life.id, sizeof(*id));
+	if (sent && memcmp(data, expected, sent))
+		WRONG(end, "%u other bytes of private data arrive", sent);
+}
+
+void judge_state(const struct end *end)
+{
+	DAT_BOOLEAN recv_idle, request_idle;
+	DAT_EP_STATE state;
+
+	if (judge_call(end, "dat_ep_get_status",
+		       dat_ep_get_status(end->ep, &state, &recv_idle, &request_idle)) &&
+	    state != DAT_EP_STATE_DISCONNECTED)
+		WRONG(end, "state %d after event 0x%x", state, end->outcome);
+}
+
 static void judge_connection(uint32_t number, const DAT_CONNECTION_EVENT_DATA *data)
 {
 	struct end *end = end_of_ep(data->ep_handle);
@@ -394,6 +478,9 @@ static void judge_connection(uint32_t number, const DAT_CONNECTION_EVENT_DATA *d
 		WRONG(end, "event 0x%x in phase %d, and nothing has happened", number, end->phase);
 	if (number == DAT_CONNECTION_EVENT_ESTABLISHED) {
 		end->phase = PHASE_CONNECTED;
+		if (!end->which && !end->pair->lies)
+			judge_private(peer_of(end), data->private_data, data->private_data_size,
+				      end->pair->life.reply);
 		sim_report->established++;
 		return;
 	}
@@ -408,9 +495,9 @@ void judge_event(const DAT_EVENT *event)
 	uint32_t number = event->event_number;
 
 	if (number == DAT_DTO_COMPLETION_EVENT || number == (uint32_t)DAT_IB_DTO_EVENT)
-		judge_dto(&event->event_data.dto_completion_event_data);
+		judge_dto(event);
 	else if (number == DAT_RMR_BIND_COMPLETION_EVENT)
-		judge_bind(&event->event_data.rmr_completion_event_data);
+		judge_bind(event);
 	else if (number >= DAT_CONNECTION_EVENT_ESTABLISHED &&
 		 number <= DAT_CONNECTION_EVENT_UNREACHABLE)
 		judge_connection(number, &event->event_data.connect_event_data);
@@ -444,10 +531,39 @@ static void judge_end(struct end *end)
 		      (uint32_t)end->request.posted - end->requests_ok, end->request.posted);
 }
 
+/* What it may not write is as it was. */
+static void judge_forbidden(const struct end *end)
+{
+	const uint8_t *at = end->memory->target[TARGETS];
+
+	if (!bytes_count())
+		return;
+	for (uint32_t i = 0; i < TARGET; i++)
+		if (at[i])
+			WRONG(end, "byte %u of what nobody may write was written", i);
+}
+
 void judge_life(struct pair *pair)
 {
 	sim_report->lives++;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		if (pair->end[i].phase == PHASE_OVER)
 			judge_end(&pair->end[i]);
+		if (pair->life.trespassed[!i] && !life_lost(pair->end[i].host))
+			judge_forbidden(&pair->end[i]);
+	}
+}
+
+void judge_srq(const struct host *host)
+{
+	DAT_SRQ_PARAM param;
+	DAT_COUNT posted = 0;
+	DAT_RETURN rc = dat_srq_query(host->srq, DAT_SRQ_FIELD_ALL, &param);
+
+	for (uint32_t i = 0; i < SHARED; i++)
+		posted += host->posted[i];
+	if (rc != DAT_SUCCESS || param.outstanding_dto_count < 0 ||
+	    param.outstanding_dto_count > posted || param.available_dto_count > posted)
+		sim_fail("SRQ with %d receives: 0x%x, %d outstanding, %d available", posted, rc,
+			 param.outstanding_dto_count, param.available_dto_count);
 }

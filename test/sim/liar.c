@@ -144,7 +144,7 @@ static void build_tagged(struct frame *frame, const struct end *victim)
 	put(frame, valid ? victim->host->remote_key : sim_random64() & 0xffffff00, 4);
 	put(frame, valid ? at : sim_random64(), 8);
 	header = frame->length;
-	put_payload(frame, valid ? TARGET / 2 : 400);
+	put_payload(frame, valid ? FRAME_MAX / 4 : 400);
 	/* What is right about it stays so: all memory of the host has one tag. */
 	frame->at[3] = (uint8_t)(0x40 | (frame->at[3] & 2));
 	frame->right = valid ? header : 0;

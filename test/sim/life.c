@@ -42,20 +42,35 @@ static void take(struct end *end)
 
 enum {
 	LONG_US = 50000000, /* longer than any time limit that makes an event */
+	ANSWER_S = 150,	    /* in which a question is answered, whatever the peer's program does */
+	BUSY_S = 400,	    /* that a program makes no call */
 };
 
 /*
  * A thread that waits is woken by what comes, and does not find it when its time is over. In a
  * short time the one to wake it may not have had a turn.
  */
+static bool wait_for_event(const struct end *end, DAT_EVD_HANDLE evd, uint32_t us, DAT_EVENT *event)
+{
+	DAT_COUNT more;
+
+	if (!end->cno)
+		return dat_evd_wait(evd, us, 1, event, &more) == DAT_SUCCESS;
+	dat_cno_wait(end->cno, us, &evd);
+	return dat_evd_dequeue(end->recv_evd, event) == DAT_SUCCESS ||
+	       dat_evd_dequeue(end->request_evd, event) == DAT_SUCCESS ||
+	       dat_evd_dequeue(end->conn_evd, event) == DAT_SUCCESS;
+}
+
 static void wait_on(struct end *end, DAT_EVD_HANDLE evd, uint32_t us)
 {
 	uint32_t stops = world.stops;
 	DAT_EVENT event;
-	DAT_COUNT more;
 
+	if (end->cno) /* which tells of arrivals alone (CNO-5) */
+		take(end);
 	fiber_wakes();
-	if (dat_evd_wait(evd, us, 1, &event, &more) != DAT_SUCCESS)
+	if (!wait_for_event(end, evd, us, &event))
 		return;
 	if (us >= LONG_US && fiber_expired() && stops == world.stops)
 		sim_fail("life %llu, end %u: a wait of %u us was not woken for event 0x%x",
@@ -160,23 +175,45 @@ static void make_ep(struct end *end)
 	}
 }
 
+static void make_window(struct end *end)
+{
+	DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+	bool of_ep = chance(50);
+	DAT_RETURN rc = of_ep ? dat_rmr_create_for_ep(end->host->pz, &rmr)
+			      : dat_rmr_create(end->host->pz, &rmr);
+
+	end->window = (struct window){ .of_ep = of_ep };
+	if (judge_call(end, "dat_rmr_create", rc))
+		end->window.rmr = rmr;
+}
+
+static void free_window(struct end *end)
+{
+	DAT_RMR_HANDLE rmr = end->window.rmr;
+
+	end->window = (struct window){ .rmr = DAT_HANDLE_NULL };
+	if (rmr)
+		judge_call(end, "dat_rmr_free", dat_rmr_free(rmr));
+}
+
 /* Ready for another life. */
 static void begin_end(struct end *end)
 {
 	struct posts none = { .count = 0 };
 
 	make_ep(end);
+	make_window(end);
 	end->recv = end->request = none;
 	end->outcome = 0;
 	end->sent = end->sent_ok = end->received = end->writes = end->requests_ok = 0;
 	end->receives_then = 0;
 	end->added = 0;
-	end->window = 0;
 	end->left = STAYS;
 	end->phase = PHASE_IDLE;
 	memset(end->memory->target, 0, sizeof(end->memory->target));
 	judge_fill(end->memory->source, judge_pattern(end, OP_READ, 0), TARGET);
 	end->memory->counter = 0;
+	end->pair->life.scribbles[end->which] = chance(15);
 	end->busy = true;
 	for (uint32_t i = sim_random(5); i; i--)
 		life_post_recv(end);
@@ -186,9 +223,11 @@ static void leave(struct end *end, bool graceful)
 {
 	struct pair *pair = end->pair;
 
-	if (!pair->life.ending)
+	if (!pair->life.ending) {
+		pair->life.ended = sim_now;
 		for (int i = 0; i < 2; i++)
 			pair->end[i].receives_then = (uint32_t)pair->end[i].recv.posted;
+	}
 	pair->life.ending = true;
 	end->left = graceful ? GRACEFUL : ABRUPT;
 	judge_call(end, "dat_ep_disconnect",
@@ -207,6 +246,8 @@ static void end_end(struct end *end)
 	}
 	if (end->phase == PHASE_IDLE) /* receives stay until it is freed */
 		drain = keep = false;
+	if (end->phase == PHASE_OVER)
+		judge_state(end);
 	if (drain)
 		insist(end, drained, "not all requests complete");
 	if (keep && !judge_call(end, "dat_ep_reset", dat_ep_reset(end->ep)))
@@ -218,17 +259,87 @@ static void end_end(struct end *end)
 		end->ep = DAT_HANDLE_NULL;
 		judge_call(end, "dat_ep_free", dat_ep_free(ep));
 	}
+	free_window(end);
 	if (!drained(end))
 		judge_forget(end);
 }
 
 /* ---- Traffic ---- */
 
+/* Its memory changes while others read it: they see what they see (DTO-8). */
+static void scribble(struct end *end)
+{
+	if (end->pair->life.scribbles[end->which])
+		judge_fill(end->memory->source, sim_random64(), TARGET);
+}
+
+static void resize(struct end *end)
+{
+	DAT_COUNT more = (DAT_COUNT)sim_random(300);
+	DAT_RETURN rc;
+
+	if (end->host->srq && sim_random(2))
+		rc = dat_srq_resize(end->host->srq, SHARED + more);
+	else if (end->host->shared)
+		rc = dat_evd_resize(end->host->shared, SHARED_EVENTS + more);
+	else
+		rc = dat_evd_resize(sim_random(2) ? end->recv_evd : end->request_evd,
+				    END_EVENTS + more);
+	judge_call(end, "dat_resize", rc);
+}
+
+/* A connection on which nothing is wrong, and no message waits for a Receive. */
+static bool answers(struct end *end)
+{
+	const struct end *peer = &end->pair->end[!end->which];
+
+	return end->phase == PHASE_CONNECTED && !end->pair->life.ending &&
+	       end->pair->life.stops == world.stops && !judge_excused(end->pair) &&
+	       peer->received == end->sent && end->received == peer->sent;
+}
+
+/* The answer to what is asked needs nobody but the peer's library. */
+static void ask(struct end *end)
+{
+	bool must = answers(end) && !end->request.count;
+
+	life_post_question(end);
+	if (!await(end, requests_done, ANSWER_S) && must && answers(end))
+		sim_fail("life %llu, end %u: no answer within %d s",
+			 (unsigned long long)end->pair->life.id, end->which, ANSWER_S);
+}
+
+static void rare_step(struct end *end)
+{
+	switch (sim_random(8)) {
+	case 0:
+		for (uint32_t i = sim_random(QUEUE); i; i--)
+			life_post_request(end);
+		break;
+	case 1:
+		resize(end);
+		break;
+	case 2:
+		ask(end);
+		break;
+	case 3:
+		if (chance(20))
+			usleep(sim_random(BUSY_S * 1000000));
+		break;
+	case 4:
+		life_trespass(end);
+		break;
+	default:
+		scribble(end);
+		break;
+	}
+}
+
 static void one_step(struct end *end)
 {
 	uint32_t us = 16;
 
-	switch (sim_random(8)) {
+	switch (sim_random(10)) {
 	case 0:
 	case 1:
 		life_post_recv(end);
@@ -243,6 +354,9 @@ static void one_step(struct end *end)
 		break;
 	case 6:
 		rest(end, &us);
+		break;
+	case 7:
+		rare_step(end);
 		break;
 	default:
 		usleep(sim_random(1u << sim_random(17)));
@@ -273,13 +387,16 @@ static bool connect_end(struct end *end)
 {
 	struct pair *pair = end->pair;
 	DAT_TIMEOUT timeout = pair->life.patient ? DAT_TIMEOUT_INFINITE : 1 + sim_random(3000000);
-	uint64_t id = pair->life.id;
+	uint8_t data[sizeof(pair->life.id) + DATA];
+	DAT_COUNT size = sizeof(pair->life.id) + sim_random(DATA);
 	DAT_RETURN rc;
 
+	judge_fill(data, judge_pattern(end, OP_SEND, MESSAGES), (uint32_t)size);
+	memcpy(data, &pair->life.id, sizeof(pair->life.id));
 	end->phase = PHASE_CONNECTING;
+	pair->life.call = (uint32_t)size;
 	rc = dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)&pair->end[1].host->address, pair->qual,
-			    timeout, sizeof(id), &id, DAT_QOS_BEST_EFFORT,
-			    DAT_CONNECT_DEFAULT_FLAG);
+			    timeout, size, data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 	if (judge_call(end, "dat_ep_connect", rc))
 		return true;
 	end->phase = PHASE_IDLE;
@@ -363,6 +480,7 @@ static void reject(struct end *end, DAT_CR_HANDLE cr)
 static void answer(struct end *end, DAT_CR_HANDLE cr)
 {
 	struct pair *pair = end->pair;
+	uint8_t data[DATA];
 	DAT_RETURN rc;
 
 	if (chance(8)) {
@@ -370,11 +488,13 @@ static void answer(struct end *end, DAT_CR_HANDLE cr)
 		reject(end, cr);
 		return;
 	}
+	pair->life.reply = sim_random(DATA);
+	judge_fill(data, judge_pattern(end, OP_SEND, MESSAGES), pair->life.reply);
 	if (chance(10))
 		usleep(sim_random(1u << sim_random(21)));
 	pair->life.accepted = true;
 	end->phase = PHASE_CONNECTING;
-	rc = dat_cr_accept(cr, end->ep, 0, NULL);
+	rc = dat_cr_accept(cr, end->ep, (DAT_COUNT)pair->life.reply, data);
 	if (!judge_call(end, "dat_cr_accept", rc)) {
 		end->phase = PHASE_IDLE;
 		reject(end, cr);
@@ -396,6 +516,9 @@ static bool is_wanted(struct pair *pair, DAT_CR_HANDLE cr)
 	if (param.private_data_size >= (DAT_COUNT)sizeof(id))
 		memcpy(&id, param.private_data, sizeof(id));
 	pair->end[1].busy = id == pair->life.id && pair->end[0].busy;
+	if (pair->end[1].busy && !pair->lies)
+		judge_private(&pair->end[0], param.private_data, param.private_data_size,
+			      pair->life.call);
 	return pair->end[1].busy;
 }
 

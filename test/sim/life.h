@@ -17,8 +17,12 @@ enum {
 	QUEUE = 32,	   /* requests, and receives, of an end */
 	BUFFER = 16 << 10, /* of a request or receive */
 	TARGETS = 8,
-	TARGET = 1 << 10,
-	SHARED = 64, /* receives of an SRQ */
+	TARGET = 4 << 10,
+	MESSAGES = 64, /* that an end sends in a life */
+	DATA = 60,     /* private, at most */
+	SHARED = 64,   /* receives of an SRQ */
+	SHARED_EVENTS = 4000,
+	END_EVENTS = 256,
 	GHOSTS = 64,
 	PATIENCE_S = 1200, /* by then everything has come to an end; TCP gives up after 924 */
 };
@@ -30,13 +34,41 @@ enum op {
 	OP_READ,
 	OP_ADD,
 	OP_BIND,
+	OP_IMMEDIATE, /* a write with immediate data */
+	OP_INVALIDATE,
+	OP_TRESPASS_READ, /* what the peer's window does not allow: it ends the connection */
+	OP_TRESPASS_WRITE,
 };
 
 struct post {
 	enum op op;
 	uint32_t length;
-	uint32_t slot; /* of the buffers, or the target */
+	uint32_t slot;	 /* of the buffers, or the target */
+	uint32_t target; /* of a read: what was written there, + 1; 0: the source */
+	bool window;	 /* needs the peer's window until it completes */
 	uint64_t number;
+};
+
+/* What takes a Receive of the peer. */
+struct message {
+	enum op op;
+	uint32_t length, immediate;
+	uint32_t writes; /* before it */
+	DAT_RMR_CONTEXT window;
+};
+
+/* The window of an end: over its targets, for its peer. */
+struct window {
+	DAT_RMR_HANDLE rmr;
+	bool of_ep;		   /* bound for its endpoint alone */
+	DAT_RMR_CONTEXT key;	   /* that may be used; 0: none */
+	DAT_RMR_CONTEXT next;	   /* of the bind, once its call has returned */
+	DAT_RMR_CONTEXT old, dead; /* what a bind replaces; what was valid once */
+	DAT_MEM_PRIV_FLAGS rights;
+	bool binding;		   /* that has not completed */
+	bool dying;		   /* is being invalidated, or cannot be used any more */
+	uint32_t readers;	   /* requests of the peer that need it */
+	uint32_t writers, arrived; /* the peer's writes up to the last that does; that are here */
 };
 
 /* What was posted and has not completed, in order. */
@@ -60,7 +92,7 @@ struct host;
 /* Its memory, the same for all its lives. */
 struct memory {
 	uint8_t in[QUEUE][BUFFER], out[QUEUE][BUFFER];
-	uint8_t target[TARGETS][TARGET];
+	uint8_t target[TARGETS + 1][TARGET]; /* nobody may write to the last */
 	uint8_t source[TARGET];
 	uint64_t counter;
 };
@@ -72,14 +104,15 @@ struct end {
 	struct fiber *fiber; /* that plays it */
 	DAT_EP_HANDLE ep;
 	DAT_EVD_HANDLE recv_evd, request_evd, conn_evd;
-	DAT_RMR_HANDLE rmr;
-	DAT_RMR_CONTEXT window; /* 0: not bound */
+	DAT_CNO_HANDLE cno; /* of these three, or DAT_HANDLE_NULL */
+	struct window window;
+	struct message message[MESSAGES];
 	struct memory *memory;
 	struct posts recv, request;
 	enum phase phase;
 	uint32_t outcome; /* the event that ended it, or its attempt */
 	uint32_t sent, sent_ok, received, writes, wrote_ok, requests_ok;
-	uint32_t receives_then; /* receives posted when an end disconnected first */
+	uint32_t receives_then; /* receives posted before messages could be lost without */
 	uint64_t added;
 	enum {
 		STAYS,
@@ -95,8 +128,11 @@ struct life {
 	uint32_t refusals;
 	uint32_t stops;
 	bool rejected, accepted, patient, ending, excused;
+	uint64_t ended;	    /* when an end disconnected first */
+	bool scribbles[2];  /* the source of that end changes all the time */
+	bool trespassed[2]; /* that end has */
 	uint32_t write_length[2][TARGETS];
-	uint64_t adds[2];
+	uint32_t call, reply; /* bytes of private data, with the request and the answer */
 };
 
 struct pair {
@@ -131,9 +167,10 @@ struct world {
 	struct pair pair[MAX_PAIRS];
 	uint32_t num_pairs, lives, lives_begun;
 	bool share_evd, share_recv, crc;
-	uint32_t stops;	 /* of hosts, so far */
-	uint32_t dead;	 /* number of the host + 1 that has crashed; 0: none */
-	uint32_t leaves; /* of that whose program ends */
+	uint32_t unreceived_ms; /* how long messages of a peer that has ended wait for Receives */
+	uint32_t stops;		/* of hosts, so far */
+	uint32_t dead;		/* number of the host + 1 that has crashed; 0: none */
+	uint32_t leaves;	/* of that whose program ends */
 	bool over;
 	struct {
 		uint64_t life;
@@ -157,6 +194,12 @@ void life_await_passive(struct pair *pair);
 
 void life_post_recv(struct end *end);
 void life_post_request(struct end *end);
+/* A read or an atomic. */
+void life_post_question(struct end *end);
+/* An access that must be refused, if there is one. */
+void life_trespass(struct end *end);
+/* A bind is over. */
+void life_bound(struct end *end, bool ok);
 
 /* What happens to hosts. */
 void *host_faults(void *unused);
@@ -176,6 +219,12 @@ void judge_forget(struct end *end);
 bool judge_call(const struct end *end, const char *name, DAT_RETURN rc);
 void judge_fill(uint8_t *at, uint64_t pattern, uint32_t length);
 uint64_t judge_pattern(const struct end *end, enum op op, uint64_t number);
+/* Private data of an end that makes the attempt, or answers it. */
+void judge_private(const struct end *end, const void *data, DAT_COUNT size, uint32_t sent);
+/* The endpoint's state after the last event of a connection. */
+void judge_state(const struct end *end);
+/* Nobody uses the SRQ any more. */
+void judge_srq(const struct host *host);
 
 /* ---- Worlds ---- */
 

@@ -56,7 +56,7 @@ static void open_host(struct host *host)
 	MUST(dat_pz_create(host->ia, &host->pz));
 	make_memory(host);
 	if (world.share_evd)
-		MUST(dat_evd_create(host->ia, 4000, DAT_HANDLE_NULL,
+		MUST(dat_evd_create(host->ia, SHARED_EVENTS, DAT_HANDLE_NULL,
 				    DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG |
 					    DAT_EVD_CONNECTION_FLAG,
 				    &host->shared));
@@ -72,8 +72,10 @@ static void close_host(struct host *host)
 		judge_event(&event);
 	if (host->shared)
 		MUST(dat_evd_free(host->shared));
-	if (host->srq)
+	if (host->srq) {
+		judge_srq(host);
 		MUST(dat_srq_free(host->srq));
+	}
 	MUST(dat_lmr_free(host->lmr));
 	MUST(dat_pz_free(host->pz));
 	MUST(dat_ia_close(host->ia, DAT_CLOSE_GRACEFUL_FLAG));
@@ -87,30 +89,31 @@ static void open_end(struct end *end)
 	const DAT_EVD_FLAGS data = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG;
 	struct host *host = end->host;
 
-	MUST(dat_rmr_create(host->pz, &end->rmr));
 	if (host->shared) {
 		end->recv_evd = end->request_evd = end->conn_evd = host->shared;
 		return;
 	}
-	MUST(dat_evd_create(host->ia, 256, DAT_HANDLE_NULL, data, &end->recv_evd));
+	if (sim_random(4) == 0)
+		MUST(dat_cno_create(host->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &end->cno));
+	MUST(dat_evd_create(host->ia, END_EVENTS, end->cno, data, &end->recv_evd));
 	end->request_evd = end->recv_evd;
 	if (sim_random(2))
-		MUST(dat_evd_create(host->ia, 256, DAT_HANDLE_NULL, data, &end->request_evd));
-	MUST(dat_evd_create(host->ia, 16, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
-			    &end->conn_evd));
+		MUST(dat_evd_create(host->ia, END_EVENTS, end->cno, data, &end->request_evd));
+	MUST(dat_evd_create(host->ia, 16, end->cno, DAT_EVD_CONNECTION_FLAG, &end->conn_evd));
 }
 
 static void free_end(struct end *end)
 {
 	if (end->ep)
 		MUST(dat_ep_free(end->ep));
-	MUST(dat_rmr_free(end->rmr));
 	if (end->host->shared)
 		return;
 	MUST(dat_evd_free(end->recv_evd));
 	if (end->request_evd != end->recv_evd)
 		MUST(dat_evd_free(end->request_evd));
 	MUST(dat_evd_free(end->conn_evd));
+	if (end->cno)
+		MUST(dat_cno_free(end->cno));
 }
 
 static void place_ends(void)
@@ -213,6 +216,9 @@ static void make_plan(void)
 	       1);
 	setting("DAPL_SOFT_FPDU", ONE_OF(0, 0, 200, 60000));
 	setting("DAPL_SOFT_HELD", ONE_OF(262144, 262144, 10000));
+	setting("DAPL_SOFT_LINGER", ONE_OF(2000, 2000, 700));
+	world.unreceived_ms = ONE_OF(10000, 10000, 500);
+	setting("DAPL_SOFT_UNRECEIVED", world.unreceived_ms);
 	/* It is of the process, and so of no host that crashes. */
 	setting("DAT_CONTROL", sim_plan.crash ? 0 : ONE_OF(0, 0, 1));
 }
