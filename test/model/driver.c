@@ -233,8 +233,7 @@ static bool wait_for(struct driver *d, int evd, const char *what, unsigned int i
 {
 	struct call call = { .step = { .op = STEP_POLL, .arg = { evd, MAX_SEEN } } };
 
-	if (d->run->seed % 2 == 0 || !d->model.evd[evd].live ||
-	    (d->peer && peer_stopped(d->peer))) {
+	if (!d->program.sleeps || !d->model.evd[evd].live || (d->peer && peer_stopped(d->peer))) {
 		if (idle > 3)
 			usleep(idle > 100 ? 1000 : 50);
 		return sweep(d);
@@ -317,7 +316,7 @@ static void tear_down(struct driver *d)
 
 static void stop(struct driver *d, unsigned int ms)
 {
-	d->model.stood_still |= ms >= STILL_MS;
+	d->model.stood_still |= ms >= d->model.facts[0].linger_ms / 2;
 	peer_stop(d->peer, ms);
 }
 
@@ -388,6 +387,7 @@ static bool open_sides(struct driver *d)
 		if (!d->exec[side])
 			return false;
 	}
+	d->model.stood_still = d->model.facts[0].linger_ms < STILL_MS;
 	return true;
 }
 
@@ -406,7 +406,7 @@ void driver_run(struct run *run)
 		d->model.slack = 2 * MAX_BATCH;
 		d->batch = batch_start(d->exec, run->threads);
 	}
-	program_start(&d->program, run->seed, run->two_processes);
+	program_start(&d->program, run->seed, run->two_processes, d->model.facts[0].linger_ms);
 	if (d->program.watches && d->model.facts[0].ordered)
 		d->watcher = watch_start();
 	for (uint32_t i = 0; !run->error[0]; i++) {

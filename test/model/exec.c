@@ -10,6 +10,11 @@
 
 #include "test/model/scribble.h"
 
+enum {
+	DEFAULT_LINGER_MS = 2000,
+	MAX_READS = 16,
+};
+
 struct exec {
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async;
@@ -27,6 +32,7 @@ struct exec {
 	_Atomic(DAT_CR_HANDLE) request[MAX_REQUESTS];
 	struct scribbler *scribbler;
 	bool threaded;
+	int reads; /* and atomics under way, at most */
 };
 
 /* ---- Events ---- */
@@ -212,8 +218,8 @@ static DAT_RETURN ep_create(struct exec *exec, const struct step *step, struct r
 		.max_request_dtos = depth,
 		.max_recv_iov = MAX_SEGMENTS,
 		.max_request_iov = MAX_SEGMENTS,
-		.max_rdma_read_in = 4,
-		.max_rdma_read_out = 4,
+		.max_rdma_read_in = depth < exec->reads ? depth : exec->reads,
+		.max_rdma_read_out = depth < exec->reads ? depth : exec->reads,
 		.srq_soft_hw = DAT_HW_DEFAULT,
 	};
 	DAT_EP_PARAM param = { 0 };
@@ -464,6 +470,7 @@ static DAT_RETURN query(struct exec *exec, struct exec_facts *facts)
 	DAT_PROVIDER_ATTR prov = { 0 };
 	DAT_IA_ATTR ia = { 0 };
 	const char *first = getenv("UDAPL_LOAD_RECEIVES"), *link = getenv("DAPL_SOFT_LINK");
+	const char *linger = getenv("DAPL_SOFT_LINGER");
 	DAT_EVD_HANDLE async;
 	DAT_RETURN rc = dat_ia_query(exec->ia, &async, DAT_IA_FIELD_ALL, &ia,
 				     DAT_PROVIDER_FIELD_ALL, &prov);
@@ -488,6 +495,9 @@ static DAT_RETURN query(struct exec *exec, struct exec_facts *facts)
 		facts->receives_first = true;
 	facts->ordered = !strcmp(ia.vendor_name, "software iWARP");
 	facts->resets = facts->ordered && link && !strcmp(link, "tcp");
+	facts->linger_ms = linger ? (uint32_t)atoi(linger) : DEFAULT_LINGER_MS;
+	exec->reads =
+		ia.max_rdma_read_per_ep_in < MAX_READS ? ia.max_rdma_read_per_ep_in : MAX_READS;
 	return DAT_SUCCESS;
 }
 

@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 				   .shrink = SHRINK_S,
 				   .failures = 5,
 				   .deadline = DEADLINE_S,
-				   .modes = "1p2tu" };
+				   .modes = "1p2ptpu" };
 	struct run *run;
 	int c, fd;
 

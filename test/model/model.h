@@ -19,7 +19,7 @@ enum {
 	MAX_QUEUE = 1024,
 	MAX_GHOSTS = 64,
 	MAX_DEAD = 16,
-	STILL_MS = 1000,     /* half of option linger */
+	STILL_MS = 1000,     /* a process may stand still for so long under load */
 	KEPT_BYTES = 200000, /* of messages that wait for Receives; the provider keeps a few more */
 };
 
@@ -28,7 +28,7 @@ struct entry {
 	uint64_t cookie;
 	uint32_t op; /* enum step_op */
 	uint32_t length;
-	uint32_t value;	  /* the immediate, or what is added */
+	uint32_t value;	  /* of a trespass: it reads; of atomics: its place among them */
 	uint32_t ordinal; /* messages of the connection that were sent before it */
 	uint64_t expect;  /* pattern that a read must find, 0: any */
 	uint32_t expect_length;

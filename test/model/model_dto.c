@@ -187,20 +187,42 @@ static bool prepare_rdma(struct model *m, struct call *call)
 	return buffer_prepare(m, call, length, write);
 }
 
+/* How many requests more there may be. */
+static uint32_t request_room(const struct model *m, const struct model_ep *ep)
+{
+	const uint32_t limit = ep->max_request < MAX_QUEUE ? ep->max_request : MAX_QUEUE - 1;
+	uint32_t queue = limit - ep->request.count;
+	uint32_t events = m->evd[ep->request_evd].qlen - model_load(m, ep->request_evd);
+
+	/* Others may be made at the same time. */
+	events = m->slack ? events * 2 / m->slack : events;
+	return queue < events ? queue : events ? events : 1;
+}
+
+/* Several are posted at once, by the thread that has the step. */
 static bool prepare_atomic(struct model *m, struct call *call)
 {
 	const int *arg = call->step.arg;
 	struct model_ep *ep = &m->ep[arg[0]];
 	struct conn *c = model_conn(m, ep);
+	uint32_t room;
 
 	if (!c || c->half[!ep->half].ep < 0 || !m->facts[0].has_atomic ||
 	    (uint32_t)c->half[!ep->half].side != model_side(m, arg[1]) ||
 	    !model_is_counter(m, arg[1]) || !request_prepare(m, call))
 		return false;
 	remote_key(m, call, c, ep->half, arg[1], 0);
+	room = request_room(m, ep);
+	room = room < SMALL_BYTES / 8 ? room : SMALL_BYTES / 8;
+	call->repeat = arg[4] > 1 ? (uint32_t)arg[4] : 1;
+	call->repeat = call->repeat < room ? call->repeat : room;
+	m->serial += call->repeat;
 	call->segments = 1;
 	call->flags = (uint32_t)arg[3] & DAT_COMPLETION_SUPPRESS_FLAG;
-	return buffer_prepare(m, call, 8, false);
+	if (!buffer_prepare(m, call, 8 * call->repeat, false))
+		return false;
+	call->length = 8;
+	return true;
 }
 
 /* ---- Windows ---- */
@@ -395,6 +417,7 @@ static void atomic_posted(struct model *m, struct model_ep *ep, struct entry *en
 	struct cell *cell = &m->cell[arg[1]];
 	struct conn *c = model_conn(m, ep);
 
+	entry->buffer = -1;
 	entry->cell = (int16_t)arg[1];
 	entry->ordinal = c->half[ep->half].sent;
 	cell_look(m, cell);
@@ -413,20 +436,35 @@ static void atomic_posted(struct model *m, struct model_ep *ep, struct entry *en
 	cell->after = ~0U;
 }
 
+/* What the last of several finds is known, and the buffer is theirs until then. */
+static void atomics_posted(struct model *m, struct model_ep *ep, struct entry *entry,
+			   const struct call *call, uint32_t count)
+{
+	const int16_t buffer = entry->buffer;
+
+	atomic_posted(m, ep, entry, call);
+	for (uint32_t i = 1; i < count; i++) {
+		entry = push(&ep->request, call);
+		entry->cookie += i;
+		atomic_posted(m, ep, entry, call);
+	}
+	entry->buffer = buffer;
+	entry->value = count - 1;
+}
+
 static void request_done(struct model *m, const struct call *call, const struct result *result,
 			 struct model_ep *ep)
 {
 	uint32_t states = model_ep_states(m, ep);
 	struct entry *entry;
 
+	if (result->rc != DAT_SUCCESS &&
+	    (DAT_GET_TYPE(result->rc) != DAT_INVALID_STATE || !(states & ~S_OPEN)))
+		model_wrong(m, "DTO-20: %s on ep %d: 0x%x; possible states 0x%x, %u requests of %u",
+			    step_name(call->step.op), call->step.arg[0], result->rc, states,
+			    ep->request.count, ep->max_request);
 	if (!result->done) {
 		model_buffer_free(m, call->side, (int)(call->flags >> 16) - 1);
-		if (DAT_GET_TYPE(result->rc) != DAT_INVALID_STATE || !(states & ~S_OPEN))
-			model_wrong(m,
-				    "DTO-20: %s on ep %d: 0x%x; possible states 0x%x, %u "
-				    "requests of %u",
-				    step_name(call->step.op), call->step.arg[0], result->rc, states,
-				    ep->request.count, ep->max_request);
 		return;
 	}
 	if (!(states & S_OPEN))
@@ -434,7 +472,7 @@ static void request_done(struct model *m, const struct call *call, const struct 
 			    step_name(call->step.op), call->step.arg[0], states);
 	entry = push(&ep->request, call);
 	if (call->step.op == STEP_FETCH_ADD)
-		atomic_posted(m, ep, entry, call);
+		atomics_posted(m, ep, entry, call, result->done);
 	else if (call->step.op == STEP_TRESPASS)
 		trespass_posted(m, model_conn(m, ep), entry, call);
 	else if (call->step.op != STEP_SEND && call->step.op != STEP_SEND_INVALIDATE)

@@ -275,8 +275,9 @@ static void request_over(struct model *m, const struct owner *owner, const struc
 	}
 	if (!owner->ep)
 		return; /* everything was let go with its endpoint */
-	if (ok && entry->op == STEP_FETCH_ADD && entry->expect_length &&
-	    memcmp(model_buffer(m, side, entry->buffer), &entry->expect, 8) != 0)
+	if (ok && entry->op == STEP_FETCH_ADD && entry->expect_length && entry->buffer >= 0 &&
+	    memcmp(model_buffer(m, side, entry->buffer) + (size_t)8 * entry->value, &entry->expect,
+		   8) != 0)
 		model_wrong(m, "IBX-36: an atomic add to counter %d did not find %llu", entry->cell,
 			    (unsigned long long)entry->expect);
 	if (!ok && entry->op == STEP_FETCH_ADD)

@@ -28,13 +28,81 @@ uint32_t program_random(struct program *p, uint32_t below)
 	return (uint32_t)((p->state * 0x2545f4914f6cdd1dULL) >> 33) % (below ? below : 1);
 }
 
-void program_start(struct program *p, uint64_t seed, bool two_processes)
+static bool one_in(struct program *p, uint32_t times)
+{
+	return !program_random(p, times);
+}
+
+/* Who waits and does not poll leaves its connections alone in between. */
+static void wait_much(struct program *p)
+{
+	p->weight[STEP_POLL] = one_in(p, 2) ? 2 : 20;
+	p->weight[STEP_WAIT] = 60;
+	p->weight[STEP_SETTLE] = 40;
+	p->max_wait_us = 30000;
+	p->sleeps = true;
+}
+
+/* Few endpoints, and much that is under way on each. */
+static void move_much(struct program *p)
+{
+	p->max_bytes = p->max_bytes < SMALL_BYTES ? SMALL_BYTES : p->max_bytes;
+	p->max_depth = 255;
+	p->max_times = 64;
+	p->max_eps = 2U << program_random(p, 2);
+}
+
+/* A connection that may break for a reason hides others. */
+static void use_windows(struct program *p)
+{
+	p->weight[STEP_RMR_CREATE] = 80;
+	p->weight[STEP_RMR_BIND] = 600;
+	p->weight[STEP_SEND_INVALIDATE] = 200;
+	p->weight[STEP_TRESPASS] = one_in(p, 2) ? 300 : 30;
+}
+
+/* Many add at once, and those who take events see to it; none of them goes early. */
+static void count_much(struct program *p)
+{
+	p->weight[STEP_FETCH_ADD] = p->weight[STEP_POLL] = 600;
+	p->weight[STEP_EP_FREE] = p->weight[STEP_EP_RESET] = 2;
+	p->weight[STEP_SETTLE] = 20;
+	p->disconnects = 1;
+	p->max_eps = 16;
+	p->max_depth = 255;
+	p->max_times = 64;
+	p->hot = true;
+}
+
+/* Connections that end as soon as something was sent on them. */
+static void come_and_go(struct program *p)
+{
+	p->weight[STEP_CONNECT] = p->weight[STEP_ACCEPT] = 200;
+	p->weight[STEP_EP_RESET] = 100;
+	p->disconnects = 12;
+	p->max_times = 64;
+}
+
+/*
+ * For any time, or for longer than a limit, behind more than a window takes in: more often where
+ * the limit is short.
+ */
+static void stand_still(struct program *p, uint32_t limit_ms)
+{
+	p->stops = limit_ms < 1000 ? 12 : 1;
+	if (one_in(p, 3))
+		return;
+	p->stop_ms = 2 * limit_ms;
+	p->max_bytes = one_in(p, 2) ? 16384 : BIG_BYTES;
+	p->max_depth = 255;
+}
+
+void program_start(struct program *p, uint64_t seed, bool two_processes, uint32_t limit_ms)
 {
 	static const uint32_t factor[] = { 1, 4, 4, 4, 4, 12 };
 	static const uint32_t bytes[] = { 64, 2048, 2048, 16384, BIG_BYTES };
 	static const uint32_t depth[] = { 4, 16, 64, 255 };
 	static const uint32_t times[] = { 4, 16, 64 };
-	bool bulk;
 
 	memset(p, 0, sizeof(*p));
 	p->state = (seed + 1) * 0x9e3779b97f4a7c15ULL;
@@ -42,40 +110,30 @@ void program_start(struct program *p, uint64_t seed, bool two_processes)
 		program_random(p, 2);
 	for (unsigned int i = 0; i < STEP_COUNT; i++)
 		p->weight[i] = weights[i] * factor[program_random(p, 6)];
-	p->stops = two_processes ? 3 : 0;
-	p->long_stops = program_random(p, 2);
 	p->max_bytes = bytes[program_random(p, 5)];
 	p->max_depth = depth[program_random(p, 4)];
 	p->max_times = times[program_random(p, 3)];
 	/* One connection alone is nobody's neighbour: what comes for another does not help it on. */
 	p->max_eps = program_random(p, 3) ? 4U << program_random(p, 4) : 2;
 	p->max_wait_us = program_random(p, 3) ? 3000 : 30000;
-	/* Who waits and does not poll leaves its connections alone in between. */
-	if (!program_random(p, 3)) {
-		p->weight[STEP_POLL] = 20;
-		p->weight[STEP_WAIT] = 60;
-		p->max_wait_us = 30000;
-	}
-	/* Few endpoints, and much that is under way on each. */
-	bulk = !program_random(p, 3);
-	if (bulk) {
-		p->max_bytes = p->max_bytes < SMALL_BYTES ? SMALL_BYTES : p->max_bytes;
-		p->max_depth = 255;
-		p->max_times = 64;
-		p->max_eps = 2U << program_random(p, 2);
-	}
-	p->cnos = program_random(p, 2);
-	p->watches = program_random(p, 2);
-	/* A connection that may break for a reason hides others. */
-	if (program_random(p, 2)) {
-		p->weight[STEP_TRESPASS] = 0;
-	} else {
-		p->weight[STEP_RMR_CREATE] = 80;
-		p->weight[STEP_RMR_BIND] = 600;
-		p->weight[STEP_SEND_INVALIDATE] = 200;
-		p->weight[STEP_TRESPASS] = 300;
-	}
 	p->max_evds = 2 + program_random(p, MAX_EVDS - 2);
+	p->cnos = one_in(p, 2);
+	p->watches = one_in(p, 2);
+	p->sleeps = one_in(p, 2);
+	p->disconnects = 4;
+	p->weight[STEP_TRESPASS] = 0;
+	if (one_in(p, 3))
+		wait_much(p);
+	if (one_in(p, 3))
+		move_much(p);
+	if (one_in(p, 3))
+		use_windows(p);
+	if (one_in(p, 5))
+		count_much(p);
+	if (one_in(p, 5))
+		come_and_go(p);
+	if (two_processes)
+		stand_still(p, limit_ms);
 }
 
 /* ---- Choice of objects ---- */
@@ -216,6 +274,17 @@ static uint32_t flags(struct program *p)
 	return chosen;
 }
 
+/* One that is written all the time, or the one that was chosen. */
+static int scribbled_cell(const struct model *m, int chosen)
+{
+	int count = CELLS * (int)m->sides;
+
+	for (int i = 0; i < count; i++)
+		if (m->cell[(chosen + i) % count].scribbled)
+			return (chosen + i) % count;
+	return chosen;
+}
+
 /* A cell at the peer of an endpoint, and often the window that is bound to it. */
 static void choose_cell(struct program *p, const struct model *m, int *arg)
 {
@@ -227,6 +296,8 @@ static void choose_cell(struct program *p, const struct model *m, int *arg)
 	if (!ep->live || ep->conn < 0)
 		return;
 	side = m->conn[ep->conn].half[!ep->half].side;
+	if (one_in(p, 4))
+		arg[1] = scribbled_cell(m, arg[1]);
 	while ((int)model_side(m, arg[1]) != side)
 		arg[1] = (arg[1] + 1) % count;
 	if (program_random(p, 3))
@@ -266,7 +337,8 @@ static void transfer(struct program *p, const struct model *m, struct step *step
 		break;
 	case STEP_FETCH_ADD:
 		choose_cell(p, m, arg);
-		arg[1] = (CELLS - COUNTERS) * (int)m->sides + arg[1] % (COUNTERS * (int)m->sides);
+		arg[1] = (CELLS - COUNTERS) * (int)m->sides +
+			 arg[1] % (p->hot ? (int)m->sides : COUNTERS * (int)m->sides);
 		arg[2] = (int)program_random(p, 1000);
 		arg[3] = (int)flags(p);
 		arg[4] = times(p);
@@ -399,17 +471,22 @@ static void rest(struct program *p, const struct model *m, struct step *step)
 		break;
 	case STEP_SCRIBBLE:
 		arg[0] = (int)program_random(p, CELLS * m->sides);
+		/* Few at a time: they take processors. */
+		if (program_random(p, 4))
+			arg[0] = scribbled_cell(m, arg[0]);
 		arg[1] = !m->cell[arg[0]].scribbled;
 		break;
 	case STEP_FILL:
 		arg[0] = (int)program_random(p, CELLS * m->sides);
 		break;
 	case STEP_PAUSE:
-		arg[0] = 1 + (int)program_random(p, p->stopped ? 400 : 5);
+		arg[0] = 1 + (int)program_random(p, !p->stopped	 ? 5
+						    : p->stop_ms ? p->stop_ms / 10
+								 : 40);
 		break;
 	case STEP_STOP_PEER:
-		arg[0] = p->long_stops ? 4000 + (int)program_random(p, 6000)
-				       : 1 << program_random(p, 12);
+		arg[0] = p->stop_ms ? (int)(p->stop_ms + program_random(p, 2 * p->stop_ms))
+				    : 1 << program_random(p, 12);
 		p->stops -= p->stops != 0;
 		break;
 	default:
@@ -425,7 +502,8 @@ static void next(struct program *p, const struct model *m, struct step *step)
 	memset(step, 0, sizeof(*step));
 	p->weight[STEP_STOP_PEER] = p->stops && !p->stopped ? weights[STEP_STOP_PEER] * 4 : 0;
 	/* Who is not answered sends on, and gives up. */
-	p->weight[STEP_DISCONNECT] = weights[STEP_DISCONNECT] * (p->stopped ? 24 : 4);
+	p->weight[STEP_DISCONNECT] =
+		weights[STEP_DISCONNECT] * (p->stopped ? 6 * p->disconnects : p->disconnects);
 	for (op = 0; op < STEP_COUNT; op++)
 		sum += p->weight[op];
 	at = program_random(p, sum);

@@ -8,6 +8,10 @@
 
 #include "test/model/call.h"
 
+enum {
+	ROUNDS = 200, /* of all that is chosen, without a pause */
+};
+
 struct scribbler {
 	uint8_t *cells;
 	pthread_t thread;
@@ -20,7 +24,7 @@ static void *scribble(void *arg)
 {
 	struct scribbler *s = arg;
 	uint64_t value = 0;
-	uint32_t mask;
+	uint32_t mask, busy = 0;
 
 	while (!atomic_load(&s->quit)) {
 		atomic_fetch_add(&s->rounds, 1);
@@ -31,8 +35,9 @@ static void *scribble(void *arg)
 			for (size_t i = 0; mask & 1U << cell && i < CELL_BYTES / 8; i++)
 				at[i] = value++;
 		}
-		if (!mask)
-			usleep(500);
+		/* The others need the processor too. */
+		if (!mask || ++busy % ROUNDS == 0)
+			usleep(mask ? 100 : 500);
 	}
 	return NULL;
 }

@@ -49,6 +49,9 @@ static const struct {
 	{ "DAPL_SOFT_LINK", { NULL, "shm", "tcp", "tcp" } },
 	{ "DAPL_SOFT_FPDU", { NULL, "0", "700", "9000" } },
 	{ "DAPL_SOFT_CRC", { NULL, "1", "1", "0" } },
+	{ "DAPL_SOFT_LINGER", { NULL, "30", "30", "150" } },
+	/* What must happen within it must happen within the deadline as well. */
+	{ "DAPL_SOFT_UNRECEIVED", { "2000", "100", "100", "300" } },
 };
 
 static const char *tunable(const struct run *run, unsigned int i)
@@ -62,8 +65,6 @@ static void start(const struct run *run, int fd, bool quiet)
 	int null;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* What must happen within such a limit of the provider must happen within the deadline. */
-	setenv("DAPL_SOFT_UNRECEIVED", "2000", 0);
 	for (unsigned int i = 0; i < sizeof(tunables) / sizeof(tunables[0]); i++)
 		if (tunable(run, i))
 			setenv(tunables[i].name, tunable(run, i), 0);

@@ -12,7 +12,7 @@ enum {
 };
 
 enum {
-	TUNABLES_CHOICES = 64,
+	TUNABLES_CHOICES = 1024,
 };
 
 /* Shared memory for a run. */

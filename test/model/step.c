@@ -19,11 +19,11 @@ const char *step_name(enum step_op op)
 
 int step_times(const struct step *step)
 {
-	int times = step->op == STEP_SRQ_RECV				  ? step->arg[1]
-		    : step->op == STEP_RECV				  ? step->arg[3]
-		    : step->op == STEP_SEND || step->op == STEP_FETCH_ADD ? step->arg[4]
-		    : step->op == STEP_WRITE || step->op == STEP_READ	  ? step->arg[5]
-									  : 1;
+	int times = step->op == STEP_SRQ_RECV			      ? step->arg[1]
+		    : step->op == STEP_RECV			      ? step->arg[3]
+		    : step->op == STEP_SEND			      ? step->arg[4]
+		    : step->op == STEP_WRITE || step->op == STEP_READ ? step->arg[5]
+								      : 1;
 
 	return times > 1 ? times : 1;
 }

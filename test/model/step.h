@@ -72,7 +72,7 @@ struct step {
 };
 
 const char *step_name(enum step_op op);
-/* How often the step is made, one call each. */
+/* How often the step is made, one call each; atomics are posted at once. */
 int step_times(const struct step *step);
 /* "send ep=3 length=100": one line without its end. */
 void step_text(const struct step *step, char *out, size_t size);
