@@ -106,6 +106,7 @@ struct ep_view {
 	const struct dapl_evd *recv_evd, *request_evd, *connect_evd;
 	uint64_t counter[DCNT_EP_ALL_COUNTERS];
 	bool received; /* the counters of receives are among them */
+	bool starved;  /* a message waits for a receive */
 };
 
 static bool look_at_ep(struct dapl_ep *ep, struct ep_view *view)
@@ -124,6 +125,7 @@ static bool look_at_ep(struct dapl_ep *ep, struct ep_view *view)
 	view->connect_evd = ep->connect_evd;
 	view->received = try_read(ep, view->counter);
 	dapl_unlock(&ep->qp.lock);
+	view->starved = ep->qp.tp->ops->starved && ep->qp.tp->ops->starved(ep->qp.tp);
 	return true;
 }
 
@@ -164,10 +166,10 @@ void dapl_ep_describe(struct dapl_object *obj, FILE *out)
 			fprintf(out, "\tcrc=%s\tcrc_why=%s", view.addr.crc, view.addr.crc_why);
 		fprintf(out,
 			"\trecv_evd=%p\trequest_evd=%p\tconnect_evd=%p\trecvs=%u\tmax_recvs=%u\t"
-			"requests=%u\tmax_requests=%u",
+			"requests=%u\tmax_requests=%u\tstarved=%d",
 			(const void *)view.recv_evd, (const void *)view.request_evd,
 			(const void *)view.connect_evd, view.recvs, view.max_recvs, view.requests,
-			view.max_requests);
+			view.max_requests, view.starved);
 		describe_traffic(&view, out);
 	}
 	fprintf(out, "\terrors=%" PRIu64 "\tflushed=%" PRIu64,

@@ -94,12 +94,33 @@ static int use_after_fork(void)
 	return status ? 1 : 0;
 }
 
+/* The peer's message finds no Receive, until somebody has looked at what waits and been told. */
+static int no_receive(void)
+{
+	const char *build = getenv("top_builddir");
+	struct cu_rig *rig = cu_rig_open();
+	char command[1024];
+
+	if (strncmp(harness_ia_name(), "soft", 4) || !build)
+		return NOT_BY_TCP;
+	ct_end_open(&rig->a, rig->ia, NULL);
+	ct_end_open(&rig->p, rig->ia, NULL);
+	cu_establish(rig, &rig->a, &rig->p);
+	expect_ok(ct_post_send(&rig->a, 0, 8, 1, DAT_COMPLETION_DEFAULT_FLAG));
+	sleep(6);
+	snprintf(command, sizeof(command), "'%s/dat-info' --pid %d", build, (int)getpid());
+	fflush(stdout);
+	assert_int_equal(system(command), 0);
+	expect_ok(ct_post_recv(&rig->p, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG));
+	ct_completion(rig->p.recv, 2, DAT_DTO_SUCCESS);
+	cu_rig_close(rig);
+	return 0;
+}
+
 static const struct harness_child children[] = {
-	{ "nobody_listens", nobody_listens },
-	{ "no_answer", no_answer },
-	{ "other_family", other_family },
-	{ "use_after_fork", use_after_fork },
-	{ 0 },
+	{ "nobody_listens", nobody_listens }, { "no_answer", no_answer },
+	{ "other_family", other_family },     { "use_after_fork", use_after_fork },
+	{ "no_receive", no_receive },	      { 0 },
 };
 
 /* ---- What is said of them ---- */
@@ -153,13 +174,26 @@ static void message_use_after_fork(void **state)
 	told(&result, "forked from one with open adapters", "are invalid here", "dat:");
 }
 
+static void message_no_receive(void **state)
+{
+	static const char *const look_each_second[] = { "DAPL_SOFT_PEER_TIMEOUT=3000", NULL };
+	struct harness_result result;
+
+	(void)state;
+	harness_spawn("no_receive", look_each_second, &result);
+	if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == NOT_BY_TCP)
+		harness_skip("# the adapter decides how long a message waits");
+	told(&result, "a message of the peer has waited", "s for a Receive", "posts none");
+	if (!strstr(result.out, "a message waits for a Receive"))
+		fail_msg("dat-info says: %s", result.out);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(message_nobody_listens),
-		cmocka_unit_test(message_no_answer),
-		cmocka_unit_test(message_other_family),
-		cmocka_unit_test(message_use_after_fork),
+		cmocka_unit_test(message_nobody_listens), cmocka_unit_test(message_no_answer),
+		cmocka_unit_test(message_other_family),	  cmocka_unit_test(message_use_after_fork),
+		cmocka_unit_test(message_no_receive),
 	};
 
 	harness_child_main(argc, argv, children);

@@ -108,6 +108,7 @@ def _():
         for ep in looked_at(client.pid):
             check(0 <= ep["requests"] <= ep["max_requests"], "requests: %s", ep)
             check(0 <= ep["recvs"] <= ep["max_recvs"], "receives: %s", ep)
+            check(ep["starved"] in (0, 1), "starved: %s", ep)
         evds = {e["evd"] for e in objects(client.pid, "evd")}
         check(all(e["request_evd"] in evds for e in looked_at(client.pid)), "unknown dispatcher")
         busy = until("traffic", lambda: [e for e in looked_at(client.pid) if e["writes"] > 100])[0]
@@ -166,7 +167,7 @@ def _():
         until("a row with rates", lambda: re.search(
             r"CONNECTED .* [1-9][0-9.]*k? +[1-9][0-9.]*[kMG] +[0-9.kMG]+$",
             call(0, DAT_INFO, "--pid", client.pid, "--watch", "--interval", 1, "--count", 3).says(
-                "OPS/s +OUT/s +IN/s$").out, re.M))
+                "OPS/s +OUT/s +IN/s +NOTES$").out, re.M))
         result = call(0, DAT_INFO, "--pid", server.pid, "-j", "--watch", "--interval", 1, "--count", 2)
         equal(result.out.count('"objects":'), 2, "JSON views")
         watch = subprocess.Popen(

@@ -152,19 +152,25 @@ static void add_ep(struct info_table *table, const struct view *view, const stru
 	add_large(table, (double)traffic.errors);
 	if (view->seconds > 0)
 		add_rates(table, view, ep);
+	info_table_add(table, "%s", is_set(ep, "starved") ? "a message waits for a Receive" : "-");
 }
 
 static void print_eps(const struct view *view, const struct info_object *ia)
 {
 	static const char *const heads[] = { "EP",	 "STATE", "LOCAL", "REMOTE", "RECVS",
 					     "REQUESTS", "OPS",	  "OUT",   "IN",     "ERRORS",
-					     "OPS/s",	 "OUT/s", "IN/s" };
+					     "OPS/s",	 "OUT/s", "IN/s",  "NOTES" };
+	const char *brief[] = { heads[0], heads[1], heads[2], heads[3], heads[4], heads[5],
+				heads[6], heads[7], heads[8], heads[9], heads[13] };
 	const struct info_object *object;
 	struct info_table table;
 	size_t i;
 
-	info_table_heads(&table, heads, view->seconds > 0 ? 13 : 10);
-	for (i = 4; i < table.columns; i++)
+	if (view->seconds > 0)
+		info_table_heads(&table, heads, 14);
+	else
+		info_table_heads(&table, brief, 11);
+	for (i = 4; i + 1 < table.columns; i++)
 		table.right[i] = true;
 	for (i = 0; i < view->now.num; i++) {
 		object = &view->now.list[i];

@@ -73,6 +73,10 @@ struct soft_conn {
 	uint32_t unreceived_msn;   /* the loop's: the first of them when it looked last */
 	uint32_t unreceived_looks; /* ditto: how often since one was received */
 	atomic_bool rx_stalled;	   /* rx.stalled, for other threads */
+	/* The loop's, under the QP's lock: the message that waits for a Receive, and since when. */
+	uint32_t starved_msn;
+	uint64_t starved_since; /* 0: none did */
+	bool starved_told;
 	/* Work for the task. */
 	atomic_bool serve_wanted, first_seen, drained, clear_wanted;
 	bool draining;		 /* graceful disconnect under way; under the QP's lock */
@@ -104,6 +108,12 @@ static inline bool soft_conn_dead(const struct soft_conn *conn)
 static inline bool soft_conn_over(const struct soft_conn *conn)
 {
 	return atomic_load_explicit(&conn->refusing, memory_order_relaxed) || soft_conn_dead(conn);
+}
+
+/* Whether a message waits for a Receive. The QP's lock is held. */
+static inline bool soft_conn_starved(struct soft_conn *conn)
+{
+	return !soft_conn_dead(conn) && (conn->rx.held || conn->rx.stalled);
 }
 
 struct soft_conn *soft_conn_alloc(struct soft_dev *dev);

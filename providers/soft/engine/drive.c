@@ -26,6 +26,7 @@ enum {
 	LOOK_MIN_NS = 100000,
 	LOOK_MAX_NS = 1000000,
 	KEEPALIVE_MS = 10000,
+	STARVED_MS = 3000, /* a message that waits so long for a Receive is worth a word */
 	UNRECEIVED_LOOKS = 4,
 };
 
@@ -346,13 +347,39 @@ static void link_ready(struct soft_link *link, uint32_t events)
 
 /* ---- Peers that are gone without a word, buffers without use, and without memory ---- */
 
-static void shrink(struct soft_conn *conn)
+/* Said once of a connection: it is what programs that hang most often wait for. Lock held. */
+static void look_for_receive(struct soft_conn *conn)
+{
+	uint32_t first = first_waiting(conn);
+	char text[2 * SOFT_ADDR_TEXT + 8];
+	uint64_t now = dapl_now();
+
+	if (!soft_conn_starved(conn) || !conn->starved_since || first != conn->starved_msn) {
+		conn->starved_since = soft_conn_starved(conn) ? now : 0;
+		conn->starved_msn = first;
+		return;
+	}
+	if (conn->starved_told || now - conn->starved_since < STARVED_MS * ms_ns)
+		return;
+	conn->starved_told = true;
+	soft_conn_text(conn, text);
+	dapl_trace_limited(soft_starved, DAPL_TRC_ERROR, conn, "ia=%s peer=%s", conn->dev->name,
+			   text);
+	dapl_err_limited("%s: connection %s: a message of the peer has waited %u s for a Receive, "
+			 "and this program posts none",
+			 conn->dev->name, text,
+			 (uint32_t)((now - conn->starved_since) / (1000 * ms_ns)));
+}
+
+static void look_at(struct soft_conn *conn)
 {
 	if (pthread_mutex_trylock(&conn->qp->lock))
 		return;
 	soft_rx_shrink(conn);
 	if (conn->link->class->rest)
 		conn->link->class->rest(conn->link);
+	if (!atomic_load(&conn->unreceived))
+		look_for_receive(conn);
 	pthread_mutex_unlock(&conn->qp->lock);
 }
 
@@ -366,7 +393,7 @@ static void keepalive(struct tp_timer *timer)
 	if (!dev->keeping)
 		return;
 	list_for_each(conn, &dev->conns, node) {
-		shrink(conn);
+		look_at(conn);
 		/* No Receive may come that it waits for, but behind it an answer. */
 		if (atomic_load(&conn->rx_stalled))
 			soft_conn_serve_later(conn);

@@ -224,6 +224,18 @@ static void qp_destroy(struct tp_qp *base)
 	free(qp);
 }
 
+static bool qp_starved(struct tp_qp *base)
+{
+	struct soft_qp *qp = soft_qp(base);
+	bool starved;
+
+	if (pthread_mutex_trylock(&qp->lock))
+		return false;
+	starved = qp->conn && soft_conn_starved(qp->conn);
+	pthread_mutex_unlock(&qp->lock);
+	return starved;
+}
+
 const struct dapl_qp_ops soft_qp_ops = {
 	.create = qp_create,
 	.modify = qp_modify,
@@ -233,4 +245,5 @@ const struct dapl_qp_ops soft_qp_ops = {
 	.post_recv = qp_post_recv,
 	.limit_recv = soft_recv_set_limits,
 	.pending = qp_pending,
+	.starved = qp_starved,
 };
