@@ -68,7 +68,7 @@ static void *open_beside(const char *name, char *reason, size_t size)
 {
 	const char *slash, *error;
 	char path[PATH_MAX];
-	void *dl = NULL;
+	void *dl;
 	Dl_info self;
 
 	if (!dladdr((void *)dat_module_load, &self) || !(slash = strrchr(self.dli_fname, '/')))
@@ -76,14 +76,10 @@ static void *open_beside(const char *name, char *reason, size_t size)
 	if (snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - self.dli_fname), self.dli_fname,
 		     name) >= (int)sizeof(path))
 		return NULL;
-	if (!access(path, F_OK)) {
-		dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-		error = dl ? NULL : dlerror();
-		if (error)
-			snprintf(reason, size, "%s", error);
-	} else {
-		snprintf(reason + strlen(reason), size - strlen(reason), "; nor is there %s", path);
-	}
+	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	error = dl ? NULL : dlerror();
+	if (error)
+		snprintf(reason + strlen(reason), size - strlen(reason), "; %s", error);
 	return dl;
 }
 

@@ -165,7 +165,7 @@ def _():
         until("traffic", lambda: any(e["writes"] for e in looked_at(client.pid)))
         # A view in which the endpoint could not be looked at has no rates of it.
         until("a row with rates", lambda: re.search(
-            r"CONNECTED .* [1-9][0-9.]*k? +[1-9][0-9.]*[kMG] +[0-9.kMG]+$",
+            r"CONNECTED .* [1-9][0-9.]*k? +[1-9][0-9.]*[kMG] +[0-9.kMG]+ +-$",
             call(0, DAT_INFO, "--pid", client.pid, "--watch", "--interval", 1, "--count", 3).says(
                 "OPS/s +OUT/s +IN/s +NOTES$").out, re.M))
         result = call(0, DAT_INFO, "--pid", server.pid, "-j", "--watch", "--interval", 1, "--count", 2)

@@ -62,7 +62,7 @@ def _():
         conf = s.write("dat.conf", entry("soft-lo", lib="libnone.so.2"))
         path = folder(s, "lib", LIBDAT2)
         call(1, program(s, path), env={"DAT_OVERRIDE": conf}).complains(
-            "libnone.so.2: cannot open shared object.*nor is there %s/libnone.so.2" % path)
+            "libnone.so.2: cannot open shared object.*; %s/libnone.so.2: cannot open" % path)
 
 
 @case("what the dynamic loader finds comes before what is beside libdat2")
@@ -92,7 +92,7 @@ def _():
         conf = s.write("dat.conf", entry("soft-lo", lib=NAME))
         tool = os.path.join(BUILD, ".libs/dat-info")
         alone, both = folder(s, "alone", LIBDAT2), folder(s, "both", LIBDAT2, SOFT)
-        call(1, tool, "--check", "-f", conf, env={"LD_LIBRARY_PATH": alone}).says("nor is there %s/%s" % (alone, NAME))
+        call(1, tool, "--check", "-f", conf, env={"LD_LIBRARY_PATH": alone}).says("; %s/%s: cannot open" % (alone, NAME))
         call(0, tool, "--check", "-f", conf, env={"LD_LIBRARY_PATH": both}).says("^0 errors")
 
 
