@@ -120,7 +120,12 @@ static void a_child_of_a_registering_program_is_guarded(void **state)
 
 	(void)state;
 #ifdef WITH_TSAN
-	print_message("# ThreadSanitizer's own locks do not outlive a fork beside a busy thread\n");
+	/*
+	 * Even if the children do nothing: with the runtime of clang 14 the parent waits for ever
+	 * in the next call of signal (its SlotLock), and in a child it watches nothing.
+	 */
+	print_message("# ThreadSanitizer's own locks do not outlive a fork beside a thread that "
+		      "is within sigaction\n");
 	skip();
 #endif
 	assert_int_equal(pthread_create(&thread, NULL, install_again_and_again, NULL), 0);
