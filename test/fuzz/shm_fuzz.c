@@ -20,21 +20,27 @@
 #include "providers/soft/link/shm.h"
 
 enum deed {
-	HELLO,	/* DESCRIPTOR WHAT BITS: the hello, with one byte of it changed */
-	BYTES,	/* COUNT: through the socket; in mode 2 the first is the answer */
-	WRITE,	/* OFFSET(3) LENGTH DATA: anywhere in the memory */
-	FIELD,	/* WHICH VALUE(4): of what both sides say about the rings, absolutely */
-	MOVE,	/* WHICH VALUE(4): ditto, relatively */
-	STREAM, /* LENGTH(2) DATA: into the ring, as it should be */
-	FPDU,	/* LENGTH(2) PAYLOAD: ditto, framed */
-	TAKE,	/* out of the ring, as it should be */
-	SHUT,	/* HOW: of the socket's directions */
-	POLL,	/* the program asks for completions */
-	SLEEP,	/* the program is about to sleep */
-	SEND,	/* the program posts a Send */
-	WAIT,	/* the peer waits until something is said, for a moment */
-	CUT,	/* what was handed over instead of the memory shrinks, if it can */
+	HELLO,	  /* DESCRIPTOR WHAT BITS: the hello, with one byte of it changed */
+	BYTES,	  /* COUNT: through the socket; in mode 2 the first is the answer */
+	WRITE,	  /* OFFSET(3) LENGTH DATA: anywhere in the memory */
+	FIELD,	  /* WHICH VALUE(4): of what both sides say about the rings, absolutely */
+	MOVE,	  /* WHICH VALUE(4): ditto, relatively */
+	STREAM,	  /* LENGTH(2) DATA: into the ring, as it should be */
+	FPDU,	  /* LENGTH(2) PAYLOAD: ditto, framed */
+	TAKE,	  /* out of the ring, as it should be */
+	SHUT,	  /* HOW: of the socket's directions */
+	POLL,	  /* the program asks for completions */
+	SLEEP,	  /* the program is about to sleep */
+	SEND,	  /* the program posts a Send */
+	WAIT,	  /* the peer waits until something is said, for a moment */
+	CUT,	  /* what was handed over instead of the memory shrinks, if it can */
+	SEND_ALL, /* the program posts a long one: some of them make its ring larger */
 	DEEDS,
+};
+
+enum {
+	FIRST_QUAL = 40000,
+	QUALS = 20000,
 };
 
 enum descriptor {
@@ -62,6 +68,7 @@ static uint64_t listen_qual;
 
 static struct peer {
 	int fd, memfd;
+	uint64_t qual;	 /* by which its requests are known */
 	int other_memfd; /* the last that was handed over instead, -1: none */
 	struct shm_memory *memory;
 	struct shm_side *own, *other;
@@ -124,7 +131,8 @@ static void peer_map(bool active)
 	if (!active)
 		return;
 	peer.memory->page.addr = addr;
-	peer.memory->page.qual = 50000;
+	peer.qual = FIRST_QUAL + (peer.qual + 1) % QUALS;
+	peer.memory->page.qual = peer.qual;
 }
 
 static int memfd(off_t size, int sealed)
@@ -343,8 +351,8 @@ static void deed_of_program(enum deed deed, struct attacked *at)
 {
 	if (!at)
 		return;
-	if (deed == SEND) {
-		attacked_send(at);
+	if (deed == SEND || deed == SEND_ALL) {
+		attacked_send(at, deed == SEND_ALL);
 	} else if (deed == SLEEP) {
 		t->cq->arm(at->end.send_cq, TP_ARM_WAITER);
 		attacked_poll(at);
@@ -419,6 +427,7 @@ static void deeds(struct attacked *at)
 		case POLL:
 		case SLEEP:
 		case SEND:
+		case SEND_ALL:
 			deed_of_program(deed, at);
 			break;
 		default:
@@ -451,7 +460,7 @@ static void connected(void)
 	peer_dial();
 	hello(MEMORY, UINT8_MAX, 0);
 	stream(mpa_request, sizeof(mpa_request));
-	attacked_accept(&at);
+	attacked_accept(&at, peer.qual);
 	end_event(&at.end, TP_CONN_ESTABLISHED);
 	take();
 	attacked_post(&at);

@@ -7,8 +7,8 @@ import sys
 
 import stream_seeds
 
-HELLO, BYTES, WRITE, FIELD, MOVE, STREAM, FPDU, TAKE, SHUT, POLL, SLEEP, SEND, WAIT, CUT = (
-    bytes([deed]) for deed in range(14)
+HELLO, BYTES, WRITE, FIELD, MOVE, STREAM, FPDU, TAKE, SHUT, POLL, SLEEP, SEND, WAIT, CUT, SEND_ALL = (
+    bytes([deed]) for deed in range(15)
 )
 REFUSED, CONNECTED, CALLED = (bytes([mode]) for mode in range(3))
 OWN_SENT, OTHER_SENT, OWN_ENDED, OTHER_ENDED, OWN_TAKEN, OTHER_TAKEN, OWN_BELL, OTHER_BELL = range(8)
@@ -61,6 +61,8 @@ def seeds():
     ring = CONNECTED + write(0, bytes(200)) + write(0x780, bytes(200)) + write(0x1000, bytes(100)) + write(0x2700, bytes(100))
     yield "writes", ring + BYTES + b"\xff" + POLL
     yield "sends", CONNECTED + 8 * SEND + TAKE + POLL + TAKE + SHUT + b"\0" + POLL
+    yield "grows", CONNECTED + 8 * SEND_ALL + 3 * (TAKE + POLL) + SLEEP + TAKE + POLL
+    yield "grows-untaken", CONNECTED + 4 * SEND_ALL + TAKE + 4 * SEND_ALL + MOVE + bytes([OWN_TAKEN, 0, 0, 16, 0]) + POLL + TAKE
     yield "end", CONNECTED + field(OWN_ENDED, 1) + BYTES + b"\1" + WAIT + POLL
     yield "abort", CONNECTED + field(OWN_ENDED, 2) + BYTES + b"\1" + WAIT + POLL
 

@@ -8,7 +8,8 @@
 #include "test/fuzz/watch.h"
 
 enum {
-	REGION = 4096,
+	REGION = 20480,
+	SHORT_SEND = 4096,
 	GUARD = 4096,
 	RECV_SIZE = 64,
 	READ = 100, /* ids of requests; those of Receives are below */
@@ -67,9 +68,13 @@ void attacked_open(struct attacked *at)
 		post_recv(&at->end, i, inbox[i], RECV_SIZE, inbox_mr);
 }
 
-void attacked_accept(struct attacked *at)
+void attacked_accept(struct attacked *at, uint64_t qual)
 {
 	at->end.conn = node_request(&attacked_node);
+	while (qual && soft_conn(at->end.conn)->remote_qual != qual) {
+		t->cm->release(at->end.conn);
+		at->end.conn = node_request(&attacked_node);
+	}
 	insist(!t->cm->accept(at->end.conn, at->end.qp, NULL, 0, &at->end));
 }
 
@@ -92,15 +97,16 @@ void attacked_post(struct attacked *at)
 	at->posted |= bit_of(READ) | bit_of(ATOMIC);
 }
 
-void attacked_send(struct attacked *at)
+void attacked_send(struct attacked *at, bool all)
 {
-	struct tp_sge sge = { (uintptr_t)(memory + GUARD), REGION, mr->lkey };
+	uint32_t length = all ? REGION : SHORT_SEND;
+	struct tp_sge sge = { (uintptr_t)(memory + GUARD), length, mr->lkey };
 	struct tp_wr wr = { .wr_id = SEND + at->sends,
 			    .opcode = TP_SEND,
 			    .flags = TP_WR_SIGNALED,
 			    .sge = &sge,
 			    .num_sge = 1,
-			    .length = REGION };
+			    .length = length };
 
 	/* Unless there is no connection, yet or any more. */
 	if (at->sends == SENDS || at->end.qp->ops->post_send(at->end.qp, &wr))

@@ -34,11 +34,13 @@ void attacked_init(int64_t link);
 void attacked_begin(void);
 /* An endpoint with its Receives. */
 void attacked_open(struct attacked *at);
-/* The peer's request of a connection. */
-void attacked_accept(struct attacked *at);
+/* The peer's request of a connection, by its qualifier, 0: the next. One that has gone meanwhile may
+ * have left its own. */
+void attacked_accept(struct attacked *at, uint64_t qual);
 /* An RDMA Read and an atomic for the peer to answer. */
 void attacked_post(struct attacked *at);
-void attacked_send(struct attacked *at);
+/* One of a page, or one of all the memory that the peer may reach. */
+void attacked_send(struct attacked *at, bool all);
 /* Takes what has completed. */
 void attacked_poll(struct attacked *at);
 /* The connection is over: everything completes, once. */

@@ -64,7 +64,7 @@ static int open_connection(struct attacked *at)
 
 	attacked_open(at);
 	say(fd, mpa_request, sizeof(mpa_request));
-	attacked_accept(at);
+	attacked_accept(at, 0);
 	insist(recv(fd, reply, sizeof(reply), MSG_WAITALL) == sizeof(reply));
 	insist(!memcmp(reply, "MPA ID Rep Frame", 16));
 	end_event(&at->end, TP_CONN_ESTABLISHED);

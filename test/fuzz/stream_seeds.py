@@ -10,6 +10,7 @@ import iwarp  # noqa: E402
 from iwarp import Atomic, ReadRequest, Segment, Startup, Terminate  # noqa: E402
 
 STAG = int.from_bytes(b"STAG", "big")
+REGION = 20480  # of soft_attacked.c
 
 
 def base(offset=0):
@@ -45,10 +46,10 @@ CONNECTED = {
     "send-too-long": [send(iwarp.SEND, 1, bytes(65))],
     "sends-too-many": [send(iwarp.SEND, i, b"x") for i in range(1, 7)],
     "invalidate": [send(iwarp.SEND_INV, 1, b"gone", inv_stag=STAG)],
-    "writes": [write(bytes(100)), write(b"tail", 4092), write(b"half", 8, last=False), write(b"", 12)],
-    "write-beyond": [write(bytes(9), 4088)],
-    "reads": [read(1, 0, 64), read(2, 4095, 1), read(3, 0, 0)],
-    "read-beyond": [read(1, 4090, 64)],
+    "writes": [write(bytes(100)), write(b"tail", REGION - 4), write(b"half", 8, last=False), write(b"", 12)],
+    "write-beyond": [write(bytes(9), REGION - 8)],
+    "reads": [read(1, 0, 64), read(2, REGION - 1, 1), read(3, 0, 0)],
+    "read-beyond": [read(1, REGION - 6, 64)],
     "responses": [send(iwarp.SEND, 1, b"go"), response(bytes(64), 512)],
     "atomics": [atomic(1, iwarp.FETCH_ADD), atomic(2, iwarp.CMP_SWAP)],
     "immediate": [Segment(iwarp.IMMEDIATE, bytes(8), qn=iwarp.QN_SEND, msn=1)],
