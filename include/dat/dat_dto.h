@@ -18,6 +18,10 @@ DAT_BEGIN_DECLS
  * the message waits there (DTO-34..DTO-36, DTO-90). Segments are sent in order; those of length 0
  * are skipped (DTO-9..DTO-13).
  *
+ * A request whose completion is suppressed occupies one of max_request_dtos until a later one that
+ * is not has completed and was dequeued. A program that suppresses all of them can post
+ * max_request_dtos and no more: one in so many must tell (DTO-17).
+ *
  * @param ep_handle a connected or disconnected endpoint; on the latter the message is flushed at
  *        once.
  * @param num_segments entries of local_iov, 0 to the endpoint's max_request_iov.

@@ -171,6 +171,15 @@ def _():
         check(re.search('%s " %s[",]' % (name, shown), page), "%s %s is not in the page", name, shown)
 
 
+@case("the mistakes of doc/mistakes.md are 60 at least, each with a test that there is")
+def _():
+    rows = re.findall(r"^\| \d+ \|.*\| (\w+)/(\w+): (\w+) \|$", read(os.path.join(TOP, "doc/mistakes.md")), re.M)
+    check(len(rows) >= 60, "only %d mistakes", len(rows))
+    for folder, file, name in rows:
+        text = read(os.path.join(TOP, "test", folder, file + ".c"))
+        check(re.search(r"\b%s\(void \*\*state\)|^TOLD\(%s," % (name, name), text, re.M), "%s has no %s", file, name)
+
+
 @case("every page formats without a warning, within the width of a screen")
 def _():
     if not shutil.which("groff"):
