@@ -219,6 +219,7 @@ static void check_program(void)
 	size_t len = 0, connected = 0;
 	char *text = NULL, *at;
 	FILE *out = open_memstream(&text, &len);
+	unsigned now;
 	int tries;
 
 	insist(out && !dats_control_run("objects", out) && !fclose(out));
@@ -226,10 +227,10 @@ static void check_program(void)
 		connected++;
 	insist(connected == 2);
 	free(text);
-	/* The last client's may not be closed yet. */
-	for (tries = 0; count_sockets() > sockets && tries < 1000; tries++)
+	/* The last client's may not be closed yet, or not even be accepted. */
+	for (tries = 0; (now = count_sockets()) != sockets && tries < PATIENCE_S * 1000; tries++)
 		usleep(1000);
-	insist(count_sockets() == sockets);
+	insist(now == sockets);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
