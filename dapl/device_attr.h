@@ -42,7 +42,7 @@ struct tp_device_attr {
 	char gid[48];
 	char gid_index[12], gid_type[16]; /* among the port's; of RoCE */
 	char chosen_by[160];		  /* why it is this device, port and address */
-	const char *carried_by, *crc;	  /* what carries connections, whether it is summed, and why */
+	const char *carried_by, *crc; /* what carries connections, whether it is summed, and why */
 	uint64_t node_guid;
 	uint32_t mtu, port_num;
 	const char *port_status; /* constant */

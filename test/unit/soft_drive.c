@@ -11,6 +11,7 @@
 
 enum {
 	ROUNDS = 200,
+	SIZE = 256, /* a byte for each round, in whole cache lines */
 	POLLS = 4 * SOFT_CQ_POLLED,
 	PROMPT_NS = 1000000,
 };
@@ -22,7 +23,7 @@ static int set_up(int64_t link)
 {
 	usual_link = soft_config.link;
 	soft_config.link = link;
-	two_open(ROUNDS, FULL, FULL);
+	two_open(SIZE, FULL, FULL);
 	return 0;
 }
 
@@ -115,8 +116,14 @@ static void who_stops_polling_is_served_soon(void **state)
 	assert_true(rounds.took[ROUNDS / 4] < PROMPT_NS);
 }
 
-#define TCP(f) { "tcp: " #f, f, set_up_tcp, tear_down, NULL }
-#define SHM(f) { "shm: " #f, f, set_up_shm, tear_down, NULL }
+#define TCP(f)                                             \
+	{                                                  \
+		"tcp: " #f, f, set_up_tcp, tear_down, NULL \
+	}
+#define SHM(f)                                             \
+	{                                                  \
+		"shm: " #f, f, set_up_shm, tear_down, NULL \
+	}
 
 int main(void)
 {

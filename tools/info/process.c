@@ -197,7 +197,8 @@ static void print_links(const struct view *view, const struct info_object *ia)
 		info_table_add(&table, "%s", get(object, "ep"));
 		info_table_add(&table, "%s: %s", get(object, "link"), get(object, "link_why"));
 		if (info_object_get(object, "crc"))
-			info_table_add(&table, "%s: %s", get(object, "crc"), get(object, "crc_why"));
+			info_table_add(&table, "%s: %s", get(object, "crc"),
+				       get(object, "crc_why"));
 		else
 			info_table_add(&table, "-");
 	}
