@@ -106,7 +106,7 @@ bool zoo_allows_remote(const struct zoo_qp *target, uint32_t rkey, uint64_t addr
 		return false;
 	if (!(key->access & access) && !(kind->reads_any && access == IBV_ACCESS_REMOTE_READ))
 		return false;
-	bounds = key->mr && kind->no_window_bounds ? key->mr : key;
+	bounds = key->mr && kind->no_window_bounds && !zoo->strict ? key->mr : key;
 	if (!inside(bounds, addr, length))
 		return false;
 	if (!key->window)
