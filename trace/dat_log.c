@@ -131,19 +131,22 @@ static void copy_text(char *to, size_t size, const char *from)
 static void make_record(int hook, const struct dats_point *point, const void *object,
 			const char *msg, int on_stderr)
 {
-	struct dat_record record = { .time = dats_clock(CLOCK_REALTIME),
-				     .object = object,
+	int wanted = point->level <= dat_trace_level(component_of(hook));
+	struct dat_record record = { .object = object,
 				     .tid = dat_recorder_tid(),
 				     .hook = (uint16_t)hook,
 				     .level = (uint16_t)point->level };
 	char line[LINE_LENGTH];
 
+	if (!wanted && point->level > DATS_TRC_NORMAL)
+		return;
+	record.time = dats_clock(CLOCK_REALTIME);
 	copy_text(record.point, sizeof(record.point), point->name);
 	if (point->level <= DATS_TRC_NORMAL) {
 		copy_text(record.text, sizeof(record.text), msg);
 		dat_recorder_put(&record);
 	}
-	if (dat_trace_level(component_of(hook)) < point->level)
+	if (!wanted)
 		return;
 	format_line(&record, msg, line, sizeof(line));
 	dat_sink_write(hook, point->level, line, on_stderr);
