@@ -27,7 +27,7 @@ static bool all_suppressed(const struct dapl_qp *qp)
 	       qp->cold->suppressed == dapl_slots_tail(&qp->request);
 }
 
-DAT_RETURN dapl_post_refused(const struct dapl_qp *qp, DAT_RETURN rc)
+DAT_RETURN dapl_post_refused(struct dapl_qp *qp, DAT_RETURN rc)
 {
 	dapl_assert_held(&qp->lock);
 	if (rc == DAPL_BAD_STATE(EP_NOTREADY))

@@ -8,7 +8,7 @@
 /* INVALID_STATE(EP_NOTREADY) for a call, and what is missing for it (DTO-18, DTO-19). */
 DAT_RETURN dapl_not_ready(const struct dapl_qp *qp, const struct dapl_slots *slots);
 /* Says what there is to say of rc, by which dapl_slots_check refused a request; returns it. */
-DAT_RETURN dapl_post_refused(const struct dapl_qp *qp, DAT_RETURN rc);
+DAT_RETURN dapl_post_refused(struct dapl_qp *qp, DAT_RETURN rc);
 
 /* A request was posted whose completion is suppressed; EP lock held. */
 static inline void dapl_note_suppressed(struct dapl_qp_cold *cold, const struct dapl_slot *slot)
