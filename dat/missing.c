@@ -125,7 +125,7 @@ static const char *safety(DAT_BOOLEAN is_thread_safe)
 
 void dat_missing_say(const DAT_PROVIDER_INFO *wanted, DAT_RETURN rc)
 {
-	const struct dat_static *sr = dat_static_get();
+	const struct dat_static *sr = dat_static_peek();
 	const DAT_PROVIDER_INFO *info;
 	size_t i = 0;
 
