@@ -364,8 +364,11 @@ static void client_life(void)
 	if (!make_ep())
 		return;
 	atomic_store(&self.report->ready, true);
-	if (!attempt("accept"))
+	if (!attempt("accept")) {
+		if (side_well())
+			CALL(dat_ep_free(self.ep));
 		return;
+	}
 	if (self.connected)
 		side_talk();
 	else if (!atomic_load(&self.report->may_end))
