@@ -88,7 +88,7 @@ def _():
 def _():
     if not shutil.which("ss"):
         raise Skip("no ss")
-    with Scratch() as s, Servers(s, DAPL_CM_TOS="0x28") as servers:
+    with Scratch() as s, Servers(s, DAPL_CM_TOS="0x28", DAPL_SOFT_LINK="tcp") as servers:
         port, _ = servers.start()
         client = subprocess.Popen(
             [DAPLTEST, "-T", "P", "-s", "127.0.0.1", "-D", "soft-lo", "-n", str(port), "-i", "100000000",
