@@ -412,7 +412,7 @@ static void endpoint(struct program *p, const struct model *m, struct step *step
 
 static void object(struct program *p, const struct model *m, struct step *step)
 {
-	static const int lengths[] = { 64, 300, 1024, 4096 };
+	static const int lengths[] = { 64, 300, 1024, 4056 };
 	int *arg = step->arg;
 
 	switch (step->op) {
