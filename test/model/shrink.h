@@ -12,7 +12,7 @@ enum {
 };
 
 enum {
-	TUNABLES_CHOICES = 1024,
+	TUNABLES_CHOICES = 4096,
 };
 
 /* Shared memory for a run. */
