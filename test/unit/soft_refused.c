@@ -186,7 +186,7 @@ static void nobody_takes_answers(void **state)
 }
 
 /* What was accepted and cannot be answered any more comes before what is refused. */
-static void answer_gone(void **state)
+static void gone_under_way(void)
 {
 	struct tp_mr *mr = reg(&right, in, SIZE, FULL);
 	struct end_options options = {
@@ -194,7 +194,6 @@ static void answer_gone(void **state)
 	};
 	struct tp_wc wc;
 
-	(void)state;
 	soft_config.held_bytes = 0;
 	pair(&a, &b, &options);
 	post_send(&b, 1, in, 8, in_mr, 0);
@@ -206,16 +205,33 @@ static void answer_gone(void **state)
 	dereg(mr);
 	post_recv(&a, 5, out, 8, out_mr);
 	end_event(&b, TP_CONN_BROKEN);
-	end_event2(&a, TP_CONN_BROKEN, TP_CONN_DISCONNECTED);
+	end_event(&a, TP_CONN_BROKEN);
 	for (unsigned i = 0; i <= STUCK_READS; i++) {
 		wc = take_wc(a.send_cq);
 		assert_int_equal(wc.wr_id, i);
 		if (wc.status != TP_WC_SUCCESS)
 			break;
 	}
-	/* One that was half out leaves no room for a Terminate. */
-	assert_true(wc.wr_id < STUCK_READS && wc.status != TP_WC_SUCCESS);
+	/* Also of one that was half out the peer is told why. */
+	assert_true(wc.wr_id < STUCK_READS);
+	assert_int_equal(wc.status, TP_WC_REMOTE_ACCESS);
 	unpair(&a, &b);
+}
+
+static void answer_gone(void **state)
+{
+	(void)state;
+	gone_under_way();
+}
+
+static void answer_gone_without_crc(void **state)
+{
+	int64_t usual = soft_config.crc;
+
+	(void)state;
+	soft_config.crc = SOFT_CRC_NO;
+	gone_under_way();
+	soft_config.crc = usual;
 }
 
 int main(int argc, char **argv)
@@ -229,7 +245,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		CASE(read_refused),	    CASE(atomic_refused),     CASE(write_refused),
 		CASE(send_too_long),	    CASE(invalidate_refused), CASE(both_refuse),
-		CASE(nobody_takes_answers), CASE(answer_gone),
+		CASE(nobody_takes_answers), CASE(answer_gone),	      CASE(answer_gone_without_crc),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

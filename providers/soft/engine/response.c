@@ -8,6 +8,10 @@
 #include "providers/soft/memory/copy.h"
 #include "providers/soft/memory/stag.h"
 
+enum {
+	ANSWER_TAIL = 8, /* bytes of the last FPDU of a long answer */
+};
+
 /* ---- Arrival ---- */
 
 /* NULL: more than allowed. */
@@ -189,23 +193,35 @@ static bool response_fault(struct soft_conn *conn, const struct soft_response *r
 	return false;
 }
 
+/*
+ * The last FPDU of an answer is a copy: where the memory goes under one that is half out, its rest
+ * is made up, so that the peer can be told, and what is made up must not complete his read.
+ */
+static uint32_t payload_size(const struct soft_tx *tx, uint32_t left)
+{
+	uint32_t max = tx->mulpdu - WIRE_DDP_TAGGED_SIZE;
+
+	if (left <= max && left <= copy_max(tx))
+		return left;
+	left -= ANSWER_TAIL;
+	return left < max ? left : max;
+}
+
 bool soft_response_add(struct soft_conn *conn)
 {
 	struct soft_tx *tx = &conn->tx;
 	struct soft_response *response = &tx->response[tx->response_next & tx->response_mask];
 	const struct soft_read_request *read = &response->read;
-	uint32_t left = read->size - response->offset, n;
+	uint32_t left = read->size - response->offset, n = payload_size(tx, left);
 	enum soft_stag_result result = SOFT_STAG_OK;
 	uint8_t *from = NULL;
 	struct fpdu fpdu;
-	bool last;
+	bool last = n == left;
 
 	if (response->ddp.opcode == WIRE_OP_ATOMIC_REQUEST) {
 		add_value(tx, response);
 		return true;
 	}
-	last = left <= tx->mulpdu - WIRE_DDP_TAGGED_SIZE;
-	n = last ? left : tx->mulpdu - WIRE_DDP_TAGGED_SIZE;
 	/* A read of nothing names nothing (RFC 5040 section 5.2.1). */
 	if (n)
 		result = soft_stag_check(&conn->qp->prot, read->source_stag,

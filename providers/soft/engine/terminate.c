@@ -8,25 +8,40 @@
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/memory/copy.h"
+#include "providers/soft/memory/stag.h"
 #include "providers/soft/wire/crc32c.h"
 #include "providers/soft/wire/mpa.h"
 
-/* The bytes of the FPDU that is partly out, and how many; -1 if some are not there any more. */
+/* false: the memory is gone. */
+static bool copy_seg(struct soft_conn *conn, uint8_t *out, const struct soft_tx_seg *seg,
+		     uint32_t n)
+{
+	if (seg->key && !soft_stag_holds(&conn->qp->prot, seg->key, seg->base, n, 0))
+		return false;
+	return soft_copy_out(out, seg->base, n);
+}
+
+/*
+ * The bytes of the FPDU that is partly out, and how many. Where its memory is gone zeros end one of
+ * an answer, whose read fails by the Terminate behind it; -1: of another one.
+ */
 static ssize_t fpdu_rest(struct soft_conn *conn, uint8_t *out)
 {
 	struct soft_tx *tx = &conn->tx;
-	uint32_t start = tx->mark_first ? tx->mark[tx->mark_first - 1].end : 0, left, n;
+	const struct soft_tx_mark *mark = &tx->mark[tx->mark_first];
+	uint32_t start = tx->mark_first ? mark[-1].end : 0, left, n;
 	ssize_t size = 0;
 
 	if (soft_tx_idle(tx) || tx->sent == start)
 		return 0;
-	left = tx->mark[tx->mark_first].end - tx->sent;
-	if (soft_tx_valid(conn) < left)
-		return -1;
+	left = mark->end - tx->sent;
 	for (uint32_t i = tx->seg_first; left; i++, left -= n) {
 		n = tx->seg[i].len < left ? tx->seg[i].len : left;
-		if (!soft_copy_out(out + size, tx->seg[i].base, n))
-			return -1;
+		if (!copy_seg(conn, out + size, &tx->seg[i], n)) {
+			if (mark->source != SOFT_TX_RESPONSE || mark->last)
+				return -1;
+			memset(out + size, 0, n);
+		}
 		size += n;
 	}
 	return size;
