@@ -134,6 +134,8 @@ int rdma_destroy_id(struct rdma_cm_id *ib)
 
 /* ---- Before connecting ---- */
 
+#define MAX_BACKLOG 1024 /* what ucma_listen makes of 0, too (net.rdma_ucm.max_backlog) */
+
 int rdma_listen(struct rdma_cm_id *ib, int backlog)
 {
 	struct zoo_id *id = my(id, ib)->id;
@@ -144,7 +146,7 @@ int rdma_listen(struct rdma_cm_id *ib, int backlog)
 		err = EINVAL;
 	if (!err) {
 		id->state = ZOO_LISTEN;
-		id->backlog = (uint32_t)backlog;
+		id->backlog = backlog > 0 && backlog < MAX_BACKLOG ? (uint32_t)backlog : MAX_BACKLOG;
 	}
 	zoo_unlock();
 	return err ? zoo_failed(err) : 0;
