@@ -116,6 +116,18 @@ def ends(folder, kinds):
     return table(["what happens", "side", "event", "bytes"] + kinds, lines)
 
 
+def losses(folder, kinds):
+    rows = []
+    for kind in kinds:
+        if os.path.exists(os.path.join(folder, kind, "losses.log")):
+            said = re.search(r"^# (\d+) connections in (\d+) ms .*longest end (\d+) us of (\d+)$",
+                             read(folder, kind, "losses"), re.M)
+            if said:
+                count, ms, longest, most = map(int, said.groups())
+                rows.append([kind, count, "%.1f" % (ms / 1000), "%.0f" % (longest / 1000), most // 1000])
+    return table(["adapter", "connections", "seconds", "longest end, ms", "of"], rows)
+
+
 def beneath(folder, kinds):
     """Facts of rdma_cm and the adapters that say so."""
     facts = {}
@@ -199,6 +211,15 @@ The event is the same on every adapter; after it the bytes of private data that 
 each, after the call that caused it. The zoo's connection managers give up after %s ms.
 
 """
+PAGE_LOSSES = """
+## Messages that are lost
+
+One of 20 messages of the connection manager is lost while connections are opened and closed, one after the other. Both
+sides hear of each end within the time that the manager takes to give up, and nothing is left (losses of zoo.sh, by
+an_end_is_heard_though_messages_are_lost and an_end_is_heard_and_nothing_is_left of mends.t; over iWARP they are TCP's,
+which repeats them).
+
+"""
 PAGE_BENEATH = """
 ## What rdma_cm says
 
@@ -220,7 +241,8 @@ def write(folder, path):
     suite, folder = folder, folder + ".more" if os.path.exists(folder + ".more") else folder
     kinds = sorted(kind for kind in os.listdir(folder) if os.path.exists(os.path.join(folder, kind, "observe.log")))
     text = PAGE + "\n".join(announced(folder, kinds)) + "\n" + PAGE_ENDS % "16 times 20"
-    text += "\n".join(ends(folder, kinds)) + "\n" + PAGE_BENEATH + "\n".join(beneath(folder, kinds)) + "\n"
+    text += "\n".join(ends(folder, kinds)) + "\n" + PAGE_LOSSES
+    text += "\n".join(losses(folder, kinds)) + "\n" + PAGE_BENEATH + "\n".join(beneath(folder, kinds)) + "\n"
     text += PAGE_PLAYED + "\n".join(not_played(suite)) + "\n"
     with open(os.path.join(TOP, "test/zoo/mended.md"), encoding="utf-8") as file:
         text += "\n" + file.read().partition("\n")[2]

@@ -146,7 +146,8 @@ int rdma_listen(struct rdma_cm_id *ib, int backlog)
 		err = EINVAL;
 	if (!err) {
 		id->state = ZOO_LISTEN;
-		id->backlog = backlog > 0 && backlog < MAX_BACKLOG ? (uint32_t)backlog : MAX_BACKLOG;
+		id->backlog =
+			backlog > 0 && backlog < MAX_BACKLOG ? (uint32_t)backlog : MAX_BACKLOG;
 	}
 	zoo_unlock();
 	return err ? zoo_failed(err) : 0;
