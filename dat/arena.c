@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define RANGE_MAX ((size_t)16 << 30)
+/* Of 32 bits of addresses the program wants most itself. */
+#define RANGE_MAX (SIZE_MAX > UINT32_MAX ? (size_t)((uint64_t)16 << 30) : (size_t)256 << 20)
 #define RANGE_MIN ((size_t)64 << 20)
 
 /*

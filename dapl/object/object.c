@@ -54,7 +54,7 @@ static size_t num_free;
  * The range used where libdat2 has no arena (release 2.1.10's). Reserved readable, so that a wild
  * handle inside it reads as zero.
  */
-#define OWN_RANGE ((size_t)1 << 30)
+#define OWN_RANGE (SIZE_MAX > UINT32_MAX ? (size_t)1 << 30 : (size_t)256 << 20)
 static char *own_base;
 static size_t own_used;
 
