@@ -26,13 +26,13 @@ static struct {
 } file = { .size = 16 << 20, .keep = 2 };
 
 /* A number of the whole text; -1 if it is none or too large. */
-static long number(const char *text, int base, long max)
+static int64_t number(const char *text, int base, int64_t max)
 {
+	long long value;
 	char *end;
-	long value;
 
 	errno = 0;
-	value = strtol(text, &end, base);
+	value = strtoll(text, &end, base);
 	return errno || end == text || *end || value < 0 || value > max ? -1 : value;
 }
 
@@ -43,7 +43,7 @@ static void file_changed(void)
 
 static int take_level(enum dat_trace_component component, const char *value)
 {
-	long level = number(value, 10, DATS_TRC_MAX);
+	int64_t level = number(value, 10, DATS_TRC_MAX);
 
 	if (level >= 0)
 		dat_trace_initial_level(component, (int)level);
@@ -97,7 +97,7 @@ static int take_file(const char *value)
 
 static int take_size(const char *value)
 {
-	long size = number(value, 0, LONG_MAX);
+	int64_t size = number(value, 0, INT64_MAX);
 
 	if (size < 0)
 		return -EINVAL;
@@ -108,7 +108,7 @@ static int take_size(const char *value)
 
 static int take_keep(const char *value)
 {
-	long keep = number(value, 0, 99);
+	int64_t keep = number(value, 0, 99);
 
 	if (keep < 0)
 		return -EINVAL;
@@ -156,7 +156,7 @@ static void read_setting(struct setting *setting)
 static void read_type(const char *env, struct setting *setting)
 {
 	const char *value = secure_getenv(env);
-	long type = value ? number(value, 0, UINT32_MAX) : -1;
+	int64_t type = value ? number(value, 0, UINT32_MAX) : -1;
 
 	if (setting->given || type <= 0)
 		return;
@@ -167,7 +167,7 @@ static void read_type(const char *env, struct setting *setting)
 static void read_dest(const char *env)
 {
 	const char *value = secure_getenv(env);
-	long dest = value ? number(value, 0, UINT32_MAX) : -1;
+	int64_t dest = value ? number(value, 0, UINT32_MAX) : -1;
 	int sinks = 0;
 
 	if (settings[SETTING_DEST].given || dest <= 0)
