@@ -66,7 +66,7 @@ static DAT_RETURN locate(struct dapl_lmr *lmr, struct dapl_ia *ia)
 	}
 	if (!lmr->length)
 		return dapl_fail(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	if (!lmr->addr || (uintptr_t)lmr->addr + lmr->length < lmr->length)
+	if (!lmr->addr || lmr->length > UINTPTR_MAX - (uintptr_t)lmr->addr)
 		return DAPL_BAD_ARG(3);
 	if (lmr->length > ia->attr->max_mr_size)
 		return DAPL_BAD_ARG(4);
