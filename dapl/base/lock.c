@@ -9,12 +9,19 @@
 
 #include "dapl/base/clock.h"
 
+/* The call that takes the C library's struct timespec: of 32 bits there are two. */
+#ifdef SYS_futex_time64
+#define TIMED_FUTEX (sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex)
+#else
+#define TIMED_FUTEX SYS_futex
+#endif
+
 int dapl_futex_wait(uint32_t *word, uint32_t seen, uint64_t deadline)
 {
 	struct timespec ts = { .tv_sec = (time_t)(deadline / 1000000000),
 			       .tv_nsec = (long)(deadline % 1000000000) };
 
-	return syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, &ts, NULL,
+	return syscall(TIMED_FUTEX, word, FUTEX_WAIT_BITSET_PRIVATE, seen, &ts, NULL,
 		       FUTEX_BITSET_MATCH_ANY)
 		       ? -errno
 		       : 0;
