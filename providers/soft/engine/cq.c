@@ -278,7 +278,9 @@ static void cq_arm(struct tp_cq *base, enum tp_arm how)
 			how = TP_ARM_NOTIFY;
 		}
 	}
-	atomic_store(&cq->armed, (int)how + 1);
+	/* Before the loads of the next poll, which only acquire: cq_add relies on it. */
+	atomic_store_explicit(&cq->armed, (int)how + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
 	if (how == TP_ARM_NOTIFY)
 		soft_drive_look(cq->dev, true);
 }
