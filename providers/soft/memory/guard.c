@@ -18,13 +18,17 @@ static const int signals[] = { SIGSEGV, SIGBUS };
 /* The program's, of each signal. */
 static struct sigaction program[sizeof(signals) / sizeof(signals[0])];
 
+/* Which page is what some processors (s390x) tell of the address alone; no page is smaller. */
 static bool covers(const struct soft_guard *guard, const void *addr)
 {
-	uintptr_t at = (uintptr_t)addr;
+	const uintptr_t page = 4096;
+	uintptr_t at = (uintptr_t)addr | (page - 1), from;
 
-	for (int i = 0; i < guard->num; i++)
-		if (at - (uintptr_t)guard->iov[i].iov_base < guard->iov[i].iov_len)
+	for (int i = 0; i < guard->num; i++) {
+		from = (uintptr_t)guard->iov[i].iov_base;
+		if (guard->iov[i].iov_len && at - from < guard->iov[i].iov_len + page - 1)
 			return true;
+	}
 	return false;
 }
 
