@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "providers/soft/base/device.h"
 #include "providers/soft/link/shm.h"
@@ -418,6 +419,16 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 	return fill(shm, sent, used, iov, num);
 }
 
+/* Gives back the pages that nothing but our ring lies in; they may be larger than SHM_PAGE. */
+static void remove_pages(uint8_t *ring)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)ring + page - 1) & -page;
+	uintptr_t to = ((uintptr_t)ring + SHM_RING) & -page;
+
+	(void)madvise((void *)from, to - from, MADV_REMOVE);
+}
+
 void soft_shm_rest(struct soft_link *link)
 {
 	struct soft_shm *shm = soft_shm(link);
@@ -427,7 +438,7 @@ void soft_shm_rest(struct soft_link *link)
 		shm->cramped = shm->spread = false;
 		shm->known = sent;
 		set_geometry(shm, sent, SHM_SMALL - 1);
-		(void)madvise(shm->out.rest, SHM_RING, MADV_REMOVE);
+		remove_pages(shm->out.rest);
 	}
 	shm->rested = sent;
 }
