@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dat-1.2/fields.h"
+#include "dat-1.2/old.h"
 
 /* What a program of DAT 1.2 is told of the version in use. */
 #define VERSION_MAJOR 1
@@ -46,13 +47,15 @@ static uint64_t get(const void *from, const struct dat12_field *field)
 {
 	uint64_t value = 0;
 
-	memcpy(&value, (const char *)from + field->offset, field->size); /* little endian */
+	memcpy((char *)&value + DAT12_LOWER(sizeof(value) - field->size),
+	       (const char *)from + field->offset, field->size);
 	return value;
 }
 
 static void put(void *to, const struct dat12_field *field, uint64_t value)
 {
-	memcpy((char *)to + field->offset, &value, field->size);
+	memcpy((char *)to + field->offset,
+	       (const char *)&value + DAT12_LOWER(sizeof(value) - field->size), field->size);
 }
 
 static uint64_t old_value(enum dat12_kind kind, uint64_t value)

@@ -12,6 +12,12 @@ static inline uint32_t old_status(DAT_DTO_COMPLETION_STATUS status)
 	return likely(status <= DAT_RMR_OPERATION_FAILED) ? status : DAT_DTO_ERR_LOCAL_PROTECTION;
 }
 
+/* As a word of the event's data, in whose first half it is. */
+static inline uint64_t status_word(DAT_DTO_COMPLETION_STATUS status)
+{
+	return (uint64_t)old_status(status) << DAT12_LOWER(32);
+}
+
 static inline void dto_event_out(const DAT_EVENT *new, struct dat12_event *old)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &new->event_data.dto_completion_event_data;
@@ -20,7 +26,7 @@ static inline void dto_event_out(const DAT_EVENT *new, struct dat12_event *old)
 	old->evd = new->evd_handle;
 	old->data[DAT12_DTO_EP] = (uintptr_t)dto->ep_handle;
 	old->data[DAT12_DTO_COOKIE] = dto->user_cookie.as_64;
-	old->data[DAT12_DTO_STATUS] = old_status(dto->status);
+	old->data[DAT12_DTO_STATUS] = status_word(dto->status);
 	old->data[DAT12_DTO_LENGTH] = dto->transfered_length;
 }
 
@@ -43,7 +49,7 @@ static __attribute__((noinline)) bool other_out(const DAT_EVENT *new, struct dat
 	memcpy(old->data, &new->event_data, sizeof(old->data));
 	if (old->number == DAT_RMR_BIND_COMPLETION_EVENT)
 		old->data[DAT12_DTO_STATUS] =
-			old_status(new->event_data.rmr_completion_event_data.status);
+			status_word(new->event_data.rmr_completion_event_data.status);
 	return true;
 }
 

@@ -6,6 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where the lower bytes of a number that has so many more lie. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define DAT12_LOWER(more) (more)
+#else
+#define DAT12_LOWER(more) 0
+#endif
+
 /* Both triplets: segments of local and of a peer's memory (D12-38, D12-39). */
 struct dat12_segment {
 	uint32_t context, pad;

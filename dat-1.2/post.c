@@ -19,12 +19,16 @@
  */
 static inline uint32_t convert(const struct dat12_segment *old, void *new)
 {
+	const char *length = (const char *)&old->length;
 	uint32_t excess;
 
 	memcpy(new, &old->address, sizeof(old->address) + sizeof(old->length));
+	if (DAT12_LOWER(1))
+		memcpy((char *)new + offsetof(DAT_LMR_TRIPLET, segment_length),
+		       length + sizeof(excess), sizeof(excess));
 	memcpy((char *)new + offsetof(DAT_LMR_TRIPLET, lmr_context), &old->context,
 	       sizeof(old->context));
-	memcpy(&excess, (const char *)&old->length + sizeof(excess), sizeof(excess));
+	memcpy(&excess, length + sizeof(excess) - DAT12_LOWER(sizeof(excess)), sizeof(excess));
 	return excess;
 }
 
@@ -41,7 +45,6 @@ static inline DAT_COUNT unknown(DAT_COUNT num)
 	 offsetof(struct dat12_segment, length) == offsetof(struct dat12_segment, address) + 8)
 static_assert(AS_CONVERTED(DAT_LMR_TRIPLET, lmr_context), "local segment");
 static_assert(AS_CONVERTED(DAT_RMR_TRIPLET, rmr_context), "remote segment");
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lower half of a length comes first");
 
 /* Neither is NULL, by one test. False may be said of others, which take the general way then. */
 static inline bool surely_both(const void *a, const void *b)
