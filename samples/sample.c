@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "sample.h"
 
+#include <endian.h>
 #include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,14 +98,28 @@ const struct sockaddr *host_address(DAT_IA_HANDLE ia, const char *host)
 	return (struct sockaddr *)&address;
 }
 
+/* As it travels: the peer's processor may have another byte order. */
+static struct region in_network_order(const struct region *region)
+{
+	return (struct region){
+		.address = htobe64(region->address),
+		.size = htobe64(region->size),
+		.rmr_context = htobe32(region->rmr_context),
+		.number = htobe32(region->number),
+	};
+}
+
 /* What the peer sent along. */
 static void take_region(struct region *region, const void *data, DAT_COUNT size)
 {
+	struct region sent;
+
 	if (!region)
 		return;
-	if (size < (DAT_COUNT)sizeof(*region))
+	if (size < (DAT_COUNT)sizeof(sent))
 		die("the peer did not say where its memory is");
-	memcpy(region, data, sizeof(*region));
+	memcpy(&sent, data, sizeof(sent));
+	*region = in_network_order(&sent); /* there and back is the same */
 }
 
 void side_listen(struct side *side, DAT_CONN_QUAL port)
@@ -130,6 +145,7 @@ static DAT_EVENT await_established(struct side *side)
 void side_accept(struct side *side, const struct region *mine, struct region *theirs)
 {
 	DAT_CR_HANDLE cr;
+	struct region sent = mine ? in_network_order(mine) : (struct region){ 0 };
 	DAT_CR_PARAM param;
 	DAT_COUNT more;
 	DAT_EVENT event;
@@ -138,7 +154,7 @@ void side_accept(struct side *side, const struct region *mine, struct region *th
 	cr = event.event_data.cr_arrival_event_data.cr_handle;
 	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), "dat_cr_query");
 	take_region(theirs, param.private_data, param.private_data_size);
-	must(dat_cr_accept(cr, side->ep, mine ? sizeof(*mine) : 0, (DAT_PVOID)mine),
+	must(dat_cr_accept(cr, side->ep, mine ? sizeof(sent) : 0, mine ? &sent : NULL),
 	     "dat_cr_accept");
 	await_established(side);
 }
@@ -146,11 +162,12 @@ void side_accept(struct side *side, const struct region *mine, struct region *th
 void side_connect(struct side *side, const char *host, DAT_CONN_QUAL port,
 		  const struct region *mine, struct region *theirs)
 {
+	struct region sent = mine ? in_network_order(mine) : (struct region){ 0 };
 	DAT_EVENT event;
 
 	must(dat_ep_connect(side->ep, (DAT_IA_ADDRESS_PTR)host_address(side->ia, host), port,
-			    TIMEOUT, mine ? sizeof(*mine) : 0, (DAT_PVOID)mine, DAT_QOS_BEST_EFFORT,
-			    DAT_CONNECT_DEFAULT_FLAG),
+			    TIMEOUT, mine ? sizeof(sent) : 0, mine ? &sent : NULL,
+			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 	     "dat_ep_connect");
 	event = await_established(side);
 	take_region(theirs, event.event_data.connect_event_data.private_data,
