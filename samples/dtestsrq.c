@@ -3,6 +3,7 @@
  * Many connections that take their receives from one shared receive queue, which its owner refills
  * when it runs low. Options: dtestsrq(1).
  */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static void give(struct work *w, unsigned int n)
 		     "dat_ep_post_recv");
 }
 
-/* Every message says which connection and which of its messages it is. */
+/* Every message says which connection and which of its messages it is, in network order. */
 struct message {
 	uint32_t connection, number;
 };
@@ -100,6 +101,7 @@ static void receive(struct work *w, unsigned int burst, uint32_t *next)
 			die("receive failed: status %d, %llu bytes", dto->status,
 			    (unsigned long long)dto->transfered_length);
 		memcpy(&message, w->receives.base + place * w->opt.size, sizeof(message));
+		message.number = ntohl(message.number);
 		if (message.number != next[i])
 			die("connection %u: message %u instead of %u", i, message.number, next[i]);
 		next[i]++;
@@ -115,7 +117,7 @@ static void send_burst(struct work *w, unsigned int burst)
 
 	for (b = 0; b < w->opt.burst; b++)
 		for (i = 0; i < w->opt.connections; i++, n++) {
-			struct message message = { i, burst * w->opt.burst + b };
+			struct message message = { htonl(i), htonl(burst * w->opt.burst + b) };
 
 			memcpy(w->sends.base + n * w->opt.size, &message, sizeof(message));
 			post_send(w->ep[i], &w->sends, n * w->opt.size, w->opt.size, n);

@@ -4,6 +4,7 @@
  * counters, and asking an adapter for its attributes without opening it. What the adapter lacks is
  * said and left out. Options: dtestx(1).
  */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,9 @@
 
 #include <dat/dat_ib_extensions.h>
 
-#define PORT	  45250
-#define IMMEDIATE 0x78563412u
+#define PORT 45250
+/* The bits travel as they lie in memory, whatever the byte orders are (IBX-50). */
+#define IMMEDIATE htonl(0x12345678u)
 
 struct options {
 	const char *adapter, *host;
