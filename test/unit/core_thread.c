@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <inttypes.h>
 
 #include "dapl/transport.h"
 
@@ -31,7 +32,7 @@ static struct mapping mapping_at(uintptr_t address)
 
 	assert_non_null(file);
 	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%lx-%lx %4s", &start, &end, access) == 3) {
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &start, &end, access) == 3) {
 			if (start <= address && address < end) {
 				found.start = start;
 				found.end = end;
@@ -193,7 +194,7 @@ static void a_stack_larger_than_the_address_space_is_an_error(void **state)
 	int rc;
 
 	(void)state;
-	set_usual_size((size_t)1 << 50);
+	set_usual_size(SIZE_MAX / 4 * 3);
 	rc = dapl_thread_start_on(&stack, &thread, "dapl-test", look, NULL);
 	set_usual_size(size);
 	assert_int_not_equal(rc, 0);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,7 +149,7 @@ static void perform(struct counting *counting, void *(*step)(void *))
 __attribute__((visibility("default"))) void dat_provider_init(const DAT_PROVIDER_INFO *info,
 							      const char *instance_data)
 {
-	struct counting *counting = (struct counting *)strtoull(instance_data, NULL, 16);
+	struct counting *counting = (struct counting *)(uintptr_t)strtoull(instance_data, NULL, 16);
 
 	if (__atomic_exchange_n(&counting->inside, 1, __ATOMIC_ACQ_REL))
 		count(&counting->wrong);

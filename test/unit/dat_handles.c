@@ -239,8 +239,11 @@ static void ordinary_memory(void **state)
 
 static void unmapped(void **state)
 {
-	static const uintptr_t values[] = { 0xdeadbeef000,	0x7ffffffff000,	    0x800000000000,
-					    0xffff800000000000, 0xfffffffffffffe00, UINTPTR_MAX };
+	static const uintptr_t values[] = {
+		(uintptr_t)0xdeadbeef000ull,	  (uintptr_t)0x7ffffffff000ull,
+		(uintptr_t)0x800000000000ull,	  (uintptr_t)0xffff800000000000ull,
+		(uintptr_t)0xfffffffffffffe00ull, UINTPTR_MAX
+	};
 	void *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t i;
 
