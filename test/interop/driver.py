@@ -45,19 +45,19 @@ def build_dir():
     return os.environ.get("top_builddir") or os.path.dirname(os.path.dirname(here))
 
 
-def find_module():
+def find_module(build=None):
     """The soft provider in the build tree, or the one of SOFT_MODULE."""
     if os.environ.get("SOFT_MODULE"):
         return os.environ["SOFT_MODULE"]
     for folder in ("", "providers/soft/"):
-        found = sorted(glob.glob("%s/%s.libs/libdaplsoft.so*" % (build_dir(), folder)))
+        found = sorted(glob.glob("%s/%s.libs/libdaplsoft.so*" % (build or build_dir(), folder)))
         if found:
             return found[0]
     return None
 
 
-def find_victim():
-    path = os.path.join(build_dir(), "test/interop/victim")
+def find_victim(build=None):
+    path = os.path.join(build or build_dir(), "test/interop/victim")
     return path if os.access(path, os.X_OK) else None
 
 
@@ -69,34 +69,36 @@ def require():
         skip_all("providers/soft is not built")
 
 
-def write_conf(folder, ia, parameter):
+def write_conf(folder, ia, parameter, build=None):
     """A dat.conf with one entry for the module of the build tree."""
     path = os.path.join(folder, "dat.conf")
     with open(path, "w", encoding="ascii") as conf:
         conf.write(
             '%s u2.0 nonthreadsafe default "%s" udapl.1.0 "%s" ""\n'
-            % (ia, find_module(), parameter)
+            % (ia, find_module(build), parameter)
         )
     return path
 
 
 class Victim:
-    """A process that obeys."""
+    """A process that obeys; build: the folder it is built in, prefix: what runs it."""
 
-    def __init__(self, ia="soft-lo", parameter="lo", prefix="", alone=False, environment=None):
+    def __init__(
+        self, ia="soft-lo", parameter="lo", prefix="", alone=False, environment=None, build=None
+    ):
         self.alone = alone
         self.folder = tempfile.TemporaryDirectory(prefix="interop-")
         # These peers look at the wire.
         wire = {"DAPL_SOFT_LINK": "tcp", "DAPL_SOFT_CRC": "yes"}
         env = dict(wire, **os.environ)
         env.update(environment or {})
-        env["DAT_OVERRIDE"] = write_conf(self.folder.name, ia, parameter)
+        env["DAT_OVERRIDE"] = write_conf(self.folder.name, ia, parameter, build)
         self.errors = open(
             os.path.join(self.folder.name, "stderr"), "w+", encoding="utf-8", errors="replace"
         )
         self.log = collections.deque(maxlen=60)
         self.buffer = b""
-        command = shlex.split(prefix) + [find_victim(), ia] + (["alone"] if alone else [])
+        command = shlex.split(prefix) + [find_victim(build), ia] + (["alone"] if alone else [])
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=env
         )

@@ -347,10 +347,11 @@ def namespace_cases(one, two, device_one, device_two):
     )
 
 
-driver.require()
-if sys.argv[1:2] == ["netns"]:
-    namespace_cases(*sys.argv[2:6])
-    del sys.argv[1:]
-else:
-    loopback_cases()
-run()
+if __name__ == "__main__":
+    driver.require()
+    if sys.argv[1:2] == ["netns"]:
+        namespace_cases(*sys.argv[2:6])
+        del sys.argv[1:]
+    else:
+        loopback_cases()
+    run()
