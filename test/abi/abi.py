@@ -18,6 +18,9 @@ TABLES = HERE
 INCLUDE = os.path.join(TOP, "include", "dat")
 WARN = ["-Wall", "-Wextra", "-Wstrict-prototypes", "-Wundef", "-Werror"]
 WARN_CXX = ["-Wall", "-Wextra", "-Wundef", "-Werror"]
+# Another processor: what runs its programs, and its name in Debian's words.
+RUN = shlex.split(os.environ.get("ARCH_RUN") or "")
+ARCH = os.environ.get("ABI_ARCH") or ""
 # The extension and its parts.
 EXTENSION = tuple(sorted(f for f in os.listdir(INCLUDE) if f.startswith("dat_ib_")))
 
@@ -80,8 +83,10 @@ class Row(dict):
 
 
 def table(name):
-    """The rows of a table; the first is on line 2."""
-    with open(os.path.join(TABLES, name), newline="", encoding="ascii") as file:
+    """The rows of a table, of the processor's own if there is one; the first is on line 2."""
+    own = os.path.join(TABLES, ARCH, name)
+    path = own if ARCH and os.path.exists(own) else os.path.join(TABLES, name)
+    with open(path, newline="", encoding="ascii") as file:
         return [Row(name, i, r) for i, r in enumerate(csv.DictReader(file), 2)]
 
 
@@ -140,14 +145,14 @@ class Compiler:
         status, _, err = self.run(text, lang, "-o", program, *flags)
         if status:
             return status, "", err
-        got = subprocess.run([program], capture_output=True, text=True, check=False)
+        got = subprocess.run([*RUN, program], capture_output=True, text=True, check=False)
         return got.returncode, got.stdout, got.stderr
 
 
 def compilers():
-    """The compiler of the build, then the others that are installed."""
+    """The compiler of the build, then the others that are installed for this machine's processor."""
     found = [(os.environ.get("CC") or "cc", os.environ.get("CXX") or "c++")]
-    for pair in (("gcc", "g++"), ("clang", "clang++")):
+    for pair in () if ARCH else (("gcc", "g++"), ("clang", "clang++")):
         if pair not in found:
             found.append(pair)
     usable = [p for p in found if all(shutil.which(shlex.split(x)[0]) for x in p)]
