@@ -276,9 +276,11 @@ static void freed_slots(void **state)
 
 static void outside_the_arena(void **state)
 {
+	const size_t beyond = SIZE_MAX > UINT32_MAX ? (size_t)((uint64_t)64 << 30) : 512u << 20;
+
 	(void)state;
 	refused(chunk - DATS_SLOT_SIZE, "what lies below the arena");
-	refused(chunk + ((size_t)64 << 30), "what lies above the arena");
+	refused(chunk + beyond, "what lies above the arena");
 }
 
 /* Every call reaches its own slot. */
