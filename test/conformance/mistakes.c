@@ -226,11 +226,14 @@ static int region_in_use(void)
 	return 0;
 }
 
-/* A peer's access without the right for it; the software provider is both ends and says so. */
+/* A peer's access without the right for it; the software provider is both ends and says so.
+ * Other adapters say nothing of it, and soft-iWARP does not look at the right of a Read. */
 static int write_without_right(void)
 {
 	struct ct_mem *mem;
 
+	if (strncmp(harness_ia_name(), "soft", 4) != 0)
+		return NOT_HERE;
 	rig = cu_rig_open();
 	connect_ends(NULL);
 	mem = cu_extra_mem(rig, rig->p.pz, 4096,
@@ -240,13 +243,15 @@ static int write_without_right(void)
 	cu_conn_ended(rig->p.connect, rig->p.ep);
 	cu_conn_ended(rig->a.connect, rig->a.ep);
 	cu_rig_close(rig);
-	return strncmp(harness_ia_name(), "soft", 4) ? NOT_HERE : 0;
+	return 0;
 }
 
 static int read_without_right(void)
 {
 	struct ct_mem *mem;
 
+	if (strncmp(harness_ia_name(), "soft", 4) != 0)
+		return NOT_HERE;
 	rig = cu_rig_open();
 	connect_ends(NULL);
 	mem = cu_extra_mem(rig, rig->p.pz, 4096,
@@ -256,7 +261,7 @@ static int read_without_right(void)
 	cu_conn_ended(rig->p.connect, rig->p.ep);
 	cu_conn_ended(rig->a.connect, rig->a.ep);
 	cu_rig_close(rig);
-	return strncmp(harness_ia_name(), "soft", 4) ? NOT_HERE : 0;
+	return 0;
 }
 
 static const struct harness_child children[] = {
