@@ -49,7 +49,11 @@ dapltest() {
 	result $status "dapltest $name" "$scratch/client" "$scratch/dapltest"
 }
 
-pair dtest 15828 -b 16384
+case ${1:-ours}:$ia in
+# Its port names no longest message (0), which that release takes at its word.
+theirs:*-mana) result 0 "dtest # SKIP release 2.1.10 makes no endpoint there" ;;
+*) pair dtest 15828 -b 16384 ;;
+esac
 if [ "${1:-ours}" = ours ]; then
 	pair dtestcm 15828 -c 50
 	# These wait half a minute for events that they do not expect.
