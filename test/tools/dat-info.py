@@ -70,7 +70,9 @@ def _():
     with Scratch() as s:
         missing = s.path("none")
         for args in ((), ("-v",), ("--check",), ("-j",)):
-            call(3, DAT_INFO, *args, "-f", missing).complains("none: No such file or directory")
+            call(3, DAT_INFO, *args, "-f", missing).complains(
+                "none: No such file or directory", "dat-info --generate >%s$" % missing
+            )
         call(3, DAT_INFO, env={"DAT_OVERRIDE": missing}).complains("none: No such file")
         call(3, DAT_INFO, "-f", s.folder).complains("Is a directory")
         call(3, DAT_INFO, "-f", s.write("long", "#" * (2 << 20))).complains("File too large")
@@ -90,6 +92,18 @@ def call_works_as_nobody(drop):
         return True
     except Exception:  # the build folder may be closed to others
         return False
+
+
+@case("without a file or entries: the line that is shown is one that works, the command writes more")
+def _():
+    with Scratch() as s:
+        missing, empty = s.path("none"), s.write("empty", "# nothing\n")
+        for status, path in ((3, missing), (0, empty)):
+            shown = call(status, DAT_INFO, "-f", path).complains("dat-info --generate >%s$" % path)
+            line = re.search(r"^ {4}(soft-lo .*)$", shown.err, re.M).group(1)
+            call(0, DAT_INFO, "-f", s.write("dat.conf", line + "\n")).says("^soft-lo +used +u2.0")
+        made = s.write("made", call(0, DAT_INFO, "--generate").out)
+        call(0, DAT_INFO, "-f", made).says("^soft-lo +used ")
 
 
 @case("DAT_OVERRIDE names the file, -f goes before it")

@@ -337,6 +337,8 @@ int info_list(const struct info_options *options)
 	if (!info_registry_read(&registry, options->file))
 		return INFO_FAIL;
 	unknown = unknown_names(options, &registry);
+	if (!registry.num_entries)
+		info_registry_advise(registry.path);
 	if (options->json) {
 		not_open = list_json(options, &registry);
 	} else if (unknown < options->num_names || !options->num_names) {

@@ -81,6 +81,18 @@ static void make_entries(struct info_registry *registry, size_t size)
 	qsort(registry->entries, registry->num_entries, sizeof(*registry->entries), by_line);
 }
 
+void info_registry_advise(const char *path)
+{
+	fprintf(stderr,
+		"dat-info: this file names the adapters that programs open, one a line, as this "
+		"one "
+		"for tests on this host:\n"
+		"    soft-lo u2.0 nonthreadsafe default libdaplsoft.so.2 udapl.1.0 \"lo\" \"\"\n"
+		"dat-info: this makes one for this host, as a user who may write it: "
+		"dat-info --generate >%s\n",
+		path);
+}
+
 bool info_registry_read(struct info_registry *registry, const char *path)
 {
 	size_t size = 0;
@@ -101,10 +113,7 @@ bool info_registry_read(struct info_registry *registry, const char *path)
 	if (err) {
 		fprintf(stderr, "dat-info: %s: %s\n", registry->path, strerror(err));
 		if (err == ENOENT)
-			fprintf(stderr,
-				"dat-info: this makes one for this host, as a user who may "
-				"write it: dat-info --generate >%s\n",
-				registry->path);
+			info_registry_advise(registry->path);
 		free(registry->text);
 		return false;
 	}

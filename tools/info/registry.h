@@ -25,6 +25,8 @@ struct info_registry {
 
 /* Reads the file; path NULL: the one that programs read. False: said why it cannot be read. */
 bool info_registry_read(struct info_registry *registry, const char *path);
+/* Says what belongs into a file that is not there, or is empty, and how to make it. */
+void info_registry_advise(const char *path);
 void info_registry_free(struct info_registry *registry);
 
 /* How programs use the entry, in a few words. */
