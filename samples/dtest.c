@@ -154,17 +154,16 @@ static void run(struct work *w, bool server)
 	meet(w, "RDMA reads done");
 }
 
-static void usage(void)
-{
-	die("usage: dtest [-P adapter] [-b bytes] [-B burst] [-v] [-c] [-p] [-d seconds] [-s | -h "
-	    "host]");
-}
+static const char usage[] =
+	"usage: dtest [-P adapter] [-b bytes] [-B burst] [-v] [-c] [-p] [-d seconds] [-s | -h "
+	"host]";
 
 static struct options parse(int argc, char **argv)
 {
 	struct options opt = { .adapter = "soft-lo", .size = 64, .burst = 10 };
 	int c;
 
+	answer_about(argc, argv, usage);
 	while ((c = getopt(argc, argv, "P:b:B:vcpd:sh:")) != -1)
 		switch (c) {
 		case 'P':
@@ -195,10 +194,10 @@ static struct options parse(int argc, char **argv)
 			opt.host = optarg;
 			break;
 		default:
-			usage();
+			die("%s", usage);
 		}
 	if (optind < argc || !opt.size || opt.size > 1u << 30 || !opt.burst)
-		usage();
+		die("%s", usage);
 	return opt;
 }
 

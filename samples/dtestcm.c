@@ -184,12 +184,9 @@ static void await(struct work *w, bool up)
 	}
 }
 
-static void usage(void)
-{
-	die("usage: dtestcm [-mwv] [-u] [-P adapter] [-b burst] [-p port] [-c connections] [-d "
-	    "seconds] "
-	    "[-s | -h host]");
-}
+static const char usage[] =
+	"usage: dtestcm [-mwv] [-u] [-P adapter] [-b burst] [-p port] [-c connections] [-d "
+	"seconds] [-s | -h host]";
 
 static struct options parse(int argc, char **argv)
 {
@@ -198,6 +195,7 @@ static struct options parse(int argc, char **argv)
 	};
 	int c;
 
+	answer_about(argc, argv, usage);
 	while ((c = getopt(argc, argv, "mwvuP:b:p:c:d:sh:")) != -1)
 		switch (c) {
 		case 'm':
@@ -232,10 +230,10 @@ static struct options parse(int argc, char **argv)
 			opt.host = optarg;
 			break;
 		default:
-			usage();
+			die("%s", usage);
 		}
 	if (optind < argc || !opt.burst || !opt.connections || opt.connections > 1000000)
-		usage();
+		die("%s", usage);
 	return opt;
 }
 

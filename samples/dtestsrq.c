@@ -210,12 +210,9 @@ static void tear_down(struct work *w)
 	side_close(&w->side);
 }
 
-static void usage(void)
-{
-	die("usage: dtestsrq [-v] [-u] [-P adapter] [-b bytes] [-B burst] [-t bursts] [-c "
-	    "connections] "
-	    "[-p port] [-S 0|1] [-s | -h host]");
-}
+static const char usage[] =
+	"usage: dtestsrq [-v] [-u] [-P adapter] [-b bytes] [-B burst] [-t bursts] [-c "
+	"connections] [-p port] [-S 0|1] [-s | -h host]";
 
 static struct options parse(int argc, char **argv)
 {
@@ -228,6 +225,7 @@ static struct options parse(int argc, char **argv)
 			       .srq = true };
 	int c;
 
+	answer_about(argc, argv, usage);
 	while ((c = getopt(argc, argv, "vuP:b:B:t:c:p:S:l:q:sh:")) != -1)
 		switch (c) {
 		case 'v':
@@ -264,12 +262,12 @@ static struct options parse(int argc, char **argv)
 			opt.host = optarg;
 			break;
 		default:
-			usage();
+			die("%s", usage);
 		}
 	if (optind < argc || opt.size < sizeof(struct message) || opt.size > 1u << 20 ||
 	    !opt.burst || opt.burst > MAX_BURST || !opt.bursts || !opt.connections ||
 	    opt.connections > MAX_CONNECTIONS)
-		usage();
+		die("%s", usage);
 	return opt;
 }
 

@@ -189,17 +189,15 @@ static void run(struct work *w)
 	must(dat_ib_print_counters(w->side.ia, DCNT_IA_ALL_COUNTERS, 0), "dat_ib_print_counters");
 }
 
-static void usage(void)
-{
-	die("usage: dtestx [-vpqc] [-u] [-m] [-U endpoints] [-P adapter] [-b bytes] [-s | -h "
-	    "host]");
-}
+static const char usage[] =
+	"usage: dtestx [-vpqc] [-u] [-m] [-U endpoints] [-P adapter] [-b bytes] [-s | -h host]";
 
 static struct options parse(int argc, char **argv)
 {
 	struct options opt = { .adapter = "soft-lo", .size = 64 };
 	int c;
 
+	answer_about(argc, argv, usage);
 	while ((c = getopt(argc, argv, "vmpqcuU:P:b:sh:")) != -1)
 		switch (c) {
 		case 'v':
@@ -229,10 +227,10 @@ static struct options parse(int argc, char **argv)
 			opt.host = optarg;
 			break;
 		default:
-			usage();
+			die("%s", usage);
 		}
 	if (optind < argc || !opt.size || opt.size > 1u << 30)
-		usage();
+		die("%s", usage);
 	return opt;
 }
 

@@ -2,12 +2,20 @@
 #include "sample.h"
 
 #include <endian.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#else
+#define PACKAGE_NAME	"udapl"
+#define PACKAGE_VERSION "sample"
+#endif
 
 #define TIMEOUT (SAMPLE_SECONDS * 1000000)
 
@@ -20,6 +28,20 @@ void die(const char *format, ...)
 	va_end(args);
 	fputc('\n', stderr);
 	exit(EXIT_FAILURE);
+}
+
+void answer_about(int argc, char **argv, const char *usage)
+{
+	if (argc != 2)
+		return;
+	if (!strcmp(argv[1], "--version"))
+		printf("%s (%s) %s\n", program_invocation_short_name, PACKAGE_NAME,
+		       PACKAGE_VERSION);
+	else if (!strcmp(argv[1], "--help"))
+		puts(usage);
+	else
+		return;
+	exit(EXIT_SUCCESS);
 }
 
 void must(DAT_RETURN rc, const char *what)

@@ -50,6 +50,8 @@ struct region {
 void must(DAT_RETURN rc, const char *what);
 /* Ends the program with a reason. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* --help or --version alone: prints usage, or which release the program is of, and ends it. */
+void answer_about(int argc, char **argv, const char *usage);
 
 /* Opens an adapter; use_cno: its EVDs report to a CNO. qlen: completions that may wait. */
 void side_open(struct side *side, const char *adapter, bool use_cno, DAT_COUNT qlen);

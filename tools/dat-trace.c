@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Shows and changes the trace levels of a running program, and its last records. */
+#include "config.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@ static const char usage[] =
 	"       dat-trace PID DAT_LEVEL DAPL_LEVEL   set them; -1 keeps one\n"
 	"       dat-trace PID dump                   show the last records of every thread\n"
 	"       dat-trace PID points                 list the trace points\n"
+	"       dat-trace --help, --version          show this text, or the version\n"
 	"The program must run under the same user and have an interface adapter open.\n";
 
 static int fail_usage(void)
@@ -57,6 +60,10 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
 		fputs(usage, stdout);
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "--version")) {
+		puts("dat-trace (" PACKAGE_NAME ") " PACKAGE_VERSION);
 		return 0;
 	}
 	if (argc < 2)

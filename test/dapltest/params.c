@@ -317,7 +317,7 @@ static enum dt_parsed find_test(struct dt_params *params, int argc, char **argv)
 			return DT_PARSED_DONE;
 		}
 		if (letter == OPT_VERSION) {
-			printf("dapltest (%s)\n", PACKAGE_STRING);
+			puts("dapltest (" PACKAGE_NAME ") " PACKAGE_VERSION);
 			return DT_PARSED_DONE;
 		}
 	}

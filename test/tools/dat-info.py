@@ -37,7 +37,7 @@ def _():
 @case("--help and --version")
 def _():
     call(0, DAT_INFO, "--help").says("^Usage: dat-info", "--check", "--generate", "--settings")
-    call(0, DAT_INFO, "--version").says(r"^dat-info \d")
+    call(0, DAT_INFO, "--version").says(r"^dat-info \(udapl\) \d")
 
 
 @case("the manual page has every option of --help, and no other")

@@ -90,14 +90,19 @@ def _():
         check("@" not in returned, "%s: a command of doxygen is left", name)
 
 
-@case("every program has a page with all its options")
-def _():
+def installed_programs():
+    """Their paths below the build folder."""
     makefile = read(os.path.join(BUILD, "Makefile")).replace("\\\n", " ")
     programs = re.search(r"^bin_PROGRAMS = (.*)$", makefile, re.M).group(1)
     paths = {p.replace("$(EXEEXT)", "") for p in programs.split()}
     paths = {p for p in paths if not p.startswith("$")} | {"dat-info", "dapltest"}
     check({"samples/dtest", "samples/dtestcm"} <= paths, "programs: %s", paths)
-    for program in sorted(paths):
+    return paths
+
+
+@case("every program has a page with all its options")
+def _():
+    for program in sorted(installed_programs()):
         name = os.path.basename(program)
         check((name, "1") in PAGES, "%s has no page", name)
         done = subprocess.run(
@@ -113,6 +118,17 @@ def _():
         text = plain(name, "1")
         for option in options:
             check(re.search(r"%s(?![\w-])" % re.escape(option), text), "%s: option %s", name, option)
+
+
+@case("every program tells its name and version in the same words, and its options, and succeeds")
+def _():
+    version = re.search(r'^PACKAGE_VERSION = (.*)$', read(os.path.join(BUILD, "Makefile")), re.M).group(1)
+    for program in sorted(installed_programs()):
+        name = os.path.basename(program)
+        told = call(0, os.path.join(BUILD, program), "--version")
+        equal((told.out, told.err), ("%s (udapl) %s\n" % (name, version), ""), "version of " + name)
+        told = call(0, os.path.join(BUILD, program), "--help")
+        check(name in told.out and not told.err, "usage of %s: %s", name, told)
 
 
 @case("every environment variable is in a page")

@@ -140,7 +140,7 @@ static void take_option(struct info_options *options, int option)
 		options->sysfs = optarg;
 		break;
 	case OPT_VERSION:
-		puts("dat-info " PACKAGE_VERSION);
+		puts("dat-info (" PACKAGE_NAME ") " PACKAGE_VERSION);
 		exit(INFO_OK);
 	default:
 		usage();
