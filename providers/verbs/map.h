@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What verbs and rdma_cm say, in the terms of the transport contract. Pure. */
+/* What verbs say, in the terms of the transport contract. Pure. */
 #ifndef VERBS_MAP_H
 #define VERBS_MAP_H
 
 #include <infiniband/verbs.h>
-#include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -46,20 +45,6 @@ const struct vrb_counters *vrb_map_counters(enum tp_counters group);
 
 /* IBX-116 */
 const char *vrb_map_port_state(enum ibv_port_state state);
-
-/* Where a connection stands when the kernel ends it. */
-enum vrb_phase {
-	VRB_ACTIVE,   /* asked for here, not established */
-	VRB_ACCEPTED, /* asked for by the peer and accepted, not established */
-	VRB_OPEN,
-};
-
-/* An event that ends a connection or an attempt; how it ended is what the core is told.
- * by_program: its status may be that of a rejection by the peer's program. */
-enum tp_conn_event vrb_map_end(enum vrb_phase phase, enum rdma_cm_event_type type, int status,
-			       bool by_program);
-/* A negative errno for its status. */
-int vrb_map_end_errno(enum rdma_cm_event_type type, int status);
 
 /* The verbs' code of a packet size in bytes, rounded down, and not above the route's. */
 enum ibv_mtu vrb_map_mtu(int64_t bytes, enum ibv_mtu route);

@@ -7,7 +7,7 @@
 #include "providers/verbs/memory/memory.h"
 #include "providers/verbs/srq.h"
 
-struct vrb_conn;
+struct vrb_conn; /* each connection manager's own */
 
 struct vrb_qp {
 	struct tp_qp base;

@@ -32,7 +32,7 @@ control_max_len = 512
 
 private_data_under = providers/verbs/cm/rdma_event.c providers/verbs/cm/rdma_ib.c \
 	providers/verbs/cm/rdma_iwarp.c providers/verbs/cm/private_data.c
-private_data_needs = providers/verbs/fork.c providers/verbs/map.c trace/limit.c
+private_data_needs = providers/verbs/fork.c providers/verbs/cm/rdma_map.c trace/limit.c
 private_data_max_len = 300
 
 sanitizers = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The seam to the connection managers. A module has one: the core calls it by vrb_cm_ops, module.c
- * by vrb_cm; it calls the core, and the functions of qp.h, cq.h, async.h and watchdog.h. Nothing
+ * The seam to the connection managers. A module has one (Makemodule.am): the core calls it by
+ * vrb_cm_ops, module.c by vrb_cm; it calls the core, and the functions of qp.h, cq.h, async.h and watchdog.h. Nothing
  * above knows how connections come about.
  */
 #ifndef VERBS_CM_H
@@ -21,6 +21,8 @@ struct vrb_cm {
 };
 
 extern const struct vrb_cm vrb_cm;
+/* What programs know it by (dapl_transport.provider_name). */
+extern const char vrb_cm_name[];
 /* The core's calls: listen, connect, accept and so on. */
 extern const struct dapl_cm_ops vrb_cm_ops;
 

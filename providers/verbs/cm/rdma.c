@@ -310,6 +310,8 @@ static void stop_events(struct vrb_dev *dev)
 	vrb_conn_all_left(vrb_rdma(dev));
 }
 
+const char vrb_cm_name[] = "CMA";
+
 const struct vrb_cm vrb_cm = {
 	.open = vrb_rdma_open,
 	.close = vrb_rdma_close,

@@ -228,6 +228,22 @@ int vrb_rdma_qp_to_rts(struct vrb_conn *conn);
 int vrb_rdma_qp_to_rtr(struct vrb_conn *conn);
 int vrb_rdma_qp_confirmed(struct vrb_conn *conn);
 
+/* ---- rdma_map.c ---- */
+
+/* Where a connection stands when the kernel ends it. */
+enum vrb_phase {
+	VRB_ACTIVE,   /* asked for here, not established */
+	VRB_ACCEPTED, /* asked for by the peer and accepted, not established */
+	VRB_OPEN,
+};
+
+/* An event that ends a connection or an attempt; how it ended is what the core is told.
+ * by_program: its status may be that of a rejection by the peer's program. */
+enum tp_conn_event vrb_map_end(enum vrb_phase phase, enum rdma_cm_event_type type, int status,
+			       bool by_program);
+/* A negative errno for its status. */
+int vrb_map_end_errno(enum rdma_cm_event_type type, int status);
+
 /* ---- rdma_event.c ---- */
 
 /* The channel has something, and a QP's state changed: on the loop. */
