@@ -9,7 +9,7 @@ soft := $(call files,providers/soft)
 core := $(call files,dapl trace)
 dat := $(call files,dat)
 
-targets = conf stream shm dapl_conf control private_data
+targets = conf stream shm dapl_conf control private_data scm_wire
 
 conf_under = dat/conf.c
 conf_max_len = 1024
@@ -34,6 +34,9 @@ private_data_under = providers/verbs/cm/rdma_event.c providers/verbs/cm/rdma_ib.
 	providers/verbs/cm/rdma_iwarp.c providers/verbs/cm/private_data.c
 private_data_needs = providers/verbs/fork.c providers/verbs/cm/rdma_map.c trace/limit.c
 private_data_max_len = 300
+
+scm_wire_under = providers/verbs/cm/scm_wire.c
+scm_wire_max_len = 300
 
 sanitizers = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 coverage = $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping)
