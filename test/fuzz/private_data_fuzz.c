@@ -89,14 +89,7 @@ static int conn_request(void *owner, struct tp_conn *conn, const struct tp_conn_
 	return t.bits & REFUSE ? -ECONNREFUSED : 0;
 }
 
-static void async(void *owner, enum tp_async_event event, void *object)
-{
-	(void)owner;
-	(void)object;
-	insist(event == TP_ASYNC_QP_ERROR);
-}
-
-static const struct tp_upcalls up = { .conn_request = conn_request, .async = async };
+static const struct tp_upcalls up = { .conn_request = conn_request };
 
 /* ---- The rest of the provider, and the kernel ---- */
 
@@ -162,6 +155,12 @@ bool vrb_qp_found_fault(struct vrb_qp *qp)
 	return t.bits & FAULT;
 }
 
+enum tp_conn_event vrb_cm_fault_here(struct vrb_qp *qp)
+{
+	insist(qp == &t.qp);
+	return TP_CONN_BROKEN;
+}
+
 #define NOTHING(name, ...)      \
 	void name(__VA_ARGS__); \
 	void name(__VA_ARGS__)  \
@@ -187,7 +186,6 @@ NOTHING(vrb_cq_defer, struct vrb_cq *cq __attribute__((unused)),
 	struct vrb_qp *qp __attribute__((unused)))
 NOTHING(vrb_cq_deliver, struct vrb_cq *cq __attribute__((unused)),
 	struct vrb_qp *qp __attribute__((unused)))
-NOTHING(vrb_qp_collect, struct vrb_qp *qp __attribute__((unused)))
 NOTHING(vrb_reap, struct vrb_dev *dev __attribute__((unused)),
 	struct vrb_reap *item __attribute__((unused)))
 NOTHING(vrb_async_removed, struct vrb_dev *dev __attribute__((unused)))

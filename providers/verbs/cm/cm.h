@@ -26,7 +26,27 @@ extern const char vrb_cm_name[];
 /* The core's calls: listen, connect, accept and so on. */
 extern const struct dapl_cm_ops vrb_cm_ops;
 
-/* ---- Connections and listeners (object.c) ---- */
+/* ---- What ends a connection, whoever made it (end.c) ---- */
+
+struct vrb_qp;
+
+/* Requests posted before are processed to their end, of which the manager hears (dev->qp_event). */
+void vrb_cm_begin_drain(struct vrb_qp *qp);
+/* Puts it in error and ends its drain. */
+void vrb_cm_end_qp(struct vrb_qp *qp);
+/*
+ * The device found a fault of the peer's access, or of a request here, and the peer was faster to
+ * end the connection. Not every device has an event for the first. How it ended: broken.
+ */
+enum tp_conn_event vrb_cm_fault_here(struct vrb_qp *qp);
+/* Whether the reason of an end like this is a failure that the flush brought to light, or that the
+ * device has yet to tell. qp may be NULL. */
+bool vrb_cm_was_fault(struct vrb_qp *qp, enum tp_conn_event event);
+/* Says once why; an end or a reject that a program asked for is no error. */
+void vrb_cm_explain(const struct vrb_dev *dev, const struct tp_conn_addr *addr,
+		    enum tp_conn_event event, int err);
+
+/* ---- Connections and listeners of more threads than the loop (object.c) ---- */
 
 /*
  * What is common to a connection and a listener: one thread at a time works on it, the loop with

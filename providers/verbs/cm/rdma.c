@@ -227,27 +227,14 @@ static int cm_reject(struct tp_conn *base, const void *data, uint32_t len)
 
 /* ---- The end ---- */
 
-static void begin_drain(struct vrb_conn *conn)
-{
-	struct vrb_qp *qp = conn->qp;
-
-	if (conn->state != VRB_CONN_OPEN || atomic_exchange(&qp->draining, true))
-		return;
-	vrb_qp_drain(qp);
-	if (qp->sq.cq) {
-		vrb_queue_choose_path(&qp->sq);
-		vrb_cq_drain(qp->sq.cq, true);
-	}
-	vrb_qp_notify(qp);
-}
-
 static void cm_disconnect(struct tp_conn *base, bool graceful)
 {
 	struct vrb_conn *conn = vrb_conn(base);
 
 	vrb_cm_lock(&conn->object);
 	if (graceful) {
-		begin_drain(conn);
+		if (conn->state == VRB_CONN_OPEN)
+			vrb_cm_begin_drain(conn->qp);
 	} else {
 		conn->quiet = true;
 		vrb_conn_end(conn);

@@ -319,10 +319,8 @@ void vrb_conn_end(struct vrb_conn *conn)
 	established = was == VRB_CONN_OPEN || (was == VRB_CONN_ACCEPTED && ops->ends_unconfirmed);
 	if (established && conn->id && !error_first)
 		told = disconnect(conn);
-	if (qp && atomic_exchange(&qp->draining, false) && qp->sq.cq)
-		vrb_cq_drain(qp->sq.cq, false);
 	if (qp)
-		vrb_qp_to_error(qp);
+		vrb_cm_end_qp(qp);
 	if (established && conn->id && error_first)
 		told = disconnect(conn);
 	/*
@@ -333,20 +331,6 @@ void vrb_conn_end(struct vrb_conn *conn)
 		vrb_conn_drop_id(conn);
 }
 
-/* Says once why; an end or a reject that a program asked for is no error. */
-static void explain(struct vrb_conn *conn, enum tp_conn_event event, int err)
-{
-	struct sockaddr_storage peer = conn->addr.remote;
-	char text[VRB_ADDR_TEXT];
-
-	if (!err || event == TP_CONN_REJECTED || event == TP_CONN_DISCONNECTED)
-		return;
-	vrb_addr_set_port(&peer, (uint16_t)conn->addr.remote_qual);
-	dapl_err_limited("%s: %s %s: %s", conn->object.dev->name,
-			 event == TP_CONN_BROKEN ? "connection lost with" : "not connected to",
-			 vrb_addr_text(&peer, text), dapl_strerror(-err));
-}
-
 void vrb_conn_ended(struct vrb_conn *conn, enum tp_conn_event event, int err, const void *data,
 		    uint32_t len)
 {
@@ -355,16 +339,13 @@ void vrb_conn_ended(struct vrb_conn *conn, enum tp_conn_event event, int err, co
 	if (conn->state == VRB_CONN_ENDED)
 		return;
 	vrb_conn_end(conn);
-	/* A failure that the flush brought to light, or the device has yet to tell, is the reason.
-	 */
-	vrb_async_poll(dev);
-	if (event == TP_CONN_DISCONNECTED && atomic_load(&conn->qp->fault)) {
+	if (vrb_cm_was_fault(conn->qp, event)) {
 		event = TP_CONN_BROKEN;
 		err = -EIO;
 	}
 	if (conn->quiet)
 		return;
-	explain(conn, event, err);
+	vrb_cm_explain(dev, &conn->addr, event, err);
 	dev->base.up->conn_event(conn->base.owner, event, err, len ? data : NULL, len);
 }
 

@@ -175,20 +175,6 @@ static void confirm_by_end(struct vrb_conn *conn, const struct event *event)
 		open_accepted(conn);
 }
 
-/*
- * The device found a fault of the peer's access, or of a request here, and the peer was faster to
- * end the connection. Not every device has an event for the first.
- */
-static enum tp_conn_event fault_here(struct vrb_conn *conn)
-{
-	struct vrb_dev *dev = conn->object.dev;
-
-	vrb_qp_collect(conn->qp);
-	if (vrb_qp_set_fault(conn->qp, TP_WC_TRANSPORT))
-		dev->base.up->async(dev->base.owner, TP_ASYNC_QP_ERROR, conn->qp->base.owner);
-	return TP_CONN_BROKEN;
-}
-
 static void ended(struct vrb_conn *conn, const struct event *event)
 {
 	const struct vrb_rdma_ops *ops = vrb_conn_ops(conn);
@@ -216,7 +202,7 @@ static void ended(struct vrb_conn *conn, const struct event *event)
 	if (end == TP_CONN_REJECTED && !ops->get_reject(event->data, event->len, &mark))
 		end = TP_CONN_REFUSED;
 	if (phase == VRB_OPEN && vrb_qp_found_fault(conn->qp))
-		end = fault_here(conn);
+		end = vrb_cm_fault_here(conn->qp);
 	vrb_conn_ended(conn, end, vrb_map_end_errno(event->type, event->status), event->data + mark,
 		       end == TP_CONN_REJECTED
 			       ? reply_len(conn, event->data + mark, event->len - mark)
