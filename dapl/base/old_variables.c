@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define NO_HINTS  "nothing here is sized by the number of nodes or processes"
-#define OF_ROUTE  "the RDMA connection manager takes it from the route"
 #define OF_OTHERS "no connection manager of this provider has such a step"
 #define NO_LEAKS  "memory is watched by the sanitizers and valgrind instead"
 
@@ -17,7 +16,6 @@ static const struct {
 } unused[] = {
 	{ "DAPL_DBG_LEVEL", "levels are set by DAPL_TRACE_LEVEL" },
 	{ "DAPL_DBG_SYS_MEM", NO_LEAKS },
-	{ "DAPL_GLOBAL_ROUTING", OF_ROUTE },
 	{ "DAPL_LOOPBACK", "a process always connects to itself" },
 	{ "DAPL_MAX_CM_RESPONSE_TIME", OF_OTHERS },
 	{ "DAPL_MAX_CM_RETRIES", OF_OTHERS },
@@ -25,7 +23,6 @@ static const struct {
 	{ "DAPL_NETWORK_PPN", NO_HINTS },
 	{ "DAPL_NETWORK_PROCESS_NUM", NO_HINTS },
 	{ "DAPL_NETWORK_TRESHOLD", NO_HINTS },
-	{ "DAPL_SCM_NETDEV", "the entry in dat.conf names the interface" },
 	{ "DAPL_UCM_ARRAY_BITS", "tables of connections grow as they fill" },
 	{ "DAPL_UCM_CQ_SIZE", OF_OTHERS },
 	{ "DAPL_UCM_DREP_TIME", OF_OTHERS },

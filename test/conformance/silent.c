@@ -3,6 +3,7 @@
  * A host that never answers: its attempts end in their time and hold nothing else up. The host is
  * the one that UDAPL_SILENT_HOST names; otherwise a TCP port here whose queue of connections is
  * full, so that the system drops what else arrives, which serves transports that connect by TCP.
+ * UDAPL_PORT_OF_0 is the port that qualifier 0 would have there (0).
  */
 #include "conn_util.h"
 
@@ -32,6 +33,7 @@ static socklen_t size_of(const struct sockaddr_storage *addr)
 
 static void fill_queue(struct silent *silent)
 {
+	const char *first = getenv("UDAPL_PORT_OF_0");
 	socklen_t size = size_of(&silent->addr);
 
 	silent->listener = socket(silent->addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -43,7 +45,8 @@ static void fill_queue(struct silent *silent)
 					   SOCK_STREAM | SOCK_CLOEXEC | (i ? SOCK_NONBLOCK : 0), 0);
 		connect(silent->queued[i], (struct sockaddr *)&silent->addr, size);
 	}
-	silent->qual = ntohs(((struct sockaddr_in *)&silent->addr)->sin_port);
+	silent->qual = (uint16_t)(ntohs(((struct sockaddr_in *)&silent->addr)->sin_port) -
+				  (first ? atoi(first) : 0));
 }
 
 static void silent_open(struct silent *silent, const struct cu_rig *rig)

@@ -34,7 +34,7 @@ more=${more:-$logs}
 # One program as one point, with what failed: KIND NAME PROGRAM [ARGUMENT...].
 point() {
 	local kind=$1 name=$2 log=$more/$1/$2.log
-	[ "${3%/*}" != test/conformance ] || log=$logs/$1/$2.log
+	[ "${3%/*}" != test/conformance ] || [ -n "${ZOO_CM:-}" ] || log=$logs/$1/$2.log
 	mkdir -p "${log%/*}"
 	shift 2
 	sh "$here/run" "$kind" "$top_builddir/$1" "${@:2}" >"$log" 2>&1
@@ -214,6 +214,15 @@ mends() {
 	esac
 }
 
+# Connected over sockets: KIND.
+sockets() {
+	local ZOO_CM=socket program
+	export ZOO_CM
+	for program in $([ "${ZOO_PROGRAMS:-}" = all ] && echo "${programs[@]}" || echo conn_more cr disconnect silent twoproc); do
+		point "$1" "sockets/$program" "test/conformance/$program.t"
+	done
+}
+
 # Programs of DAT 1.2, alone and with those of 2.0.
 legacy() {
 	local program
@@ -243,6 +252,7 @@ run_kind() {
 	mends "$1"
 	looks "$1"
 	case $1 in mlx5-roce | mlx5-ib | mlx5-noip) routes "$1" ;; esac
+	case $1 in mlx5-roce | mlx5-ib) sockets "$1" ;; esac
 	case $1 in mlx5-roce | irdma-iwarp) pages "$1" ;; esac
 	case $1 in mlx5-roce | mlx5-ib | irdma-iwarp | rxe | siw) legacy "$1" ;; esac
 	debian "$1"

@@ -16,6 +16,7 @@
 #define SOFT_VERSION "udapl.1.0"
 #define OFA_LIB	     "libdaplofa.so.2"
 #define OFA_VERSION  "dapl.2.0"
+#define SCM_LIB	     "libdaploscm.so.2"
 
 /* One line to be. */
 struct line {
@@ -103,10 +104,10 @@ static void add_rdma_cm(struct lines *lines, const struct info_port *port)
 }
 
 /* Names of release 2.1.10 for these devices, which programs have in their settings. */
-static void add_by_port(struct lines *lines, const struct info_port *port, const char *suffix,
-			const char *title)
+static void add_by_port(struct lines *lines, const struct info_port *port, const char *lib,
+			const char *suffix, const char *title)
 {
-	struct line line = { .lib = OFA_LIB, .version = OFA_VERSION, .title = title };
+	struct line line = { .lib = lib, .version = OFA_VERSION, .title = title };
 
 	if (port->kind != INFO_DEVICE_CA)
 		return;
@@ -125,10 +126,10 @@ static void add_devices(struct lines *lines, const char *sysfs)
 		if (ports[i].kind != INFO_DEVICE_OTHER)
 			add_rdma_cm(lines, &ports[i]);
 	for (i = 0; i < num; i++)
-		add_by_port(lines, &ports[i], "",
-			    "The same by port, under the names of connections over sockets.");
+		add_by_port(lines, &ports[i], SCM_LIB, "",
+			    "The same by port, connected over sockets.");
 	for (i = 0; i < num; i++)
-		add_by_port(lines, &ports[i], "u",
+		add_by_port(lines, &ports[i], OFA_LIB, "u",
 			    "The same by port, under the names of connections by datagrams.");
 	info_devices_free(ports, num);
 }
