@@ -218,7 +218,7 @@ mends() {
 sockets() {
 	local ZOO_CM=socket program
 	export ZOO_CM
-	for program in $([ "${ZOO_PROGRAMS:-}" = all ] && echo "${programs[@]}" || echo conn_more cr disconnect silent twoproc); do
+	for program in $([ "${ZOO_PROGRAMS:-}" = all ] && echo "${programs[@]}" || echo conn_more cr silent twoproc); do
 		point "$1" "sockets/$program" "test/conformance/$program.t"
 	done
 }
