@@ -127,6 +127,7 @@ struct vrb_dev {
 	struct sockaddr_storage addr;
 	union ibv_gid gid; /* of the address */
 	int gid_index;	   /* among the port's; -1: it is not there */
+	bool gid_named;	   /* the connection manager says by its index which it is */
 	char chosen_by[160];
 	struct tp_device_attr attr;
 	struct tp_watch async;

@@ -35,7 +35,7 @@ static bool wants_v1(const struct vrb_dev *dev)
 	return strstr(mode, "v1");
 }
 
-/* The one that is wanted or, if there is none, the last of the others. */
+/* The one that is wanted or, if there is none, the last of the others; or the one that is named. */
 static int find(const struct vrb_dev *dev, struct ibv_gid_entry *found)
 {
 	uint32_t wanted = wants_v1(dev) ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
@@ -46,6 +46,8 @@ static int find(const struct vrb_dev *dev, struct ibv_gid_entry *found)
 	if (ibv_query_port(dev->ctx, dev->port, &port))
 		return -1;
 	for (i = 0; i < port.gid_tbl_len && i < MAX_GIDS; i++) {
+		if (dev->gid_named && i != dev->gid_index)
+			continue;
 		if (ibv_query_gid_ex(dev->ctx, dev->port, (uint32_t)i, &entry, 0) ||
 		    memcmp(&entry.gid, &dev->gid, sizeof(dev->gid)))
 			continue;

@@ -221,6 +221,9 @@ sockets() {
 	for program in $([ "${ZOO_PROGRAMS:-}" = all ] && echo "${programs[@]}" || echo conn_more cr silent twoproc); do
 		point "$1" "sockets/$program" "test/conformance/$program.t"
 	done
+	# The GID that the release has as well, and not another one of the same value (CM-7).
+	[ "$1" != mlx5-roce ] || holds "$1 sockets/dat-info" sh -c 'sh "$1/run" mlx5-roce "$2/dat-info" -v |
+		grep "^ *DAT_IB_GID_\(INDEX  *0\|TYPE  *RoCE v1\)$" | wc -l | grep 2' sh "$here" "$top_builddir"
 }
 
 # Programs of DAT 1.2, alone and with those of 2.0.

@@ -118,6 +118,8 @@ static int learn(struct vrb_dev *dev)
 			 dev->port, dev->ibdev, (int)dev->config->gid_index);
 		return -EADDRNOTAVAIL;
 	}
+	dev->gid_index = (int)dev->config->gid_index;
+	dev->gid_named = true;
 	scm->ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET;
 	scm->ack_delay = attr.local_ca_ack_delay;
 	scm->pkey_index = pkey_index(dev, &port);
