@@ -37,11 +37,12 @@ silent_host() {
 }
 
 run_kind() { # KIND PROGRAM...
-	local kind=$1 program code start limit left
+	local kind=$1 program code start limit left netdev=UDAPL_VM_$1_A_NETDEV
 	shift
+	export DAPL_SCM_NETDEV=${!netdev}
 	UDAPL_IA=$(adapter "$kind")
-	UDAPL_SILENT_HOST=$(silent_host "$kind")
-	export UDAPL_IA UDAPL_SILENT_HOST DAT_OVERRIDE=$stage/ours.A.conf
+	export UDAPL_IA DAT_OVERRIDE=$stage/ours.A.conf
+	[ "${VM_CM:-}" = socket ] || { UDAPL_SILENT_HOST=$(silent_host "$kind") && export UDAPL_SILENT_HOST; }
 	# soft-RoCE of Linux 6.1 sends nothing more, with nothing on the wire, when a request with a fence stands behind
 	# a message that it had to send again for want of a Receive. Without fences, or without such messages, it does.
 	[ "$kind" != RXE ] || export UDAPL_LOAD_RECEIVES=first

@@ -2,7 +2,14 @@
 # shellcheck shell=bash
 # What the tests in the guest share. Sourced by a script test/vm/NAME.sh that is called without arguments on this
 # machine (outside) and with --inside in the guest; needs its $here.
+#
+# VM_CM  socket: the adapters connect over sockets, by libdaploscm.so.2, which soft-iWARP cannot (by rdma_cm)
 top_builddir=${top_builddir:-$(pwd)}
+module=libdaplofa.so.2
+if [ "${VM_CM:-}" = socket ]; then
+	module=libdaploscm.so.2
+	export KINDS=${KINDS:-RXE} UDAPL_PORT_OF_0=1000
+fi
 top_srcdir=${top_srcdir:-$(cd "$here/../.." && pwd)}
 export top_builddir top_srcdir
 
@@ -39,24 +46,24 @@ stage_build() {
 		cp "$top_builddir/${program%"$name"}.libs/$name" "$stage/bin/" 2>/dev/null ||
 			cp "$top_builddir/$program" "$stage/bin/" || exit 99
 	done
-	write_dat_conf ours "$stage/lib/libdaplofa.so.2"
+	write_dat_conf ours "$stage/lib/$module"
 	export LD_LIBRARY_PATH=$stage/lib
 }
 
 # The adapters ofa-rxe and ofa-siw, which each host has: NAME LIBRARY.
 write_dat_conf() {
-	local kind host netdev
+	local kind host netdev dev
 	for host in A B; do
 		for kind in RXE SIW; do
-			netdev=UDAPL_VM_${kind}_${host}_NETDEV
-			printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s 0" ""\n' \
-				"$(adapter $kind)" "$2" "${!netdev}"
+			netdev=UDAPL_VM_${kind}_${host}_NETDEV dev=UDAPL_VM_${kind}_${host}_DEV
+			printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' "$(adapter $kind)" "$2" \
+				"$([ "${VM_CM:-}" = socket ] && echo "${!dev} 1" || echo "${!netdev} 0")"
 		done >"$stage/$1.$host.conf"
 	done
 }
 
 adapter() { # KIND
-	printf 'ofa-%s' "${1,,}"
+	printf 'ofa-%s%s' "${1,,}" "${VM_CM:+-scm}"
 }
 
 # The results of a program, with "KIND NAME: " before each test: file of its output, what to say, exit code.
@@ -110,16 +117,18 @@ stage_debian() {
 	debian=$top_builddir/test/interop/debian
 	mkdir -p "$stage/theirs"
 	cp "$debian"/usr/bin/* "$stage/bin/" || exit 99
-	cp -L "$debian"/usr/lib/x86_64-linux-gnu/lib{dat2,daplofa}.so.2 "$stage/theirs/" || exit 99
-	write_dat_conf theirs "$stage/theirs/libdaplofa.so.2"
+	cp -L "$debian"/usr/lib/x86_64-linux-gnu/lib{dat2,daplofa,daploscm}.so.2 "$stage/theirs/" || exit 99
+	write_dat_conf theirs "$stage/theirs/$module"
 }
 
 # Runs a program on a host: STACK KIND HOST COMMAND... A stack is LIBDAT2+MODULE, each ours or theirs.
 on() {
-	local stack=$1 kind=$2 host=$3 path=$stage/lib
+	local stack=$1 kind=$2 host=$3 path=$stage/lib netdev
 	shift 3
 	[ "${stack%+*}" = ours ] || path=$stage/theirs
-	DAT_OVERRIDE=$stage/${stack#*+}.$host.conf LD_LIBRARY_PATH=$path exec vm-on "$kind" "$host" "$@"
+	netdev=UDAPL_VM_${kind}_${host}_NETDEV
+	DAPL_SCM_NETDEV=${!netdev} DAT_OVERRIDE=$stage/${stack#*+}.$host.conf LD_LIBRARY_PATH=$path \
+		exec vm-on "$kind" "$host" "$@"
 }
 
 # Waits for what a command tells, as long as a process is there: PID COMMAND...
