@@ -16,11 +16,12 @@ static void before(void)
 {
 	size_t i;
 
+	dat_loader_hold();
 	for (i = 0; i < NUM_LOCKS; i++)
 		pthread_mutex_lock(locks[i]);
 }
 
-static void in_parent(void)
+static void unlock_all(void)
 {
 	size_t i;
 
@@ -28,9 +29,16 @@ static void in_parent(void)
 		pthread_mutex_unlock(locks[i - 1]);
 }
 
+static void in_parent(void)
+{
+	unlock_all();
+	dat_loader_release();
+}
+
 static void in_child(void)
 {
-	in_parent();
+	unlock_all();
+	dat_loader_abandon();
 	dat_registry_abandon();
 	dat_handle_abandon();
 	dat_ext_abandon();

@@ -17,7 +17,12 @@
 extern pthread_mutex_t dat_static_lock, dat_registry_lock, dat_handle_lock, dat_ext_lock,
 	dat_arena_lock;
 
+/* Around a fork: no module is half loaded meanwhile, unless that takes longer than a second. */
+void dat_loader_hold(void);
+void dat_loader_release(void);
+
 /* In a child: what its parent had is gone. No lock is held. */
+void dat_loader_abandon(void);
 void dat_registry_abandon(void);
 void dat_handle_abandon(void);
 void dat_ext_abandon(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Loads and unloads provider libraries; the dynamic loader itself shares and counts them. */
 #include "dat/loader.h"
+#include "dat/fork.h"
 #include "util/fd.h"
 #include "trace/dat_log.h"
 
@@ -11,7 +12,42 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+enum {
+	PATIENCE_S = 1,
+};
+
+/*
+ * Held while the dynamic loader loads or unloads, so that no child is made of half a module: fork
+ * gives it the loader's lock free, but what that covered as it stood. A library's constructors may
+ * fork themselves.
+ */
+static pthread_mutex_t loading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static __thread int held;
+
+/* A constructor may wait for the thread that forks, which then goes on without the lock. */
+void dat_loader_hold(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += PATIENCE_S;
+	held = !pthread_mutex_clocklock(&loading, CLOCK_MONOTONIC, &until);
+}
+
+void dat_loader_release(void)
+{
+	if (held)
+		pthread_mutex_unlock(&loading);
+}
+
+/* The thread that has it is the parent's, whose number the child's does not have. */
+void dat_loader_abandon(void)
+{
+	loading = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
 
 /*
  * Provider libraries take libdat2's functions from the global scope without naming libdat2. Where a
@@ -99,8 +135,10 @@ int dat_module_load(struct dat_module *module, const char *path, char *reason, s
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	void *init, *fini = NULL;
 
+	pthread_mutex_lock(&loading);
 	pthread_once(&once, become_global);
 	module->dl = open_module(path, reason, size);
+	pthread_mutex_unlock(&loading);
 	order_unload_and_load();
 	if (!module->dl) {
 		add_limit(reason, size);
@@ -123,7 +161,9 @@ int dat_module_load(struct dat_module *module, const char *path, char *reason, s
 void dat_module_unload(struct dat_module *module)
 {
 	order_unload_and_load();
+	pthread_mutex_lock(&loading);
 	if (module->dl)
 		dlclose(module->dl);
+	pthread_mutex_unlock(&loading);
 	memset(module, 0, sizeof(*module));
 }

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A process that forks while a module is half loaded or half unloaded (GEN-33). */
+#include "test/unit/dat_util.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	CHILD_SECONDS = 10,
+};
+
+static int found;
+static int pipe_fds[2];
+
+/* The module registers nothing, so that it is loaded, asked and unloaded at once. */
+static void *load_and_unload(void *arg)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	(void)arg;
+	dat_ia_open((DAT_NAME_PTR) "lingering", 8, &evd, &ia);
+	return NULL;
+}
+
+static int child_finds_it_whole(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		alarm(CHILD_SECONDS);
+		unsetenv("LINGERING_FD");
+		found = 0;
+		load_and_unload(NULL);
+		_exit(found == 1 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void fork_while(char what)
+{
+	pthread_t thread;
+	char byte = 0;
+
+	assert_int_equal(pthread_create(&thread, NULL, load_and_unload, NULL), 0);
+	while (byte != what)
+		assert_int_equal(read(pipe_fds[0], &byte, 1), 1);
+	assert_int_equal(child_finds_it_whole(), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(found, 1);
+}
+
+static void gen_33_a_module_is_being_loaded(void **state)
+{
+	(void)state;
+	fork_while('+');
+}
+
+static void gen_33_a_module_is_being_unloaded(void **state)
+{
+	(void)state;
+	fork_while('-');
+}
+
+/* A library may start a process from its constructor: that does not wait for itself. */
+static void gen_33_a_module_forks_while_it_is_loaded(void **state)
+{
+	struct timespec before, after;
+
+	(void)state;
+	unsetenv("LINGERING_FD");
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	load_and_unload(NULL);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	assert_int_equal(found, 1);
+	assert_true(after.tv_sec - before.tv_sec <= 1);
+}
+
+static int set_up(void **state)
+{
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof(text),
+		 "lingering u2.0 nonthreadsafe default " MODULE_DIR
+		 "/lingering.so p.1.0 \"%p\" \"\"\n",
+		 (void *)&found);
+	util_conf(text);
+	if (pipe(pipe_fds))
+		return -1;
+	snprintf(text, sizeof(text), "%d", pipe_fds[1]);
+	return setenv("LINGERING_FD", text, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gen_33_a_module_is_being_loaded),
+		cmocka_unit_test(gen_33_a_module_is_being_unloaded),
+		cmocka_unit_test(gen_33_a_module_forks_while_it_is_loaded),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, set_up, util_cleanup);
+}
