@@ -146,6 +146,26 @@ static void nonsense_is_no_confirmation(void **state)
 	}
 }
 
+/* EP-144: the device found a fault, and the peer was faster to end the connection. */
+static void a_fault_is_the_reason_of_an_end(void **state)
+{
+	uint8_t bytes[SCM_MOST];
+	int fd;
+
+	(void)state;
+	sk.state = IBV_QPS_ERR;
+	fd = sk_peer_request(9, "");
+	sk_accept(sk_request(1), "");
+	assert_int_equal(sk_take(fd, bytes, SCM_HEADER), SCM_HEADER);
+	sk_confirm(fd);
+	sk_event(TP_CONN_ESTABLISHED);
+	sk_put(fd, scm_end_word, SCM_WORD);
+	sk_event(TP_CONN_BROKEN);
+	assert_int_equal(sk.err, -EIO);
+	sk_done(sk.request);
+	close(fd);
+}
+
 /* CR-2, EP-141, TS-11 */
 static void the_peer_is_gone_before_the_answer(void **state)
 {
@@ -349,6 +369,7 @@ int main(void)
 		T(ts_7_who_asks_again_has_two_bytes_more),
 		T(ts_9_confirmed_and_ended_at_once),
 		T(nonsense_is_no_confirmation),
+		T(a_fault_is_the_reason_of_an_end),
 		T(the_peer_is_gone_before_the_answer),
 		T(a_confirmation_that_does_not_come_is_told),
 		T(ts_13_who_says_nothing_delays_nobody),

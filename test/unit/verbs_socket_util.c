@@ -36,7 +36,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	(void)qp;
 	(void)mask;
 	(void)init;
-	attr->qp_state = IBV_QPS_RTS;
+	attr->qp_state = sk.state ? sk.state : IBV_QPS_RTS;
 	return 0;
 }
 
@@ -96,9 +96,17 @@ static void conn_addr(void *owner)
 	assert_ptr_equal(owner, &sk.qp);
 }
 
+static void async(void *owner, enum tp_async_event event, void *object)
+{
+	assert_ptr_equal(owner, &sk.dev);
+	assert_ptr_equal(object, &sk.qp);
+	assert_int_equal(event, TP_ASYNC_QP_ERROR);
+}
+
 static const struct tp_upcalls up = { .conn_request = conn_request,
 				      .conn_event = conn_event,
-				      .conn_addr = conn_addr };
+				      .conn_addr = conn_addr,
+				      .async = async };
 
 void sk_await(const unsigned int *counter, unsigned int num)
 {
@@ -139,6 +147,7 @@ int sk_setup(void **state)
 	pthread_mutex_init(&sk.lock, NULL);
 	sk.config = vrb_config;
 	sk.dev.base.up = &up;
+	sk.dev.base.owner = &sk.dev;
 	sk.dev.config = &sk.config;
 	sk.dev.cm = &sk.scm;
 	sk.dev.ctx = &sk.ctx;
@@ -153,7 +162,7 @@ int sk_setup(void **state)
 		return -1;
 	sk.ibqp.context = &sk.ctx;
 	sk.ibqp.qp_num = 0x4711;
-	sk.qp.base = (struct tp_qp){ .dev = &sk.dev.base, .lock = &sk.qp_lock };
+	sk.qp.base = (struct tp_qp){ .dev = &sk.dev.base, .owner = &sk.qp, .lock = &sk.qp_lock };
 	sk.qp.dev = &sk.dev;
 	sk.pd.ibpd = &sk.ibpd;
 	sk.qp.pd = &sk.pd;

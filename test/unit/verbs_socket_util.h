@@ -43,6 +43,7 @@ extern struct sk {
 	struct tp_listener *listener;
 	struct vrb_config config;
 	struct ibv_qp_attr rtr, rts; /* as last set */
+	enum ibv_qp_state state; /* of the QP, if it is not ready to send; before it is connected */
 	uint16_t port;
 
 	/* What the core has heard, on the loop. */

@@ -172,16 +172,16 @@ void vrb_scm_established(struct vrb_conn *conn, const void *data, uint32_t len)
 /* Whatever comes, and the end, is a disconnect (SCM-18). */
 void vrb_scm_live(struct vrb_conn *conn)
 {
-	enum tp_conn_event end = TP_CONN_DISCONNECTED;
 	int rc = vrb_scm_recv(conn, SCM_WORD);
 
 	if (!rc && !conn->have)
 		return;
-	if (rc < 0 && rc != -ENODATA && rc != -ECONNRESET && rc != -EPIPE)
-		end = TP_CONN_BROKEN;
 	if (vrb_qp_found_fault(conn->qp))
-		end = vrb_cm_fault_here(conn->qp);
-	vrb_scm_ended(conn, end, end == TP_CONN_BROKEN ? rc : 0, NULL, 0);
+		vrb_scm_ended(conn, vrb_cm_fault_here(conn->qp), -EIO, NULL, 0);
+	else if (rc >= 0 || rc == -ENODATA || rc == -ECONNRESET || rc == -EPIPE)
+		vrb_scm_ended(conn, TP_CONN_DISCONNECTED, 0, NULL, 0);
+	else
+		vrb_scm_ended(conn, TP_CONN_BROKEN, rc, NULL, 0);
 }
 
 /* ---- The end ---- */
