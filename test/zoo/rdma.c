@@ -2,6 +2,7 @@
 /* The calls of librdmacm. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,6 +226,13 @@ int rdma_connect(struct rdma_cm_id *ib, struct rdma_conn_param *param)
 	return err ? zoo_failed(err) : 0;
 }
 
+/* The kernel closes what a process had open before anybody hears of its end; the keeper does not. */
+static void end_of_the_dead(struct zoo_id *peer)
+{
+	if (peer && kill(peer->proc->pid, 0) && errno == ESRCH)
+		zoo_id_end(peer);
+}
+
 int rdma_accept(struct rdma_cm_id *ib, struct rdma_conn_param *param)
 {
 	struct zoo_id *id = my(id, ib)->id;
@@ -236,6 +244,7 @@ int rdma_accept(struct rdma_cm_id *ib, struct rdma_conn_param *param)
 	if (err)
 		return zoo_failed(err);
 	zoo_lock();
+	end_of_the_dead(zoo_id_find(id->peer));
 	id->qpn = ib->qp ? ib->qp->qp_num : param->qp_num;
 	if (id->state != ZOO_REQ_RCVD)
 		err = iwarp && id->state == ZOO_CLOSED ? ECONNRESET : EINVAL;

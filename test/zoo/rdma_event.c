@@ -77,8 +77,10 @@ static struct my_id *take_request(struct rdma_event_channel *channel, struct my_
 	if (!my)
 		return NULL;
 	my->id = id;
+	zoo_lock();
 	id->user = my;
 	zoo_leave_listener(id);
+	zoo_unlock();
 	my->ib.verbs = zoo_context_of(id->card);
 	my->ib.port_num = 1;
 	zoo_tell_addrs(&my->ib, id);
