@@ -32,9 +32,9 @@ void dat_loader_hold(void)
 {
 	struct timespec until;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
+	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += PATIENCE_S;
-	held = !pthread_mutex_clocklock(&loading, CLOCK_MONOTONIC, &until);
+	held = !pthread_mutex_timedlock(&loading, &until);
 }
 
 void dat_loader_release(void)

@@ -130,6 +130,13 @@ SIM_CALL int pthread_mutex_lock(pthread_mutex_t *mutex)
 	return 0;
 }
 
+/* libdat2's, of who forks: nobody keeps it for long. */
+SIM_CALL int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
+{
+	(void)until;
+	return pthread_mutex_lock(mutex);
+}
+
 SIM_CALL int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
 	fiber_point();
