@@ -49,6 +49,10 @@ static void fork_while(char what)
 	pthread_t thread;
 	char byte = 0;
 
+#ifdef WITH_TSAN
+	print_message("ThreadSanitizer misses the parent's thread in a child that ends\n");
+	skip();
+#endif
 	assert_int_equal(pthread_create(&thread, NULL, load_and_unload, NULL), 0);
 	while (byte != what)
 		assert_int_equal(read(pipe_fds[0], &byte, 1), 1);
