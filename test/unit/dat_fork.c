@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* A process that forks while a module is half loaded or half unloaded (GEN-33). */
 #include "test/unit/dat_util.h"
+#include "util/compiler.h"
 
 #include <pthread.h>
 #include <stdio.h>
