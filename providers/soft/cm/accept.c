@@ -365,7 +365,7 @@ static int reject_on_loop(void *arg)
 {
 	struct answer *answer = arg;
 	struct soft_conn *conn = answer->conn;
-	struct soft_rest rest = { .out = malloc(WIRE_MPA_FRAME_MAX) };
+	struct soft_rest rest = { .out = malloc(WIRE_MPA_FRAME_MAX), .owed = true };
 
 	if (!rest.out) {
 		dapl_err("%s: connection not rejected: %s", conn->dev->name, dapl_strerror(ENOMEM));

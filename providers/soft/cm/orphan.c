@@ -65,12 +65,18 @@ static uint64_t unsent(const struct orphan *orphan)
 	       !orphan->finished;
 }
 
-/* Ditto, of completed requests. */
+/* Ditto, of completed requests, or of the answer that it is owed. */
 static uint64_t undelivered(const struct orphan *orphan)
 {
-	uint64_t others = orphan->rest.tail + orphan->rest.len + 1, all = unsent(orphan);
+	uint64_t all = unsent(orphan);
+	uint64_t others = orphan->rest.tail + (orphan->rest.owed ? 0 : orphan->rest.len) + 1;
 
 	return all > others ? all - others : 0;
+}
+
+static const char *undelivered_text(const struct orphan *orphan)
+{
+	return orphan->rest.owed ? "a rejection" : "completed requests";
 }
 
 /* Whether what is missing, beside our end, is of requests that did not complete. */
@@ -130,11 +136,12 @@ static void orphan_expired(struct soft_link *link)
 		give_up(orphan);
 	} else if (timeout && link->class->lost(link, timeout)) {
 		if (undelivered(orphan))
-			dapl_err_limited("%s: connection %s: %llu bytes of completed requests are "
-					 "lost, since the peer's host has not answered for %u ms "
-					 "(option peer_timeout)",
+			dapl_err_limited("%s: connection %s: %llu bytes of %s are lost, since the "
+					 "peer's host has not answered for %u ms (option "
+					 "peer_timeout)",
 					 link->dev->name, soft_link_text(link, text),
-					 (unsigned long long)undelivered(orphan), timeout);
+					 (unsigned long long)undelivered(orphan),
+					 undelivered_text(orphan), timeout);
 		orphan_free(orphan, true);
 	} else {
 		set_timer(orphan);
@@ -160,11 +167,13 @@ static void make_room(struct soft_dev *dev)
 		if (!link)
 			return;
 		if (!delivered(link))
-			dapl_err_limited("%s: connection %s: %llu bytes of completed requests, "
-					 "which the peer's host has not taken, may be lost, since "
-					 "option lingering is reached",
-					 dev->name, soft_link_text(link, text),
-					 (unsigned long long)undelivered(link->owner));
+			dapl_err_limited(
+				"%s: connection %s: %llu bytes of %s, which the peer's host "
+				"has not taken, may be lost, since option lingering is "
+				"reached",
+				dev->name, soft_link_text(link, text),
+				(unsigned long long)undelivered(link->owner),
+				undelivered_text(link->owner));
 		give_up(link->owner);
 	}
 }

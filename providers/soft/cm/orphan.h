@@ -5,7 +5,8 @@
  * with a reset, and the peer would lose what it had not read (EP-98, FL-13).
  *
  * What was completed with success is in the socket and may be long in coming out of it: a peer that
- * stands still has no room for it. As long as its host answers the link stays. Bytes of requests
+ * stands still has no room for it. As long as its host answers the link stays, as it does for the
+ * answer to a request that was rejected. Bytes of requests
  * that did not complete are cut off once the peer has taken nothing for the time of option linger:
  * one that posts no Receives must hear of the end, and cannot hear of it in order, for it would be
  * behind them. For the peer's end there is the same time. All on the loop.

@@ -44,6 +44,7 @@ struct soft_rest {
 	size_t len;
 	uint64_t tail; /* the last of the bytes sent before that are of no request that completed */
 	bool fault;    /* the peer is to hear of an error */
+	bool owed;     /* out is the answer to the peer's request, which it must have */
 };
 
 struct soft_conn {
