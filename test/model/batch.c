@@ -167,6 +167,10 @@ static bool meet(const struct step *x, const struct step *y)
 {
 	if (takes_events(x) && takes_events(y) && x->arg[0] == y->arg[0])
 		return true;
+	/* Atomics are posted by the dozen, as many as fit into the queue that there was. */
+	if ((x->op == STEP_EVD_RESIZE && y->op == STEP_FETCH_ADD) ||
+	    (y->op == STEP_EVD_RESIZE && x->op == STEP_FETCH_ADD))
+		return true;
 	if (x->op == STEP_EVD_RESIZE || y->op == STEP_EVD_RESIZE)
 		return x->arg[0] == y->arg[0] && x->op != STEP_POLL && y->op != STEP_POLL &&
 		       (takes_events(x) || takes_events(y) || x->op == y->op); /* EVD-79 */
