@@ -100,9 +100,9 @@ static void refusals(void **state)
 	end_destroy(&a);
 }
 
-static atomic_bool host_is_silent;
+static atomic_bool host_is_silent, reason_is_lost;
 
-/* What the kernel says of a host that has left everything unanswered. */
+/* What the kernel says of a host that has left everything unanswered, and if it says no reason. */
 int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 {
 	int rc = (int)syscall(SYS_getsockopt, fd, level, name, value, size);
@@ -112,6 +112,8 @@ int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 		info->tcpi_last_ack_recv = 1000;
 		info->tcpi_unacked = info->tcpi_retransmits = 1;
 	}
+	if (!rc && level == SOL_SOCKET && name == SO_ERROR && atomic_load(&reason_is_lost))
+		*(int *)value = 0;
 	return rc;
 }
 
@@ -172,6 +174,27 @@ static void no_answer(void **state)
 	end_destroy(&a);
 	for (int i = 0; i < FULL_BACKLOG; i++)
 		close(fd[i]);
+}
+
+/* EP-138: an attempt that ends without a reason was refused by nobody. */
+static void no_reason(void **state)
+{
+	struct tp_device_attr attr;
+	struct tp_connect param = { .remote = (struct sockaddr *)&attr.addr };
+	struct tp_listener *other;
+	struct end a;
+
+	(void)state;
+	t->device->query(right.dev, &attr);
+	assert_int_equal(t->cm->listen(right.dev, 0, &right, &other), 0);
+	param.conn_qual = other->conn_qual;
+	t->cm->unlisten(other);
+	end_create(&a, &left, NULL);
+	atomic_store(&reason_is_lost, true);
+	assert_int_equal(t->cm->connect(a.qp, &param, &a, &a.conn), 0);
+	end_event(&a, TP_CONN_UNREACHABLE);
+	atomic_store(&reason_is_lost, false);
+	end_destroy(&a);
 }
 
 static void aborted_attempts(void **state)
@@ -258,6 +281,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(both_disconnect),
 		cmocka_unit_test(silent_host),
 		cmocka_unit_test(no_answer),
+		cmocka_unit_test(no_reason),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

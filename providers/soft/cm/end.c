@@ -73,6 +73,7 @@ static enum tp_conn_event failure(int err)
 	case EADDRNOTAVAIL:
 	case EACCES: /* a broadcast address, or a local firewall */
 	case EPERM:
+	case ENOTCONN: /* the attempt is over without a reason, which a refusal would have */
 		return TP_CONN_UNREACHABLE;
 	default:
 		return TP_CONN_REFUSED;
