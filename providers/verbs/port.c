@@ -19,7 +19,8 @@
 
 /* ---- GIDs ---- */
 
-static bool wants_v1(const struct vrb_dev *dev)
+/* The version of RoCE that the administrator wants; 0: none is said. */
+static int roce_mode(const struct vrb_dev *dev)
 {
 	char path[128 + VRB_NAME_LEN], mode[32] = "";
 	int fd;
@@ -28,17 +29,17 @@ static bool wants_v1(const struct vrb_dev *dev)
 		 dev->ibdev, dev->port);
 	fd = dapl_fd_own(open(path, O_RDONLY | O_CLOEXEC));
 	if (fd < 0)
-		return false;
+		return 0;
 	if (read(fd, mode, sizeof(mode) - 1) < 0)
 		mode[0] = 0;
 	dapl_fd_close(fd);
-	return strstr(mode, "v1");
+	return strstr(mode, "v1") ? 1 : strstr(mode, "v2") ? 2 : 0;
 }
 
 /* The one that is wanted or, if there is none, the last of the others; or the one that is named. */
 static int find(const struct vrb_dev *dev, struct ibv_gid_entry *found)
 {
-	uint32_t wanted = wants_v1(dev) ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+	uint32_t wanted = roce_mode(dev) == 1 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
 	struct ibv_gid_entry entry;
 	struct ibv_port_attr port;
 	int index = -1, i;
@@ -73,6 +74,7 @@ void vrb_port_learn(struct vrb_dev *dev)
 	struct tp_device_attr *attr = &dev->attr;
 	static const union ibv_gid none;
 	struct ibv_gid_entry entry;
+	size_t len;
 
 	if (!memcmp(&dev->gid, &none, sizeof(none)) &&
 	    ibv_query_gid(dev->ctx, dev->port, 0, &dev->gid))
@@ -83,9 +85,15 @@ void vrb_port_learn(struct vrb_dev *dev)
 	if (dev->gid_index < 0)
 		return;
 	snprintf(attr->gid_index, sizeof(attr->gid_index), "%d", dev->gid_index);
-	if (entry.gid_type != IBV_GID_TYPE_IB)
-		snprintf(attr->gid_type, sizeof(attr->gid_type), "RoCE v%d",
-			 entry.gid_type == IBV_GID_TYPE_ROCE_V1 ? 1 : 2);
+	if (entry.gid_type == IBV_GID_TYPE_IB)
+		return;
+	snprintf(attr->gid_type, sizeof(attr->gid_type), "RoCE v%d",
+		 entry.gid_type == IBV_GID_TYPE_ROCE_V1 ? 1 : 2);
+	len = strlen(attr->chosen_by);
+	snprintf(attr->chosen_by + len, sizeof(attr->chosen_by) - len, "; %s by %s", attr->gid_type,
+		 dev->gid_named	  ? "gid_index"
+		 : roce_mode(dev) ? "default_roce_mode"
+				  : "rdma_cm's default");
 }
 
 /* ---- Events ---- */

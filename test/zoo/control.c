@@ -211,7 +211,7 @@ static uint32_t on_demand(void)
 	return num;
 }
 
-/* How a connection goes over the network: of one that is ready to send. */
+/* How a connection goes over the network: of one that is ready to send. UINT32_MAX: there is none. */
 static uint32_t route(const char *what)
 {
 	const struct zoo_qp *qp;
@@ -225,7 +225,12 @@ static uint32_t route(const char *what)
 			return zoo_pkey(qp->card, qp->attr.pkey_index);
 		if (!strcmp(what, "sl"))
 			return qp->attr.ah_attr.sl;
-		return qp->attr.ah_attr.grh.traffic_class;
+		if (!strcmp(what, "port"))
+			return qp->attr.port_num;
+		if (!strcmp(what, "gid_index"))
+			return qp->attr.ah_attr.grh.sgid_index;
+		if (!strcmp(what, "tclass"))
+			return qp->attr.ah_attr.grh.traffic_class;
 	}
 	return UINT32_MAX;
 }
@@ -255,10 +260,10 @@ uint32_t zoo_count(const char *what)
 		num = length(zoo->msgs);
 	else if (!strcmp(what, "on_demand"))
 		num = on_demand();
-	else if (!strcmp(what, "pkey") || !strcmp(what, "sl") || !strcmp(what, "tclass"))
-		num = route(what);
 	else if (!strcmp(what, "vectors"))
 		num = vectors();
+	else
+		num = route(what);
 	zoo_unlock();
 	return num;
 }

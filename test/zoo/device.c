@@ -152,6 +152,23 @@ const char *ibv_get_device_name(struct ibv_device *device)
 	return device->name;
 }
 
+/* ---- Ports ---- */
+
+uint8_t zoo_num_ports(const struct zoo_card *card)
+{
+	return card->addr[1].s_addr ? 2 : 1;
+}
+
+uint8_t zoo_port_at(const struct zoo_card *card, struct in_addr addr)
+{
+	uint8_t i;
+
+	for (i = 0; i < zoo_num_ports(card); i++)
+		if (card->addr[i].s_addr == addr.s_addr)
+			return i + 1;
+	return 0;
+}
+
 /* ---- Contexts ---- */
 
 struct zoo_card *zoo_card_of(const struct ibv_context *ctx)
@@ -176,7 +193,7 @@ static int query_port(struct ibv_context *ctx, uint8_t number, struct ibv_port_a
 				      .phys_state = down ? 3 : 5,
 				      .link_layer = kind->link_layer };
 
-	if (number < 1 || number > kind->limits.phys_port_cnt)
+	if (number < 1 || number > zoo_num_ports(zoo_card_of(ctx)))
 		return EINVAL;
 	memcpy(attr, &port, len < sizeof(port) ? len : sizeof(port));
 	return 0;
@@ -247,6 +264,7 @@ int ibv_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
 	const struct zoo_kind *kind = zoo_kind_of(zoo_card_of(ctx));
 
 	*attr = kind->limits;
+	attr->phys_port_cnt = zoo_num_ports(zoo_card_of(ctx));
 	snprintf(attr->fw_ver, sizeof(attr->fw_ver), "%s", kind->firmware);
 	attr->vendor_id = kind->vendor;
 	attr->vendor_part_id = kind->part;
@@ -276,49 +294,55 @@ int ibv_query_port(struct ibv_context *ctx, uint8_t number, struct _compat_ibv_p
 			  __builtin_offsetof(struct ibv_port_attr, port_cap_flags2));
 }
 
-/* RoCE: link-local and then that of the address, of version 1 and 2 each. */
-static int fill_gid(const struct zoo_card *card, uint32_t index, union ibv_gid *gid, uint32_t *type)
+static bool is_roce(const struct zoo_card *card)
 {
-	bool ethernet = zoo_kind_of(card)->link_layer == IBV_LINK_LAYER_ETHERNET;
+	const struct zoo_kind *kind = zoo_kind_of(card);
 
-	if (index >= (ethernet ? 4U : 1U))
+	return kind->link_layer == IBV_LINK_LAYER_ETHERNET && !zoo_iwarp(kind);
+}
+
+/* RoCE: link-local and then that of the address, of version 1 and 2 each. iWARP: the hardware address. */
+static int fill_gid(const struct zoo_card *card, uint32_t port, uint32_t index, union ibv_gid *gid,
+		    uint32_t *type)
+{
+	bool roce = is_roce(card), iwarp = zoo_iwarp(zoo_kind_of(card));
+
+	if (port < 1 || port > zoo_num_ports(card))
+		return EINVAL;
+	if (index >= (roce ? 4U : 1U))
 		return ENODATA;
 	memset(gid, 0, sizeof(*gid));
-	gid->raw[0] = 0xfe;
-	gid->raw[1] = 0x80;
+	gid->raw[0] = iwarp ? 0x02 : 0xfe;
+	gid->raw[1] = iwarp ? 0 : 0x80;
 	if (!card->moved)
-		memcpy(&gid->raw[12], &card->addr, 4);
-	if (ethernet && index >= 2) {
+		memcpy(&gid->raw[iwarp ? 2 : 12], &card->addr[port - 1], 4);
+	if (roce && index >= ZOO_GID_V1) {
 		gid->raw[0] = gid->raw[1] = 0;
 		gid->raw[10] = gid->raw[11] = 0xff;
 	}
-	*type = !ethernet   ? IBV_GID_TYPE_IB
-		: index % 2 ? IBV_GID_TYPE_ROCE_V2
-			    : IBV_GID_TYPE_ROCE_V1;
+	*type = !roce ? IBV_GID_TYPE_IB : index % 2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
 	return 0;
 }
 
-void zoo_gid(const struct zoo_card *card, union ibv_gid *gid)
+void zoo_gid(const struct zoo_card *card, uint8_t port, union ibv_gid *gid)
 {
-	bool ethernet = zoo_kind_of(card)->link_layer == IBV_LINK_LAYER_ETHERNET;
 	uint32_t type;
 
-	fill_gid(card, ethernet ? 2 : 0, gid, &type);
+	fill_gid(card, port, is_roce(card) ? ZOO_GID_V1 : 0, gid, &type);
 }
 
 int ibv_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gid *gid)
 {
 	uint32_t type;
 
-	return port != 1 || fill_gid(zoo_card_of(ctx), (uint32_t)index, gid, &type) ? -1 : 0;
+	return fill_gid(zoo_card_of(ctx), port, (uint32_t)index, gid, &type) ? -1 : 0;
 }
 
 int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
 		      struct ibv_gid_entry *entry, uint32_t flags, size_t size)
 {
 	struct ibv_gid_entry found = { .gid_index = index, .port_num = port, .ndev_ifindex = 1 };
-	int err =
-		port == 1 ? fill_gid(zoo_card_of(ctx), index, &found.gid, &found.gid_type) : EINVAL;
+	int err = fill_gid(zoo_card_of(ctx), port, index, &found.gid, &found.gid_type);
 
 	if (!err && !flags)
 		memcpy(entry, &found, size < sizeof(found) ? size : sizeof(found));
@@ -349,7 +373,7 @@ int zoo_pkey_index(const struct zoo_card *card, uint16_t pkey)
 int ibv_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pkey)
 {
 	*pkey = htobe16(zoo_pkey(zoo_card_of(ctx), (uint32_t)index));
-	return port == 1 && *pkey ? 0 : -1;
+	return port <= zoo_num_ports(zoo_card_of(ctx)) && *pkey ? 0 : -1;
 }
 
 /* ---- Asynchronous events ---- */

@@ -50,6 +50,9 @@ int zoo_recv_post(struct zoo_queue *queue, const struct ibv_recv_wr *wr);
 
 /* ---- device.c ---- */
 
+uint8_t zoo_num_ports(const struct zoo_card *card);
+/* The port that has this address, or 0. */
+uint8_t zoo_port_at(const struct zoo_card *card, struct in_addr addr);
 /* The partition at this place of the adapter's table, or 0; where one that is meant stands, or -1. */
 uint16_t zoo_pkey(const struct zoo_card *card, uint32_t index);
 int zoo_pkey_index(const struct zoo_card *card, uint16_t pkey);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Runs a program in a zoo: zoo [-o NAME=VALUE]... KIND[@ADDRESS]... -- PROGRAM [ARGUMENT...]
+ * Runs a program in a zoo:
  *
- * It makes a world with the adapters of these kinds, at 127.0.0.1 and above unless told, and keeps
- * it until the program has ended, whose status is its own. Options are those of options.def, and
+ *   zoo [-o NAME=VALUE]... KIND[@ADDRESS[,ADDRESS]]... -- PROGRAM [ARGUMENT...]
+ *
+ * It makes a world with the adapters of these kinds, at 127.0.0.1 and above unless told, with a
+ * second port where there is a second address, and keeps it until the program has ended, whose status is its own. Options are those of options.def, and
  * seed.
  */
 #include <arpa/inet.h>
@@ -44,16 +46,19 @@ static __attribute__((noreturn)) void die(const char *what, int err)
 static void add_card(char *arg)
 {
 	struct zoo_card *card = &zoo->cards[zoo->num_cards];
-	char *at = strchr(arg, '@'), addr[32];
+	char *at = strchr(arg, '@'), *second = strchr(arg, ','), addr[32];
 	const struct zoo_kind *kind;
 
 	if (at)
 		*at++ = 0;
+	if (second)
+		*second++ = 0;
 	kind = zoo_kind_by_name(arg);
 	if (!kind || zoo->num_cards == ZOO_MAX_CARDS)
 		die(arg, EINVAL);
 	snprintf(addr, sizeof(addr), "127.0.0.%u", zoo->num_cards + 1);
-	if (inet_pton(AF_INET, at ? at : addr, &card->addr) != 1)
+	if (inet_pton(AF_INET, at ? at : addr, &card->addr[0]) != 1 ||
+	    (second && inet_pton(AF_INET, second, &card->addr[1]) != 1))
 		die(at, EINVAL);
 	card->number = zoo_kind_number(kind);
 	zoo->num_cards++;
@@ -229,7 +234,8 @@ int main(int argc, char **argv)
 		else
 			add_card(argv[i]);
 	if (i + 1 >= argc || !zoo->num_cards)
-		die("zoo [-o NAME=VALUE]... KIND[@ADDRESS]... -- PROGRAM [ARGUMENT...]", EINVAL);
+		die("zoo [-o NAME=VALUE]... KIND[@ADDRESS[,ADDRESS]]... -- PROGRAM [ARGUMENT...]",
+		    EINVAL);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGCHLD);
 	sigaddset(&signals, SIGTERM);

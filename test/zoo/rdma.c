@@ -177,7 +177,7 @@ static bool silent(const struct zoo_id *id)
 	uint32_t i;
 
 	for (i = 0; i < zoo->num_cards; i++)
-		if (zoo->cards[i].addr.s_addr == id->dst.s_addr)
+		if (zoo_port_at(&zoo->cards[i], id->dst))
 			return false;
 	return true;
 }

@@ -28,6 +28,14 @@ static inline int zoo_failed(int err)
 }
 
 struct my_id *zoo_my_id(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps);
+/* That of its address, as long as the card has it. */
+static inline uint8_t zoo_port_of(const struct zoo_id *id)
+{
+	uint8_t port = zoo_port_at(id->card, id->src);
+
+	return port ? port : 1;
+}
+
 /* librdmacm opens a device once. */
 struct ibv_context *zoo_context_of(struct zoo_card *card);
 /* Where the program finds the addresses. */

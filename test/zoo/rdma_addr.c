@@ -22,7 +22,7 @@ static struct zoo_card *card_of_addr(struct in_addr addr, bool gid)
 
 	for (i = 0; i < zoo->num_cards; i++) {
 		kind = zoo_kind_of(&zoo->cards[i]);
-		if (zoo->cards[i].addr.s_addr == addr.s_addr && !zoo->cards[i].removed &&
+		if (zoo_port_at(&zoo->cards[i], addr) && !zoo->cards[i].removed &&
 		    (gid ? kind->link_layer == IBV_LINK_LAYER_INFINIBAND : !kind->no_ip))
 			return &zoo->cards[zoo->cards[i].moved ? (i + 1) % zoo->num_cards : i];
 	}
@@ -204,9 +204,9 @@ int rdma_bind_addr(struct rdma_cm_id *ib, struct sockaddr *addr)
 	if (err)
 		return zoo_failed(err);
 	ib->verbs = id->card ? zoo_context_of(id->card) : NULL;
-	ib->port_num = id->card ? 1 : 0;
+	ib->port_num = id->card ? zoo_port_of(id) : 0;
 	if (id->card)
-		zoo_gid(id->card, &ib->route.addr.addr.ibaddr.sgid);
+		zoo_gid(id->card, ib->port_num, &ib->route.addr.addr.ibaddr.sgid);
 	return 0;
 }
 
@@ -240,13 +240,13 @@ int rdma_resolve_addr(struct rdma_cm_id *ib, struct sockaddr *src, struct sockad
 		id->card = card_of_addr(id->dst, id->gid);
 		if (!id->card)
 			id->card = &zoo->cards[0];
-		id->src = id->card->addr;
+		id->src = id->card->addr[0];
 		take_port(id, 0);
 	}
 	zoo_tell_addrs(ib, id);
 	zoo_id_event(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, NULL);
 	zoo_unlock();
 	ib->verbs = zoo_context_of(id->card);
-	ib->port_num = 1;
+	ib->port_num = zoo_port_of(id);
 	return 0;
 }

@@ -22,8 +22,10 @@ static void for_route(const struct zoo_id *id, struct ibv_qp_attr *attr, int *ma
 	attr->path_mtu = IBV_MTU_1024;
 	attr->dest_qp_num = id->remote_qpn;
 	attr->ah_attr.is_global = is_ethernet(id);
-	attr->ah_attr.port_num = 1;
+	attr->ah_attr.port_num = zoo_port_of(id);
 	attr->ah_attr.grh.traffic_class = id->tos;
+	if (attr->ah_attr.is_global)
+		attr->ah_attr.grh.sgid_index = zoo->roce_v1 ? ZOO_GID_V1 : ZOO_GID_V2;
 	/* Assumed: the subnet manager has a service level for each precedence (cma_query_ib_route
 	 * asks it with tos as the class). */
 	if (!attr->ah_attr.is_global)
@@ -47,7 +49,7 @@ int rdma_init_qp_attr(struct rdma_cm_id *ib, struct ibv_qp_attr *attr, int *mask
 	}
 	zoo_lock();
 	if (attr->qp_state == IBV_QPS_INIT) {
-		attr->port_num = 1;
+		attr->port_num = zoo_port_of(id);
 		index = zoo_pkey_index(id->card, is_ethernet(id) ? 0xffff : id->pkey);
 		attr->pkey_index = (uint16_t)index;
 		*mask |= IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
@@ -82,7 +84,7 @@ static struct my_id *take_request(struct rdma_event_channel *channel, struct my_
 	zoo_leave_listener(id);
 	zoo_unlock();
 	my->ib.verbs = zoo_context_of(id->card);
-	my->ib.port_num = 1;
+	my->ib.port_num = zoo_port_of(id);
 	zoo_tell_addrs(&my->ib, id);
 	return my;
 }

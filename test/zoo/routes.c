@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How connections go over the network: partition, service level, the port of a bond. zoo.sh says for
- * which adapter and with which options each test is.
+ * How connections go over the network: partition, service level, port, version of RoCE. zoo.sh says
+ * for which adapter and with which options each test is.
  */
 #include "test/conformance/conn_util.h"
+
+#include <infiniband/verbs.h>
+#include <stdio.h>
 
 #include "test/zoo/asks.h"
 
@@ -55,31 +58,95 @@ static void service_level_and_class_are_the_ones_meant(void **state)
 	assert_int_equal(count("tclass"), number("ZOO_TCLASS", 0));
 }
 
-static void is_chosen(const struct cu_rig *rig, const char *what)
-{
-	const char *chosen = "";
+/* ---- Ports ---- */
 
+static const char *named(const struct cu_rig *rig, const char *name)
+{
 	for (DAT_COUNT i = 0; i < rig->prov.num_provider_specific_attr; i++)
-		if (!strcmp(rig->prov.provider_specific_attr[i].name, "ADDRESS_CHOSEN_BY"))
-			chosen = rig->prov.provider_specific_attr[i].value;
-	assert_string_equal(chosen, what);
+		if (!strcmp(rig->prov.provider_specific_attr[i].name, name))
+			return rig->prov.provider_specific_attr[i].value;
+	return "";
 }
+
+/* By this address or port, and, of RoCE, for this reason this GID. */
+static void is_chosen(const struct cu_rig *rig, const char *what, const char *gid)
+{
+	char both[256];
+
+	snprintf(both, sizeof(both), "%s%s", what, *named(rig, "DAT_IB_GID_TYPE") ? gid : "");
+	assert_string_equal(named(rig, "ADDRESS_CHOSEN_BY"), both);
+}
+
+#define V2 "; RoCE v2 by rdma_cm's default"
 
 /* Its address is that of the adapter whose port is active. */
 static void a_bond_is_opened_on_its_active_port(void **state)
 {
 	struct cu_rig *rig = *state;
 
-	is_chosen(rig, "first address of interface bond0: mlx5_0 port 1");
+	is_chosen(rig, "first address of interface bond0: mlx5_0 port 1", V2);
 	cu_establish(rig, &rig->a, &rig->p);
 	transfer(rig);
 	set("moved", 0);
 	cu_teardown(state);
 	cu_setup_ends(state);
 	rig = *state;
-	is_chosen(rig, "first address of interface bond0: mlx5_1 port 1");
+	is_chosen(rig, "first address of interface bond0: mlx5_1 port 1", V2);
 	cu_establish(rig, &rig->a, &rig->p);
 	transfer(rig);
+}
+
+static void is_told(struct cu_rig *rig, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT event;
+
+	assert_true(cu_next(rig->async, 2000, &event));
+	assert_int_equal(event.event_number, number);
+}
+
+/* The second of two: its address, its connections, its events. */
+static void the_port_is_the_one_meant(void **state)
+{
+	static const uint32_t second_port = 2 << 8;
+	struct cu_rig *rig = *state;
+
+	assert_string_equal(named(rig, "DAT_IB_PORT_NUMBER"), "2");
+	is_chosen(rig, "first address on mlx4_0 port 2: interface lo", V2);
+	cu_establish(rig, &rig->a, &rig->p);
+	transfer(rig);
+	assert_int_equal(count("port"), 2);
+	set("event", IBV_EVENT_PORT_ERR);
+	cu_quiet(rig->async, 100);
+	set("event", IBV_EVENT_PORT_ERR + second_port);
+	is_told(rig, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+}
+
+static void a_port_without_an_address_is_told(void **state)
+{
+	struct harness_result result;
+
+	(void)state;
+	harness_spawn_ok("open", NULL);
+	harness_spawn("open", NULL, &result);
+	assert_non_null(strstr(result.err, "port 3 of RDMA device mlx4_0 has an IP address"));
+}
+
+/* ---- RoCE ---- */
+
+/* rdma_cm's connections have the version that default_roce_mode says (ZOO_ROCE), which is told. */
+static void the_version_of_roce_is_the_hosts(void **state)
+{
+	unsigned int version = number("ZOO_ROCE", 2);
+	struct cu_rig *rig = *state;
+	char type[16], why[64];
+
+	snprintf(type, sizeof(type), "RoCE v%u", version);
+	snprintf(why, sizeof(why), "; %s by default_roce_mode", type);
+	assert_string_equal(named(rig, "DAT_IB_GID_TYPE"), type);
+	assert_non_null(strstr(named(rig, "ADDRESS_CHOSEN_BY"), why));
+	cu_establish(rig, &rig->a, &rig->p);
+	transfer(rig);
+	assert_int_equal(count("gid_index"), atoi(named(rig, "DAT_IB_GID_INDEX")));
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, cu_setup_ends, cu_teardown)
@@ -92,6 +159,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_partition_that_is_not_there_is_told),
 		T(service_level_and_class_are_the_ones_meant),
 		T(a_bond_is_opened_on_its_active_port),
+		T(the_port_is_the_one_meant),
+		cmocka_unit_test(a_port_without_an_address_is_told),
+		T(the_version_of_roce_is_the_hosts),
 	};
 
 	harness_child_main(argc, argv, children);

@@ -59,8 +59,11 @@ static inline struct my_context *my_context(struct ibv_context *ctx)
 /* Takes a lock of the whole process for a while. */
 void zoo_global(void);
 struct ibv_context *zoo_open(struct zoo_card *card);
-/* That of its address. */
-void zoo_gid(const struct zoo_card *card, union ibv_gid *gid);
+/* RoCE's GIDs of the address, of version 1 and 2, among the port's. */
+#define ZOO_GID_V1 2
+#define ZOO_GID_V2 3
+/* That of the port's address. */
+void zoo_gid(const struct zoo_card *card, uint8_t port, union ibv_gid *gid);
 struct zoo_card *zoo_card_of(const struct ibv_context *ctx);
 /* An errno where the test wants the call to fail. */
 int zoo_refuses(const char *call);

@@ -57,7 +57,7 @@ static struct zoo_card *card_at(struct in_addr addr)
 	uint32_t i;
 
 	for (i = 0; i < zoo->num_cards; i++)
-		if (zoo->cards[i].addr.s_addr == addr.s_addr && !zoo->cards[i].removed &&
+		if (zoo_port_at(&zoo->cards[i], addr) && !zoo->cards[i].removed &&
 		    !zoo->cards[i].port_down)
 			return &zoo->cards[zoo->cards[i].moved ? (i + 1) % zoo->num_cards : i];
 	return NULL;

@@ -43,8 +43,8 @@ struct zoo_proc {
 };
 
 struct zoo_card {
-	uint32_t number; /* of its kind */
-	struct in_addr addr;
+	uint32_t number;	/* of its kind */
+	struct in_addr addr[2]; /* of its ports; 0: there is no such port */
 	uint32_t num_qp, num_cq, num_mr, num_pd, num_srq, num_mw; /* that exist */
 	bool removed, port_down, moved; /* moved: its address is the next card's */
 };

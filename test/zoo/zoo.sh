@@ -106,6 +106,30 @@ bond() {
 		point "$1" bond test/zoo/routes.t' bond "$1"
 }
 
+# An adapter of two ports: KIND.
+ports() {
+	unshare --net true 2>/dev/null || { echo "ok - $1 ports # SKIP no network of its own to be had" && return; }
+	export -f point verdict
+	ZOO_AT=10.9.2.1,10.9.2.2 here=$here logs=$logs more=$more unshare --net bash -c '
+		ip link set lo up && ip addr add 10.9.2.1/24 dev lo && ip addr add 10.9.2.2/24 dev lo
+		UDAPL_TESTS=the_port_is_the_one_meant ZOO_PARAMS="$1_0 2" point "$1" port test/zoo/routes.t
+		UDAPL_TESTS=a_port_without_an_address_is_told ZOO_PARAMS="$1_0 3" point "$1" no-port test/zoo/routes.t' ports "$1"
+}
+
+# The version of RoCE that rdma_cm's configfs says: KIND.
+versions() {
+	unshare --mount true 2>/dev/null || { echo "ok - $1 versions # SKIP no mounts of its own to be had" && return; }
+	export -f point verdict
+	UDAPL_TESTS=the_version_of_roce_is_the_hosts here=$here logs=$logs more=$more unshare --mount bash -c '
+		ports=/sys/kernel/config/rdma_cm/$2/ports/1 # config itself need not be there
+		{ mount -t tmpfs none /sys/kernel && mkdir -p $ports; } 2>/dev/null ||
+			{ echo "ok - $1 versions # SKIP no place for rdma_cm'\''s configfs" && exit; }
+		echo "RoCE v2" >$ports/default_roce_mode
+		ZOO_ROCE=2 point "$1" roce-v2 test/zoo/routes.t
+		echo "IB/RoCE v1" >$ports/default_roce_mode
+		ZOO_ROCE=1 ZOO_OPTIONS="-o roce_v1=1" point "$1" roce-v1 test/zoo/routes.t' versions "$1" "${1%%-*}_0"
+}
+
 # Partition and service level: KIND.
 routes() {
 	local UDAPL_TESTS=the_partition_is_the_one_meant ZOO_OPTIONS='-o pkey=0x8001'
@@ -126,6 +150,7 @@ routes() {
 	*)
 		DAPL_IB_PKEY=0x8001 point "$1" partition test/zoo/routes.t
 		bond "$1"
+		versions "$1"
 		;;
 	esac
 	UDAPL_TESTS=service_level_and_class_are_the_ones_meant
@@ -255,6 +280,7 @@ run_kind() {
 	mends "$1"
 	looks "$1"
 	case $1 in mlx5-roce | mlx5-ib | mlx5-noip) routes "$1" ;; esac
+	[ "$1" != mlx4 ] || ports "$1"
 	case $1 in mlx5-roce | mlx5-ib) sockets "$1" ;; esac
 	case $1 in mlx5-roce | irdma-iwarp) pages "$1" ;; esac
 	case $1 in mlx5-roce | mlx5-ib | irdma-iwarp | rxe | siw) legacy "$1" ;; esac

@@ -162,6 +162,10 @@ static void say_no_address(const struct vrb_dev *dev, const char *params,
 			"of "
 			"the port (ib0) an address",
 			dev->name, wanted->what, wanted->num);
+	else if (wanted->port)
+		dapl_err("%s: no interface of port %u of RDMA device %s has an IP address (%u "
+			 "tried): set it up and give it one",
+			 dev->name, wanted->port, wanted->what, num);
 	else
 		dapl_err("%s: no interface of RDMA device %s has an IP address (%u tried): set it "
 			 "up and give it one",
