@@ -3,6 +3,7 @@
  * What adapters differ in and the software devices do not show, on those of the zoo: each test is
  * for the kinds that test/zoo/zoo.sh runs it on. What happens without each mend: mended.md.
  */
+#include "test/conformance/bind_util.h"
 #include "test/conformance/conn_util.h"
 #include "test/conformance/srq_util.h"
 
@@ -169,6 +170,35 @@ static void what_is_announced_can_be_made(void **state)
 	expect_ok(dat_srq_free(srq));
 }
 
+#define BINDS 64
+
+/* Behind a message that waits. Of windows of type 2, each but the first takes two entries: what was
+ * bound is invalidated. The window is younger than the endpoint, which connects after it. */
+static void as_many_binds_as_requests(void **state)
+{
+	struct cu_rig *rig = *state;
+	bool type_2 = bu_has_scope(rig, DAT_RMR_SCOPE_EP);
+	DAT_RMR_HANDLE rmr;
+	DAT_EP_ATTR attr;
+
+	if (ct_receives_first(&rig->attr, &rig->prov))
+		harness_skip("over iWARP no message waits for a receive");
+	ct_default_attr(rig->ia, &attr);
+	attr.max_request_dtos = BINDS + 1;
+	expect_ok(dat_ep_free(rig->a.ep));
+	expect_ok(dat_ep_create(rig->ia, rig->a.pz, rig->a.recv, rig->a.request, rig->a.connect,
+				&attr, &rig->a.ep));
+	rmr = bu_rmr(rig, rig->a.pz, type_2 ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ);
+	cu_establish(rig, &rig->a, &rig->p);
+	bu_stall(&rig->a);
+	for (uint64_t i = 0; i < BINDS; i++)
+		expect_ok(bu_bind(&rig->a, rmr, &rig->a.mem, 0, 64, i, NULL));
+	expect_ok(cu_recv(&rig->p, 0, 64, 1));
+	DONE(rig->a.request, rig->a.ep, 0x57a11, DAT_DTO_SEND, 64);
+	for (uint64_t i = 0; i < BINDS; i++)
+		BOUND(rig->a.request, rmr, i);
+}
+
 /* Nobody polls between: bnxt_re refuses to resize a CQ again until somebody did. */
 static void a_queue_grows_with_each_endpoint(void **state)
 {
@@ -282,6 +312,7 @@ int main(int argc, char **argv)
 		T(an_end_without_an_answer_is_bounded),
 		T(a_shared_queue_keeps_its_receives),
 		T(what_is_announced_can_be_made),
+		T(as_many_binds_as_requests),
 		T(an_address_that_moved_is_not_connected),
 		T(a_queue_grows_with_each_endpoint),
 		T(a_small_message_has_all_its_segments),

@@ -184,6 +184,8 @@ mends() {
 	export UDAPL_TESTS ZOO_OPTIONS
 	UDAPL_TESTS=what_is_announced_can_be_made
 	point "$1" announced test/zoo/mends.t
+	UDAPL_TESTS=as_many_binds_as_requests
+	point "$1" binds test/zoo/mends.t
 	case $1 in
 	*iw*)
 		UDAPL_TESTS=an_end_without_an_answer_is_bounded ZOO_OPTIONS='-o cm_timeout_ms=300'
