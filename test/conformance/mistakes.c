@@ -131,6 +131,36 @@ static void connect_ends(const DAT_EP_ATTR *attr)
 	cu_establish(rig, &rig->a, &rig->p);
 }
 
+/* The endpoint that the provider made gets its zone, but nobody to tell of its connection. */
+static int accept_made_endpoint(void)
+{
+	DAT_CONN_QUAL qual;
+	DAT_CR_PARAM cr_param;
+	DAT_EP_PARAM ep_param;
+	DAT_PSP_HANDLE psp;
+	DAT_CR_HANDLE cr;
+	DAT_RETURN rc;
+
+	rig = cu_rig_open();
+	rc = dat_psp_create_any(rig->ia, &qual, rig->cr, DAT_PSP_PROVIDER_FLAG, &psp);
+	if (cu_unsupported(rc))
+		return NOT_HERE;
+	expect_ok(rc);
+	ct_end_open(&rig->a, rig->ia, NULL);
+	expect_ok(cu_connect(&rig->a, qual, CT_US));
+	cr = cu_take_cr(rig->cr);
+	expect_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &cr_param));
+	expect_handle(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), EP);
+	ep_param.pz_handle = ct_pz(rig->ia);
+	expect_ok(dat_ep_modify(cr_param.local_ep_handle, DAT_EP_FIELD_PZ_HANDLE, &ep_param));
+	expect_handle(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), EP);
+	printf("endpoint %p has no connect dispatcher, which dat_ep_modify",
+	       cr_param.local_ep_handle);
+	expect_ok(dat_cr_reject(cr, 0, NULL));
+	cu_rig_close(rig);
+	return 0;
+}
+
 static int suppressed_only(void)
 {
 	DAT_EP_ATTR attr;
@@ -143,8 +173,13 @@ static int suppressed_only(void)
 	printf("%d", (int)attr.max_request_dtos);
 	for (i = 0; i < attr.max_request_dtos; i++)
 		expect_ok(cu_write(&rig->a, 0, 8, 1, &rig->p.mem, 0, DAT_COMPLETION_SUPPRESS_FLAG));
-	rc = cu_write(&rig->a, 0, 8, 1, &rig->p.mem, 0, DAT_COMPLETION_SUPPRESS_FLAG);
-	expect(rc, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	for (i = 0; i < 100; i++) {
+		rc = cu_write(&rig->a, 0, 8, 1, &rig->p.mem, 0, DAT_COMPLETION_SUPPRESS_FLAG);
+		if (rc == DAT_SUCCESS)
+			return NOT_HERE;
+		expect(rc, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		usleep(10000);
+	}
 	cu_rig_close(rig);
 	return 0;
 }
@@ -273,6 +308,7 @@ static const struct harness_child children[] = {
 	{ "service_dispatcher_in_use", service_dispatcher_in_use },
 	{ "cno_in_use", cno_in_use },
 	{ "graceful_close", graceful_close },
+	{ "accept_made_endpoint", accept_made_endpoint },
 	{ "suppressed_only", suppressed_only },
 	{ "full_queue", full_queue },
 	{ "bind_without_local_write", bind_without_local_write },
@@ -323,6 +359,7 @@ TOLD(dispatcher_in_use, "EVD", "not freed: in use by EP", NULL)
 TOLD(service_dispatcher_in_use, "EVD", "not freed: in use by PSP", NULL)
 TOLD(cno_in_use, "CNO", "not freed: in use by EVD", NULL)
 TOLD(graceful_close, "not closed gracefully", "1 PSP", "2 PZ")
+TOLD(accept_made_endpoint, "CR", "not accepted", NULL)
 TOLD(suppressed_only, "no room for another request", "suppressed", NULL)
 TOLD(bind_without_local_write, "LMR", "not bound for remote writes",
      "DAT_MEM_PRIV_LOCAL_WRITE_FLAG")
@@ -351,6 +388,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(mistake_service_dispatcher_in_use),
 		cmocka_unit_test(mistake_cno_in_use),
 		cmocka_unit_test(mistake_graceful_close),
+		cmocka_unit_test(mistake_accept_made_endpoint),
 		cmocka_unit_test(mistake_suppressed_only),
 		cmocka_unit_test(no_mistake_full_queue),
 		cmocka_unit_test(mistake_bind_without_local_write),
