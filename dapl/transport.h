@@ -43,7 +43,7 @@
 #include "dapl/device_attr.h"
 #include "dapl/work.h"
 
-#define DAPL_TRANSPORT_VERSION 7
+#define DAPL_TRANSPORT_VERSION 8
 
 struct dapl_lock;
 struct dapl_option;
@@ -357,6 +357,12 @@ struct dapl_qp_ops {
 	 * completion (EP-103). Any thread.
 	 */
 	void (*pending)(struct tp_qp *qp, uint32_t *recv, uint32_t *send);
+	/*
+	 * How many requests are not over, while all that are succeeded; false: one did not. By it
+	 * the core knows of unsignalled ones when no signalled one follows (DTO-17). NULL: it
+	 * cannot be told. EP lock held.
+	 */
+	bool (*unfinished)(struct tp_qp *qp, uint32_t *num);
 	/*
 	 * Whether a message of the peer waits for a receive, as far as that can be told without
 	 * waiting for those who move data; for messages. NULL: it cannot be told. Any thread.

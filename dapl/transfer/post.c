@@ -347,7 +347,9 @@ post_checked(struct dapl_qp *qp, const struct dapl_operation *op, const DAT_LMR_
 	DAT_RETURN rc = dapl_slots_check(&qp->request);
 
 	if (rc)
-		return end_fast(qp, dapl_post_refused(qp, rc));
+		rc = dapl_post_refused(qp, rc);
+	if (rc)
+		return end_fast(qp, rc);
 	return post_fast(qp, op->opcode, op->dto, op->counter, iov, cookie, remote);
 }
 

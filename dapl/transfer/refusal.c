@@ -27,15 +27,32 @@ static bool all_suppressed(const struct dapl_qp *qp)
 	       qp->cold->suppressed == dapl_slots_tail(&qp->request);
 }
 
+/* Gives back the slots of those that are over, which is known only where the transport can tell. */
+static DAT_RETURN reclaim_suppressed(struct dapl_qp *qp)
+{
+	struct tp_qp *tp = qp->tp;
+	uint32_t num;
+
+	if (!tp->ops->unfinished) {
+		dapl_err_limited("endpoint %p: no room for another request: the completions of all "
+				 "%u are suppressed, and only one that is not tells that those "
+				 "before it are over; post one in so many without "
+				 "DAT_COMPLETION_SUPPRESS_FLAG and take its event (limit: the "
+				 "endpoint's max_request_dtos)",
+				 (const void *)qp, qp->request.limit);
+		return DAPL_NO_RESOURCE(MEMORY);
+	}
+	if (!tp->ops->unfinished(tp, &num) || !dapl_slots_reclaim(&qp->request, num))
+		return DAPL_NO_RESOURCE(MEMORY);
+	return dapl_slots_check(&qp->request);
+}
+
 DAT_RETURN dapl_post_refused(struct dapl_qp *qp, DAT_RETURN rc)
 {
 	dapl_assert_held(&qp->lock);
 	if (rc == DAPL_BAD_STATE(EP_NOTREADY))
 		return dapl_not_ready(qp, &qp->request);
 	if (rc == DAPL_NO_RESOURCE(MEMORY) && all_suppressed(qp))
-		dapl_err_limited("endpoint %p: no room for another request: the completions of all "
-				 "%u are suppressed, and only one that is not tells that those "
-				 "before it are over (limit: its max_request_dtos)",
-				 (const void *)qp, qp->request.limit);
+		return reclaim_suppressed(qp);
 	return rc;
 }

@@ -73,7 +73,9 @@ DAT_RETURN dapl_request_take(struct dapl_qp *qp, struct dapl_slot **slot)
 	if (slots->next == slots->stop)
 		rc = dapl_slots_check(slots);
 	if (rc)
-		return dapl_post_refused(qp, rc);
+		rc = dapl_post_refused(qp, rc);
+	if (rc)
+		return rc;
 	*slot = dapl_slots_take(slots);
 	return DAT_SUCCESS;
 }

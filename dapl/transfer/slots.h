@@ -15,8 +15,9 @@
 /*
  * A ring in posting order, sized at creation. The poster moves next under the EP lock; whoever
  * takes a completion moves head behind its slot, which also reclaims the suppressed ones before it
- * (DTO-17, DTO-31). What a post has to check beforehand is checked only when next meets stop, which
- * moves it on; whatever makes the answer another one puts stop back.
+ * (DTO-17, DTO-31); of those that no other follows, refusal.c asks the transport. What a post has
+ * to check beforehand is checked only when next meets stop, which moves it on; whatever makes the
+ * answer another one puts stop back.
  */
 struct dapl_slots {
 	struct dapl_slot *next, *stop;
@@ -38,7 +39,12 @@ bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, DAT_EP_HANDLE ep,
  */
 bool dapl_slots_extend(struct dapl_slots *slots, uint32_t limit, DAT_EP_HANDLE ep,
 		       DAT_DTOS operation);
-/* Gives back all slots but those of the last num posts. EP lock held. */
+/*
+ * Gives back all slots but those of the last num posts, where that is more than are free; those
+ * given back have no completion to come. EP lock held.
+ */
+bool dapl_slots_reclaim(struct dapl_slots *slots, uint32_t num);
+/* Gives back all slots but those of the last num posts, whatever is to come. EP lock held. */
 void dapl_slots_empty(struct dapl_slots *slots, uint32_t num);
 /* No slot is silent any more; none is outstanding. */
 void dapl_slots_unsilence(struct dapl_slots *slots);

@@ -19,8 +19,11 @@ DAT_BEGIN_DECLS
  * are skipped (DTO-9..DTO-13).
  *
  * A request whose completion is suppressed occupies one of max_request_dtos until a later one that
- * is not has completed and was dequeued. A program that suppresses all of them can post
- * max_request_dtos and no more: one in so many must tell (DTO-17).
+ * is not has completed and was dequeued. On a verbs device a program that suppresses all of them
+ * can post max_request_dtos and no more: one in so many must tell, or post after post is refused
+ * with DAT_RESOURCE_MEMORY, which a line on standard error explains. The software provider knows
+ * which are over and gives their places back; there, refused means that none is yet, and a later
+ * try succeeds. Programs for any provider let one in max_request_dtos tell (DTO-17).
  *
  * @param ep_handle a connected or disconnected endpoint; on the latter the message is flushed at
  *        once.

@@ -372,6 +372,30 @@ static void dto_17_suppressed_only(void **state)
 	cu_quiet(rig->a.request, 50);
 }
 
+/* Where the transport can tell, and all are over, there is room again: as often as one likes. */
+static void dto_17_suppressed_ones_that_are_over_give_room(void **state)
+{
+	struct cu_rig *rig = *state;
+	uint64_t until = ct_now_us() + CT_US;
+	DAT_EP_PARAM param;
+	DAT_RETURN rc;
+	int i;
+
+	expect_ok(dat_ep_query(rig->a.ep, DAT_EP_FIELD_ALL, &param));
+	for (i = 0; i < 10 * param.ep_attr.max_request_dtos;) {
+		rc = cu_write(&rig->a, 0, 64, 1, &rig->p.mem, 0, DAT_COMPLETION_SUPPRESS_FLAG);
+		if (rc == DAT_SUCCESS)
+			i++;
+		else
+			FULL(rc);
+		assert_true(ct_now_us() < until);
+	}
+	/* Nothing was lost or told twice: the next one that tells is the next one told. */
+	expect_ok(cu_write(&rig->a, 0, 64, 77, &rig->p.mem, 0, DAT_COMPLETION_DEFAULT_FLAG));
+	DONE(rig->a.request, rig->a.ep, 77, DAT_DTO_RDMA_WRITE, 64);
+	cu_quiet(rig->a.request, 50);
+}
+
 #define C(f) cmocka_unit_test_setup_teardown(f, cu_setup_connected, cu_teardown)
 
 int main(void)
@@ -392,6 +416,7 @@ int main(void)
 		C(dto_16_request_slots),
 		C(dto_17_one_signalled_per_queue_suffices),
 		C(dto_17_suppressed_only),
+		C(dto_17_suppressed_ones_that_are_over_give_room),
 	};
 
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));

@@ -103,6 +103,15 @@ static void qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
 	*send = soft_ring_used(&qp->sq);
 }
 
+/* A flush enters the error state before it completes anything. */
+static bool qp_unfinished(struct tp_qp *base, uint32_t *num)
+{
+	struct soft_qp *qp = soft_qp(base);
+
+	*num = soft_ring_used(&qp->sq);
+	return atomic_load(&qp->state) == SOFT_QP_LIVE;
+}
+
 /* ---- Life ---- */
 
 static struct soft_cq *cq_or_null(struct tp_cq *cq)
@@ -245,5 +254,6 @@ const struct dapl_qp_ops soft_qp_ops = {
 	.post_recv = qp_post_recv,
 	.limit_recv = soft_recv_set_limits,
 	.pending = qp_pending,
+	.unfinished = qp_unfinished,
 	.starved = qp_starved,
 };
