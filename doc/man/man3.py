@@ -354,8 +354,8 @@ class Page:
             CLAUSES.sub(self.take_clauses, "(%s)" % self.call.about["Clauses"].rstrip("."))
         if self.clauses:
             self.section("CLAUSES")
-            self.line("What stands here rests on %s of the project's reference." % self.and_list())
-            self.line("doc/conformance.md tells which tests prove them.")
+            self.line("For those who have the source: what stands here are %s of doc/spec," % self.and_list())
+            self.line("and doc/conformance.md tells which tests prove them.")
 
     def and_list(self):
         """The clauses in words, in order, each once: what a range has is not named again."""

@@ -20,9 +20,8 @@
  *   the object is destroyed (GEN-14).
  * - Different objects may always be used from different threads at the same time (GEN-24). No call
  *   runs code of the program but proxy agents of notification objects (GEN-27).
- *
- * Names such as EVD-45 refer to the numbered clauses of the project's reference.
  */
+/* Names such as EVD-45 are those of the numbered clauses in doc/spec. */
 #ifndef DAT_H
 #define DAT_H
 

@@ -59,6 +59,14 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cr_query(IN DAT_CR_HANDLE cr_handle,
  * outcome follows; requests may be posted once the connection is established. A failing call
  * leaves everything as it was (CR-9..CR-16).
  *
+ * A request of a service point with DAT_PSP_PROVIDER_FLAG has an endpoint that the provider made,
+ * in DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, without protection zone and dispatchers. Take it
+ * from local_ep_handle of dat_cr_query; give it with dat_ep_modify at least a protection zone and a
+ * connect dispatcher, and where it is to send or receive the dispatcher of that direction with
+ * max_request_dtos or max_recv_dtos; post receives; then accept with DAT_HANDLE_NULL. From then on
+ * the program frees it. Without those two the call is refused and says what is missing
+ * (PSP-5..PSP-7).
+ *
  * @param cr_handle a connection request; not valid after success.
  * @param ep_handle an unconnected endpoint of this adapter with protection zone and connect
  *        dispatcher; DAT_HANDLE_NULL, and nothing else, where the request has an endpoint of its
@@ -75,7 +83,9 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cr_query(IN DAT_CR_HANDLE cr_handle,
  *
  * @retval DAT_SUCCESS the connection is being completed.
  * @retval DAT_INVALID_HANDLE DAT_INVALID_HANDLE_CR: cr_handle is not a live connection request;
- *        DAT_INVALID_HANDLE_EP: ep_handle is not what CR-10..CR-12 ask for.
+ *        DAT_INVALID_HANDLE_EP: ep_handle is not an endpoint of this adapter, is not NULL though
+ *        the request has an endpoint, or lacks protection zone or connect dispatcher
+ *        (CR-10..CR-12).
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG2: the endpoint cannot satisfy the request; another
  *        one may (CR-13).
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG3: the size is negative or too large.

@@ -22,6 +22,19 @@ DAT_BEGIN_DECLS
  * strict mode numbers beyond the adapter's limits are lowered to them and what the adapter does not
  * support has no effect: dat_ep_query tells what it has.
  *
+ * Without attributes it has these: service DAT_SERVICE_TYPE_RC, qos DAT_QOS_BEST_EFFORT, messages
+ * and RDMA of 2^31 bytes or the adapter's limit if that is less, both completion flags
+ * DAT_COMPLETION_EVD_THRESHOLD_FLAG, 16 receives and 16 requests outstanding (0 in a direction
+ * without dispatcher), 4 segments each, 4 RDMA Reads outstanding either way, no watermark, and no
+ * named attributes (EP-22..EP-38). The completion flags of requests are that value,
+ * DAT_COMPLETION_DEFAULT_FLAG, or DAT_COMPLETION_UNSIGNALLED_FLAG, by which posts may say that they
+ * do not notify; those of receives may also be DAT_COMPLETION_SOLICITED_WAIT_FLAG: only messages
+ * that ask for it notify.
+ *
+ * A dispatcher that is never to overflow holds, of every endpoint it serves, max_recv_dtos where
+ * it is that of the receives, max_request_dtos where it is that of the requests, and 2 events
+ * where it is that of the connection.
+ *
  * @param ia_handle an open adapter.
  * @param pz_handle protection zone; DAT_HANDLE_NULL for none now.
  * @param recv_completion_evd_handle dispatcher with DAT_EVD_DTO_FLAG for receives; DAT_HANDLE_NULL
@@ -29,8 +42,7 @@ DAT_BEGIN_DECLS
  * @param request_completion_evd_handle dispatcher with DAT_EVD_DTO_FLAG for requests and binds;
  *        DAT_HANDLE_NULL for none.
  * @param connect_evd_handle dispatcher with DAT_EVD_CONNECTION_FLAG; DAT_HANDLE_NULL for none now.
- * @param ep_attributes attributes, all fields of which count; NULL for the defaults of
- *        EP-22..EP-38.
+ * @param ep_attributes attributes, all fields of which count; NULL for the defaults.
  * @param ep_handle receives the handle; never NULL.
  *
  * Events: none.
@@ -44,9 +56,11 @@ DAT_BEGIN_DECLS
  * @retval DAT_INVALID_HANDLE the subtype DAT_INVALID_HANDLE_EVD_RECV,
  *        DAT_INVALID_HANDLE_EVD_REQUEST or DAT_INVALID_HANDLE_EVD_CONN names a dispatcher that is
  *        not live, of another adapter or without the flag of its role.
- * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG6: an attribute is out of range, or it or the
- *        dispatchers' other streams do not fit (EP-46; the latter and numbers beyond the adapter's
- *        limits in strict mode only, EVD-30).
+ * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG6: an attribute is out of range: a negative number,
+ *        max_recv_dtos, max_recv_iov or max_request_dtos 0 with a dispatcher of that direction or
+ *        not 0 without one, or unknown completion flags or named attributes. In strict mode also a
+ *        number beyond the adapter's limit, and a dispatcher whose other streams do not fit
+ *        (EP-46, EVD-30).
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG7: ep_handle is NULL.
  * @retval DAT_MODEL_NOT_SUPPORTED the service type or, in strict mode, the quality of service or
  *        watermark is not supported.
@@ -109,9 +123,10 @@ dat_ep_create_with_srq(IN DAT_IA_HANDLE ia_handle, IN DAT_PZ_HANDLE pz_handle,
 /**
  * Read the parameters and attributes of an endpoint.
  *
- * Legal in every state. Addresses and ports of a connection are valid in the states that
- * EP-13..EP-15 list; elsewhere they are unspecified, and pointers are NULL or safe to follow.
- * Pointers live until the endpoint is freed (EP-55..EP-57).
+ * Legal in every state. Ports and the remote address of a connection are valid from the call that
+ * connects or the request that arrives until the connection has ended; before and after they are
+ * unspecified, but remote_ia_address_ptr is never NULL: it leads to zeros or to the last peer's
+ * address. Pointers live until the endpoint is freed (EP-13..EP-15, EP-55..EP-57).
  *
  * @param ep_handle an endpoint.
  * @param ep_param_mask fields wanted, an OR of DAT_EP_FIELD_ values; 0 for none.
@@ -134,8 +149,10 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_query(IN DAT_EP_HANDLE ep_handle,
 /**
  * Change parameters and attributes of an endpoint, all of those selected or none.
  *
- * Most can be changed while the endpoint is unconnected, reserved or has a request pending; EP-59
- * lists which in which state. Handle, state, addresses, ports and shared receive queue never
+ * Dispatchers and attributes can be changed while the endpoint is unconnected, reserved or has a
+ * request pending, the receives' completion flags only while no receive is posted; the protection
+ * zone while it is unconnected or made for a request; comm and named attributes while it is
+ * unconnected; srq_soft_hw always. Adapter, state, addresses, ports and shared receive queue never
  * change this way. Receives posted before stay posted (EP-58..EP-65). Attributes beyond what the
  * adapter can do are treated as by dat_ep_create.
  *

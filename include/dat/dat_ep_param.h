@@ -14,7 +14,7 @@ typedef enum dat_service_type {
 	DAT_SERVICE_TYPE_EXTENSION_BASE = 1
 } DAT_SERVICE_TYPE;
 
-/** States of an endpoint; EP-129..EP-155 tell what leads from one to another. */
+/** States of an endpoint (EP-129..EP-155). */
 typedef enum dat_ep_state {
 	DAT_EP_STATE_UNCONNECTED = 0,
 	DAT_EP_STATE_UNCONFIGURED_UNCONNECTED = 1,     /**< never reported */
@@ -42,8 +42,8 @@ typedef struct dat_ep_attr {
 	DAT_SEG_LENGTH max_message_size; /**< bytes; 0: the adapter's */
 	DAT_SEG_LENGTH max_rdma_size;	 /**< bytes; 0: the adapter's */
 	DAT_QOS qos;
-	DAT_COMPLETION_FLAGS recv_completion_flags;    /**< EP-26 */
-	DAT_COMPLETION_FLAGS request_completion_flags; /**< EP-27 */
+	DAT_COMPLETION_FLAGS recv_completion_flags;    /**< which notify */
+	DAT_COMPLETION_FLAGS request_completion_flags; /**< which notify */
 	DAT_COUNT max_recv_dtos;		       /**< receives outstanding */
 	DAT_COUNT max_request_dtos;		       /**< requests and binds outstanding */
 	DAT_COUNT max_recv_iov;			       /**< segments per receive */
@@ -65,9 +65,9 @@ typedef struct dat_ep_param {
 	DAT_EP_STATE ep_state;
 	DAT_COMM comm; /**< for dat_ep_common_connect */
 	DAT_IA_ADDRESS_PTR local_ia_address_ptr;
-	DAT_PORT_QUAL local_port_qual;		  /**< EP-13 */
-	DAT_IA_ADDRESS_PTR remote_ia_address_ptr; /**< all zeros without a peer (EP-14) */
-	DAT_PORT_QUAL remote_port_qual;		  /**< EP-15 */
+	DAT_PORT_QUAL local_port_qual;		  /**< of this end */
+	DAT_IA_ADDRESS_PTR remote_ia_address_ptr; /**< all zeros without a peer */
+	DAT_PORT_QUAL remote_port_qual;		  /**< of the peer */
 	DAT_PZ_HANDLE pz_handle;		  /**< or DAT_HANDLE_NULL */
 	DAT_EVD_HANDLE recv_evd_handle;		  /**< or DAT_HANDLE_NULL */
 	DAT_EVD_HANDLE request_evd_handle;	  /**< or DAT_HANDLE_NULL */

@@ -13,7 +13,7 @@ typedef enum dat_event_number {
 	DAT_DTO_COMPLETION_EVENT = 0x00001,			/**< a transfer ended */
 	DAT_RMR_BIND_COMPLETION_EVENT = 0x01001,		/**< a bind ended */
 	DAT_CONNECTION_REQUEST_EVENT = 0x02001,			/**< a request arrived */
-	DAT_CONNECTION_EVENT_ESTABLISHED = 0x04001,		/**< EV-6, EV-7 */
+	DAT_CONNECTION_EVENT_ESTABLISHED = 0x04001,		/**< messages may be sent */
 	DAT_CONNECTION_EVENT_PEER_REJECTED = 0x04002,		/**< by the peer's program */
 	DAT_CONNECTION_EVENT_NON_PEER_REJECTED = 0x04003,	/**< by anybody else */
 	DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR = 0x04004, /**< after an accept */

@@ -22,8 +22,8 @@ typedef enum dat_extension {
 
 /** Attributes of an adapter; limits are totals of the device (IA-16..IA-51). */
 typedef struct dat_ia_attr {
-	char adapter_name[256];		   /**< IA-17 */
-	char vendor_name[256];		   /**< IA-18 */
+	char adapter_name[256];		   /**< that of dat.conf */
+	char vendor_name[256];		   /**< free text */
 	DAT_UINT32 hardware_version_major; /**< 0 if unknown */
 	DAT_UINT32 hardware_version_minor;
 	DAT_UINT32 firmware_version_major; /**< 0 if unknown */
@@ -146,7 +146,7 @@ typedef DAT_UINT32 DAT_HA_LB;
 
 /** Attributes of a provider, for one open adapter (IA-52..IA-81). */
 typedef struct dat_provider_attr {
-	char provider_name[256];	   /**< IA-52 */
+	char provider_name[256];	   /**< the name of the adapter */
 	DAT_UINT32 provider_version_major; /**< of the provider */
 	DAT_UINT32 provider_version_minor;
 	DAT_UINT32 dapl_version_major; /**< of the interface */

@@ -100,7 +100,13 @@ DAT_EXPORT DAT_RETURN DAT_API dat_lmr_query(IN DAT_LMR_HANDLE lmr_handle,
  * Make an event dispatcher.
  *
  * It is born empty, enabled and waitable, and accepts only the streams that its flags name
- * (EVD-18, EVD-20..EVD-31). EVD-100 tells how long a queue must be so that it never overflows.
+ * (EVD-18, EVD-20..EVD-31).
+ *
+ * It never overflows if it holds the sum of what it can get before the program takes any: of every
+ * endpoint max_recv_dtos if it is that of its receives, max_request_dtos if it is that of its
+ * requests and binds, and 2 if it is that of its connection; of every service point as many
+ * requests as may wait; and all software events (EVD-100). Where a completion finds it full, the
+ * endpoint's connection breaks and DAT_ASYNC_ERROR_EVD_OVERFLOW is told.
  *
  * @param ia_handle an open adapter.
  * @param evd_min_qlen events to hold at least, 1 to the adapter's max_evd_qlen; dat_evd_query

@@ -100,6 +100,14 @@ def installed_programs():
     return paths
 
 
+@case("no page cites a rule by its number alone: what it says stands there")
+def _():
+    clause = r"\b(?:REG|IA|CTX|EP|PSP|RSP|CSP|CR|EV|PD|TMO|FL|EVD|CNO|EVT|PZ|LMR|RMR|DTO|SRQ|IBX|GEN)-\d+"
+    for (name, section), path in sorted(PAGES.items()):
+        text = plain(name, section).split(".SH CLAUSES")[0]
+        check(not re.search(clause, text), "%s: %s", path, re.findall(clause, text))
+
+
 @case("every program has a page with all its options")
 def _():
     for program in sorted(installed_programs()):
