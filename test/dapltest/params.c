@@ -391,7 +391,6 @@ static void set_defaults(struct dt_params *params)
 		.port = DT_DEFAULT_PORT,
 		.qos = DAT_QOS_BEST_EFFORT,
 		.timeout_s = DT_DEFAULT_TIMEOUT,
-		.iterations = 1000,
 		.threads = 1,
 		.eps = { 1, 1, 1 },
 		.width = 1,
@@ -409,6 +408,7 @@ static enum dt_parsed parse(struct dt_params *params, int argc, char **argv)
 	parsed = find_test(params, argc, argv);
 	if (parsed != DT_PARSED)
 		return parsed;
+	params->iterations = params->test == DT_TEST_PERF ? 10000 : 1000;
 	if (params->test == DT_TEST_NONE) {
 		fprintf(stderr, "Must Specify Test (-T) option first\n");
 		return DT_PARSED_ERROR;

@@ -518,6 +518,23 @@ void dt_perf_result(const struct dt_perf *perf, struct dt_result *result)
 				   : &result->sent) = bytes;
 }
 
+/* What the times above are, for those who do not know what the test does. */
+static void print_meaning(const struct dt_perf *perf)
+{
+	static const char *const latency[] = {
+		[DT_XFER_SR] = "from the post of a message until it came back: a round trip",
+		[DT_XFER_RR] = "from the post of a read until its data is here: a round trip",
+		[DT_XFER_RW] = "from the post of a write to its completion; that the peer has it "
+			       "is not measured, SR does",
+	};
+
+	dt_say("NOTE: latency is %s", latency[perf->params->ops[0].xfer]);
+	if (perf->pipeline > 1)
+		dt_say("NOTE: %u in flight wait for each other: -p 1 times one alone",
+		       perf->pipeline);
+	dt_say("NOTE: post is the call that posts, reap the wait for a completion");
+}
+
 void dt_perf_print(const struct dt_perf *perf)
 {
 	static const char rule[] =
@@ -549,6 +566,7 @@ void dt_perf_print(const struct dt_perf *perf)
 	for (i = 0; i < DT_NUM_PERCENTILES; i++)
 		dt_say("Latency percentile %-5g: %.2f us", dt_percentiles[i],
 		       percentile_us(perf, i));
+	print_meaning(perf);
 	dt_say("NOTE: 1 MB = 1024 KB = 1048576 B \n%s", rule);
 	dt_say("raw: %s, %u, %u, %u, %u, %.2f, %.2f, %.2f, %.2f, %.2f, %.2f \n%s", type, count,
 	       op->seg_size, op->num_segs, perf->pipeline, cpu, count / seconds,

@@ -82,8 +82,8 @@ static const char perf_text[] =
 	"USAGE:              [-m b|p]\n"
 	"USAGE:              [-D <device Name>]\n"
 	"USAGE:              [-d] : debug (zero)\n"
-	"USAGE:              [-i <num iterations>]     : (1000)\n"
-	"USAGE:              [-p <pipeline>]\n"
+	"USAGE:              [-i <num iterations>]     : (10000)\n"
+	"USAGE:              [-p <pipeline>]           : in flight; 1 for latency\n"
 	"USAGE:              [--sweep <first>..<last>] : doublings of seg_size\n"
 	"USAGE:              [--duration <seconds>]    : again and again for so long\n"
 	"USAGE:              [--timeout <seconds>]     : (60)\n";
