@@ -10,6 +10,7 @@
 #include "control.h"
 #include "perf.h"
 #include "results.h"
+#include "summary.h"
 #include "trans.h"
 
 /* What one test works with. */
@@ -62,6 +63,7 @@ static int connect_control(struct work *work)
 		return dt_fail(work->actor, "no connection to %s, port %llu", work->params->server,
 			       (unsigned long long)work->params->port);
 	dt_debug(1, "%s: Connected!", work->actor->who);
+	dt_summary_met(work->ia, work->control.link.version);
 	return 0;
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "config.h"
+
 #include "link.h"
 
 #include <string.h>
@@ -127,13 +129,16 @@ int dt_link_connect(struct dt_actor *actor, struct dt_link *link,
 int dt_link_accept(struct dt_actor *actor, struct dt_link *link, DAT_CR_HANDLE cr, bool own_ep,
 		   const struct dt_hello *hello)
 {
+	/* Who asks without a test, such as dat-info --doctor, learns who is here. */
+	char version[] = "dapltest (" PACKAGE_NAME ") " PACKAGE_VERSION;
 	unsigned char bytes[DT_HELLO_SIZE];
 	DAT_RETURN ret;
 
 	if (hello)
 		dt_hello_encode(hello, bytes);
-	ret = dat_cr_accept(cr, own_ep ? DAT_HANDLE_NULL : link->ep, hello ? DT_HELLO_SIZE : 0,
-			    hello ? bytes : NULL);
+	ret = dat_cr_accept(cr, own_ep ? DAT_HANDLE_NULL : link->ep,
+			    hello ? DT_HELLO_SIZE : sizeof(version),
+			    hello ? (DAT_PVOID)bytes : (DAT_PVOID)version);
 	if (ret != DAT_SUCCESS) {
 		dt_fail_dat(actor, ret, "dat_cr_accept");
 		dat_cr_reject(cr, 0, NULL);
@@ -189,6 +194,19 @@ static DAT_RETURN wait_event(DAT_EVD_HANDLE evd, uint64_t deadline, DAT_EVENT *e
 	return ret;
 }
 
+/* Printable text only: other private data say something else. */
+static void keep_version(struct dt_link *link, const DAT_CONNECTION_EVENT_DATA *data)
+{
+	const char *text = data->private_data;
+	DAT_COUNT i;
+
+	for (i = 0; text && i < data->private_data_size && i < DT_VERSION_TEXT - 1 &&
+		    text[i] >= ' ' && text[i] <= '~';
+	     i++)
+		link->version[i] = text[i];
+	link->version[i] = '\0';
+}
+
 int dt_cm_wait(struct dt_actor *actor, DAT_EVD_HANDLE evd, uint64_t deadline, DAT_EVENT *event,
 	       struct dt_link **link)
 {
@@ -209,6 +227,7 @@ int dt_cm_wait(struct dt_actor *actor, DAT_EVD_HANDLE evd, uint64_t deadline, DA
 	} while (!*link);
 	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
 		(*link)->state = DT_LINK_UP;
+		keep_version(*link, &event->event_data.connect_event_data);
 	} else {
 		(*link)->state = DT_LINK_DOWN;
 		(*link)->ended_by = event->event_number;

@@ -10,6 +10,8 @@
 
 #include "ia.h"
 
+#define DT_VERSION_TEXT 48
+
 enum dt_link_state {
 	DT_LINK_IDLE,
 	DT_LINK_PENDING,
@@ -21,6 +23,7 @@ struct dt_link {
 	DAT_EP_HANDLE ep;
 	enum dt_link_state state;
 	DAT_EVENT_NUMBER ended_by;
+	char version[DT_VERSION_TEXT]; /* what an accepting server says of itself, or "" */
 };
 
 /* What an endpoint of a test must be able to do; zeros mean none of that kind. */

@@ -14,7 +14,7 @@ r = j["results"]
 sys.exit(0 if eval(sys.argv[2]) else "not so: " + sys.argv[2])' "$scratch/out" "$1" 2>>"$scratch/err"
 }
 
-plan 23
+plan 24
 
 client P --json -i 300 -p 4 RW 4096 2 &&
 	json 'len(r) == 1 and r[0]["ok"] and r[0]["operation"] == "RDMA_WRITE" and r[0]["segments"] == 2' &&
@@ -59,8 +59,12 @@ result $? "--json: limit tests" "$scratch/out" "$scratch/err"
 "$dapltest" --regress "$host" -D "$adapter" -n "$port" --timeout "$wait_limit" --quick >"$scratch/out" 2>"$scratch/err" &&
 	has '^REGRESS: 22 of 22 forms passed$' '^REGRESS: transmete  ok$' '^REGRESS: lim-rpost  ok$'
 result $? "--regress: every form passes" "$scratch/out" "$scratch/err" "$scratch/server.err"
+has '^---- dapltest --regress: a summary to send ----$' "^host     $(uname -n): Linux $(uname -r)" '^program  dapltest \(udapl\) [0-9]' \
+	"^adapter  $adapter: .* at " "^server   $host, port $port: dapltest \\(udapl\\) [0-9]" \
+	'^epa +ok +[0-9.]+ s$' && [ "$(sed -n '/a summary to send/,$p' "$scratch/out" | grep -c ' ok  *[0-9.]* s$')" -eq 22 ]
+result $? "--regress: ends with a summary that a person can send" "$scratch/out"
 "$dapltest" --regress "$host" -D nowhere -n "$port" --timeout 5 --quick >"$scratch/out" 2>"$scratch/err"
-[ $? -eq 100 ] && has '^REGRESS: 0 of 22 forms passed$' '^REGRESS: conn       FAILED: '
+[ $? -eq 100 ] && has '^REGRESS: 0 of 22 forms passed$' '^REGRESS: conn       FAILED: ' '^conn +FAILED +[0-9.]+ s  .+'
 result $? "--regress: fails with a reason for each form" "$scratch/out" "$scratch/err"
 
 "$dapltest" --report "$scratch/page.html" -s "$host" -D "$adapter" -n "$port" --timeout "$wait_limit" --quick \

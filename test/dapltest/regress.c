@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "client.h"
+#include "clock.h"
 #include "limit.h"
 #include "results.h"
+#include "summary.h"
 
 #define MAX_ARGS 64
 /* With --quick: of the iterations. */
@@ -94,12 +96,15 @@ static const char *reason(uint32_t first)
 	return "it did not begin";
 }
 
-static int run_form(const struct form *form, const struct dt_params *params)
+static int run_form(const struct form *form, const struct dt_params *params,
+		    struct dt_verdict *verdict)
 {
+	uint64_t started_ns = dt_now_ns();
 	struct dt_params *one = malloc(sizeof(*one));
 	uint32_t first = dt_results_count();
 	int ret = -1;
 
+	*verdict = (struct dt_verdict){ .name = form->name, .reason = "no memory" };
 	if (!one) {
 		fprintf(stderr, "dapltest: no memory\n");
 		return -1;
@@ -107,8 +112,12 @@ static int run_form(const struct form *form, const struct dt_params *params)
 	if (!prepare(form, params, one))
 		ret = one->test == DT_TEST_LIMIT ? dt_limit_run(one) : dt_client_run(one);
 	free(one);
+	*verdict = (struct dt_verdict){ .name = form->name, .ok = !ret };
+	verdict->seconds = (double)(dt_now_ns() - started_ns) / 1e9;
 	if (ret)
-		dt_say("REGRESS: %-10s FAILED: %s", form->name, reason(first));
+		snprintf(verdict->reason, sizeof(verdict->reason), "%s", reason(first));
+	if (ret)
+		dt_say("REGRESS: %-10s FAILED: %s", form->name, verdict->reason);
 	else
 		dt_say("REGRESS: %-10s ok", form->name);
 	return ret;
@@ -116,11 +125,13 @@ static int run_form(const struct form *form, const struct dt_params *params)
 
 int dt_regress_run(struct dt_params *params)
 {
+	struct dt_verdict verdicts[NUM_FORMS];
 	uint32_t num_failed = 0;
 
 	for (size_t i = 0; i < NUM_FORMS; i++)
-		if (run_form(&forms[i], params))
+		if (run_form(&forms[i], params, &verdicts[i]))
 			num_failed++;
+	dt_summary_print(params, verdicts, NUM_FORMS);
 	dt_say("REGRESS: %u of %zu forms passed", (unsigned int)NUM_FORMS - num_failed, NUM_FORMS);
 	return num_failed ? -1 : 0;
 }
