@@ -21,6 +21,7 @@ enum info_mode {
 	INFO_GENERATE,
 	INFO_SETTINGS,
 	INFO_PROCESS,
+	INFO_DOCTOR,
 };
 
 struct info_options {
@@ -30,6 +31,8 @@ struct info_options {
 	const char *sysfs;    /* where devices are looked for */
 	unsigned int timeout; /* seconds for each adapter */
 	pid_t pid;
+	const char *host; /* for the doctor */
+	unsigned int port;
 	uint64_t interval_ms; /* of watch */
 	unsigned int rounds;  /* of watch; 0: until the program ends */
 	char **names;	      /* of adapters; none: all */
@@ -42,5 +45,6 @@ int info_check(const struct info_options *options);
 int info_generate(const struct info_options *options);
 int info_settings(const struct info_options *options);
 int info_process(const struct info_options *options);
+int info_doctor(const struct info_options *options);
 
 #endif

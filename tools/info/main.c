@@ -21,6 +21,8 @@ enum {
 	OPT_INTERVAL,
 	OPT_COUNT,
 	OPT_SYSFS,
+	OPT_DOCTOR,
+	OPT_PORT,
 	OPT_VERSION,
 };
 
@@ -32,6 +34,8 @@ static const char usage_text[] =
 	"       dat-info --settings [-v]   the tunables in force, and where they come from\n"
 	"       dat-info --pid PID         what a running program has open; --watch: again and "
 	"again\n"
+	"       dat-info --doctor HOST     what stands between this host and that one, and how to "
+	"mend it\n"
 	"\n"
 	"  -v, --verbose        tell all there is to tell\n"
 	"  -f, --file FILE      this dat.conf, not the one that programs read\n"
@@ -40,6 +44,7 @@ static const char usage_text[] =
 	"      --sysfs DIR      look for devices in DIR (/sys)\n"
 	"      --interval N     watch every N seconds, 1 to 3600 (2)\n"
 	"      --count N        watch N times and end\n"
+	"      --port N         the port there that the doctor tries (62000, dapltest's)\n"
 	"  -h, --help           this text\n"
 	"      --version        the version\n"
 	"\n"
@@ -60,6 +65,8 @@ static const struct option long_options[] = {
 	{ "interval", required_argument, NULL, OPT_INTERVAL },
 	{ "count", required_argument, NULL, OPT_COUNT },
 	{ "settings", no_argument, NULL, OPT_SETTINGS },
+	{ "doctor", required_argument, NULL, OPT_DOCTOR },
+	{ "port", required_argument, NULL, OPT_PORT },
 	{ "sysfs", required_argument, NULL, OPT_SYSFS },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -89,7 +96,8 @@ static long number(const char *option, const char *text, long min, long max)
 static void set_mode(struct info_options *options, enum info_mode mode)
 {
 	if (options->mode != INFO_LIST && options->mode != mode) {
-		fputs("dat-info: --check, --generate, --settings and --pid exclude each other\n",
+		fputs("dat-info: --check, --generate, --settings, --pid and --doctor exclude each "
+		      "other\n",
 		      stderr);
 		usage();
 	}
@@ -126,6 +134,13 @@ static void take_option(struct info_options *options, int option)
 	case OPT_PID:
 		set_mode(options, INFO_PROCESS);
 		options->pid = (pid_t)number("--pid", optarg, 1, INT_MAX);
+		break;
+	case OPT_DOCTOR:
+		set_mode(options, INFO_DOCTOR);
+		options->host = optarg;
+		break;
+	case OPT_PORT:
+		options->port = (unsigned int)number("--port", optarg, 1, 65535);
 		break;
 	case OPT_WATCH:
 		options->watch = true;
@@ -176,6 +191,8 @@ static int run(const struct info_options *options)
 		return info_settings(options);
 	case INFO_PROCESS:
 		return info_process(options);
+	case INFO_DOCTOR:
+		return info_doctor(options);
 	default:
 		return info_list(options);
 	}
@@ -197,7 +214,9 @@ static void undo_silence(char **argv)
 
 int main(int argc, char **argv)
 {
-	struct info_options options = { .sysfs = "/sys", .timeout = 10, .interval_ms = 2000 };
+	struct info_options options = {
+		.sysfs = "/sys", .timeout = 10, .port = 62000, .interval_ms = 2000
+	};
 	int status;
 
 	undo_silence(argv);
