@@ -20,9 +20,10 @@ struct tp_device_attr {
 	uint32_t max_mr, max_pd;
 	uint64_t max_mr_size;
 	uint32_t max_msg_size, max_rdma_size; /* bytes */
-	uint32_t max_private_data;	      /* bytes, of connect, accept and reject alike */
-	uint64_t max_conn_qual;		      /* largest qualifier that can be listened on */
-	uint32_t max_srq, max_mw;	      /* 0: the transport has none */
+	uint32_t max_datagram; /* bytes that a QP of datagrams sends at once; 0: there are none */
+	uint32_t max_private_data; /* bytes, of connect, accept and reject alike */
+	uint64_t max_conn_qual;	   /* largest qualifier that can be listened on */
+	uint32_t max_srq, max_mw;  /* 0: the transport has none */
 	uint32_t max_srq_wr, max_srq_sge;
 	bool zero_based;	       /* tp_mr_attr.zero_based and tp_bind.zero_based work */
 	bool read_needs_remote_write;  /* a read's sink needs remote write rights (LMR-28) */

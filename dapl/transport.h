@@ -41,6 +41,7 @@
 
 #include "dapl/base/loop.h"
 #include "dapl/device_attr.h"
+#include "dapl/registration.h"
 #include "dapl/work.h"
 
 #define DAPL_TRANSPORT_VERSION 8
@@ -50,9 +51,6 @@ struct dapl_option;
 struct tp_upcalls;
 
 struct tp_device;
-struct tp_pd;
-struct tp_mr;
-struct tp_mw;
 struct tp_srq;
 struct tp_cq;
 struct tp_qp;
@@ -101,92 +99,6 @@ struct dapl_device_ops {
 	 */
 	int (*read_counters)(struct tp_device *dev, enum tp_counters group, uint64_t *value,
 			     uint32_t num);
-};
-
-/* ---- Memory ---- */
-
-struct tp_pd {
-	struct tp_device *dev;
-};
-
-struct dapl_pd_ops {
-	/* -ENOMEM. No lock held. */
-	int (*alloc)(struct tp_device *dev, struct tp_pd **pd);
-	/* Its MRs and QPs are gone. */
-	void (*free)(struct tp_pd *pd);
-};
-
-/* Rights; the values are those of DAT_MEM_PRIV_FLAGS. Local read is always implied (LMR-21). */
-enum {
-	TP_ACCESS_REMOTE_READ = 0x02,
-	TP_ACCESS_LOCAL_WRITE = 0x10,
-	TP_ACCESS_REMOTE_WRITE = 0x20,
-	TP_ACCESS_REMOTE_ATOMIC = 0x40,
-};
-
-struct tp_mr_attr {
-	void *addr;
-	uint64_t length; /* > 0 */
-	uint32_t access; /* TP_ACCESS_* */
-	bool zero_based; /* keys address the region by offset; only if tp_device_attr.zero_based */
-};
-
-struct tp_mr {
-	struct tp_pd *pd;
-	uint32_t lkey; /* never 0, unique among live MRs of the device (LMR-27) */
-	uint32_t rkey; /* 0 if access grants nothing remote (LMR-26) */
-};
-
-struct dapl_mr_ops {
-	/*
-	 * Registers [addr, addr + length). -EFAULT: not mapped, or not writable although
-	 * LOCAL_WRITE was asked (LMR-6); -ENOMEM: host memory; -EAGAIN: the pinning limit; -ENOSPC:
-	 * no key left. No lock held.
-	 */
-	int (*reg)(struct tp_pd *pd, const struct tp_mr_attr *attr, struct tp_mr **mr);
-	/*
-	 * After return neither key is valid and no access by the transport to the memory is in
-	 * progress (LMR-34, LMR-36, LMR-37). Posted work that refers to it fails when its turn
-	 * comes. A key value is not given out again at once (LMR-38).
-	 */
-	void (*dereg)(struct tp_mr *mr);
-};
-
-/* ---- Memory windows ---- */
-
-struct tp_mw {
-	struct tp_pd *pd;
-	bool qp_scope; /* only the QP it was bound on takes remote access by it (RMR-3) */
-};
-
-struct tp_bind {
-	struct tp_mw *mw;
-	struct tp_mr *mr; /* NULL: unbind; of the mw's PD */
-	uint64_t addr;	  /* as the MR is addressed; the range lies inside it */
-	uint64_t length;  /* > 0 unless unbind */
-	uint32_t access;  /* TP_ACCESS_REMOTE_*; 0 is legal and lets nobody in */
-	bool zero_based;  /* the peer counts from addr; only if tp_device_attr.zero_based */
-};
-
-struct dapl_mw_ops {
-	/* A new unbound window. -EOPNOTSUPP (the scope), -ENOMEM, -ENOSPC. No lock held. */
-	int (*alloc)(struct tp_pd *pd, bool qp_scope, struct tp_mw **mw);
-	/*
-	 * Unbinds and frees. After return its key is not valid and no access through it is in
-	 * progress (RMR-32); a bind still queued completes, with success or TP_WC_BIND_FAILED.
-	 */
-	void (*free)(struct tp_mw *mw);
-	/*
-	 * Posts the binding of a window as a request of qp: in its order, counted and completed as
-	 * one, and nothing posted later takes effect at the peer before it is done (RMR-10).
-	 * flags: TP_WR_SIGNALED, TP_WR_FENCE. *rkey is set at once, other than the window's last
-	 * (RMR-8), 0 for an unbind. When it completes the earlier key is invalid; one that fails
-	 * leaves the window unbound (RMR-25), one that is flushed as it was (RMR-24). Errors as
-	 * post_send, and -EBUSY: a binding on another QP that is still connected is in the way
-	 * (RMR-21). EP lock held.
-	 */
-	int (*bind)(struct tp_qp *qp, uint64_t wr_id, uint32_t flags, const struct tp_bind *bind,
-		    uint32_t *rkey);
 };
 
 /* ---- Completion queues ---- */
@@ -298,6 +210,8 @@ struct tp_qp_attr {
 	uint32_t max_read_in, max_read_out;
 	struct tp_srq *srq; /* receives come from there, max_recv_wr is 0; at creation only */
 	bool delayed_ack;   /* what it acknowledges the target's program can see already */
+	bool ud; /* sends and receives datagrams; only if tp_device_attr.max_datagram, without SRQ
+		  */
 };
 
 struct tp_qp {
@@ -314,7 +228,18 @@ struct tp_qp {
  * flushed in their turn (FL-8). A connection attempt that fails puts the QP in error as well
  * (FL-9); an attempt that connect or accept refused by its return value leaves it idle. A Send that
  * finds no receive posted at the peer waits for one, and what was posted behind it too (DTO-90).
+ *
+ * A QP of datagrams (tp_qp_attr.ud) has no connection of its own: its first connect or accept makes
+ * it active, and any number of them may be under way or over (IBX-62). Its one request is
+ * TP_SEND_UD. A local fault completes that one with its status and flushes all requests from there
+ * on, while receives go on (IBX-82); reset is not called. A datagram that finds no receive is
+ * dropped, and so is one too long for it, or that receive completes with TP_WC_LOCAL_LENGTH
+ * (IBX-84, IBX-85). The datagram lies behind the first TP_UD_RESERVED bytes of the receive.
  */
+enum {
+	TP_UD_RESERVED = 40, /* what the global routing header takes, whether or not there is one */
+};
+
 struct dapl_qp_ops {
 	/* A new idle QP. -ENOMEM, -EMFILE. No lock held. */
 	int (*create)(struct tp_device *dev, const struct tp_qp_attr *attr, void *owner,
@@ -395,6 +320,16 @@ struct dapl_fast_ops {
 
 /* ---- Connection management ---- */
 
+/*
+ * A conn of a QP of datagrams resolves an address: connect, accept, reject, handoff, disconnect,
+ * release and addr are as said below, with these differences. Its outcome is one ud_event in place
+ * of the conn_event, ESTABLISHED or a failure, and nothing of it ever ends afterwards; the QP is
+ * not touched by failures. One listener hears of both kinds (IBX-67), and a request is of the kind
+ * of the QP that its peer connects. An established conn is kept until release, so that it can
+ * answer its peer's retransmissions; address handles are independent of it. A transport that has
+ * no answer gives up with UNREACHABLE, or on the passive side BROKEN, in a time that it bounds.
+ */
+
 struct tp_listener {
 	struct tp_device *dev;
 	void *owner;	    /* core: the service point */
@@ -403,7 +338,9 @@ struct tp_listener {
 
 struct tp_conn {
 	struct tp_device *dev;
-	void *owner; /* core: the EP; NULL while a request waits for accept or reject */
+	/* core: the EP, or of a QP of datagrams the resolution; NULL while a request waits for
+	 * accept or reject */
+	void *owner;
 };
 
 struct tp_connect {
@@ -487,6 +424,11 @@ struct dapl_cm_ops {
 	/* Both ends' names and what is known of the connection, the rest zeroed. Valid from conn_request, or from connect's return on,
 	 * until release. Any thread, the endpoint's lock may be held. */
 	void (*addr)(struct tp_conn *conn, struct tp_conn_addr *addr);
+	/*
+	 * Gives back what a ud_event handed out; no request to it is outstanding, or its QP is
+	 * destroyed. No lock held.
+	 */
+	void (*free_ah)(struct tp_device *dev, void *ah);
 };
 
 /* ---- Upcalls: what a transport tells the core ---- */
@@ -519,6 +461,13 @@ struct tp_conn_request {
 	const void *private_data; /* valid during the call */
 	uint32_t private_data_len;
 	bool truncated; /* PD-7 */
+	bool ud;	/* the peer asks for the address of a QP of datagrams */
+};
+
+/* The peer of a resolution. */
+struct tp_ud_peer {
+	void *ah; /* the core's until free_ah; never NULL, and not given out twice */
+	uint32_t qpn;
 };
 
 struct tp_upcalls {
@@ -539,6 +488,13 @@ struct tp_upcalls {
 	 */
 	void (*conn_event)(void *conn_owner, enum tp_conn_event event, int err, const void *data,
 			   uint32_t len);
+	/*
+	 * A resolution ended. ESTABLISHED: peer is set, data = the peer's accept data on the active
+	 * side; REJECTED: data = the peer's reject data. Else, and for err, as conn_event. A
+	 * datagram of the peer may have come before. Loop only, no lock held.
+	 */
+	void (*ud_event)(void *conn_owner, enum tp_conn_event event, int err,
+			 const struct tp_ud_peer *peer, const void *data, uint32_t len);
 	/* What addr says of conn has changed before it could be established (EP-76). Loop only, no
 	 * lock held. */
 	void (*conn_addr)(void *conn_owner);

@@ -78,3 +78,7 @@ int dapl_unsupported_handoff(struct tp_conn *conn, uint64_t conn_qual)
 {
 	return -EOPNOTSUPP;
 }
+
+void dapl_unsupported_free_ah(struct tp_device *dev, void *ah)
+{
+}

@@ -11,5 +11,6 @@ int dapl_unsupported_read_counters(struct tp_device *dev, enum tp_counters group
 				   uint32_t num);
 int dapl_unsupported_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard);
 int dapl_unsupported_handoff(struct tp_conn *conn, uint64_t conn_qual);
+void dapl_unsupported_free_ah(struct tp_device *dev, void *ah);
 
 #endif

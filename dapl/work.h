@@ -22,7 +22,9 @@ enum tp_opcode {
 	TP_CMP_AND_SWAP = 5,
 	TP_FETCH_AND_ADD = 6,
 	TP_SEND_INVALIDATE = 9,
-	/* Without a value there: one segment, whose lkey is a remote key of this side (DTO-52). */
+	/* Without values there. A datagram, of a QP that has those alone. */
+	TP_SEND_UD = 30,
+	/* One segment, whose lkey is a remote key of this side (DTO-52). */
 	TP_READ_TO_RKEY = 31,
 };
 
@@ -44,9 +46,8 @@ enum {
 
 /*
  * A request. Keys and addresses of empty segments, and of an RDMA of length 0, are not looked at
- * (DTO-10, DTO-56). As far as it goes the layout is that of a verbs send work request of an RC QP,
- * so that such a transport passes it on as it is; length lies in a part that is not read there. An
- * atomic has one segment of 8 bytes at least, of which 8 are written (IBX-38); its operands are
+ * (DTO-10, DTO-56). As far as it goes the layout is that of a verbs send work request, so that such
+ * a transport passes it on as it is; length lies in a part that is not read there. An atomic has one segment of 8 bytes at least, of which 8 are written (IBX-38); its operands are
  * integers of the host, and so is what it leaves in memory (IBX-42).
  */
 struct tp_wr {
@@ -60,9 +61,16 @@ struct tp_wr {
 		uint32_t immediate;  /* TP_RDMA_WRITE_IMM: carried as it lies here (IBX-50) */
 		uint32_t invalidate; /* TP_SEND_INVALIDATE: the peer's remote key */
 	};
-	uint64_t remote_addr; /* RDMA and atomics */
+	union {
+		uint64_t remote_addr; /* RDMA and atomics */
+		void *ah;	      /* TP_SEND_UD: of a ud_event of this QP, not freed */
+	};
 	union {
 		uint32_t rkey; /* RDMA */
+		struct {
+			uint32_t qpn;  /* the peer's, as it came with ah; any value may be given */
+			uint32_t qkey; /* the transport's, if it has such */
+		} ud;
 		struct {
 			uint64_t compare_add; /* compared with, or added to, what is there */
 			uint64_t swap;
@@ -101,6 +109,7 @@ enum {
 	TP_WC_IMMEDIATE = 0x4,	  /* data is the sender's immediate */
 	TP_WC_WRITTEN = 0x8,	  /* ditto, of an RDMA Write; byte_len is the bytes it wrote */
 	TP_WC_INVALIDATED = 0x10, /* data is the remote key that the sender invalidated (DTO-58) */
+	TP_WC_DATAGRAM = 0x20,	  /* of a QP of datagrams; byte_len counts TP_UD_RESERVED as well */
 };
 
 struct tp_wc {

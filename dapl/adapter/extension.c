@@ -5,6 +5,7 @@
 #include <dat/dat_ib_extensions.h>
 
 #include "dapl/adapter/ib_counters.h"
+#include "dapl/endpoint/ep_ud.h"
 #include "dapl/object/object.h"
 #include "dapl/transfer/operations.h"
 #include "dapl/adapter/query_only.h"
@@ -43,6 +44,10 @@ DAT_RETURN dapl_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list
 		return dapl_ext_start_counter(handle, va_arg(args, int));
 	case DAT_IB_STOP_COUNTERS_OP:
 		return dapl_ext_stop_counter(handle, va_arg(args, int));
+	case DAT_IB_UD_AH_FREE_OP:
+		return dapl_ext_ud_ah_free(handle, args);
+	case DAT_IB_UD_CM_FREE_OP:
+		return dapl_ext_ud_cm_free(handle, args);
 	case DAT_IB_OPEN_QUERY_OP:
 		return dapl_ext_open_query(args);
 	case DAT_IB_CLOSE_QUERY_OP:

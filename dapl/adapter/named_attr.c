@@ -90,7 +90,10 @@ void dapl_named_init(struct dapl_named *named, const struct dapl_transport *tran
 	add(named, "DAT_IB_RDMA_READ", truth(dev->max_read_out > 0));
 	add(named, "DAT_EXTENSION_INTERFACE", truth(dev->ib_extension));
 	for (op = dapl_ib_operations; op->name; op++)
-		add(named, op->attr, truth(dapl_operation_there(op, dev)));
+		add(named, op->attr,
+		    op->opcode == TP_SEND_UD && !dev->max_datagram
+			    ? NULL
+			    : truth(dapl_operation_there(op, dev)));
 	/* Its presence is what counts (IBX-117). */
 	add(named, DAT_IB_ATTR_COUNTERS, dev->ib_extension ? "TRUE" : NULL);
 }

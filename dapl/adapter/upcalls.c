@@ -3,7 +3,7 @@
 
 #include "dapl/connect/connect.h"
 #include "dapl/connect/sp.h"
-#include "dapl/endpoint/ep.h"
+#include "dapl/endpoint/ep_ud.h"
 #include "dapl/event/async.h"
 #include "dapl/object/code_names.h"
 #include "dapl/transfer/srq.h"
@@ -58,6 +58,7 @@ static void conn_addr(void *owner)
 const struct tp_upcalls dapl_upcalls = {
 	.conn_request = dapl_sp_request,
 	.conn_event = dapl_ep_conn_event,
+	.ud_event = dapl_ud_event,
 	.conn_addr = conn_addr,
 	.cq_event = dapl_evd_cq_event,
 	.async = async_event,

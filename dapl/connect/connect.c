@@ -9,6 +9,7 @@
 #include "dapl/base/status.h"
 #include "dapl/connect/addr.h"
 #include "dapl/endpoint/ep.h"
+#include "dapl/endpoint/ep_ud.h"
 #include "dapl/object/code_names.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
@@ -164,10 +165,11 @@ static DAT_RETURN connect_ep(struct dapl_ep *ep, const void *remote, DAT_CONN_QU
 	if (dapl_ep_state(ep) == DAT_EP_STATE_UNCONNECTED && !ep->qp.pz)
 		rc = dapl_not_ready(&ep->qp, &ep->qp.request);
 	else
-		rc = dapl_ep_fire(ep, DAPL_EP_CONNECT, &step);
+		rc = dapl_ep_fire(ep, ep->qp.ud ? DAPL_EP_UD_CONNECT : DAPL_EP_CONNECT, &step);
 	dapl_unlock(&ep->qp.lock);
 	if (!rc)
-		rc = start(ep, &param, deadline);
+		rc = ep->qp.ud ? dapl_ud_connect(ep, &param, deadline)
+			       : start(ep, &param, deadline);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
 	return rc;
 }
@@ -229,7 +231,7 @@ DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_handle
 	struct tp_conn_addr peer;
 	DAT_RETURN rc;
 
-	if (!ep || !dup || dup->obj.ia != ep->obj.ia)
+	if (!ep || !dup || dup->obj.ia != ep->obj.ia || ep->qp.ud || dup->qp.ud) /* IBX-63 */
 		return DAPL_BAD_HANDLE(EP);
 	if (!ep->connect_evd)
 		return DAPL_BAD_HANDLE(EVD_CONN);
@@ -303,6 +305,8 @@ DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS flags)
 		return DAPL_BAD_HANDLE(EP);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return DAPL_BAD_ARG(2);
+	if (ep->qp.ud)
+		return DAT_SUCCESS; /* IBX-64 */
 	pthread_mutex_lock(&ep->cold->cm_lock);
 	rc = disconnect(ep, flags == DAT_CLOSE_GRACEFUL_FLAG);
 	pthread_mutex_unlock(&ep->cold->cm_lock);

@@ -7,6 +7,7 @@
 
 #include "dapl/base/status.h"
 #include "dapl/connect/addr.h"
+#include "dapl/endpoint/ep_ud.h"
 #include "dapl/event/async.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
@@ -24,13 +25,19 @@ static struct dapl_cr *cr_get(DAT_CR_HANDLE handle)
 
 /* ---- Life ---- */
 
-struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia)
+struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia, bool ud)
 {
 	const struct dapl_ep_parts none = { .pz = NULL };
 	struct dapl_ep *ep;
 	DAT_EP_ATTR attr;
 
 	dapl_ep_default_attr(ia, &none, &attr);
+	if (ud) {
+		attr.service_type = (DAT_SERVICE_TYPE)DAT_IB_SERVICE_TYPE_UD;
+		attr.max_message_size = 0;
+		if (dapl_ep_check_attr(ia, &none, NULL, &attr, DAPL_NO_MODEL))
+			return NULL;
+	}
 	if (dapl_ep_new(ia, &none, &attr, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, &ep))
 		return NULL;
 	return ep;
@@ -95,6 +102,7 @@ struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
 		return NULL;
 	cr->conn = conn;
 	cr->truncated = req->truncated;
+	cr->ud = req->ud;
 	ia->dev->transport->cm->addr(conn, &cr->addr);
 	if (req->private_data_len) {
 		cr->private_data = malloc(req->private_data_len);
@@ -134,6 +142,11 @@ bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp)
 	DAT_CR_ARRIVAL_EVENT_DATA *data = &event.data.cr_arrival_event_data;
 	struct dapl_ia *ia = cr->obj.ia;
 
+	if (cr->ud) {
+		event.number = (DAT_EVENT_NUMBER)DAT_IB_UD_CONNECTION_REQUEST_EVENT;
+		event.extension = DAT_IB_UD_CONNECT_REQUEST;
+		dapl_count(ia, DCNT_IA_CM_AH_REQ_RX);
+	}
 	data->sp_handle.psp_handle = sp;
 	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->obj.ia->attr->addr;
 	data->conn_qual = dapl_sp_qual(sp);
@@ -204,8 +217,35 @@ static DAT_RETURN choose_ep(const struct dapl_cr *cr, DAT_EP_HANDLE handle, stru
 				 cr->ep ? "dat_ep_modify" : "dat_ep_create or dat_ep_modify");
 		return DAPL_BAD_HANDLE(EP);
 	}
+	if (ep->qp.ud != cr->ud) /* IBX-68 */
+		return DAPL_BAD_HANDLE(EP);
 	*out = ep;
 	return DAT_SUCCESS;
+}
+
+static int accept_connection(struct dapl_cr *cr, struct dapl_ep *ep, const void *private_data,
+			     uint32_t len)
+{
+	int err;
+
+	ep->conn = cr->conn;
+	dapl_ep_learn_addr(ep);
+	err = cm_of(cr)->accept(cr->conn, ep->qp.tp, private_data, len, ep);
+	if (err)
+		ep->conn = NULL;
+	return err;
+}
+
+/* The private data go to the event of the outcome. */
+static int accept_datagrams(struct dapl_cr *cr, struct dapl_ep *ep, const void *private_data,
+			    uint32_t len)
+{
+	int err = dapl_ud_accept(ep, cr->conn, cr->private_data, cr->private_data_size,
+				 private_data, len);
+
+	if (!err)
+		cr->private_data = NULL;
+	return err;
 }
 
 /* The CR is retired and the EP in CP; on failure both are as before (CR-16). */
@@ -214,18 +254,23 @@ static DAT_RETURN complete(struct dapl_cr *cr, struct dapl_ep *ep, uint8_t befor
 {
 	int err;
 
-	ep->conn = cr->conn;
-	dapl_ep_learn_addr(ep);
 	dapl_count(ep->obj.ia, DCNT_IA_CM_REP_TX);
-	err = cm_of(cr)->accept(cr->conn, ep->qp.tp, private_data, len, ep);
+	err = cr->ud ? accept_datagrams(cr, ep, private_data, len)
+		     : accept_connection(cr, ep, private_data, len);
 	if (!err)
 		return DAT_SUCCESS;
-	ep->conn = NULL;
 	dapl_lock(&ep->qp.lock);
 	dapl_ep_set_state(ep, before);
 	dapl_unlock(&ep->qp.lock);
 	dapl_object_restore(&cr->obj);
 	return dapl_status(err, DAT_RESOURCE_TEP);
+}
+
+static enum dapl_ep_cause accept_cause(const struct dapl_cr *cr)
+{
+	if (cr->ep)
+		return DAPL_EP_ACCEPT_OWN;
+	return cr->ud ? DAPL_EP_UD_ACCEPT : DAPL_EP_ACCEPT;
 }
 
 static DAT_RETURN accept_on(struct dapl_cr *cr, struct dapl_ep *ep, const void *private_data,
@@ -242,7 +287,7 @@ static DAT_RETURN accept_on(struct dapl_cr *cr, struct dapl_ep *ep, const void *
 	}
 	dapl_lock(&ep->qp.lock);
 	before = dapl_ep_state(ep);
-	rc = dapl_ep_fire(ep, cr->ep ? DAPL_EP_ACCEPT_OWN : DAPL_EP_ACCEPT, &step);
+	rc = dapl_ep_fire(ep, accept_cause(cr), &step);
 	dapl_unlock(&ep->qp.lock);
 	if (rc)
 		dapl_object_restore(&cr->obj);
@@ -325,13 +370,14 @@ static int hand_off_here(struct dapl_cr *cr, DAT_CONN_QUAL qual)
 		.private_data = cr->private_data,
 		.private_data_len = cr->private_data_size,
 		.truncated = cr->truncated,
+		.ud = cr->ud,
 	};
 	struct dapl_sp *sp = dapl_sp_find(cr->obj.ia, qual);
 	int err;
 
 	if (!sp)
 		return -EOPNOTSUPP; /* nobody knows of others */
-	err = sp->arrive(sp, cr->conn, &req);
+	err = dapl_sp_arrive(sp, cr->conn, &req);
 	dapl_object_leave(&sp->obj);
 	return err;
 }

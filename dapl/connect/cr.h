@@ -11,6 +11,7 @@ struct dapl_cr {
 	struct tp_conn *conn;
 	struct dapl_ep *ep; /* of the RSP, or made for the request; NULL: the consumer brings one */
 	bool truncated;
+	bool ud; /* of datagrams, as the EP has to be */
 	struct tp_conn_addr addr;
 	uint32_t private_data_size;
 	void *private_data; /* malloc'ed, writable for the consumer (PD-8) */
@@ -33,7 +34,7 @@ int dapl_cr_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_con
 		   struct dapl_ep *ep);
 /* An EP in T for a request whose service point leaves that to the provider (PSP-7); NULL: no
  * memory. */
-struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia);
+struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia, bool ud);
 /* Refuses as if nobody had listened, and frees with what was made for it (EVD-92, IA-88). */
 void dapl_cr_discard(DAT_CR_HANDLE cr);
 

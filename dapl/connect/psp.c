@@ -19,7 +19,7 @@ static int arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn
 	struct dapl_psp *psp = container_of(sp, struct dapl_psp, sp);
 	struct dapl_ep *ep = NULL;
 
-	if (psp->flags == DAT_PSP_PROVIDER_FLAG && !(ep = dapl_cr_make_ep(sp->obj.ia)))
+	if (psp->flags == DAT_PSP_PROVIDER_FLAG && !(ep = dapl_cr_make_ep(sp->obj.ia, req->ud)))
 		return -ENOMEM;
 	return dapl_cr_arrive(sp, conn, req, ep);
 }

@@ -71,7 +71,7 @@ static void announce(struct tp_task *task)
 	dapl_object_enter(&evd->obj, DAPL_TYPE_EVD);
 	dapl_sp_unlisten(&rsp->sp);
 	if (!fire(rsp->ep, DAPL_EP_REQUEST))
-		ep = rsp->ep ? rsp->ep : dapl_cr_make_ep(rsp->sp.obj.ia);
+		ep = rsp->ep ? rsp->ep : dapl_cr_make_ep(rsp->sp.obj.ia, false);
 	if (ep)
 		dapl_cr_bring_ep(cr, ep);
 	if (!ep || !dapl_cr_announce(cr, &rsp->sp))

@@ -12,6 +12,13 @@
 #include "dapl/object/ia.h"
 #include "trace/log.h"
 
+int dapl_sp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
+{
+	if (req->ud && !dapl_object_is(&sp->obj, DAPL_TYPE_PSP))
+		return -ECONNREFUSED;
+	return sp->arrive(sp, conn, req);
+}
+
 int dapl_sp_request(void *listener_owner, struct tp_conn *conn, const struct tp_conn_request *req)
 {
 	struct dapl_sp *sp = listener_owner;
@@ -21,7 +28,7 @@ int dapl_sp_request(void *listener_owner, struct tp_conn *conn, const struct tp_
 	dapl_trace(conn_request, DAPL_TRC_NORMAL, sp, "qualifier=%llu bytes=%u",
 		   (unsigned long long)dapl_sp_qual(sp), req->private_data_len);
 	dapl_count(ia, DCNT_IA_CM_REQ_RX);
-	err = sp->arrive(sp, conn, req);
+	err = dapl_sp_arrive(sp, conn, req);
 	if (err)
 		dapl_count_cm_error(ia, DCNT_IA_CM_ERR_REJ_TX);
 	return err;

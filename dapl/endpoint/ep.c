@@ -122,7 +122,13 @@ void dapl_ep_qp_attr(const struct dapl_ep_parts *parts, const DAT_EP_ATTR *attr,
 		.max_read_out = (uint32_t)attr->max_rdma_read_out,
 		.srq = parts->srq ? parts->srq->srq : NULL,
 		.delayed_ack = dapl_ep_delayed_ack(attr),
+		.ud = dapl_ep_attr_ud(attr),
 	};
+}
+
+DAT_DTOS dapl_ep_recv_operation(bool ud)
+{
+	return ud ? (DAT_DTOS)DAT_IB_DTO_RECV_UD : DAT_DTO_RECEIVE;
 }
 
 static uint32_t or_else(uint32_t value, uint32_t instead)
@@ -151,6 +157,9 @@ static void take_limits(struct dapl_qp *qp, const struct tp_device_attr *dev,
 		strict && attr->max_message_size ? attr->max_message_size : dev->max_msg_size;
 	qp->cold->max_rdma =
 		strict && attr->max_rdma_size ? attr->max_rdma_size : dev->max_rdma_size;
+	if (qp->ud) /* IBX-61 */
+		qp->cold->max_message =
+			attr->max_message_size ? attr->max_message_size : dev->max_datagram;
 }
 
 static uint8_t unsignalled(uint8_t stream)
@@ -172,7 +181,7 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const struct tp_device_attr *dev,
 	qp->recv_unsignalled = unsignalled(qp->recv_stream);
 	qp->request_unsignalled = unsignalled(qp->request_stream);
 	take_limits(qp, dev, attr);
-	fast = !dapl_config.strict && !qp->request_unsignalled;
+	fast = !dapl_config.strict && !qp->request_unsignalled && !qp->ud;
 	qp->plain_send_below = fast && qp->max_send_sge ? qp->cold->max_message + 1 : 0;
 	qp->plain_write_below = fast && qp->max_write_sge ? qp->cold->max_rdma + 1 : 0;
 	dapl_slots_unsilence(&qp->request);
@@ -224,7 +233,9 @@ void dapl_ep_delete(struct dapl_ep *ep)
 {
 	dapl_object_retire(&ep->obj);
 	dapl_ep_drop_conn(ep);
+	dapl_ud_end(ep);
 	ep->qp.tp->ops->destroy(ep->qp.tp);
+	dapl_ud_free_ahs(ep);
 	dapl_ep_keep_completions(ep);
 	dapl_binder_end(&ep->qp.cold->binder, ep->obj.ia);
 	unuse_parts(ep);
@@ -282,8 +293,9 @@ static struct dapl_ep *alloc_ep(struct dapl_ia *ia, const struct dapl_ep_parts *
 	if (!ep->cold)
 		goto no_memory;
 	ep->qp.cold = &ep->cold->qp;
+	ep->qp.ud = dapl_ep_attr_ud(attr);
 	if (!dapl_slots_init(&ep->qp.recv, parts->srq ? 0 : (uint32_t)attr->max_recv_dtos, ep,
-			     DAT_DTO_RECEIVE) ||
+			     dapl_ep_recv_operation(ep->qp.ud)) ||
 	    !dapl_slots_init(&ep->qp.request, (uint32_t)attr->max_request_dtos, ep, DAT_DTO_SEND))
 		goto no_memory;
 	dapl_ep_set_parts(ep, parts);
@@ -501,6 +513,8 @@ DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE ep_handle)
 
 	if (!ep)
 		return DAPL_BAD_HANDLE(EP);
+	if (ep->qp.ud)
+		return DAT_SUCCESS; /* IBX-64 */
 	pthread_mutex_lock(&ep->cold->cm_lock);
 	rc = reset(ep);
 	pthread_mutex_unlock(&ep->cold->cm_lock);

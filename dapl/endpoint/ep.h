@@ -49,6 +49,8 @@ struct dapl_ep_cold {
 	bool soft_armed;
 	struct tp_task breaker; /* the hard mark was passed while posting */
 	void *private_data;	/* of the last connection event; malloc'ed, EVT-22 */
+	/* Of a datagram endpoint (ep_ud.h), and those of them that wait to be freed; EP lock. */
+	struct dapl_resolution *resolutions, *failed;
 	uint64_t connects, disconnects;
 	uint64_t counted_before[DCNT_EP_ALL_COUNTERS]; /* where the last reset was */
 };
@@ -63,6 +65,11 @@ static inline struct dapl_ep *dapl_ep_get(DAT_EP_HANDLE handle)
 void dapl_ep_set_state(struct dapl_ep *ep, uint8_t state);
 /* Whether anything may be posted, and why not: after a change of PZ or limits. */
 void dapl_ep_update_slots(struct dapl_ep *ep);
+
+static inline bool dapl_ep_attr_ud(const DAT_EP_ATTR *attr)
+{
+	return (int)attr->service_type == DAT_IB_SERVICE_TYPE_UD;
+}
 
 static inline uint8_t dapl_ep_state(const struct dapl_ep *ep)
 {
@@ -95,6 +102,8 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 DAT_RETURN dapl_ep_create_of(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 			     const DAT_EP_ATTR *ep_attr, DAT_RETURN bad_attr, DAT_RETURN bad_handle,
 			     DAT_EP_HANDLE *ep_handle);
+/* What the slots of its receives are told as. */
+DAT_DTOS dapl_ep_recv_operation(bool ud);
 /* What dat_ep_create gives for NULL attributes (EP-22 to EP-38). */
 void dapl_ep_default_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 			  DAT_EP_ATTR *attr);
@@ -147,8 +156,15 @@ DAT_RETURN dapl_ep_lock_and_fire(struct dapl_ep *ep, enum dapl_ep_cause cause,
 				 struct dapl_ep_step *step);
 /* Queues a connection event on the connect EVD, behind the completions that are there (FL-5). */
 void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data, uint32_t len);
+/* Queues any event on the connect EVD. False: there is none (any more), or no room. */
+bool dapl_ep_append_event(struct dapl_ep *ep, const struct dapl_event *event);
 /* Its connect EVD, if it is this one, is about to go with the IA that owns it. */
 void dapl_ep_forget(struct dapl_object *ep, struct dapl_object *evd);
+/* ep_ud.c: gives up all resolutions, and with them their callbacks; no lock held. */
+void dapl_ud_end(struct dapl_ep *ep);
+/* The QP is destroyed, and nobody else knows the EP: gives back all address handles. */
+void dapl_ud_free_ahs(struct dapl_ep *ep);
+
 /* The connect or the drain took too long; on the loop. */
 void dapl_ep_timed_out(struct tp_timer *timer);
 /* A graceful disconnect waits for the outstanding requests, and so long for the next of them

@@ -81,7 +81,7 @@ static void lower(DAT_COUNT *value, uint32_t limit)
 /* Release 2.1.10 looks at none of these. */
 static void drop_unsupported(const struct tp_device_attr *dev, DAT_EP_ATTR *attr)
 {
-	if ((int)attr->service_type != DAT_SERVICE_TYPE_EXTENSION_BASE)
+	if (!dapl_ep_attr_ud(attr))
 		attr->service_type = DAT_SERVICE_TYPE_RC;
 	attr->qos = DAT_QOS_BEST_EFFORT;
 	if (attr->srq_soft_hw < 0 || !dapl_ep_has_watermarks(dev))
@@ -94,7 +94,7 @@ static void drop_unsupported(const struct tp_device_attr *dev, DAT_EP_ATTR *attr
  */
 static void lower_to_limits(const struct tp_device_attr *dev, DAT_EP_ATTR *attr)
 {
-	if (attr->max_message_size > dev->max_msg_size)
+	if (!dapl_ep_attr_ud(attr) && attr->max_message_size > dev->max_msg_size)
 		attr->max_message_size = dev->max_msg_size;
 	if (attr->max_rdma_size > dev->max_rdma_size)
 		attr->max_rdma_size = dev->max_rdma_size;
@@ -142,6 +142,32 @@ static bool numbers_ok(const struct tp_device_attr *dev, const struct dapl_ep_pa
 	       attr->srq_soft_hw >= DAT_HW_DEFAULT;
 }
 
+/* What a datagram endpoint may be (IBX-60, IBX-61); what says of RDMA is ignored. */
+static DAT_RETURN check_ud(const struct tp_device_attr *dev, const struct dapl_ep_parts *parts,
+			   DAT_EP_ATTR *attr, DAT_RETURN bad_arg)
+{
+	if (!dev->max_datagram || parts->srq)
+		return DAPL_NO_MODEL;
+	if (attr->max_message_size > dev->max_datagram)
+		return bad_arg;
+	attr->max_rdma_size = 0;
+	attr->max_rdma_read_in = attr->max_rdma_read_out = 0;
+	attr->max_rdma_read_iov = attr->max_rdma_write_iov = 0;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN check_service(const struct tp_device_attr *dev, const struct dapl_ep_parts *parts,
+				const struct dapl_ep *self, DAT_EP_ATTR *attr, DAT_RETURN bad_arg)
+{
+	bool ud = dapl_ep_attr_ud(attr);
+
+	if (self && ud != self->qp.ud)
+		return bad_arg; /* it is made as the one or the other */
+	if (ud)
+		return check_ud(dev, parts, attr, bad_arg);
+	return (int)attr->service_type == DAT_SERVICE_TYPE_RC ? DAT_SUCCESS : bad_arg;
+}
+
 DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 			      const struct dapl_ep *self, DAT_EP_ATTR *attr, DAT_RETURN bad_arg)
 {
@@ -149,15 +175,15 @@ DAT_RETURN dapl_ep_check_attr(const struct dapl_ia *ia, const struct dapl_ep_par
 	uint32_t request_flags = (uint32_t)attr->request_completion_flags;
 	enum dapl_stream recv = dapl_ep_stream(attr->recv_completion_flags, true);
 	enum dapl_stream request = dapl_ep_stream(attr->request_completion_flags, false);
+	DAT_RETURN rc;
 
 	if (!dapl_config.strict) {
 		drop_unsupported(ia->attr, attr);
 		lower_to_limits(ia->attr, attr);
 	}
-	if ((int)attr->service_type == DAT_SERVICE_TYPE_EXTENSION_BASE)
-		return DAPL_NO_MODEL; /* a datagram endpoint */
-	if ((int)attr->service_type != DAT_SERVICE_TYPE_RC)
-		return bad_arg;
+	rc = check_service(ia->attr, parts, self, attr, bad_arg);
+	if (rc)
+		return rc;
 	if (!numbers_ok(ia->attr, parts, attr))
 		return bad_arg;
 	if (dapl_config.strict && /* DTO-24 */
@@ -305,7 +331,8 @@ static DAT_RETURN resize_slots(struct dapl_ep *ep, struct dapl_slots *slots, uin
 	retired->slot = slots->slot;
 	retired->size = slots->size;
 	if (!dapl_slots_extend(slots, limit, ep,
-			       slots == &ep->qp.recv ? DAT_DTO_RECEIVE : DAT_DTO_SEND)) {
+			       slots == &ep->qp.recv ? dapl_ep_recv_operation(ep->qp.ud)
+						     : DAT_DTO_SEND)) {
 		free(retired);
 		return DAPL_NO_RESOURCE(MEMORY);
 	}

@@ -44,7 +44,7 @@ static void read_received(struct dapl_ep *ep, uint64_t *value)
 	value[DCNT_EP_RECV] = value[DCNT_EP_POST_RECV] - dapl_slots_used(&ep->qp.recv) -
 			      cold->recv_other - cold->recv_lost + cold->recv_shared;
 	value[DCNT_EP_RECV_DATA] = received_bytes(ep);
-	memcpy(&value[DCNT_EP_RECV_IMM], cold->recv_imm, sizeof(cold->recv_imm));
+	memcpy(&value[DCNT_EP_RECV_UD], cold->recv_extended, sizeof(cold->recv_extended));
 }
 
 static void read_posted(struct dapl_ep *ep, uint64_t *value)

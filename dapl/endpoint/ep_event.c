@@ -31,7 +31,8 @@ static void update_slots(struct dapl_ep *ep, struct dapl_slots *slots, enum dapl
 
 void dapl_ep_update_slots(struct dapl_ep *ep)
 {
-	update_slots(ep, &ep->qp.request, DAPL_EP_POST_REQUEST);
+	/* Datagrams need no connection (IBX-62). */
+	update_slots(ep, &ep->qp.request, ep->qp.ud ? DAPL_EP_POST_RECV : DAPL_EP_POST_REQUEST);
 	update_slots(ep, &ep->qp.recv, DAPL_EP_POST_RECV);
 }
 
@@ -146,6 +147,18 @@ void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data
 		dapl_evd_drain_ep(evd, ep);
 	dapl_evd_append(evd, &event);
 	dapl_object_leave(&evd->obj);
+}
+
+bool dapl_ep_append_event(struct dapl_ep *ep, const struct dapl_event *event)
+{
+	struct dapl_evd *evd = enter_connect_evd(ep);
+	bool room;
+
+	if (!evd)
+		return false;
+	room = dapl_evd_append(evd, event);
+	dapl_object_leave(&evd->obj);
+	return room;
 }
 
 static void store_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr)

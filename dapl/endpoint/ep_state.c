@@ -30,9 +30,11 @@
 /* What is not listed is refused. */
 static const struct dapl_ep_step table[DAPL_EP_NUM_CAUSES][DAPL_EP_NUM_STATES] = {
 	[DAPL_EP_CONNECT] = { [U] = go(A) },
+	[DAPL_EP_UD_CONNECT] = { [U] = go(A), [A] = stay, [CP] = stay }, /* IBX-62 */
 	[DAPL_EP_RSP_CREATE] = { [U] = go(R) },
 	[DAPL_EP_RSP_FREE] = { [R] = go(U) },
 	[DAPL_EP_ACCEPT] = { [U] = go(CP) },
+	[DAPL_EP_UD_ACCEPT] = { [U] = go(CP), [A] = stay, [CP] = stay },
 	[DAPL_EP_ACCEPT_OWN] = { [P] = go(CP), [T] = go(CP) },
 	[DAPL_EP_REJECT] = { [P] = go(U), [T] = gone },
 	[DAPL_EP_DISCONNECT] = {

@@ -12,9 +12,11 @@
 /* Name and the call or occurrence it stands for; the order is that of the table's rows. */
 #define DAPL_EP_CAUSES(X)                                            \
 	X(CONNECT, "dat_ep_connect")                                 \
+	X(UD_CONNECT, "dat_ep_connect, datagrams")                   \
 	X(RSP_CREATE, "dat_rsp_create")                              \
 	X(RSP_FREE, "dat_rsp_free")                                  \
 	X(ACCEPT, "dat_cr_accept, EP given")                         \
+	X(UD_ACCEPT, "dat_cr_accept, EP given, datagrams")           \
 	X(ACCEPT_OWN, "dat_cr_accept, EP of the CR")                 \
 	X(REJECT, "dat_cr_reject, EP of the CR")                     \
 	X(DISCONNECT, "dat_ep_disconnect, abrupt")                   \

@@ -182,6 +182,7 @@ bool dapl_evd_extract(struct dapl_evd *evd, const void *ep)
 static bool is_connection(DAT_EVENT_NUMBER number)
 {
 	return number == DAT_CONNECTION_REQUEST_EVENT ||
+	       number > (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT ||
 	       (number >= DAT_CONNECTION_EVENT_ESTABLISHED &&
 		number <= DAT_CONNECTION_EVENT_UNREACHABLE);
 }

@@ -24,10 +24,26 @@ static void fill_extension(const struct dapl_event *from, DAT_EVENT *event)
 	DAT_IB_EXTENSION_EVENT_DATA *ext =
 		(DAT_IB_EXTENSION_EVENT_DATA *)&event->event_extension_data[0];
 
+	const struct dapl_peer *peer;
+	bool failed = false;
+
+	switch ((int)from->number) {
+	case DAT_IB_DTO_EVENT:
+		failed = event->event_data.dto_completion_event_data.status;
+		ext->val.immed.data = from->immediate;
+		break;
+	case DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED:
+		peer = from->leave_arg;
+		ext->remote_ah = peer->remote_ah;
+		ext->context = peer->context;
+		break;
+	case DAT_IB_UD_CONNECTION_REJECT_EVENT:
+	case DAT_IB_UD_CONNECTION_ERROR_EVENT:
+		failed = true;
+		break;
+	}
 	ext->type = from->extension;
-	ext->status =
-		event->event_data.dto_completion_event_data.status ? DAT_IB_OP_ERR : DAT_OP_SUCCESS;
-	ext->val.immed.data = from->immediate;
+	ext->status = failed ? DAT_IB_OP_ERR : DAT_OP_SUCCESS;
 }
 
 static void deliver(struct dapl_evd *evd, const struct dapl_event *from, DAT_EVENT *event)
@@ -37,7 +53,7 @@ static void deliver(struct dapl_evd *evd, const struct dapl_event *from, DAT_EVE
 	event->evd_handle = evd;
 	event->event_data = from->data;
 	memset(event->event_extension_data, 0, sizeof(event->event_extension_data));
-	if (from->number == (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT)
+	if (from->number >= (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT)
 		fill_extension(from, event);
 	if (from->leave)
 		from->leave(from, true);

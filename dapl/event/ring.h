@@ -14,13 +14,19 @@ struct dapl_event {
 	DAT_EVENT_NUMBER number;
 	bool silent; /* does not unblock a waiter nor trigger a CNO (EVD-14) */
 	DAT_EVENT_DATA data;
-	/* Of a DAT_IB_DTO_EVENT (IBX-20 to IBX-26). */
+	/* Of the extension's events (IBX-20 to IBX-26). */
 	DAT_IB_EXT_TYPE extension;
-	DAT_UINT32 immediate;
+	DAT_UINT32 immediate; /* of a DAT_IB_DTO_EVENT */
 	/* Called when it leaves the EVD, delivered to the program or dropped, with the EVD's lock
 	 * or the last reference to it; NULL: nothing depends on it. */
 	void (*leave)(const struct dapl_event *event, bool delivered);
-	void *leave_arg;
+	void *leave_arg; /* of DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED: struct dapl_peer */
+};
+
+/* What the extension tells of the peer of a datagram endpoint (IBX-71, IBX-72). */
+struct dapl_peer {
+	DAT_IB_ADDR_HANDLE remote_ah;
+	DAT_CONTEXT context;
 };
 
 struct dapl_ring {

@@ -199,7 +199,7 @@ DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 
 	if (!call.rmr)
 		return DAPL_BAD_HANDLE(RMR);
-	if (!call.qp || call.qp->obj.ia != call.rmr->obj.ia)
+	if (!call.qp || call.qp->obj.ia != call.rmr->obj.ia || call.qp->ud) /* IBX-63 */
 		return DAPL_BAD_HANDLE(EP);
 	if (!triplet)
 		return DAPL_BAD_ARG(3);

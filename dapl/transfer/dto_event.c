@@ -45,19 +45,27 @@ static void describe_extra(const struct tp_wc *wc, struct dapl_event *event)
 	event->extension = dapl_operation_event_type((uint32_t)dto->operation);
 }
 
+static void count_extended(struct dapl_qp_cold *cold, DAT_EP_COUNTERS counter, uint32_t bytes)
+{
+	uint64_t *value = &cold->recv_extended[counter - DCNT_EP_RECV_UD];
+
+	value[0]++;
+	value[1] += bytes;
+}
+
 /* own: posted to the EP, so that it is among those that were posted and are gone. */
 static void count(const struct tp_wc *wc, struct dapl_qp_cold *cold, bool own)
 {
 	bool immediate = !wc->status && (wc->flags & (TP_WC_IMMEDIATE | TP_WC_WRITTEN));
-	uint64_t *counter = &cold->recv_imm[wc->flags & TP_WC_WRITTEN ? 2 : 0];
 
 	if (own && (wc->status || immediate))
 		cold->recv_other++;
 	if (wc->status)
 		return;
 	if (immediate) {
-		counter[0]++;
-		counter[1] += wc->byte_len;
+		count_extended(cold,
+			       wc->flags & TP_WC_WRITTEN ? DCNT_EP_RECV_RDMA_IMM : DCNT_EP_RECV_IMM,
+			       wc->byte_len);
 		return;
 	}
 	if (!own)
@@ -82,6 +90,21 @@ static void receive(const struct tp_wc *wc, struct dapl_slot *slot, bool own,
 	else
 		count(wc, qp->cold, own);
 	if (!wc->status && qp->recv_stream == DAPL_STREAM_SOLICITED)
+		event->silent = !(wc->flags & TP_WC_SOLICITED);
+}
+
+/* Its bytes begin behind the reserved ones, which count (IBX-25, IBX-83). */
+static void receive_datagram(const struct tp_wc *wc, struct dapl_qp *qp, struct dapl_event *event)
+{
+	event->number = (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
+	event->extension = DAT_IB_UD_RECV;
+	event->immediate = 0;
+	event->data.dto_completion_event_data.transfered_length = wc->byte_len;
+	qp->cold->recv_other++;
+	if (wc->status)
+		return;
+	count_extended(qp->cold, DCNT_EP_RECV_UD, wc->byte_len);
+	if (qp->recv_stream == DAPL_STREAM_SOLICITED)
 		event->silent = !(wc->flags & TP_WC_SOLICITED);
 }
 
@@ -144,6 +167,9 @@ void dapl_dto_complete(const struct tp_wc *wc, struct dapl_event *event)
 		return;
 	case DAT_DTO_RECEIVE:
 		receive(wc, slot, true, event);
+		break;
+	case DAT_IB_DTO_RECV_UD:
+		receive_datagram(wc, slot->done.ep_handle, event);
 		break;
 	default:
 		dto->transfered_length = slot->wr.length;

@@ -36,7 +36,7 @@ extern const struct dapl_operation dapl_ib_operations[];
 static inline bool dapl_operation_there(const struct dapl_operation *op,
 					const struct tp_device_attr *dev)
 {
-	return dev->operations & TP_CAN(op->opcode);
+	return op->opcode == TP_SEND_UD ? dev->max_datagram : dev->operations & TP_CAN(op->opcode);
 }
 
 /* Posts what a call of the extension asks for; of none that is known no argument is read (IBX-10). */

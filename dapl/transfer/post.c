@@ -95,15 +95,20 @@ static DAT_RETURN post(const struct dapl_request *rq, struct dapl_slot *slot)
 	return dapl_post_failed(qp, &qp->request, slot, err);
 }
 
-DAT_RETURN dapl_request_post(const struct dapl_request *rq)
+DAT_RETURN dapl_request_post_locked(const struct dapl_request *rq)
 {
 	struct dapl_slot *slot;
+	DAT_RETURN rc = dapl_request_take(rq->qp, &slot);
+
+	return rc ? rc : post(rq, slot);
+}
+
+DAT_RETURN dapl_request_post(const struct dapl_request *rq)
+{
 	DAT_RETURN rc;
 
 	dapl_lock(&rq->qp->lock);
-	rc = dapl_request_take(rq->qp, &slot);
-	if (!rc)
-		rc = post(rq, slot);
+	rc = dapl_request_post_locked(rq);
 	dapl_unlock(&rq->qp->lock);
 	return rc;
 }
@@ -117,6 +122,8 @@ static DAT_RETURN check_send(struct dapl_request *rq, DAT_COUNT num)
 	uint64_t total;
 	DAT_RETURN rc;
 
+	if (qp->ud)
+		return DAPL_BAD_HANDLE(EP); /* IBX-63 */
 	if (!dapl_request_ready(qp))
 		return dapl_not_ready(qp, &qp->request);
 	rc = dapl_check_iov(rq->iov, num, qp->max_send_sge, 2, &total);
@@ -202,6 +209,8 @@ DAT_RETURN dapl_request_rdma(struct dapl_request *rq, DAT_COUNT num, const DAT_R
 	uint64_t total;
 	DAT_RETURN rc;
 
+	if (qp->ud)
+		return DAPL_BAD_HANDLE(EP); /* IBX-33, IBX-63 */
 	if (!dapl_request_ready(qp))
 		return dapl_not_ready(qp, &qp->request);
 	rc = dapl_check_iov(rq->iov, num, max_segments(qp, opcode), arg, &total);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Requests of the InfiniBand extension. */
+#include <assert.h>
+
 #include "dapl/base/status.h"
 #include "dapl/object/ia.h"
 #include "dapl/transfer/refusal.h"
@@ -57,6 +59,44 @@ static DAT_RETURN write_immediate(struct dapl_request *rq, va_list args)
 	return dapl_request_rdma(rq, num, remote, 3);
 }
 
+/* What a request says of its target lies where a datagram says who is its peer. */
+static_assert(offsetof(struct tp_wr, ah) == offsetof(struct tp_wr, remote_addr) &&
+		      offsetof(struct tp_wr, ud.qpn) == offsetof(struct tp_wr, rkey),
+	      "the peer of a datagram");
+
+static DAT_RETURN send_ud(struct dapl_request *rq, va_list args)
+{
+	DAT_COUNT num = va_arg(args, DAT_COUNT);
+	struct dapl_qp *qp = rq->qp;
+	const DAT_IB_ADDR_HANDLE *peer;
+	uint64_t total;
+	DAT_RETURN rc;
+
+	rq->iov = va_arg(args, DAT_LMR_TRIPLET *);
+	peer = va_arg(args, DAT_IB_ADDR_HANDLE *);
+	rq->cookie = va_arg(args, DAT_DTO_COOKIE).as_64;
+	rq->flags = va_arg(args, DAT_COMPLETION_FLAGS);
+	rc = dapl_check_iov(rq->iov, num, qp->max_send_sge, 3, &total);
+	if (rc)
+		return rc;
+	if (total > qp->cold->max_message)
+		return DAPL_BAD_ARG(4); /* IBX-80 */
+	if (!peer || !peer->ah)
+		return DAPL_BAD_ARG(5);
+	if (dapl_request_flags_bad(qp, rq->flags))
+		return DAPL_BAD_ARG(7);
+	rq->num = (uint32_t)num;
+	rq->length = (uint32_t)total;
+	rq->remote_addr = (uintptr_t)peer->ah;
+	rq->rkey = peer->qpn;
+	dapl_lock(&qp->lock);
+	/* A stale one is never followed. */
+	rc = dapl_ah_held(&qp->cold->ahs, peer->ah) ? dapl_request_post_locked(rq)
+						    : DAPL_BAD_ARG(5);
+	dapl_unlock(&qp->lock);
+	return rc;
+}
+
 const struct dapl_operation dapl_ib_operations[] = {
 	{ .name = "FETCH_AND_ADD",
 	  .opcode = TP_FETCH_AND_ADD,
@@ -83,6 +123,15 @@ const struct dapl_operation dapl_ib_operations[] = {
 	  .event_type = DAT_IB_RDMA_WRITE_IMMED,
 	  .attr = DAT_IB_ATTR_IMMED_DATA,
 	  .post = write_immediate },
+	{ .name = "SEND_UD",
+	  .opcode = TP_SEND_UD,
+	  .dto = DAT_IB_DTO_SEND_UD,
+	  .counter = DCNT_EP_POST_SEND_UD,
+	  .counts_bytes = true,
+	  .extended_op = DAT_IB_UD_SEND_OP,
+	  .event_type = DAT_IB_UD_SEND,
+	  .attr = DAT_IB_ATTR_UD,
+	  .post = send_ud },
 	{ .name = NULL },
 };
 
@@ -114,6 +163,8 @@ DAT_RETURN dapl_post_extended(uint32_t extended_op, DAT_HANDLE handle, va_list a
 		return DAPL_NOT_IMPLEMENTED;
 	if (!dapl_operation_there(rq.op, dev))
 		return DAPL_NO_MODEL;
+	if (rq.qp->ud != (rq.op->opcode == TP_SEND_UD))
+		return DAPL_BAD_HANDLE(EP); /* IBX-33 */
 	return dapl_request_ready(rq.qp) ? rq.op->post(&rq, args)
 					 : dapl_not_ready(rq.qp, &rq.qp->request);
 }

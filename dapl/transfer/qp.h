@@ -8,6 +8,7 @@
 #include "dapl/base/lock.h"
 #include "dapl/memory/binding.h"
 #include "dapl/object/object.h"
+#include "dapl/transfer/ah.h"
 #include "dapl/transfer/slots.h"
 #include "dapl/transport.h"
 
@@ -27,6 +28,7 @@ struct dapl_qp {
 	struct dapl_slots request, recv;
 	uint64_t posted[DCNT_EP_RECV]; /* by DAT_EP_COUNTERS */
 	uint32_t max_send_sge, max_recv_sge, max_write_sge, max_read_sge;
+	bool ud; /* of datagrams alone; constant */
 	struct dapl_pz *pz;
 	struct dapl_srq *srq; /* NULL: receives are posted to the QP */
 	struct dapl_qp_cold *cold;
@@ -46,8 +48,9 @@ struct dapl_qp_cold {
 	uint64_t recv_lost;   /* that a reset swept away; EP lock */
 	uint64_t recv_shared; /* plain successes of an SRQ's receives */
 	uint64_t recv_bytes;  /* of plain successes that no slot counts */
-	uint64_t recv_imm[DCNT_EP_RECV_RDMA_IMM_DATA - DCNT_EP_RECV_IMM + 1];
+	uint64_t recv_extended[DCNT_EP_RECV_RDMA_IMM_DATA - DCNT_EP_RECV_UD + 1];
 	_Atomic uint64_t failed, flushed; /* completions with an error of their own, or without */
+	struct dapl_ahs ahs;		  /* of datagrams: those of its peers; EP lock */
 };
 
 static inline struct dapl_qp *dapl_qp_get(DAT_EP_HANDLE handle)

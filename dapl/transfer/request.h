@@ -24,6 +24,8 @@ struct dapl_request {
 
 /* Posts a request whose arguments are checked. */
 DAT_RETURN dapl_request_post(const struct dapl_request *rq);
+/* Ditto; EP lock held. */
+DAT_RETURN dapl_request_post_locked(const struct dapl_request *rq);
 /* Checks and posts an RDMA request whose number of segments is argument arg of the call. */
 DAT_RETURN dapl_request_rdma(struct dapl_request *rq, DAT_COUNT num, const DAT_RMR_TRIPLET *remote,
 			     unsigned int arg);

@@ -2,6 +2,7 @@
 /* The transport's tables and tunables. */
 #include "dapl/base/config.h"
 #include "dapl/transport.h"
+#include "dapl/unsupported.h"
 #include "providers/soft/cm/accept.h"
 #include "providers/soft/cm/cm.h"
 #include "providers/soft/cm/handoff.h"
@@ -29,6 +30,7 @@ static const struct dapl_cm_ops cm_ops = {
 	.accept = soft_accept,
 	.reject = soft_reject,
 	.handoff = soft_handoff,
+	.free_ah = dapl_unsupported_free_ah,
 	.disconnect = soft_disconnect,
 	.release = soft_release,
 	.addr = soft_conn_addr,

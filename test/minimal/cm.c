@@ -347,6 +347,7 @@ const struct dapl_cm_ops mini_cm_ops = {
 	.accept = cm_accept,
 	.reject = cm_reject,
 	.handoff = dapl_unsupported_handoff,
+	.free_ah = dapl_unsupported_free_ah,
 	.disconnect = cm_disconnect,
 	.release = cm_release,
 	.addr = cm_addr,

@@ -53,9 +53,12 @@ struct row {
 /* EP-129, with EP-59 for dat_ep_modify and DTO-20 for the posts. */
 static const struct row calls[] = {
 	{ DAPL_EP_CONNECT, { "->A", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS" } },
+	{ DAPL_EP_UD_CONNECT,
+	  { "->A", "IS", "IS", "IS", "ok", "ok", "IS", "IS", "IS" } }, /* IBX-62 */
 	{ DAPL_EP_RSP_CREATE, { "->R", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS" } },
 	{ DAPL_EP_RSP_FREE, { "-", "->U", "-", "-", "-", "-", "-", "-", "-" } },
 	{ DAPL_EP_ACCEPT, { "->CP", "IS", "IS", "IS", "IS", "IS", "IS", "IS", "IS" } },
+	{ DAPL_EP_UD_ACCEPT, { "->CP", "IS", "IS", "IS", "ok", "ok", "IS", "IS", "IS" } },
 	{ DAPL_EP_ACCEPT_OWN, { "-", "-", "->CP", "->CP", "-", "-", "-", "-", "-" } },
 	{ DAPL_EP_REJECT, { "-", "-", "->U", "gone", "-", "-", "-", "-", "-" } },
 	{ DAPL_EP_DISCONNECT,

@@ -87,6 +87,7 @@ const struct dapl_cm_ops vrb_cm_ops = {
 	.accept = vrb_scm_accept,
 	.reject = vrb_scm_reject,
 	.handoff = dapl_unsupported_handoff,
+	.free_ah = dapl_unsupported_free_ah,
 	.disconnect = cm_disconnect,
 	.release = cm_release,
 	.addr = cm_addr,
