@@ -104,8 +104,10 @@ static bool judge(struct model *m, const struct seen *seen, const struct owner *
 				    "FL-5: %s succeeded after the end of its connection, on the "
 				    "same evd %d",
 				    name, owner->evd);
-		/* One that was freed meanwhile is not told any more (EP-115). */
-		if (owner->ep && x->phase == PHASE_START && !owner->half && owner->evd == x->evd)
+		/* One that was freed meanwhile is not told any more (EP-115), and who sends before
+		 * he has seen it may see that earlier. */
+		if ((entry->op == STEP_RECV || entry->op == STEP_SRQ_RECV) && owner->ep &&
+		    x->phase == PHASE_START && !owner->half && owner->evd == x->evd)
 			model_wrong(m, "FL-14: %s succeeded before ESTABLISHED, on the same evd %d",
 				    name, owner->evd);
 	} else if (seen->status == DAT_DTO_ERR_FLUSHED ||
