@@ -35,7 +35,7 @@ private_data_under = providers/verbs/cm/rdma_event.c providers/verbs/cm/rdma_ib.
 private_data_needs = providers/verbs/fork.c providers/verbs/cm/rdma_map.c trace/limit.c
 private_data_max_len = 300
 
-scm_wire_under = providers/verbs/cm/scm_wire.c
+scm_wire_under = providers/verbs/cm/scm_wire.c providers/verbs/cm/exchange_wire.c
 scm_wire_max_len = 300
 
 sanitizers = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined

@@ -19,9 +19,10 @@ enum {
 static void same(const struct scm_msg *a, const struct scm_msg *b)
 {
 	insist(a->op == b->op && a->version == b->version && a->stray == b->stray);
-	insist(a->reads_in == b->reads_in && a->mtu == b->mtu && a->lid == b->lid);
-	insist(a->qpn == b->qpn && a->qp_type == b->qp_type);
-	insist(!memcmp(a->gid, b->gid, sizeof(a->gid)));
+	insist(a->end.reads_in == b->end.reads_in && a->end.mtu == b->end.mtu &&
+	       a->end.lid == b->end.lid);
+	insist(a->end.qpn == b->end.qpn && a->end.qp_type == b->end.qp_type);
+	insist(!memcmp(a->end.gid, b->end.gid, sizeof(a->end.gid)));
 	insist(a->addr.sin_port == b->addr.sin_port);
 	insist(a->addr.sin_addr.s_addr == b->addr.sin_addr.s_addr);
 	insist(a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len)));
@@ -29,13 +30,13 @@ static void same(const struct scm_msg *a, const struct scm_msg *b)
 
 static void back(const struct scm_msg *msg)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	struct scm_msg again;
 	const char *why;
 	size_t size = scm_encode(bytes, msg);
 
 	insist(size <= sizeof(bytes));
-	insist(!size == (msg->len > SCM_DATA));
+	insist(!size == (msg->len > XCHG_DATA));
 	if (!size)
 		return;
 	insist(scm_size(bytes, size) == (int)size);
@@ -45,10 +46,10 @@ static void back(const struct scm_msg *msg)
 
 static void rejected(const uint8_t *request, const struct scm_msg *msg)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	struct scm_msg answer;
 	const char *why;
-	uint32_t len = msg->len < SCM_DATA ? msg->len : SCM_DATA;
+	uint32_t len = msg->len < XCHG_DATA ? msg->len : XCHG_DATA;
 	size_t size = scm_reject(bytes, request, SCM_REJ_USER, msg->data, len);
 
 	insist(size && scm_size(bytes, size) == (int)size);
@@ -66,7 +67,7 @@ static void sizes(const uint8_t *buf, size_t len)
 	for (size_t have = 0; have <= len; have++) {
 		size = scm_size(buf, have);
 		insist(!before || size == before);
-		insist(size <= SCM_MOST && (size <= 0 || size >= SCM_HEADER));
+		insist(size <= XCHG_MOST && (size <= 0 || size >= XCHG_HEADER));
 		before = size;
 	}
 }
@@ -105,12 +106,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sizes(exact, len);
 	stray(exact, len);
 	if (!scm_decode(exact, len, answer, &msg, &why)) {
-		insist(msg.len <= SCM_DATA_OLD && msg.data + msg.len <= exact + len);
-		insist(msg.version >= SCM_VERSION_LEAST);
+		insist(msg.len <= XCHG_DATA_OLD && msg.data + msg.len <= exact + len);
+		insist(msg.version >= XCHG_VERSION_LEAST);
 		insist(answer || msg.op == SCM_REQ);
 		if (msg.op == SCM_REQ || msg.op == SCM_REP) {
-			insist(msg.mtu <= 5 && msg.lid <= SCM_LID_MAX);
-			insist(msg.qpn && msg.qpn <= SCM_QPN_MAX);
+			insist(msg.end.mtu <= 5 && msg.end.lid <= XCHG_LID_MAX);
+			insist(msg.end.qpn && msg.end.qpn <= XCHG_QPN_MAX);
 			back(&msg);
 		}
 		if (msg.op == SCM_REQ)

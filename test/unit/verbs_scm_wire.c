@@ -23,24 +23,24 @@ enum {
 };
 
 static const uint8_t gid[16] = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 2, 0xc9, 3, 0, 0x11, 0, 0x22 };
-static const uint8_t data[SCM_DATA + 1] = { 0xa0, 0xa1, 0xa2 };
+static const uint8_t data[XCHG_DATA + 1] = { 0xa0, 0xa1, 0xa2 };
 
 /* The example of SCM-6. */
 static struct scm_msg example(void)
 {
 	struct scm_msg msg = { .op = SCM_REQ,
-			       .version = SCM_VERSION,
-			       .reads_in = 4,
-			       .mtu = 5,
-			       .lid = 0x22,
-			       .qpn = 0x4ca202,
-			       .qp_type = SCM_QPT_RC,
+			       .version = XCHG_VERSION,
+			       .end.reads_in = 4,
+			       .end.mtu = 5,
+			       .end.lid = 0x22,
+			       .end.qpn = 0x4ca202,
+			       .end.qp_type = XCHG_QPT_RC,
 			       .addr = { .sin_family = AF_INET, .sin_port = htons(43210) },
 			       .data = data,
 			       .len = 3 };
 
 	msg.addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	memcpy(msg.gid, gid, sizeof(gid));
+	memcpy(msg.end.gid, gid, sizeof(gid));
 	return msg;
 }
 
@@ -64,7 +64,7 @@ static void scm_6_a_request_is_these_bytes(void **state)
 		{ 64, { 0x02, 0x00, 0xa8, 0xca } },  { 68, { 0x7f, 0x00, 0x00, 0x01 } },
 		{ 148, { 0xa0, 0xa1, 0xa2, 0x00 } },
 	};
-	uint8_t wanted[SCM_MOST + 2] = { 0 }, bytes[SCM_MOST] = { 0 };
+	uint8_t wanted[XCHG_MOST + 2] = { 0 }, bytes[XCHG_MOST] = { 0 };
 	struct scm_msg msg = example();
 	size_t i;
 
@@ -84,12 +84,12 @@ static void assert_same(const struct scm_msg *a, const struct scm_msg *b)
 {
 	assert_int_equal(a->op, b->op);
 	assert_int_equal(a->version, b->version);
-	assert_int_equal(a->reads_in, b->reads_in);
-	assert_int_equal(a->mtu, b->mtu);
-	assert_int_equal(a->lid, b->lid);
-	assert_int_equal(a->qpn, b->qpn);
-	assert_memory_equal(a->gid, b->gid, sizeof(a->gid));
-	assert_int_equal(a->qp_type, b->qp_type);
+	assert_int_equal(a->end.reads_in, b->end.reads_in);
+	assert_int_equal(a->end.mtu, b->end.mtu);
+	assert_int_equal(a->end.lid, b->end.lid);
+	assert_int_equal(a->end.qpn, b->end.qpn);
+	assert_memory_equal(a->end.gid, b->end.gid, sizeof(a->end.gid));
+	assert_int_equal(a->end.qp_type, b->end.qp_type);
 	assert_memory_equal(&a->addr, &b->addr, sizeof(a->addr));
 	assert_int_equal(a->len, b->len);
 	if (a->len)
@@ -99,44 +99,44 @@ static void assert_same(const struct scm_msg *a, const struct scm_msg *b)
 static void scm_6_what_is_written_is_read(void **state)
 {
 	struct scm_msg msg = example(), got;
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	const char *why;
 	size_t size, have;
 
 	(void)state;
-	for (msg.len = 0; msg.len <= SCM_DATA; msg.len++) {
+	for (msg.len = 0; msg.len <= XCHG_DATA; msg.len++) {
 		msg.op = msg.len % 2 ? SCM_REQ : SCM_REP;
 		size = scm_encode(bytes, &msg);
-		assert_int_equal(size, SCM_HEADER + msg.len);
+		assert_int_equal(size, XCHG_HEADER + msg.len);
 		for (have = 0; have <= size; have++)
 			assert_int_equal(scm_size(bytes, have), have < 18 ? 0 : size);
 		assert_int_equal(scm_decode(bytes, size, msg.op == SCM_REP, &got, &why), 0);
 		assert_same(&msg, &got);
-		assert_ptr_equal(got.data, bytes + SCM_HEADER);
+		assert_ptr_equal(got.data, bytes + XCHG_HEADER);
 		assert_int_equal(scm_decode(bytes, size - 1, msg.op == SCM_REP, &got, &why),
 				 -EPROTO);
 	}
 	/* CM-13 */
 	assert_int_equal(scm_encode(bytes, &msg), 0);
-	assert_int_equal(scm_reject(bytes, bytes, SCM_REJ_USER, data, SCM_DATA + 1), 0);
+	assert_int_equal(scm_reject(bytes, bytes, SCM_REJ_USER, data, XCHG_DATA + 1), 0);
 }
 
 static void scm_6_a_rejection_repeats_the_request(void **state)
 {
 	struct scm_msg msg = example(), got;
-	uint8_t request[SCM_MOST], bytes[SCM_MOST];
+	uint8_t request[XCHG_MOST], bytes[XCHG_MOST];
 	const char *why;
 
 	(void)state;
 	scm_encode(request, &msg);
-	assert_int_equal(scm_reject(bytes, request, SCM_REJ_USER, data, 1), SCM_HEADER + 1);
+	assert_int_equal(scm_reject(bytes, request, SCM_REJ_USER, data, 1), XCHG_HEADER + 1);
 	assert_int_equal(bytes[AT_OP + 1], SCM_REJ_USER);
 	assert_int_equal(bytes[AT_LEN + 1], 1);
 	bytes[AT_OP + 1] = SCM_REQ;
 	bytes[AT_LEN + 1] = 3;
-	assert_memory_equal(bytes, request, SCM_HEADER);
-	assert_int_equal(scm_reject(bytes, request, SCM_REJ_CM, NULL, 0), SCM_HEADER);
-	assert_int_equal(scm_decode(bytes, SCM_HEADER, true, &got, &why), 0);
+	assert_memory_equal(bytes, request, XCHG_HEADER);
+	assert_int_equal(scm_reject(bytes, request, SCM_REJ_CM, NULL, 0), XCHG_HEADER);
+	assert_int_equal(scm_decode(bytes, XCHG_HEADER, true, &got, &why), 0);
 	assert_int_equal(got.op, SCM_REJ_CM);
 	assert_int_equal(got.len, 0);
 }
@@ -145,7 +145,7 @@ static void scm_6_a_rejection_repeats_the_request(void **state)
 static void scm_7_other_answers_are_refusals(void **state)
 {
 	struct scm_msg msg = example(), got;
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	const char *why;
 	unsigned int op;
 
@@ -166,7 +166,7 @@ static void scm_7_other_answers_are_refusals(void **state)
 static void ver_5_versions(void **state)
 {
 	struct scm_msg msg = example(), got;
-	uint8_t bytes[SCM_MOST] = { 0 };
+	uint8_t bytes[XCHG_MOST] = { 0 };
 	const char *why;
 	unsigned int version;
 	size_t size;
@@ -184,8 +184,8 @@ static void ver_5_versions(void **state)
 		}
 		assert_int_equal(scm_size(bytes, size), size);
 		assert_int_equal(scm_decode(bytes, size, false, &got, &why), 0);
-		assert_int_equal(got.mtu, version < 9 ? 0 : 5);
-		assert_int_equal(got.reads_in, 4);
+		assert_int_equal(got.end.mtu, version < 9 ? 0 : 5);
+		assert_int_equal(got.end.reads_in, 4);
 		assert_memory_equal(got.data, data, 3);
 	}
 }
@@ -194,14 +194,14 @@ static void ver_5_versions(void **state)
 static void scm_9_too_much_data_is_refused(void **state)
 {
 	struct scm_msg msg = example();
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 
 	(void)state;
 	scm_encode(bytes, &msg);
 	put16(bytes + AT_LEN, 68);
-	assert_int_equal(scm_size(bytes, SCM_HEADER), 148 + 68);
+	assert_int_equal(scm_size(bytes, XCHG_HEADER), 148 + 68);
 	put16(bytes + AT_LEN, 69);
-	assert_int_equal(scm_size(bytes, SCM_HEADER), -EMSGSIZE);
+	assert_int_equal(scm_size(bytes, XCHG_HEADER), -EMSGSIZE);
 	put16(bytes + AT_LEN, 65535);
 	assert_int_equal(scm_size(bytes, 18), -EMSGSIZE);
 	put16(bytes + AT_VERSION, 7);
@@ -215,7 +215,7 @@ static void scm_9_too_much_data_is_refused(void **state)
 static void scm_15_a_second_attempt_has_two_bytes_more(void **state)
 {
 	struct scm_msg msg = example(), got;
-	uint8_t bytes[SCM_MOST + 4], plain[SCM_MOST];
+	uint8_t bytes[XCHG_MOST + 4], plain[XCHG_MOST];
 	const char *why;
 	size_t size;
 
@@ -223,7 +223,7 @@ static void scm_15_a_second_attempt_has_two_bytes_more(void **state)
 	size = scm_encode(plain, &msg);
 	msg.stray = true;
 	assert_int_equal(scm_encode(bytes, &msg), size + 2);
-	assert_memory_equal(bytes + SCM_HEADER, data, 2);
+	assert_memory_equal(bytes + XCHG_HEADER, data, 2);
 	assert_int_equal(scm_drop_stray(bytes, size, size + 2), size);
 	assert_memory_equal(bytes, plain, size);
 	/* Not those, one more, one less, or none. */
@@ -233,12 +233,12 @@ static void scm_15_a_second_attempt_has_two_bytes_more(void **state)
 	assert_memory_equal(bytes, plain, size);
 	/* Without data they are 0. */
 	msg.len = 0;
-	assert_int_equal(scm_encode(bytes, &msg), SCM_HEADER + 2);
-	assert_true(!bytes[SCM_HEADER] && !bytes[SCM_HEADER + 1]);
+	assert_int_equal(scm_encode(bytes, &msg), XCHG_HEADER + 2);
+	assert_true(!bytes[XCHG_HEADER] && !bytes[XCHG_HEADER + 1]);
 	/* A peer whose version has them anyway. */
 	put16(bytes + AT_VERSION, 7);
-	assert_int_equal(scm_drop_stray(bytes, SCM_HEADER + 2, SCM_HEADER + 4), SCM_HEADER + 4);
-	assert_int_equal(scm_decode(bytes, SCM_HEADER + 2, false, &got, &why), 0);
+	assert_int_equal(scm_drop_stray(bytes, XCHG_HEADER + 2, XCHG_HEADER + 4), XCHG_HEADER + 4);
+	assert_int_equal(scm_decode(bytes, XCHG_HEADER + 2, false, &got, &why), 0);
 }
 
 static void fields_without_sense_are_refused(void **state)
@@ -269,7 +269,7 @@ static void fields_without_sense_are_refused(void **state)
 		{ AT_READS, 255, 1, 0 },
 	};
 	struct scm_msg msg = example(), got;
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	const char *why;
 	size_t i, b;
 

@@ -34,12 +34,12 @@ static struct tp_conn *ask(void)
 /* The request of an attempt; header: how long it is. */
 static int taken(int listener, size_t header)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	int fd = accept(listener, NULL, NULL);
 
 	assert_true(fd >= 0);
 	assert_int_equal(sk_take(fd, bytes, header + 3), header + 3);
-	assert_int_equal(bytes[1], SCM_VERSION);
+	assert_int_equal(bytes[1], XCHG_VERSION);
 	assert_int_equal(bytes[3], SCM_REQ);
 	assert_int_equal(bytes[28], 4);
 	assert_memory_equal(bytes + header, "ask", 3);
@@ -49,13 +49,13 @@ static int taken(int listener, size_t header)
 /* TS-1, TS-3, TS-4, SCM-17 */
 static void ts_4_an_answer_comes_in_pieces(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	size_t len = sk_message(bytes, SCM_REP, 11, "answer"), i;
 	int listener = peer_listen(), fd;
 	struct tp_conn *conn = ask();
 
 	(void)state;
-	fd = taken(listener, SCM_HEADER);
+	fd = taken(listener, XCHG_HEADER);
 	for (i = 0; i < len; i++) {
 		sk_put(fd, bytes + i, 1);
 		usleep(200);
@@ -81,13 +81,13 @@ static void ts_4_an_answer_comes_in_pieces(void **state)
 /* TS-9: REP and end in one segment. */
 static void ts_9_accepted_and_ended_at_once(void **state)
 {
-	uint8_t bytes[SCM_MOST + SCM_WORD];
+	uint8_t bytes[XCHG_MOST + SCM_WORD];
 	size_t len = sk_message(bytes, SCM_REP, 9, "");
 	int listener = peer_listen(), fd;
 	struct tp_conn *conn = ask();
 
 	(void)state;
-	fd = taken(listener, SCM_HEADER);
+	fd = taken(listener, XCHG_HEADER);
 	memcpy(bytes + len, scm_end_word, SCM_WORD);
 	sk_put(fd, bytes, len + SCM_WORD);
 	sk_event(TP_CONN_ESTABLISHED);
@@ -111,7 +111,7 @@ static void ts_5_rejections(void **state)
 		{ 77, TP_CONN_REFUSED, "" },
 	};
 	int listener = peer_listen(), fd;
-	uint8_t bytes[2 * SCM_MOST];
+	uint8_t bytes[2 * XCHG_MOST];
 	struct tp_conn *conn;
 	unsigned int i;
 	size_t len;
@@ -119,7 +119,7 @@ static void ts_5_rejections(void **state)
 	(void)state;
 	for (i = 0; i < 4; i++) {
 		conn = ask();
-		fd = taken(listener, SCM_HEADER);
+		fd = taken(listener, XCHG_HEADER);
 		len = sk_message(bytes, (enum scm_op)rows[i].op, 9, rows[i].data);
 		memcpy(bytes + len, bytes, len);
 		sk_put(fd, bytes, 2 * len);
@@ -141,7 +141,7 @@ static void ts_8_resets_are_bounded(void **state)
 
 	(void)state;
 	for (i = 0; i < 5; i++) {
-		fd = taken(listener, SCM_HEADER);
+		fd = taken(listener, XCHG_HEADER);
 		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 		close(fd);
 	}
@@ -153,14 +153,14 @@ static void ts_8_resets_are_bounded(void **state)
 /* TS-7, SCM-14, SCM-15: releases before 2.1.5 close where the form is not theirs. */
 static void scm_14_a_close_is_asked_once_more(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	size_t len = sk_message(bytes, SCM_REP, 7, "old");
 	int listener = peer_listen(), fd;
 	struct tp_conn *conn = ask();
 
 	(void)state;
-	close(taken(listener, SCM_HEADER));
-	fd = taken(listener, SCM_HEADER + SCM_STRAY);
+	close(taken(listener, XCHG_HEADER));
+	fd = taken(listener, XCHG_HEADER + XCHG_STRAY);
 	sk_put(fd, bytes, len);
 	assert_int_equal(sk_take(fd, bytes, SCM_WORD), SCM_WORD);
 	assert_int_equal(bytes[1], 7);
@@ -172,8 +172,8 @@ static void scm_14_a_close_is_asked_once_more(void **state)
 	sk_event(TP_CONN_DISCONNECTED);
 	sk_done(conn);
 	conn = ask();
-	close(taken(listener, SCM_HEADER));
-	close(taken(listener, SCM_HEADER + SCM_STRAY));
+	close(taken(listener, XCHG_HEADER));
+	close(taken(listener, XCHG_HEADER + XCHG_STRAY));
 	sk_event(TP_CONN_REFUSED);
 	sk_done(conn);
 	close(listener);
@@ -196,13 +196,13 @@ static void ts_6_nobody_listens(void **state)
 /* TS-11, CM-12: the program's time is over while the peer holds the request. */
 static void ts_11_an_attempt_is_withdrawn(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	size_t len = sk_message(bytes, SCM_REP, 9, "");
 	int listener = peer_listen(), fd;
 	struct tp_conn *conn = ask();
 
 	(void)state;
-	fd = taken(listener, SCM_HEADER);
+	fd = taken(listener, XCHG_HEADER);
 	vrb_cm_ops.disconnect(conn, false);
 	sk_put(fd, bytes, len);
 	sk_assert_ended(fd);
@@ -213,7 +213,7 @@ static void ts_11_an_attempt_is_withdrawn(void **state)
 
 static void an_answer_that_has_begun_comes_in_time(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	int listener = peer_listen(), fd;
 	struct tp_conn *conn;
 
@@ -221,8 +221,8 @@ static void an_answer_that_has_begun_comes_in_time(void **state)
 	sk.config.handshake_ms = SOON_MS;
 	sk_message(bytes, SCM_REP, 9, "");
 	conn = ask();
-	fd = taken(listener, SCM_HEADER);
-	sk_put(fd, bytes, SCM_HEADER - 1);
+	fd = taken(listener, XCHG_HEADER);
+	sk_put(fd, bytes, XCHG_HEADER - 1);
 	sk_event(TP_CONN_UNREACHABLE);
 	sk_assert_ended(fd);
 	sk_done(conn);
@@ -234,9 +234,11 @@ static void answers_without_sense_are_refused(void **state)
 	static const struct {
 		size_t at;
 		uint8_t value;
-	} rows[] = { { 1, 6 }, { 17, 69 }, { 32, 9 }, { 38, 0xff }, { 40, 1 }, { 63, SCM_QPT_UD } };
+	} rows[] = {
+		{ 1, 6 }, { 17, 69 }, { 32, 9 }, { 38, 0xff }, { 40, 1 }, { 63, XCHG_QPT_UD }
+	};
 	int listener = peer_listen(), fd;
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	struct tp_conn *conn;
 	unsigned int i;
 	size_t len;
@@ -244,7 +246,7 @@ static void answers_without_sense_are_refused(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		conn = ask();
-		fd = taken(listener, SCM_HEADER);
+		fd = taken(listener, XCHG_HEADER);
 		len = sk_message(bytes, SCM_REP, 9, "");
 		bytes[rows[i].at] = rows[i].value;
 		sk_put(fd, bytes, len);

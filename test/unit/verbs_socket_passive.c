@@ -5,7 +5,7 @@
 /* TS-1, CM-5 to CM-7, SCM-12 */
 static void ts_1_a_request_is_answered(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	struct tp_conn_addr addr;
 	struct tp_conn *conn;
 	struct scm_msg reply;
@@ -19,14 +19,14 @@ static void ts_1_a_request_is_answered(void **state)
 	vrb_cm_ops.addr(conn, &addr);
 	assert_int_equal(addr.local_qual, sk.listener->conn_qual);
 	sk_accept(conn, "hi");
-	assert_int_equal(sk_take(fd, bytes, SCM_HEADER + 2), SCM_HEADER + 2);
-	assert_int_equal(scm_decode(bytes, SCM_HEADER + 2, true, &reply, &why), 0);
+	assert_int_equal(sk_take(fd, bytes, XCHG_HEADER + 2), XCHG_HEADER + 2);
+	assert_int_equal(scm_decode(bytes, XCHG_HEADER + 2, true, &reply, &why), 0);
 	assert_int_equal(reply.op, SCM_REP);
 	assert_int_equal(reply.version, 9);
-	assert_int_equal(reply.mtu, IBV_MTU_1024);
-	assert_int_equal(reply.qpn, 0x4711);
-	assert_int_equal(reply.lid, 0x11);
-	assert_int_equal(reply.reads_in, 4);
+	assert_int_equal(reply.end.mtu, IBV_MTU_1024);
+	assert_int_equal(reply.end.qpn, 0x4711);
+	assert_int_equal(reply.end.lid, 0x11);
+	assert_int_equal(reply.end.reads_in, 4);
 	assert_memory_equal(reply.data, "hi", 2);
 	assert_int_equal(sk.rtr.path_mtu, IBV_MTU_1024);
 	assert_int_equal(sk.rtr.dest_qp_num, 0x222);
@@ -52,7 +52,7 @@ static void ts_1_a_request_is_answered(void **state)
 /* TS-3 */
 static void ts_3_a_request_comes_in_pieces(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	size_t len = sk_message(bytes, SCM_REQ, 9, "pieces"), i;
 	int fd = sk_peer();
 
@@ -65,7 +65,7 @@ static void ts_3_a_request_comes_in_pieces(void **state)
 	assert_int_equal(sk.len, 6);
 	vrb_cm_ops.release(sk.request);
 	/* IA-88: as if nobody listened. */
-	assert_int_equal(sk_take(fd, bytes, SCM_HEADER), SCM_HEADER);
+	assert_int_equal(sk_take(fd, bytes, XCHG_HEADER), XCHG_HEADER);
 	assert_int_equal(bytes[3], SCM_REJ_CM);
 	sk_assert_ended(fd);
 }
@@ -73,32 +73,32 @@ static void ts_3_a_request_comes_in_pieces(void **state)
 /* TS-5 */
 static void ts_5_a_rejection_has_its_data(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	int fd = sk_peer_request(9, "12345");
 
 	(void)state;
 	assert_int_equal(vrb_cm_ops.reject(sk_request(1), "no", 2), 0);
-	assert_int_equal(sk_take(fd, bytes, SCM_MOST), SCM_HEADER + 2);
+	assert_int_equal(sk_take(fd, bytes, XCHG_MOST), XCHG_HEADER + 2);
 	assert_int_equal(bytes[3], SCM_REJ_USER);
-	assert_int_equal(scm_size(bytes, SCM_HEADER), SCM_HEADER + 2);
-	assert_memory_equal(bytes + SCM_HEADER, "no", 2);
+	assert_int_equal(scm_size(bytes, XCHG_HEADER), XCHG_HEADER + 2);
+	assert_memory_equal(bytes + XCHG_HEADER, "no", 2);
 	sk_assert_ended(fd);
 }
 
 /* TS-7, SCM-15 */
 static void ts_7_who_asks_again_has_two_bytes_more(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	size_t len = sk_message(bytes, SCM_REQ, 9, "again");
 	int fd = sk_peer();
 
 	(void)state;
-	memmove(bytes + SCM_HEADER + 2, bytes + SCM_HEADER, len - SCM_HEADER);
+	memmove(bytes + XCHG_HEADER + 2, bytes + XCHG_HEADER, len - XCHG_HEADER);
 	sk_put(fd, bytes, len + 2);
 	sk_accept(sk_request(1), "");
 	assert_int_equal(sk.len, 5);
 	assert_memory_equal(sk.data, "again", 5);
-	assert_int_equal(sk_take(fd, bytes, SCM_HEADER), SCM_HEADER);
+	assert_int_equal(sk_take(fd, bytes, XCHG_HEADER), XCHG_HEADER);
 	sk_confirm(fd);
 	sk_event(TP_CONN_ESTABLISHED);
 	close(fd);
@@ -109,12 +109,12 @@ static void ts_7_who_asks_again_has_two_bytes_more(void **state)
 /* TS-9: RTU and end in one segment. */
 static void ts_9_confirmed_and_ended_at_once(void **state)
 {
-	uint8_t bytes[SCM_MOST], words[2 * SCM_WORD];
+	uint8_t bytes[XCHG_MOST], words[2 * SCM_WORD];
 	int fd = sk_peer_request(9, "");
 
 	(void)state;
 	sk_accept(sk_request(1), "");
-	assert_int_equal(sk_take(fd, bytes, SCM_HEADER), SCM_HEADER);
+	assert_int_equal(sk_take(fd, bytes, XCHG_HEADER), XCHG_HEADER);
 	scm_put_rtu(words, 9);
 	memcpy(words + SCM_WORD, scm_end_word, SCM_WORD);
 	sk_put(fd, words, sizeof(words));
@@ -130,7 +130,7 @@ static void nonsense_is_no_confirmation(void **state)
 	static const uint8_t words[][SCM_WORD] = {
 		{ 0, 0, 0xde, 0xad }, { 0, 5, 0, 5 }, { 0, 9, 0, 1 }, { 0xff, 0xff, 0xff, 0xff }
 	};
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	unsigned int i;
 	int fd;
 
@@ -138,7 +138,7 @@ static void nonsense_is_no_confirmation(void **state)
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		fd = sk_peer_request(9, "");
 		sk_accept(sk_request(i + 1), "");
-		assert_int_equal(sk_take(fd, bytes, SCM_HEADER), SCM_HEADER);
+		assert_int_equal(sk_take(fd, bytes, XCHG_HEADER), XCHG_HEADER);
 		sk_put(fd, words[i], SCM_WORD);
 		sk_event(TP_CONN_BROKEN);
 		close(fd);
@@ -149,14 +149,14 @@ static void nonsense_is_no_confirmation(void **state)
 /* EP-144: the device found a fault, and the peer was faster to end the connection. */
 static void a_fault_is_the_reason_of_an_end(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	int fd;
 
 	(void)state;
 	sk.state = IBV_QPS_ERR;
 	fd = sk_peer_request(9, "");
 	sk_accept(sk_request(1), "");
-	assert_int_equal(sk_take(fd, bytes, SCM_HEADER), SCM_HEADER);
+	assert_int_equal(sk_take(fd, bytes, XCHG_HEADER), XCHG_HEADER);
 	sk_confirm(fd);
 	sk_event(TP_CONN_ESTABLISHED);
 	sk_put(fd, scm_end_word, SCM_WORD);
@@ -189,7 +189,7 @@ static void the_peer_is_gone_before_the_answer(void **state)
 /* TMO-7 */
 static void a_confirmation_that_does_not_come_is_told(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	int fd;
 
 	(void)state;
@@ -198,7 +198,7 @@ static void a_confirmation_that_does_not_come_is_told(void **state)
 	sk_accept(sk_request(1), "");
 	sk_event(TP_CONN_BROKEN);
 	assert_int_equal(sk.err, -ETIMEDOUT);
-	assert_int_equal(sk_take(fd, bytes, SCM_HEADER), SCM_HEADER);
+	assert_int_equal(sk_take(fd, bytes, XCHG_HEADER), XCHG_HEADER);
 	sk_done(sk.request);
 	close(fd);
 }
@@ -206,19 +206,19 @@ static void a_confirmation_that_does_not_come_is_told(void **state)
 /* TS-13 */
 static void ts_13_who_says_nothing_delays_nobody(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	size_t len = sk_message(bytes, SCM_REQ, 9, "half");
 	int silent = sk_peer(), half = sk_peer(), no_data = sk_peer(), fd;
 
 	(void)state;
-	sk_put(half, bytes, SCM_HEADER / 2);
-	sk_put(no_data, bytes, SCM_HEADER);
+	sk_put(half, bytes, XCHG_HEADER / 2);
+	sk_put(no_data, bytes, XCHG_HEADER);
 	fd = sk_peer_request(9, "whole");
 	sk_request(1);
 	assert_int_equal(sk.len, 5);
 	vrb_cm_ops.release(sk.request);
 	close(fd);
-	sk_put(half, bytes + SCM_HEADER / 2, len - SCM_HEADER / 2);
+	sk_put(half, bytes + XCHG_HEADER / 2, len - XCHG_HEADER / 2);
 	sk_request(2);
 	vrb_cm_ops.release(sk.request);
 	close(half);
@@ -269,7 +269,7 @@ static void ts_16_requests_without_sense_are_refused(void **state)
 		{ 1, 6 },     { 1, 5 },	 { 1, 0 },     { 3, 2 },  { 17, 69 },
 		{ 16, 0xff }, { 32, 6 }, { 38, 0xc0 }, { 40, 1 }, { 63, 3 },
 	};
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	size_t i, len;
 	int fd;
 
@@ -284,10 +284,10 @@ static void ts_16_requests_without_sense_are_refused(void **state)
 	assert_int_equal(sk.num_requests, 0);
 	/* UD endpoints are refused as if nobody listened. */
 	len = sk_message(bytes, SCM_REQ, 9, "");
-	bytes[63] = SCM_QPT_UD;
+	bytes[63] = XCHG_QPT_UD;
 	fd = sk_peer();
 	sk_put(fd, bytes, len);
-	assert_int_equal(sk_take(fd, bytes, SCM_HEADER), SCM_HEADER);
+	assert_int_equal(sk_take(fd, bytes, XCHG_HEADER), XCHG_HEADER);
 	assert_int_equal(bytes[3], SCM_REJ_CM);
 	sk_assert_ended(fd);
 	assert_int_equal(sk.num_requests, 0);
@@ -297,20 +297,20 @@ static void ts_16_requests_without_sense_are_refused(void **state)
 static void ts_15_versions(void **state)
 {
 	static const uint16_t version[] = { 7, 8, 10, 65535 };
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	unsigned int i;
 	size_t header;
 	int fd;
 
 	(void)state;
 	for (i = 0; i < 4; i++) {
-		header = SCM_HEADER + (version[i] < 8 ? 2 : 0);
+		header = XCHG_HEADER + (version[i] < 8 ? 2 : 0);
 		fd = sk_peer_request(version[i], "old");
 		sk_accept(sk_request(i + 1), "x");
 		assert_int_equal(sk.len, 3);
 		assert_memory_equal(sk.data, "old", 3);
 		assert_int_equal(sk_take(fd, bytes, header + 1), header + 1);
-		assert_int_equal(bytes[1], SCM_VERSION);
+		assert_int_equal(bytes[1], XCHG_VERSION);
 		assert_int_equal(bytes[header], 'x');
 		close(fd);
 		sk_event(TP_CONN_BROKEN);
@@ -321,7 +321,7 @@ static void ts_15_versions(void **state)
 /* PSP-12, IA-88 */
 static void unlisten_leaves_nobody(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	int half = sk_peer(), fd = sk_peer_request(9, "");
 
 	(void)state;
@@ -330,7 +330,7 @@ static void unlisten_leaves_nobody(void **state)
 	sk.listener = NULL;
 	sk_assert_ended(half);
 	sk_accept(sk.request, "");
-	assert_int_equal(sk_take(fd, bytes, SCM_HEADER), SCM_HEADER);
+	assert_int_equal(sk_take(fd, bytes, XCHG_HEADER), XCHG_HEADER);
 	sk_confirm(fd);
 	sk_event(TP_CONN_ESTABLISHED);
 	sk_done(sk.request);
@@ -341,7 +341,7 @@ static void unlisten_leaves_nobody(void **state)
 /* TS-20, CM-7 */
 static void ts_20_a_global_route(void **state)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	int fd;
 
 	(void)state;
@@ -349,7 +349,7 @@ static void ts_20_a_global_route(void **state)
 	sk.config.gid_index = 3;
 	fd = sk_peer_request(9, "");
 	sk_accept(sk_request(1), "");
-	assert_int_equal(sk_take(fd, bytes, SCM_HEADER), SCM_HEADER);
+	assert_int_equal(sk_take(fd, bytes, XCHG_HEADER), XCHG_HEADER);
 	assert_int_equal(sk.rtr.ah_attr.is_global, 1);
 	assert_int_equal(sk.rtr.ah_attr.grh.sgid_index, 3);
 	assert_int_equal(sk.rtr.ah_attr.grh.hop_limit, 255);

@@ -201,16 +201,16 @@ int sk_peer(void)
 	return fd;
 }
 
-size_t sk_message(uint8_t bytes[SCM_MOST], enum scm_op op, uint16_t version, const char *data)
+size_t sk_message(uint8_t bytes[XCHG_MOST], enum scm_op op, uint16_t version, const char *data)
 {
 	struct scm_msg msg = { .op = op,
 			       .version = version,
 			       .stray = version < 8,
-			       .reads_in = 2,
-			       .mtu = 5,
-			       .lid = 0x22,
-			       .qpn = 0x222,
-			       .qp_type = SCM_QPT_RC,
+			       .end.reads_in = 2,
+			       .end.mtu = 5,
+			       .end.lid = 0x22,
+			       .end.qpn = 0x222,
+			       .end.qp_type = XCHG_QPT_RC,
 			       .addr = { .sin_family = AF_INET, .sin_port = htons(99) },
 			       .data = (const uint8_t *)data,
 			       .len = (uint16_t)strlen(data) };
@@ -225,7 +225,7 @@ void sk_put(int fd, const void *bytes, size_t len)
 
 int sk_peer_request(uint16_t version, const char *data)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 	size_t len = sk_message(bytes, SCM_REQ, version, data);
 	int fd = sk_peer();
 

@@ -71,7 +71,7 @@ void sk_done(struct tp_conn *conn);
 /* A peer: its socket. */
 int sk_peer(void);
 /* Its message, of QP 0x222 at LID 0x22. */
-size_t sk_message(uint8_t bytes[SCM_MOST], enum scm_op op, uint16_t version, const char *data);
+size_t sk_message(uint8_t bytes[XCHG_MOST], enum scm_op op, uint16_t version, const char *data);
 int sk_peer_request(uint16_t version, const char *data);
 void sk_put(int fd, const void *bytes, size_t len);
 /* How many bytes came until len or the end; -1: none but a reset. */

@@ -1,97 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "providers/verbs/cm/scm_wire.h"
 
-#include <endian.h>
 #include <errno.h>
-#include <string.h>
 
-/* The header (CM-1); what has no name here is 0. */
+/* An address block in the form of a socket (CM-2). */
 enum {
-	AT_VERSION = 0,
-	AT_OP = 2,
-	AT_LEN = 16,
-	AT_READS_IN = 28,
-	AT_MTU = 32,
-	AT_SRC = 36,
-	AT_DST = 64,
-};
-
-/* An address block (CM-2): the form of InfiniBand, and that of a socket. */
-enum {
-	AT_LID = 2,
-	AT_QPN = 4,
-	AT_GID = 8,
-	AT_QP_TYPE = 27,
 	AT_FAMILY = 0,
 	AT_PORT = 2,
 	AT_IPV4 = 4,
 };
 
-enum {
-	VERSION_STRAY = 8, /* from here on without SCM_STRAY, and with less private data */
-	VERSION_MTU = 9,   /* and with the MTU (SCM-49) */
-	MTU_MOST = 5,	   /* IBV_MTU_4096 */
-};
-
 const uint8_t scm_end_word[SCM_WORD] = { 0x00, 0x00, 0xde, 0xad };
-
-/* ---- Integers ---- */
-
-static uint16_t get16(const uint8_t *at)
-{
-	uint16_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return be16toh(value);
-}
-
-static uint32_t get32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return be32toh(value);
-}
-
-static void put16(uint8_t *at, uint16_t value)
-{
-	value = htobe16(value);
-	memcpy(at, &value, sizeof(value));
-}
-
-static void put32(uint8_t *at, uint32_t value)
-{
-	value = htobe32(value);
-	memcpy(at, &value, sizeof(value));
-}
 
 /* ---- Sizes ---- */
 
 static bool has_stray(uint16_t version)
 {
-	return version < VERSION_STRAY;
+	return version < XCHG_VERSION_DATA;
 }
 
 static uint32_t most_data(uint16_t version)
 {
-	return has_stray(version) ? SCM_DATA_OLD : SCM_DATA;
+	return has_stray(version) ? XCHG_DATA_OLD : XCHG_DATA;
 }
 
 static size_t data_at(bool stray)
 {
-	return stray ? SCM_HEADER + SCM_STRAY : SCM_HEADER;
+	return stray ? XCHG_HEADER + XCHG_STRAY : XCHG_HEADER;
 }
 
 int scm_size(const uint8_t *buf, size_t have)
 {
 	uint16_t version, len;
 
-	if (have >= AT_VERSION + 2 && get16(buf + AT_VERSION) < SCM_VERSION_LEAST)
+	if (have >= XCHG_AT_VERSION + 2 && xchg_get16(buf + XCHG_AT_VERSION) < XCHG_VERSION_LEAST)
 		return -EPROTONOSUPPORT;
-	if (have < AT_LEN + 2)
+	if (have < XCHG_AT_LEN + 2)
 		return 0;
-	version = get16(buf + AT_VERSION);
-	len = get16(buf + AT_LEN);
+	version = xchg_get16(buf + XCHG_AT_VERSION);
+	len = xchg_get16(buf + XCHG_AT_LEN);
 	if (len > most_data(version))
 		return -EMSGSIZE;
 	return (int)(data_at(has_stray(version)) + len);
@@ -99,9 +46,9 @@ int scm_size(const uint8_t *buf, size_t have)
 
 size_t scm_drop_stray(uint8_t *buf, size_t size, size_t have)
 {
-	if (have != size + SCM_STRAY || has_stray(get16(buf + AT_VERSION)))
+	if (have != size + XCHG_STRAY || has_stray(xchg_get16(buf + XCHG_AT_VERSION)))
 		return have;
-	memmove(buf + SCM_HEADER, buf + SCM_HEADER + SCM_STRAY, size - SCM_HEADER);
+	memmove(buf + XCHG_HEADER, buf + XCHG_HEADER + XCHG_STRAY, size - XCHG_HEADER);
 	return size;
 }
 
@@ -115,26 +62,14 @@ static int wrong(const char **why, const char *what)
 
 static int get_endpoint(const uint8_t *buf, struct scm_msg *msg, const char **why)
 {
-	const uint8_t *src = buf + AT_SRC, *dst = buf + AT_DST;
+	const uint8_t *dst = buf + XCHG_AT_DST;
 
-	msg->reads_in = buf[AT_READS_IN];
-	msg->mtu = msg->version >= VERSION_MTU ? buf[AT_MTU] : 0;
-	msg->lid = get16(src + AT_LID);
-	msg->qpn = get32(src + AT_QPN);
-	memcpy(msg->gid, src + AT_GID, sizeof(msg->gid));
-	msg->qp_type = src[AT_QP_TYPE];
+	msg->end.mtu_old = msg->version < XCHG_VERSION_MTU; /* SCM-49 */
+	msg->end.mtu = msg->end.mtu_old ? 0 : buf[XCHG_AT_MTU];
 	msg->addr.sin_family = AF_INET;
 	memcpy(&msg->addr.sin_port, dst + AT_PORT, sizeof(msg->addr.sin_port));
 	memcpy(&msg->addr.sin_addr, dst + AT_IPV4, sizeof(msg->addr.sin_addr));
-	if (msg->mtu > MTU_MOST)
-		return wrong(why, "no such MTU");
-	if (msg->lid > SCM_LID_MAX)
-		return wrong(why, "a multicast LID");
-	if (!msg->qpn || msg->qpn > SCM_QPN_MAX)
-		return wrong(why, "no such QP");
-	if (msg->qp_type != SCM_QPT_RC && msg->qp_type != SCM_QPT_UD)
-		return wrong(why, "no such type of QP");
-	return 0;
+	return xchg_get_end(buf, &msg->end, why);
 }
 
 int scm_decode(const uint8_t *buf, size_t len, bool answer, struct scm_msg *msg, const char **why)
@@ -144,9 +79,10 @@ int scm_decode(const uint8_t *buf, size_t len, bool answer, struct scm_msg *msg,
 	*why = NULL;
 	if (size <= 0 || (size_t)size > len)
 		return wrong(why, "its length");
-	*msg = (struct scm_msg){ .op = get16(buf + AT_OP), .version = get16(buf + AT_VERSION) };
+	*msg = (struct scm_msg){ .op = xchg_get16(buf + XCHG_AT_OP),
+				 .version = xchg_get16(buf + XCHG_AT_VERSION) };
 	msg->stray = has_stray(msg->version);
-	msg->len = get16(buf + AT_LEN);
+	msg->len = xchg_get16(buf + XCHG_AT_LEN);
 	msg->data = buf + data_at(msg->stray);
 	if (!answer && msg->op != SCM_REQ)
 		return wrong(why, "no request");
@@ -159,11 +95,11 @@ static size_t put_data(uint8_t *buf, bool stray, const void *data, uint32_t len)
 {
 	uint8_t *at = buf + data_at(stray);
 
-	put16(buf + AT_LEN, (uint16_t)len);
-	memset(buf + SCM_HEADER, 0, data_at(stray) - SCM_HEADER);
+	xchg_put16(buf + XCHG_AT_LEN, (uint16_t)len);
+	memset(buf + XCHG_HEADER, 0, data_at(stray) - XCHG_HEADER);
 	/* As a second attempt of release 2.1.10 has them (SCM-15). */
 	if (stray && len)
-		memcpy(buf + SCM_HEADER, data, len < SCM_STRAY ? len : SCM_STRAY);
+		memcpy(buf + XCHG_HEADER, data, len < XCHG_STRAY ? len : XCHG_STRAY);
 	if (len)
 		memcpy(at, data, len);
 	return data_at(stray) + len;
@@ -171,20 +107,15 @@ static size_t put_data(uint8_t *buf, bool stray, const void *data, uint32_t len)
 
 size_t scm_encode(uint8_t *buf, const struct scm_msg *msg)
 {
-	uint8_t *src = buf + AT_SRC, *dst = buf + AT_DST;
+	uint8_t *dst = buf + XCHG_AT_DST;
 	const uint16_t family = AF_INET; /* host order (CM-2) */
 
-	if (msg->len > SCM_DATA)
+	if (msg->len > XCHG_DATA)
 		return 0;
-	memset(buf, 0, SCM_HEADER);
-	put16(buf + AT_VERSION, msg->version);
-	put16(buf + AT_OP, (uint16_t)msg->op);
-	buf[AT_READS_IN] = msg->reads_in;
-	buf[AT_MTU] = msg->mtu;
-	put16(src + AT_LID, msg->lid);
-	put32(src + AT_QPN, msg->qpn);
-	memcpy(src + AT_GID, msg->gid, sizeof(msg->gid));
-	src[AT_QP_TYPE] = msg->qp_type;
+	memset(buf, 0, XCHG_HEADER);
+	xchg_put16(buf + XCHG_AT_VERSION, msg->version);
+	xchg_put16(buf + XCHG_AT_OP, (uint16_t)msg->op);
+	xchg_put_end(buf, &msg->end);
 	memcpy(dst + AT_FAMILY, &family, sizeof(family));
 	memcpy(dst + AT_PORT, &msg->addr.sin_port, sizeof(msg->addr.sin_port));
 	memcpy(dst + AT_IPV4, &msg->addr.sin_addr, sizeof(msg->addr.sin_addr));
@@ -194,22 +125,23 @@ size_t scm_encode(uint8_t *buf, const struct scm_msg *msg)
 size_t scm_reject(uint8_t *buf, const uint8_t *request, enum scm_op op, const void *data,
 		  uint32_t len)
 {
-	if (len > SCM_DATA)
+	if (len > XCHG_DATA)
 		return 0;
-	memcpy(buf, request, SCM_HEADER);
-	put16(buf + AT_OP, (uint16_t)op);
-	return put_data(buf, has_stray(get16(request + AT_VERSION)), data, len);
+	memcpy(buf, request, XCHG_HEADER);
+	xchg_put16(buf + XCHG_AT_OP, (uint16_t)op);
+	return put_data(buf, has_stray(xchg_get16(request + XCHG_AT_VERSION)), data, len);
 }
 
 /* ---- Words ---- */
 
 void scm_put_rtu(uint8_t buf[SCM_WORD], uint16_t version)
 {
-	put16(buf + AT_VERSION, version);
-	put16(buf + AT_OP, SCM_RTU);
+	xchg_put16(buf + XCHG_AT_VERSION, version);
+	xchg_put16(buf + XCHG_AT_OP, SCM_RTU);
 }
 
 bool scm_is_rtu(const uint8_t buf[SCM_WORD])
 {
-	return get16(buf + AT_VERSION) >= SCM_VERSION_LEAST && get16(buf + AT_OP) == SCM_RTU;
+	return xchg_get16(buf + XCHG_AT_VERSION) >= XCHG_VERSION_LEAST &&
+	       xchg_get16(buf + XCHG_AT_OP) == SCM_RTU;
 }

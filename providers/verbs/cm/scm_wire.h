@@ -7,26 +7,12 @@
 #define VERBS_SCM_WIRE_H
 
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "providers/verbs/cm/exchange_wire.h"
 
 enum {
-	SCM_VERSION = 9,       /* ours, in all that we send but what repeats the peer's */
-	SCM_VERSION_LEAST = 7, /* of peers: what came before has two layouts (VER-1, VER-5) */
-
-	SCM_HEADER = 148,
-	SCM_STRAY = 2,	    /* bytes without meaning behind it, of versions below 8 (SCM-41) */
-	SCM_DATA = 68,	    /* of a program, in each direction */
-	SCM_DATA_OLD = 118, /* of versions below 8 */
-	SCM_MOST = SCM_HEADER + SCM_STRAY + SCM_DATA_OLD,
-	SCM_WORD = 4, /* an RTU, or a disconnect word */
-
-	SCM_QPT_RC = 2,
-	SCM_QPT_UD = 4,
-	SCM_QPN_MAX = 0xffffff,
-	SCM_LID_MAX = 0xbfff, /* above are multicast LIDs (UCM-74) */
-
+	SCM_WORD = 4,	 /* an RTU, or a disconnect word */
 	SCM_PORT = 1000, /* of connection qualifier 0 (SCM-1) */
 };
 
@@ -42,14 +28,9 @@ enum scm_op {
 struct scm_msg {
 	enum scm_op op;
 	uint16_t version;
-	bool stray; /* encoding: in the form with SCM_STRAY, whatever the version (SCM-15) */
+	bool stray; /* encoding: in the form with XCHG_STRAY, whatever the version (SCM-15) */
 	/* Of a rejection, which repeats the request, nothing of the following is read. */
-	uint8_t reads_in; /* that the sender's endpoint takes */
-	uint8_t mtu;	  /* verbs' code; 0: not stated */
-	uint16_t lid;
-	uint32_t qpn;
-	uint8_t gid[16];
-	uint8_t qp_type;
+	struct xchg_end end;
 	struct sockaddr_in addr; /* the sender's end of the TCP connection */
 	const uint8_t *data;	 /* the program's */
 	uint16_t len;
@@ -78,13 +59,13 @@ int scm_size(const uint8_t *buf, size_t have);
  * (SCM-7).
  */
 int scm_decode(const uint8_t *buf, size_t len, bool answer, struct scm_msg *msg, const char **why);
-/* Writes one of at most SCM_MOST bytes; its size, or 0 if there is too much private data. */
+/* Writes one of at most XCHG_MOST bytes; its size, or 0 if there is too much private data. */
 size_t scm_encode(uint8_t *buf, const struct scm_msg *msg);
 /* Writes the rejection of a request, which it repeats (SCM-6). As scm_encode. */
 size_t scm_reject(uint8_t *buf, const uint8_t *request, enum scm_op op, const void *data,
 		  uint32_t len);
 /*
- * Who asks a second time sends SCM_STRAY bytes more than version 9 has (SCM-15): takes them out of
+ * Who asks a second time sends XCHG_STRAY bytes more than version 9 has (SCM-15): takes them out of
  * a request of size bytes of which have came. How many bytes it has then.
  */
 size_t scm_drop_stray(uint8_t *buf, size_t size, size_t have);

@@ -95,7 +95,7 @@ const struct dapl_cm_ops vrb_cm_ops = {
 
 static int start(struct vrb_dev *dev)
 {
-	dev->attr.max_private_data = SCM_DATA;
+	dev->attr.max_private_data = XCHG_DATA;
 	dev->attr.max_conn_qual = UINT32_MAX; /* SCM-1, and EP-71 */
 	dev->qp_event = qp_event;
 	return 0;

@@ -8,17 +8,14 @@
 #define VERBS_SOCKET_H
 
 #include "util/list.h"
-#include "providers/verbs/cm/cm.h"
+#include "providers/verbs/cm/exchange.h"
 #include "providers/verbs/cm/scm_wire.h"
-#include "providers/verbs/qp.h"
 
 /* What a device has of it: dev->cm. */
 struct vrb_scm {
+	struct vrb_xchg xchg;
 	struct list half_open; /* connections whose request is awaited, oldest first */
 	uint32_t num_half_open;
-	bool ethernet; /* RoCE */
-	uint16_t pkey_index;
-	uint8_t ack_delay; /* the device's own, as an exponent like ack_timer */
 };
 
 static inline struct vrb_scm *vrb_scm(const struct vrb_dev *dev)
@@ -68,10 +65,10 @@ struct vrb_conn {
 	struct sockaddr_in to;
 	uint32_t attempts;
 	bool closed_before; /* the peer ended an attempt in order: once more, in the old form */
-	uint8_t data[SCM_DATA];
+	uint8_t data[XCHG_DATA];
 	uint32_t data_len;
 	/* What has come. */
-	uint8_t in[SCM_MOST];
+	uint8_t in[XCHG_MOST];
 	size_t have;
 	struct scm_msg peer;
 };
@@ -86,16 +83,6 @@ static inline struct vrb_conn *vrb_conn(struct tp_conn *base)
 /* struct vrb_cm.open and close. */
 int vrb_scm_open(struct vrb_dev *dev, const char *params);
 void vrb_scm_close(struct vrb_dev *dev);
-
-/* ---- socket_qp.c: a QP's states by what the peers told each other (CM-5 to CM-7) ---- */
-
-/* Takes the QP to a state in which it takes receives, and gives it them. */
-int vrb_scm_qp_init(struct vrb_qp *qp);
-/* Ready to receive and to send, as conn->peer says; of a request the MTU is set to what was agreed.
- */
-int vrb_scm_qp_ready(struct vrb_qp *qp, struct scm_msg *peer);
-/* This end, for a request or an answer. mtu: what was agreed, or 0 for this port's. */
-int vrb_scm_own(struct vrb_qp *qp, uint8_t mtu, struct scm_msg *own);
 
 /* ---- socket_conn.c; loop ---- */
 

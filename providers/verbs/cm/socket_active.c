@@ -107,12 +107,13 @@ static bool again(struct vrb_conn *conn, int rc)
 static int send_request(struct vrb_conn *conn)
 {
 	struct scm_msg own = { .op = SCM_REQ,
+			       .version = XCHG_VERSION,
 			       .data = conn->data,
 			       .len = (uint16_t)conn->data_len,
 			       .stray = conn->closed_before };
 	socklen_t len = sizeof(own.addr);
-	uint8_t bytes[SCM_MOST];
-	int rc = vrb_scm_own(conn->qp, 0, &own);
+	uint8_t bytes[XCHG_MOST];
+	int rc = vrb_xchg_own(conn->qp, 0, &own.end);
 
 	if (rc)
 		return rc;
@@ -151,8 +152,8 @@ static int confirm(struct vrb_conn *conn)
 static void accepted(struct vrb_conn *conn)
 {
 	struct vrb_cq *cq = conn->qp->rq.cq;
-	int rc = vrb_scm_qp_ready(conn->qp, &conn->peer);
-	uint32_t len = conn->peer.len < SCM_DATA ? conn->peer.len : SCM_DATA;
+	int rc = vrb_xchg_qp_ready(conn->qp, &conn->peer.end, 0);
+	uint32_t len = conn->peer.len < XCHG_DATA ? conn->peer.len : XCHG_DATA;
 
 	if (rc) {
 		failed(conn, rc);
@@ -189,10 +190,10 @@ static void answered(struct vrb_conn *conn)
 		no_sense(conn, why);
 	else if (peer->op == SCM_REJ_USER)
 		vrb_scm_ended(conn, TP_CONN_REJECTED, -ECONNREFUSED, peer->data,
-			      peer->len < SCM_DATA ? peer->len : SCM_DATA);
+			      peer->len < XCHG_DATA ? peer->len : XCHG_DATA);
 	else if (peer->op == SCM_REJ_CM)
 		failed(conn, -ECONNREFUSED);
-	else if (peer->qp_type != SCM_QPT_RC)
+	else if (peer->end.qp_type != XCHG_QPT_RC)
 		no_sense(conn, "its QP is not of RC");
 	else
 		accepted(conn);
@@ -260,7 +261,7 @@ static int start(void *arg)
 	    rc == -ENOMEM)
 		return rc;
 	if (!rc)
-		rc = vrb_scm_qp_init(start->qp);
+		rc = vrb_xchg_qp_init(start->qp);
 	vrb_scm_join(conn, start->qp);
 	*start->out = &conn->base;
 	if (rc)
@@ -285,7 +286,7 @@ int vrb_scm_connect(struct tp_qp *base, const struct tp_connect *param, void *ow
 
 	if (param->remote->sa_family != AF_INET)
 		return -EAFNOSUPPORT;
-	if (param->private_data_len > SCM_DATA)
+	if (param->private_data_len > XCHG_DATA)
 		return -EINVAL;
 	rc = vrb_qp_prepare(qp);
 	if (rc)

@@ -146,7 +146,7 @@ int vrb_scm_recv_msg(struct vrb_conn *conn)
 	int size = scm_size(conn->in, conn->have), rc;
 
 	if (!size) {
-		rc = vrb_scm_recv(conn, SCM_HEADER);
+		rc = vrb_scm_recv(conn, XCHG_HEADER);
 		size = scm_size(conn->in, conn->have);
 		if (rc <= 0 && size >= 0)
 			return rc;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The device and port of an entry of dat.conf, and the address of the adapter. */
-#include <endian.h>
+/* The address of the adapter. */
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -8,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/base/fd.h"
 #include "trace/log.h"
 #include "providers/verbs/addr.h"
 #include "providers/verbs/cm/socket.h"
@@ -57,100 +55,18 @@ static int find_address(struct vrb_dev *dev, char name[IF_NAMESIZE])
 	return -EADDRNOTAVAIL;
 }
 
-/* ---- The device (CM-9) ---- */
-
-static int open_named(struct vrb_dev *dev, const char *name)
-{
-	struct ibv_device **all;
-	int rc = -ENODEV, i;
-
-	errno = 0;
-	all = VRB_GLOBAL(ibv_get_device_list(NULL));
-	if (!all && errno)
-		rc = -errno;
-	for (i = 0; all && all[i]; i++)
-		if (!strcmp(ibv_get_device_name(all[i]), name)) {
-			rc = vrb_dev_open(dev, all[i]);
-			break;
-		}
-	if (all)
-		ibv_free_device_list(all);
-	if (rc == -ENODEV)
-		rc = vrb_addr_errno(rc);
-	if (rc)
-		dapl_err("%s: verbs device %s: %s", dev->name, name, dapl_strerror(-rc));
-	return rc;
-}
-
-static uint16_t pkey_index(const struct vrb_dev *dev, const struct ibv_port_attr *port)
-{
-	__be16 wanted = htobe16((uint16_t)dev->config->pkey), pkey;
-	int i;
-
-	for (i = 0; wanted && i < port->pkey_tbl_len; i++)
-		if (!ibv_query_pkey(dev->ctx, dev->port, i, &pkey) && pkey == wanted)
-			return (uint16_t)i;
-	if (wanted)
-		dapl_err("%s: port %u of %s is not in partition 0x%x (option pkey): its first one "
-			 "is used",
-			 dev->name, dev->port, dev->ibdev, (unsigned int)dev->config->pkey);
-	return 0;
-}
-
-static int learn(struct vrb_dev *dev)
-{
-	struct vrb_scm *scm = vrb_scm(dev);
-	struct ibv_device_attr attr;
-	struct ibv_port_attr port;
-
-	if (dev->ctx->device->transport_type == IBV_TRANSPORT_IWARP) {
-		dapl_err("%s: %s is an iWARP device, whose connections are made by rdma_cm alone "
-			 "(libdaplofa.so.2)",
-			 dev->name, dev->ibdev);
-		return -ENODEV;
-	}
-	if (ibv_query_device(dev->ctx, &attr) || ibv_query_port(dev->ctx, dev->port, &port)) {
-		dapl_err("%s: %s has no port %u", dev->name, dev->ibdev, dev->port);
-		return -ENODEV;
-	}
-	if (ibv_query_gid(dev->ctx, dev->port, (int)dev->config->gid_index, &dev->gid)) {
-		dapl_err("%s: port %u of %s has no GID of index %d (option gid_index)", dev->name,
-			 dev->port, dev->ibdev, (int)dev->config->gid_index);
-		return -EADDRNOTAVAIL;
-	}
-	dev->gid_index = (int)dev->config->gid_index;
-	dev->gid_named = true;
-	scm->ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET;
-	scm->ack_delay = attr.local_ca_ack_delay;
-	scm->pkey_index = pkey_index(dev, &port);
-	return 0;
-}
-
-static void close_device(struct vrb_dev *dev)
-{
-	dapl_fd_disown(dev->ctx->cmd_fd);
-	dapl_fd_disown(dev->ctx->async_fd);
-	VRB_GLOBAL(ibv_close_device(dev->ctx));
-}
+/* ---- Opening ---- */
 
 static int find(struct vrb_dev *dev, const char *params)
 {
-	char device[VRB_NAME_LEN] = "", interface[IF_NAMESIZE] = "";
-	int port = 0, rc;
+	char interface[IF_NAMESIZE] = "";
+	int rc = vrb_xchg_open(dev, params);
 
-	if (sscanf(params, " %63s %i", device, &port) != 2 || port < 1 || port > UINT8_MAX) {
-		dapl_err("%s: \"%s\" is not a verbs device and its port", dev->name, params);
-		return -EINVAL;
-	}
-	dev->port = (uint8_t)port;
-	rc = find_address(dev, interface);
-	if (!rc)
-		rc = open_named(dev, device);
 	if (rc)
 		return rc;
-	rc = learn(dev);
+	rc = find_address(dev, interface);
 	if (rc)
-		close_device(dev);
+		vrb_xchg_close(dev);
 	snprintf(dev->chosen_by, sizeof(dev->chosen_by),
 		 "address of interface %s%s, for the sockets of %.64s port %u", interface,
 		 *dev->config->netdev ? " (netdev)" : "", dev->ibdev, dev->port);

@@ -66,7 +66,7 @@ void vrb_scm_drop_half_open(struct vrb_dev *dev, const struct vrb_scm_listener *
 
 void vrb_scm_refuse(struct vrb_conn *conn)
 {
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 
 	if (conn->watch.fd >= 0 && !conn->peer_gone)
 		(void)vrb_scm_send(conn, bytes, scm_reject(bytes, conn->in, SCM_REJ_CM, NULL, 0));
@@ -77,10 +77,10 @@ void vrb_scm_refuse(struct vrb_conn *conn)
 static void take_stray(struct vrb_conn *conn)
 {
 	size_t size = conn->have;
-	uint8_t more[SCM_STRAY + 1];
+	uint8_t more[XCHG_STRAY + 1];
 
-	if (recv(conn->watch.fd, more, sizeof(more), MSG_DONTWAIT | MSG_PEEK) != SCM_STRAY ||
-	    size + SCM_STRAY > sizeof(conn->in) || vrb_scm_recv(conn, size + SCM_STRAY) != 1)
+	if (recv(conn->watch.fd, more, sizeof(more), MSG_DONTWAIT | MSG_PEEK) != XCHG_STRAY ||
+	    size + XCHG_STRAY > sizeof(conn->in) || vrb_scm_recv(conn, size + XCHG_STRAY) != 1)
 		return;
 	conn->have = scm_drop_stray(conn->in, size, conn->have);
 }
@@ -101,9 +101,9 @@ static int requested(struct vrb_conn *conn)
 	dapl_loop_mod(conn->dev->base.loop, &conn->watch, EPOLLRDHUP);
 	conn->state = SCM_CONSUMER;
 	req.private_data = conn->peer.data;
-	req.private_data_len = conn->peer.len < SCM_DATA ? conn->peer.len : SCM_DATA;
-	req.truncated = conn->peer.len > SCM_DATA;
-	if (conn->peer.qp_type != SCM_QPT_RC)
+	req.private_data_len = conn->peer.len < XCHG_DATA ? conn->peer.len : XCHG_DATA;
+	req.truncated = conn->peer.len > XCHG_DATA;
+	if (conn->peer.end.qp_type != XCHG_QPT_RC)
 		say_refused(conn, "its endpoint is of service type UD");
 	else if (!conn->dev->base.up->conn_request(owner, &conn->base, &req))
 		return 0;
@@ -372,12 +372,13 @@ struct answer {
 static int send_reply(struct vrb_conn *conn, const struct answer *answer)
 {
 	struct scm_msg own = { .op = SCM_REP,
+			       .version = XCHG_VERSION,
 			       .data = answer->data,
 			       .len = (uint16_t)answer->len,
 			       .stray = conn->peer.stray };
 	socklen_t len = sizeof(own.addr);
-	uint8_t bytes[SCM_MOST];
-	int rc = vrb_scm_own(conn->qp, conn->peer.mtu, &own);
+	uint8_t bytes[XCHG_MOST];
+	int rc = vrb_xchg_own(conn->qp, conn->peer.end.mtu, &own.end);
 
 	if (rc)
 		return rc;
@@ -424,9 +425,9 @@ int vrb_scm_accept(struct tp_conn *base, struct tp_qp *qp_base, const void *data
 
 	if (rc)
 		return rc;
-	answer.rc = vrb_scm_qp_init(qp);
+	answer.rc = vrb_xchg_qp_init(qp);
 	if (!answer.rc)
-		answer.rc = vrb_scm_qp_ready(qp, &conn->peer);
+		answer.rc = vrb_xchg_qp_ready(qp, &conn->peer.end, 0);
 	return dapl_loop_call(conn->dev->base.loop, reply, &answer);
 }
 
@@ -434,7 +435,7 @@ static int refuse(void *arg)
 {
 	const struct answer *answer = arg;
 	struct vrb_conn *conn = answer->conn;
-	uint8_t bytes[SCM_MOST];
+	uint8_t bytes[XCHG_MOST];
 
 	if (!conn->peer_gone)
 		(void)vrb_scm_send(

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "trace/log.h"
-#include "providers/verbs/cm/socket.h"
+#include "providers/verbs/cm/exchange.h"
 #include "providers/verbs/map.h"
 
 enum {
@@ -14,10 +14,10 @@ enum {
 	MTU_UNSAID = IBV_MTU_2048, /* of peers that state none (CM-5) */
 };
 
-int vrb_scm_qp_init(struct vrb_qp *qp)
+int vrb_xchg_qp_init(struct vrb_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
-				    .pkey_index = vrb_scm(qp->dev)->pkey_index,
+				    .pkey_index = vrb_xchg(qp->dev)->pkey_index,
 				    .port_num = qp->dev->port };
 	int rc = 0;
 
@@ -50,7 +50,7 @@ static uint8_t own_mtu(const struct vrb_dev *dev, const struct ibv_port_attr *po
 }
 
 /* The port's own may change while the adapter is open. */
-int vrb_scm_own(struct vrb_qp *qp, uint8_t mtu, struct scm_msg *own)
+int vrb_xchg_own(struct vrb_qp *qp, uint8_t mtu, struct xchg_end *own)
 {
 	const struct vrb_dev *dev = qp->dev;
 	struct ibv_port_attr port;
@@ -58,54 +58,59 @@ int vrb_scm_own(struct vrb_qp *qp, uint8_t mtu, struct scm_msg *own)
 
 	if (rc)
 		return rc;
-	own->version = SCM_VERSION;
 	own->reads_in = lesser(qp->max_read_in, UINT8_MAX);
 	own->mtu = mtu ? mtu : own_mtu(dev, &port);
 	own->lid = port.lid;
 	own->qpn = qp->ibqp->qp_num;
 	memcpy(own->gid, dev->gid.raw, sizeof(own->gid));
-	own->qp_type = SCM_QPT_RC;
+	own->qp_type = XCHG_QPT_RC;
 	return 0;
 }
 
 /* Who does not state it has 2048 (CM-5), unless the administrator knows better. */
-static uint8_t agreed_mtu(const struct vrb_dev *dev, const struct scm_msg *peer, uint8_t own)
+static uint8_t agreed_mtu(const struct vrb_dev *dev, const struct xchg_end *peer, uint8_t own)
 {
 	if (peer->mtu)
 		return lesser(peer->mtu, own);
-	return peer->version < SCM_VERSION && !dev->config->mtu ? lesser(MTU_UNSAID, own) : own;
+	return peer->mtu_old && !dev->config->mtu ? lesser(MTU_UNSAID, own) : own;
 }
 
-static void fill_path(const struct vrb_dev *dev, const struct scm_msg *peer,
-		      struct ibv_qp_attr *attr)
+bool vrb_xchg_global(const struct vrb_dev *dev)
 {
-	attr->ah_attr = (struct ibv_ah_attr){ .dlid = peer->lid, .port_num = dev->port };
-	if (!vrb_scm(dev)->ethernet && !dev->config->global_routing)
-		return;
-	attr->ah_attr.is_global = 1;
-	memcpy(attr->ah_attr.grh.dgid.raw, peer->gid, sizeof(peer->gid));
-	attr->ah_attr.grh.sgid_index = (uint8_t)dev->config->gid_index;
-	attr->ah_attr.grh.hop_limit = HOP_LIMIT;
+	return vrb_xchg(dev)->ethernet || dev->config->global_routing;
 }
 
-static int ready_to_receive(struct vrb_qp *qp, const struct scm_msg *peer)
+void vrb_xchg_path(const struct vrb_dev *dev, const struct xchg_end *peer, struct ibv_ah_attr *attr)
+{
+	*attr = (struct ibv_ah_attr){ .dlid = peer->lid, .port_num = dev->port };
+	if (!vrb_xchg_global(dev))
+		return;
+	attr->is_global = 1;
+	memcpy(attr->grh.dgid.raw, peer->gid, sizeof(peer->gid));
+	attr->grh.sgid_index = (uint8_t)dev->config->gid_index;
+	attr->grh.hop_limit = HOP_LIMIT;
+}
+
+static int ready_to_receive(struct vrb_qp *qp, const struct xchg_end *peer, uint32_t reads_in)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR,
 				    .path_mtu = peer->mtu,
 				    .dest_qp_num = peer->qpn,
 				    .rq_psn = PSN };
 
-	fill_path(qp->dev, peer, &attr);
-	return vrb_qp_to_rtr(qp, &attr,
-			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				     IBV_QP_RQ_PSN,
-			     lesser(qp->max_read_in, UINT8_MAX));
+	if (reads_in > qp->dev->attr.max_read_in)
+		reads_in = qp->dev->attr.max_read_in;
+	vrb_xchg_path(qp->dev, peer, &attr.ah_attr);
+	return vrb_qp_to_rtr(
+		qp, &attr,
+		IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
+		lesser(reads_in > qp->max_read_in ? reads_in : qp->max_read_in, UINT8_MAX));
 }
 
-static int ready_to_send(struct vrb_qp *qp, const struct scm_msg *peer)
+static int ready_to_send(struct vrb_qp *qp, const struct xchg_end *peer)
 {
 	const struct vrb_config *config = qp->dev->config;
-	uint8_t delay = vrb_scm(qp->dev)->ack_delay;
+	uint8_t delay = vrb_xchg(qp->dev)->ack_delay;
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS,
 				    .timeout = delay > ACK_TIMER ? delay : ACK_TIMER,
 				    .retry_cnt = (uint8_t)config->ack_retry,
@@ -118,7 +123,7 @@ static int ready_to_send(struct vrb_qp *qp, const struct scm_msg *peer)
 			     lesser(qp->max_read_out, peer->reads_in));
 }
 
-int vrb_scm_qp_ready(struct vrb_qp *qp, struct scm_msg *peer)
+int vrb_xchg_qp_ready(struct vrb_qp *qp, struct xchg_end *peer, uint32_t reads_in)
 {
 	struct ibv_port_attr port;
 	int rc = query_port(qp->dev, &port);
@@ -127,6 +132,6 @@ int vrb_scm_qp_ready(struct vrb_qp *qp, struct scm_msg *peer)
 		return rc;
 	peer->mtu = agreed_mtu(qp->dev, peer, own_mtu(qp->dev, &port));
 	atomic_store(&qp->live, true);
-	rc = ready_to_receive(qp, peer);
+	rc = ready_to_receive(qp, peer, reads_in);
 	return rc ? rc : ready_to_send(qp, peer);
 }
