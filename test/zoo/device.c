@@ -187,7 +187,7 @@ static int query_port(struct ibv_context *ctx, uint8_t number, struct ibv_port_a
 				      .gid_tbl_len = 4,
 				      .max_msg_sz = kind->max_msg,
 				      .pkey_tbl_len = zoo_pkey(zoo_card_of(ctx), 1) ? 2 : 1,
-				      .lid = kind->link_layer == IBV_LINK_LAYER_INFINIBAND ? 7 : 0,
+				      .lid = zoo_lid(zoo_card_of(ctx)),
 				      .active_width = 2,
 				      .active_speed = 32,
 				      .phys_state = down ? 3 : 5,
@@ -322,6 +322,13 @@ static int fill_gid(const struct zoo_card *card, uint32_t port, uint32_t index, 
 	}
 	*type = !roce ? IBV_GID_TYPE_IB : index % 2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
 	return 0;
+}
+
+int zoo_gid_at(const struct zoo_card *card, uint8_t port, uint32_t index, union ibv_gid *gid)
+{
+	uint32_t type;
+
+	return fill_gid(card, port, index, gid, &type);
 }
 
 void zoo_gid(const struct zoo_card *card, uint8_t port, union ibv_gid *gid)

@@ -72,6 +72,17 @@ void zoo_received_on(const struct zoo_qp *target, const struct zoo_srq *srq);
 void zoo_async(struct zoo_chan *chan, void *object, void **user, uint32_t *delivered,
 	       enum ibv_event_type type);
 
+/* ---- datagram.c ---- */
+
+/* The port's; 0 on Ethernet. */
+uint16_t zoo_lid(const struct zoo_card *card);
+/* A request of a UD QP, whose bytes are the process's. */
+enum ibv_wc_status zoo_send_datagram(const struct zoo_qp *qp, const struct zoo_wr *wr,
+				     struct zoo_proc *proc, const struct ibv_sge *sge, uint32_t num,
+				     uint64_t length);
+/* What is due is delivered; the next deadline, 0 if there is none. */
+uint64_t zoo_datagrams_expired(uint64_t now);
+
 /* ---- wire.c: messages of connection managers ---- */
 
 /* In a forked child, the parent's. */

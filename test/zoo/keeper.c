@@ -105,7 +105,7 @@ static int expire(void)
 	next = zoo->next_deadline;
 	if (next && next <= now) {
 		zoo->next_deadline = 0;
-		next = zoo_wire_expired(now);
+		next = earlier(zoo_wire_expired(now), zoo_datagrams_expired(now));
 		for (link = zoo->qps; link; link = link->next) {
 			qp = zoo_entry(link, struct zoo_qp, link);
 			if (qp->deadline && qp->deadline <= now)

@@ -55,21 +55,6 @@ static int no_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *
 	return EOPNOTSUPP;
 }
 
-/* Of datagrams, which nobody sends here. */
-struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
-{
-	(void)pd;
-	(void)attr;
-	errno = EOPNOTSUPP;
-	return NULL;
-}
-
-int ibv_destroy_ah(struct ibv_ah *ah)
-{
-	(void)ah;
-	return EOPNOTSUPP;
-}
-
 void zoo_set_ops(struct ibv_context_ops *ops, const struct zoo_kind *kind)
 {
 	ops->poll_cq = zoo_poll_cq;

@@ -35,7 +35,9 @@ static int check_init(const struct zoo_card *card, const struct ibv_qp_init_attr
 
 	if (err)
 		return err;
-	if (init->qp_type != IBV_QPT_RC || !init->send_cq || !init->recv_cq ||
+	if ((init->qp_type != IBV_QPT_RC &&
+	     (init->qp_type != IBV_QPT_UD || zoo_iwarp(kind) || init->srq)) ||
+	    !init->send_cq || !init->recv_cq ||
 	    cap->max_send_sge > (uint32_t)kind->limits.max_sge ||
 	    cap->max_recv_sge > (uint32_t)kind->limits.max_sge ||
 	    cap->max_inline_data > kind->max_inline || !sq_fits(kind, cap) ||
@@ -62,6 +64,7 @@ static struct zoo_qp *make(struct my_qp *my, struct zoo_card *card, struct ibv_q
 		qp->srq->uses++;
 	qp->async = my_context(my->ib.context)->async;
 	qp->user = my;
+	qp->type = init->qp_type;
 	qp->max_inline = init->cap.max_inline_data;
 	qp->all_signaled = init->sq_sig_all;
 	qp->number = (zoo->next_qp++ & 0xfffff) + 0x100;
@@ -175,6 +178,8 @@ static void take_attr(struct zoo_qp *qp, const struct ibv_qp_attr *attr, int mas
 		qp->attr.path_mtu = attr->path_mtu;
 	if (mask & IBV_QP_PKEY_INDEX)
 		qp->attr.pkey_index = attr->pkey_index;
+	if (mask & IBV_QP_QKEY)
+		qp->attr.qkey = attr->qkey;
 	if (mask & IBV_QP_PORT)
 		qp->attr.port_num = attr->port_num;
 }
@@ -308,6 +313,8 @@ static int post_one(struct zoo_qp *qp, const struct ibv_send_wr *wr)
 
 	if (qp->state == IBV_QPS_RESET || qp->state == IBV_QPS_INIT || qp->state == IBV_QPS_RTR)
 		return EINVAL;
+	if (qp->type == IBV_QPT_UD && wr->opcode != IBV_WR_SEND)
+		return EINVAL;
 	if (qp->state == IBV_QPS_ERR && kind->post_errno)
 		return kind->post_errno;
 	if (zoo_queue_full(&qp->sq))
@@ -317,6 +324,8 @@ static int post_one(struct zoo_qp *qp, const struct ibv_send_wr *wr)
 	own = zoo_queue_at(&qp->sq, qp->sq.posted);
 	memset(own, 0, sizeof(*own));
 	put_opcode(own, wr);
+	if (qp->type == IBV_QPT_UD)
+		zoo_put_ah(own, wr);
 	if (!inlinable(own->opcode))
 		own->flags &= ~(uint32_t)IBV_SEND_INLINE;
 	if (own->flags & IBV_SEND_INLINE) {

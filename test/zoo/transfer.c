@@ -488,6 +488,8 @@ static enum ibv_wc_status execute(struct zoo_qp *qp, struct zoo_wr *wr, uint64_t
 			return IBV_WC_LOC_PROT_ERR;
 	}
 	*length = data.length;
+	if (qp->type == IBV_QPT_UD)
+		return zoo_send_datagram(qp, wr, data.proc, data.sge, MAX_SGE, data.length);
 	if (data.length > zoo_max_msg(zoo_kind_of(qp->card)))
 		return IBV_WC_LOC_LEN_ERR;
 	return remote(qp, wr, &data);

@@ -54,6 +54,11 @@ static inline struct my_context *my_context(struct ibv_context *ctx)
 
 #define my(type, of) zoo_entry(of, struct my_##type, ib)
 
+/* ---- datagram.c ---- */
+
+/* Where the program's request goes. */
+void zoo_put_ah(struct zoo_wr *own, const struct ibv_send_wr *wr);
+
 /* ---- device.c ---- */
 
 /* Takes a lock of the whole process for a while. */
@@ -64,6 +69,8 @@ struct ibv_context *zoo_open(struct zoo_card *card);
 #define ZOO_GID_V2 3
 /* That of the port's address. */
 void zoo_gid(const struct zoo_card *card, uint8_t port, union ibv_gid *gid);
+/* That of an index; an errno where there is none. */
+int zoo_gid_at(const struct zoo_card *card, uint8_t port, uint32_t index, union ibv_gid *gid);
 struct zoo_card *zoo_card_of(const struct ibv_context *ctx);
 /* An errno where the test wants the call to fail. */
 int zoo_refuses(const char *call);

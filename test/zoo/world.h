@@ -23,6 +23,7 @@
 #define ZOO_CHAINS	1024
 #define ZOO_MAX_KEYS	(1 << 20)
 #define ZOO_MAX_PRIVATE 255
+#define ZOO_UD_MTU	1024
 
 /* ---- Lists ---- */
 
@@ -129,6 +130,10 @@ struct zoo_wr {
 	uint32_t mw_key;
 	unsigned int mw_access;
 	uint64_t mw_addr, mw_length;
+	uint32_t to_qpn, qkey; /* of a datagram */
+	uint16_t dlid;
+	bool global;
+	union ibv_gid dgid;
 	struct ibv_sge sge[]; /* or the inline data */
 };
 
@@ -159,6 +164,7 @@ struct zoo_qp {
 	struct zoo_chan *async;
 	void *user;
 	struct zoo_queue sq, rq;
+	enum ibv_qp_type type;
 	uint32_t number, remote, max_inline, delivered;
 	enum ibv_qp_state state;
 	struct ibv_qp_attr attr; /* as last set */
@@ -216,6 +222,17 @@ struct zoo_msg {
 	uint8_t data[ZOO_MAX_PRIVATE];
 };
 
+/* Between UD QPs. */
+struct zoo_datagram {
+	struct zoo_link link;
+	uint64_t due;
+	uint32_t from, to, qkey, length;
+	uint16_t slid, dlid;
+	bool global;
+	union ibv_gid dgid;
+	uint8_t bytes[];
+};
+
 struct zoo_id {
 	struct zoo_link link, chain;
 	uint64_t number, peer;
@@ -251,7 +268,7 @@ struct zoo_world {
 	uint32_t num_cards, next_chan, next_qp, next_port, next_key;
 	uint32_t num_waiting; /* QPs whose next request meets no receive */
 	uint64_t next_id;
-	struct zoo_link *chans, *pds, *mrs, *cqs, *srqs, *qps, *ids, *msgs;
+	struct zoo_link *chans, *pds, *mrs, *cqs, *srqs, *qps, *ids, *msgs, *datagrams;
 	struct zoo_link *qp_chains[ZOO_CHAINS], *id_chains[ZOO_CHAINS];
 	uint64_t next_deadline; /* that the keeper knows of */
 #define OPTION(name) uint32_t name;
