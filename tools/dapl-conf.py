@@ -29,7 +29,7 @@ HEAD = """\
 TITLES = {
     "dapl": "The provider core: one value for the whole process.",
     "soft": "The software provider, libdaplsoft.so.2.",
-    "verbs": "The provider for RDMA devices, libdaplofa.so.2 and libdaploscm.so.2.",
+    "verbs": "The provider for RDMA devices, libdaplofa.so.2, libdaploscm.so.2 and libdaploucm.so.2.",
 }
 FIELDS = "ia section name value origin type unit range default env help".split()
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -24,17 +24,10 @@ static const struct {
 	{ "DAPL_NETWORK_PROCESS_NUM", NO_HINTS },
 	{ "DAPL_NETWORK_TRESHOLD", NO_HINTS },
 	{ "DAPL_UCM_ARRAY_BITS", "tables of connections grow as they fill" },
-	{ "DAPL_UCM_CQ_SIZE", OF_OTHERS },
-	{ "DAPL_UCM_DREP_TIME", OF_OTHERS },
-	{ "DAPL_UCM_DREQ_RETRY", OF_OTHERS },
+	{ "DAPL_UCM_CQ_SIZE", "they have what DAPL_UCM_QP_SIZE says" },
 	{ "DAPL_UCM_ENTRY_BITS", "tables of connections grow as they fill" },
-	{ "DAPL_UCM_QP_SIZE", OF_OTHERS },
-	{ "DAPL_UCM_REP_TIME", OF_OTHERS },
-	{ "DAPL_UCM_RETRY", OF_OTHERS },
-	{ "DAPL_UCM_RTU_TIME", OF_OTHERS },
-	{ "DAPL_UCM_TIMER", OF_OTHERS },
-	{ "DAPL_UCM_TX_BURST", OF_OTHERS },
-	{ "DAPL_UCM_WAIT_TIME", OF_OTHERS },
+	{ "DAPL_UCM_TIMER", "timers expire at their times" },
+	{ "DAPL_UCM_TX_BURST", "each message sent is told of" },
 };
 
 const char *dapl_old_variable(const char *name)

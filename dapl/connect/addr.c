@@ -27,10 +27,21 @@ DAT_RETURN dapl_check_qos(DAT_QOS qos, DAT_RETURN bad_arg)
 	return qos == DAT_QOS_BEST_EFFORT ? DAT_SUCCESS : DAPL_NO_MODEL; /* EP-74 */
 }
 
+/*
+ * Some adapters' addresses have IPv6's size and family and are none of IPv6: they have a QP's number
+ * where those have a flow, which an adapter's own never has, no port, and perhaps no GID (UCM-2).
+ */
+static bool own_form(const struct dapl_ia *ia)
+{
+	const struct sockaddr_in6 *own = (const struct sockaddr_in6 *)&ia->attr->addr;
+
+	return own->sin6_family == AF_INET6 && own->sin6_flowinfo;
+}
+
 DAT_RETURN dapl_check_comm(const struct dapl_ia *ia, const DAT_COMM *comm)
 {
-	if (comm->domain == ia->attr->addr.ss_family && comm->type == SOCK_STREAM &&
-	    (!comm->protocol || comm->protocol == IPPROTO_TCP))
+	if (!own_form(ia) && comm->domain == ia->attr->addr.ss_family &&
+	    comm->type == SOCK_STREAM && (!comm->protocol || comm->protocol == IPPROTO_TCP))
 		return DAT_SUCCESS;
 	return dapl_fail(DAT_COMM_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 }
@@ -69,7 +80,7 @@ DAT_RETURN dapl_check_remote(const struct dapl_ia *ia, const struct sockaddr *re
 		rc = check_inet((const struct sockaddr_in *)remote);
 		break;
 	case AF_INET6:
-		rc = check_inet6((const struct sockaddr_in6 *)remote);
+		rc = own_form(ia) ? DAT_SUCCESS : check_inet6((const struct sockaddr_in6 *)remote);
 		break;
 	default:
 		return dapl_fail(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);

@@ -526,7 +526,7 @@ def _():
             '^ofa-v2-ib0.8001 .* "ib0.8001 0" ""$',
             '^ofa-v2-eth5 .* libdaplofa.so.2 dapl.2.0 "eth5 0" ""$',
             '^ofa-v2-mlx5_0-1 u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "mlx5_0 1" ""$',
-            '^ofa-v2-mlx5_0-1u u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "mlx5_0 1" ""$',
+            '^ofa-v2-mlx5_0-1u u2.0 nonthreadsafe default libdaploucm.so.2 dapl.2.0 "mlx5_0 1" ""$',
             "^# mlx5_0 2 is a port that is not active:$",
             "^#ofa-v2-mlx5_0-2 ",
         )

@@ -17,6 +17,7 @@
 #define OFA_LIB	     "libdaplofa.so.2"
 #define OFA_VERSION  "dapl.2.0"
 #define SCM_LIB	     "libdaploscm.so.2"
+#define UCM_LIB	     "libdaploucm.so.2"
 
 /* One line to be. */
 struct line {
@@ -129,8 +130,8 @@ static void add_devices(struct lines *lines, const char *sysfs)
 		add_by_port(lines, &ports[i], SCM_LIB, "",
 			    "The same by port, connected over sockets.");
 	for (i = 0; i < num; i++)
-		add_by_port(lines, &ports[i], OFA_LIB, "u",
-			    "The same by port, under the names of connections by datagrams.");
+		add_by_port(lines, &ports[i], UCM_LIB, "u",
+			    "The same by port, connected by datagrams.");
 	info_devices_free(ports, num);
 }
 

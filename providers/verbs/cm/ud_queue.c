@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The QP that all messages of an adapter go through (UCM-1, UCM-6, UCM-7). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+
+#include "dapl/base/fd.h"
+#include "trace/log.h"
+#include "providers/verbs/cm/ud.h"
+
+enum {
+	PSN = 1,
+	BATCH = 16,
+	BATCHES = 16, /* before others have their turn on the loop */
+	RECV_BYTES = VRB_UCM_GRH + XCHG_MOST,
+};
+
+static uint8_t *recv_at(const struct vrb_ucm_queue *queue, uint64_t i)
+{
+	return queue->bytes + i * RECV_BYTES;
+}
+
+static uint8_t *send_at(const struct vrb_ucm_queue *queue, uint64_t i)
+{
+	return queue->bytes + (uint64_t)queue->size * RECV_BYTES + i * UCM_MOST;
+}
+
+static size_t num_bytes(const struct vrb_ucm_queue *queue)
+{
+	return (size_t)queue->size * (RECV_BYTES + UCM_MOST);
+}
+
+/* ---- Address handles: one of each peer's adapter, the oldest goes for one more ---- */
+
+struct known {
+	struct list chain, age;
+	uint16_t lid;
+	uint8_t gid[16];
+	struct ibv_ah *ah;
+};
+
+static struct list *ah_chain(struct vrb_ucm_queue *queue, const struct ucm_address *to)
+{
+	uint32_t sum = to->lid, i;
+
+	for (i = 0; i < sizeof(to->gid); i++)
+		sum = sum * 31 + to->gid[i];
+	return &queue->ahs[sum % VRB_UCM_AH_CHAINS];
+}
+
+static struct known *find_ah(struct list *chain, const struct ucm_address *to)
+{
+	struct known *known;
+
+	list_for_each(known, chain, chain)
+		if (known->lid == to->lid && !memcmp(known->gid, to->gid, sizeof(to->gid)))
+			return known;
+	return NULL;
+}
+
+static void forget_ah(struct vrb_ucm_queue *queue, struct known *known)
+{
+	list_del(&known->chain);
+	list_del(&known->age);
+	queue->num_ahs--;
+	ibv_destroy_ah(known->ah);
+	free(known);
+}
+
+static struct ibv_ah *make_ah(const struct vrb_dev *dev, const struct ucm_address *to)
+{
+	const struct vrb_config *config = dev->config;
+	struct xchg_end peer = { .lid = to->lid };
+	struct ibv_ah_attr attr;
+
+	memcpy(peer.gid, to->gid, sizeof(peer.gid));
+	vrb_xchg_path(dev, &peer, &attr);
+	if (config->sl >= 0)
+		attr.sl = (uint8_t)config->sl;
+	if (attr.is_global && config->tclass >= 0)
+		attr.grh.traffic_class = (uint8_t)config->tclass;
+	if (attr.is_global && config->hop_limit)
+		attr.grh.hop_limit = (uint8_t)config->hop_limit;
+	return ibv_create_ah(vrb_ucm(dev)->queue.pd, &attr);
+}
+
+/* NULL and errno. */
+static struct ibv_ah *ah_to(struct vrb_dev *dev, const struct ucm_address *to)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	struct list *chain = ah_chain(queue, to);
+	struct known *known = find_ah(chain, to);
+
+	if (known)
+		return known->ah;
+	if (queue->num_ahs >= VRB_UCM_AH_MOST) {
+		errno = EBUSY;
+		if (queue->posted != queue->sent) /* one of those may have the oldest */
+			return NULL;
+		forget_ah(queue, container_of(queue->oldest_ah.next, struct known, age));
+	}
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return NULL;
+	known->lid = to->lid;
+	memcpy(known->gid, to->gid, sizeof(known->gid));
+	known->ah = make_ah(dev, to);
+	if (!known->ah) {
+		free(known);
+		return NULL;
+	}
+	list_add(chain, &known->chain);
+	list_add(&queue->oldest_ah, &known->age);
+	queue->num_ahs++;
+	return known->ah;
+}
+
+/* ---- Sending ---- */
+
+/* An error stops the queue until it is told to go on. */
+static void send_failed(const struct vrb_dev *dev, const struct ibv_wc *wc)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
+
+	if (atomic_load(&dev->gone))
+		return;
+	dapl_err_limited("%s: message to a peer's connection manager not sent: %s", dev->name,
+			 ibv_wc_status_str(wc->status));
+	(void)ibv_modify_qp(vrb_ucm(dev)->queue.qp, &attr, IBV_QP_STATE);
+}
+
+static void reap_sent(struct vrb_dev *dev)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	struct ibv_wc wc[BATCH];
+	int num, i;
+
+	do {
+		num = ibv_poll_cq(queue->send_cq, BATCH, wc);
+		for (i = 0; i < num; i++) {
+			queue->sent++;
+			if (wc[i].status)
+				send_failed(dev, &wc[i]);
+		}
+	} while (num == BATCH);
+}
+
+static int post_send(struct vrb_ucm_queue *queue, struct ibv_ah *ah, uint32_t qpn,
+		     const void *bytes, size_t len)
+{
+	uint8_t *at = send_at(queue, queue->posted % queue->size);
+	struct ibv_sge sge = { .addr = (uintptr_t)at,
+			       .length = (uint32_t)len,
+			       .lkey = queue->mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED },
+			   *bad;
+	int err;
+
+	memcpy(at, bytes, len);
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = qpn;
+	wr.wr.ud.remote_qkey = UCM_QKEY;
+	err = ibv_post_send(queue->qp, &wr, &bad);
+	if (!err)
+		queue->posted++;
+	return err;
+}
+
+void vrb_ucm_send(struct vrb_dev *dev, const struct ucm_address *to, const void *bytes, size_t len)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	struct ibv_ah *ah;
+	int err = EBUSY;
+
+	reap_sent(dev);
+	ah = ah_to(dev, to);
+	if (!ah)
+		err = errno;
+	else if (queue->posted - queue->sent < queue->size)
+		err = post_send(queue, ah, to->qpn, bytes, len);
+	if ((!ah || err) && !atomic_load(&dev->gone))
+		dapl_trace_limited(ucm_not_sent, DAPL_TRC_ERROR, dev, "ia=%s lid=%u qp=0x%x why=%s",
+				   dev->name, to->lid, to->qpn, dapl_strerror(abs(err)));
+}
+
+/* ---- Receiving ---- */
+
+static int post_recv(const struct vrb_ucm_queue *queue, uint64_t i)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)recv_at(queue, i),
+			       .length = RECV_BYTES,
+			       .lkey = queue->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return ibv_post_recv(queue->qp, &wr, &bad);
+}
+
+static void received(struct vrb_dev *dev, const struct ibv_wc *wc)
+{
+	const struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	const uint8_t *at = recv_at(queue, wc->wr_id);
+
+	if (wc->status == IBV_WC_WR_FLUSH_ERR)
+		return;
+	if (!wc->status && wc->byte_len >= VRB_UCM_GRH)
+		vrb_ucm_receive(dev, at + VRB_UCM_GRH, wc->byte_len - VRB_UCM_GRH, wc->src_qp);
+	(void)post_recv(queue, wc->wr_id);
+}
+
+static void receive_all(struct vrb_dev *dev)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	struct ibv_wc wc[BATCH];
+	int num = BATCH, i, batches;
+
+	for (batches = 0; num == BATCH && batches < BATCHES; batches++) {
+		num = ibv_poll_cq(queue->recv_cq, BATCH, wc);
+		for (i = 0; i < num; i++)
+			received(dev, &wc[i]);
+	}
+	if (num == BATCH)
+		dapl_loop_post(dev->base.loop, &queue->more);
+}
+
+static void more(struct tp_task *task)
+{
+	struct vrb_ucm *ucm = container_of(task, struct vrb_ucm, queue.more);
+
+	receive_all(ucm->dev);
+}
+
+static void ready(struct tp_watch *watch, uint32_t events)
+{
+	struct vrb_ucm *ucm = container_of(watch, struct vrb_ucm, queue.watch);
+	struct ibv_cq *cq;
+	void *context;
+
+	if (events & (EPOLLERR | EPOLLHUP)) { /* the device was torn away */
+		dapl_loop_del(ucm->dev->base.loop, watch);
+		return;
+	}
+	while (!ibv_get_cq_event(ucm->queue.channel, &cq, &context))
+		ibv_ack_cq_events(cq, 1);
+	(void)ibv_req_notify_cq(ucm->queue.recv_cq, 0);
+	receive_all(ucm->dev);
+}
+
+/* ---- Life ---- */
+
+static int to_rts(const struct vrb_dev *dev, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
+				    .pkey_index = 0, /* UCM-70 */
+				    .port_num = dev->port,
+				    .qkey = UCM_QKEY,
+				    .sq_psn = PSN };
+	int err = ibv_modify_qp(qp, &attr,
+				IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+
+	attr.qp_state = IBV_QPS_RTR;
+	if (!err)
+		err = ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+	attr.qp_state = IBV_QPS_RTS;
+	return err ? err : ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+static int make_qp(struct vrb_dev *dev, struct vrb_ucm_queue *queue)
+{
+	struct ibv_qp_init_attr init = { .send_cq = queue->send_cq,
+					 .recv_cq = queue->recv_cq,
+					 .cap = { .max_send_wr = queue->size,
+						  .max_recv_wr = queue->size,
+						  .max_send_sge = 1,
+						  .max_recv_sge = 1 },
+					 .qp_type = IBV_QPT_UD };
+	uint32_t i;
+	int err;
+
+	queue->qp = VRB_GLOBAL(ibv_create_qp(queue->pd, &init));
+	if (!queue->qp)
+		return errno;
+	err = to_rts(dev, queue->qp);
+	for (i = 0; !err && i < queue->size; i++)
+		err = post_recv(queue, i);
+	return err;
+}
+
+static int make_parts(struct vrb_dev *dev, struct vrb_ucm_queue *queue)
+{
+	queue->pd = ibv_alloc_pd(dev->ctx);
+	queue->channel = queue->pd ? VRB_GLOBAL(ibv_create_comp_channel(dev->ctx)) : NULL;
+	if (!queue->channel || vrb_own_fd(&queue->channel->fd, true))
+		return errno;
+	queue->send_cq = VRB_GLOBAL(ibv_create_cq(dev->ctx, (int)queue->size, NULL, NULL, 0));
+	queue->recv_cq =
+		VRB_GLOBAL(ibv_create_cq(dev->ctx, (int)queue->size, NULL, queue->channel, 0));
+	if (!queue->send_cq || !queue->recv_cq)
+		return errno;
+	queue->bytes = mmap(NULL, num_bytes(queue), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (queue->bytes == MAP_FAILED) {
+		queue->bytes = NULL;
+		return errno;
+	}
+	queue->mr = VRB_GLOBAL(
+		ibv_reg_mr(queue->pd, queue->bytes, num_bytes(queue), IBV_ACCESS_LOCAL_WRITE));
+	return queue->mr ? make_qp(dev, queue) : errno;
+}
+
+int vrb_ucm_queue_open(struct vrb_dev *dev)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < VRB_UCM_AH_CHAINS; i++)
+		list_init(&queue->ahs[i]);
+	list_init(&queue->oldest_ah);
+	queue->more.run = more;
+	queue->watch = (struct tp_watch){ .ready = ready, .fd = -1 };
+	queue->size = (uint32_t)dev->config->ucm_qp_size;
+	if (queue->size > dev->max_qp_wr)
+		queue->size = dev->max_qp_wr;
+	err = make_parts(dev, queue);
+	if (!err)
+		return 0;
+	dapl_err("%s: no QP for connection messages, of %u entries (option ucm_qp_size): %s",
+		 dev->name, queue->size, dapl_strerror(abs(err)));
+	vrb_ucm_queue_close(dev);
+	return -abs(err);
+}
+
+static void close_channel(struct ibv_comp_channel *channel)
+{
+	dapl_fd_disown(channel->fd);
+	VRB_GLOBAL(ibv_destroy_comp_channel(channel));
+}
+
+void vrb_ucm_queue_close(struct vrb_dev *dev)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+
+	if (queue->qp)
+		VRB_GLOBAL(ibv_destroy_qp(queue->qp));
+	while (!list_empty(&queue->oldest_ah))
+		forget_ah(queue, container_of(queue->oldest_ah.next, struct known, age));
+	if (queue->mr)
+		ibv_dereg_mr(queue->mr);
+	if (queue->bytes)
+		munmap(queue->bytes, num_bytes(queue));
+	if (queue->send_cq)
+		VRB_GLOBAL(ibv_destroy_cq(queue->send_cq));
+	if (queue->recv_cq)
+		VRB_GLOBAL(ibv_destroy_cq(queue->recv_cq));
+	if (queue->channel)
+		close_channel(queue->channel);
+	if (queue->pd)
+		ibv_dealloc_pd(queue->pd);
+	*queue = (struct vrb_ucm_queue){ 0 };
+}
+
+int vrb_ucm_queue_start(struct vrb_dev *dev)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	int rc = abs(ibv_req_notify_cq(queue->recv_cq, 0));
+
+	queue->watch.fd = queue->channel->fd;
+	return rc ? -rc : dapl_loop_add(dev->base.loop, &queue->watch, EPOLLIN);
+}
+
+void vrb_ucm_queue_stop(struct vrb_dev *dev)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+
+	dapl_loop_del(dev->base.loop, &queue->watch);
+	dapl_loop_cancel(dev->base.loop, &queue->more);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What peers' connection managers say (UCM-11, UCM-19). */
+#include <errno.h>
+
+#include "trace/log.h"
+#include "providers/verbs/cm/ud.h"
+
+/* ---- Whose it is ---- */
+
+/* The names that both sides have for it; a peer that knows our number says it. */
+static bool fits(const struct vrb_conn *conn, const struct ucm_msg *msg)
+{
+	return conn->port == msg->dst_port && conn->peer_port == msg->src_port &&
+	       conn->to.qpn == msg->src_qpn && conn->to.lid == msg->end.lid &&
+	       (!msg->dst_id || msg->dst_id == conn->id) &&
+	       (!conn->peer_id || !msg->src_id || msg->src_id == conn->peer_id);
+}
+
+static struct vrb_conn *find(struct vrb_dev *dev, const struct ucm_msg *msg)
+{
+	struct vrb_conn *conn = vrb_ucm_by_id(dev, msg->dst_id ? msg->dst_id : msg->dst_port);
+
+	if (conn && fits(conn, msg))
+		return conn;
+	if (msg->dst_id)
+		return NULL;
+	list_for_each(conn, vrb_ucm_peer_chain(dev, msg), by_peer)
+		if (fits(conn, msg))
+			return conn;
+	return NULL;
+}
+
+/* ---- By state ---- */
+
+/* The end that a peer sends may overtake, or replace, what it confirms with. */
+static void ended_by_peer(struct vrb_conn *conn, const struct ucm_msg *msg)
+{
+	vrb_ucm_say(conn, UCM_DREP);
+	if (conn->state == UCM_CONSUMER) {
+		conn->peer_gone = true; /* EP-141 */
+		return;
+	}
+	if (conn->state == UCM_WAIT_RTU && msg->dst_id)
+		vrb_ucm_established(conn, NULL, 0);
+	if (conn->state == UCM_WAIT_RTU)
+		vrb_ucm_ended(conn, UCM_LINGER, TP_CONN_BROKEN, -ECONNRESET, NULL, 0);
+	else if (conn->state == UCM_WAIT_REP)
+		vrb_ucm_ended(conn, UCM_LINGER, TP_CONN_REFUSED, -ECONNRESET, NULL, 0);
+	else if (conn->state == UCM_CONNECTED && vrb_qp_found_fault(conn->qp))
+		vrb_ucm_ended(conn, UCM_LINGER, vrb_cm_fault_here(conn->qp), -EIO, NULL, 0);
+	else if (conn->state == UCM_CONNECTED)
+		vrb_ucm_ended(conn, UCM_LINGER, TP_CONN_DISCONNECTED, 0, NULL, 0);
+	else if (conn->state == UCM_DREQ_SENT)
+		vrb_ucm_linger(conn);
+}
+
+/* The peer waits for a confirmation before it hears of the end (UCM-29). */
+static void late_reply(struct vrb_conn *conn, const struct ucm_msg *msg)
+{
+	conn->peer_id = msg->src_id;
+	vrb_ucm_say(conn, UCM_RTU);
+	vrb_ucm_say_end(conn);
+}
+
+static void replied(struct vrb_conn *conn, const struct ucm_msg *msg, const uint8_t *bytes)
+{
+	if (!conn->active)
+		return;
+	if (conn->state == UCM_WAIT_REP)
+		vrb_ucm_answered(conn, msg, bytes);
+	else if (conn->state == UCM_CONNECTED)
+		vrb_ucm_say(conn, UCM_RTU);
+	else if (!conn->rejected)
+		late_reply(conn, msg);
+}
+
+static void rejected(struct vrb_conn *conn, const struct ucm_msg *msg, const uint8_t *bytes)
+{
+	if (conn->state == UCM_WAIT_REP)
+		vrb_ucm_answered(conn, msg, bytes);
+	else if (conn->state == UCM_DREQ_SENT && conn->active)
+		vrb_ucm_linger(conn);
+}
+
+static void handle(struct vrb_conn *conn, const struct ucm_msg *msg, const uint8_t *bytes)
+{
+	switch (msg->op) {
+	case UCM_REQ:
+		break;
+	case UCM_REP:
+		replied(conn, msg, bytes);
+		break;
+	case UCM_REJ_USER:
+	case UCM_REJ_CM:
+		rejected(conn, msg, bytes);
+		break;
+	case UCM_RTU:
+		if (conn->state == UCM_WAIT_RTU)
+			vrb_ucm_established(conn, NULL, 0);
+		break;
+	case UCM_DREQ:
+		ended_by_peer(conn, msg);
+		break;
+	case UCM_DREP:
+		if (conn->state == UCM_DREQ_SENT)
+			vrb_ucm_linger(conn);
+		break;
+	}
+}
+
+/* ---- All that comes ---- */
+
+static void no_sense(const struct vrb_dev *dev, uint32_t from, const char *why)
+{
+	dapl_trace_limited(ucm_nonsense, DAPL_TRC_ERROR, dev, "ia=%s qp=0x%x why=%s", dev->name,
+			   from, why);
+}
+
+void vrb_ucm_receive(struct vrb_dev *dev, const uint8_t *bytes, size_t len, uint32_t from)
+{
+	struct vrb_conn *conn;
+	struct ucm_msg msg;
+	const char *why;
+
+	if (ucm_decode(bytes, len, &msg, &why)) {
+		no_sense(dev, from, why);
+		return;
+	}
+	if (msg.src_qpn != from || msg.dst_qpn != vrb_ucm(dev)->own.qpn) {
+		no_sense(dev, from, "not from, or to, the QP that it names");
+		return;
+	}
+	if (msg.op == UCM_REQ) {
+		vrb_ucm_requested(dev, &msg, bytes);
+		return;
+	}
+	conn = find(dev, &msg);
+	if (!conn)
+		return; /* a late one: normal */
+	vrb_ucm_hold(conn);
+	handle(conn, &msg, bytes);
+	vrb_ucm_drop(conn);
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The datagram connection manager's asked side, by the tries of doc/spec/08-cm-wire.md. */
+#include "test/unit/verbs_ud_util.h"
+
+static struct ucm_msg request(const char *data)
+{
+	struct ucm_msg msg = uk_peer(UCM_REQ, true, NULL);
+
+	msg.data = (const uint8_t *)data;
+	msg.len = (uint16_t)strlen(data);
+	return msg;
+}
+
+/* Asked and accepted; ours is the consent. */
+static struct tp_conn *accepted(struct ucm_msg *ours)
+{
+	struct ucm_msg msg = request("");
+	struct tp_conn *conn;
+
+	uk_put(&msg);
+	conn = uk_request(1);
+	uk_accept(conn, "");
+	*ours = uk_take(UCM_REP);
+	return conn;
+}
+
+static struct tp_conn *connected(struct ucm_msg *ours)
+{
+	struct tp_conn *conn = accepted(ours);
+	struct ucm_msg msg = uk_peer(UCM_RTU, true, ours);
+
+	uk_put(&msg);
+	uk_event(TP_CONN_ESTABLISHED);
+	return conn;
+}
+
+static void ended(struct tp_conn *conn, const struct ucm_msg *ours)
+{
+	struct ucm_msg msg = uk_peer(UCM_DREP, true, ours);
+
+	uk_done(conn);
+	uk_take(UCM_DREQ);
+	uk_put(&msg);
+	uk_quiet();
+}
+
+/* TU-2, TU-6, UCM-42, UCM-64 */
+static void tu_2_consent(void **state)
+{
+	struct ucm_msg asked = request("ask"), ours, msg;
+	struct tp_conn_addr addr;
+	struct ucm_address peer;
+	struct tp_conn *conn;
+
+	(void)state;
+	asked.end.reads_in = 16;
+	uk_put(&asked);
+	conn = uk_request(1);
+	assert_int_equal(uk.len, 3);
+	assert_memory_equal(uk.data, "ask", 3);
+	assert_false(uk.truncated);
+	vrb_cm_ops.addr(conn, &addr);
+	assert_int_equal(ucm_get_address((uint8_t *)&addr.remote, &peer), 0);
+	assert_int_equal(addr.remote.ss_family, AF_INET6);
+	assert_int_equal(peer.lid, PEER_LID);
+	assert_int_equal(peer.qpn, PEER_QPN);
+	assert_int_equal(addr.local_qual, SERVICE);
+	assert_int_equal(addr.remote_qual, PEER_PORT);
+	uk_accept(conn, "answer");
+	ours = uk_take(UCM_REP);
+	assert_int_equal(ours.src_port, SERVICE);
+	assert_int_equal(ours.dst_port, PEER_PORT);
+	assert_int_equal(ours.dst_id, PEER_ID);
+	assert_true(ours.src_id && ours.src_id <= UCM_ID_MAX);
+	assert_int_equal(ours.end.qpn, 0x4711);
+	assert_int_equal(ours.end.mtu, IBV_MTU_1024);
+	assert_int_equal(xchg_get32(ours.dst + 4), PEER_EP);
+	assert_int_equal(ours.len, 6);
+	assert_memory_equal(ours.data, "answer", 6);
+	assert_int_equal(uk.rtr.max_dest_rd_atomic, 16);
+	assert_int_equal(uk.rts.max_rd_atomic, 16);
+	msg = uk_peer(UCM_RTU, true, &ours);
+	uk_put(&msg);
+	uk_event(TP_CONN_ESTABLISHED);
+	assert_int_equal(uk.len, 0);
+	ended(conn, &ours);
+}
+
+/* TU-3, UCM-17 */
+static void ucm_17_nobody_confirms(void **state)
+{
+	struct ucm_msg asked = request(""), msg;
+	struct tp_conn *conn;
+	unsigned int i;
+
+	(void)state;
+	uk.config.ucm_rtu_time_ms = 20;
+	uk.config.ucm_retry = 3;
+	uk.config.ucm_dreq_retry = 0;
+	uk.config.ucm_drep_time_ms = 10;
+	uk_put(&asked);
+	conn = uk_request(1);
+	uk_accept(conn, "");
+	for (i = 0; i < 3; i++) {
+		msg = uk_take(UCM_REP);
+		assert_int_equal(msg.retrans, i);
+	}
+	uk_event(TP_CONN_BROKEN);
+	uk_take(UCM_DREQ);
+	uk_done(conn);
+	uk_quiet();
+}
+
+/* TU-4, TU-8, UCM-11, UCM-21: what is repeated makes no second request. */
+static void tu_4_requests_are_repeated(void **state)
+{
+	struct ucm_msg asked = request("ask"), ours, msg;
+	struct tp_conn *conn;
+
+	(void)state;
+	uk_put(&asked);
+	conn = uk_request(1);
+	uk_put(&asked); /* by the wire */
+	asked.retrans = 1;
+	uk_put(&asked);
+	uk_quiet();
+	uk_accept(conn, "");
+	uk_take(UCM_REP);
+	asked.retrans = 2;
+	uk_put(&asked);
+	ours = uk_take(UCM_REP);
+	assert_int_equal(ours.retrans, 1);
+	msg = uk_peer(UCM_RTU, true, &ours);
+	uk_put(&msg);
+	uk_event(TP_CONN_ESTABLISHED);
+	uk_put(&msg);
+	uk_put(&asked);
+	msg.op = UCM_REP;
+	uk_put(&msg);
+	uk_quiet();
+	assert_int_equal(uk.num_requests, 1);
+	ended(conn, &ours);
+	uk_put(&asked);
+	uk_quiet();
+	assert_int_equal(uk.num_requests, 1);
+}
+
+/* TU-7, UCM-22: the program is asked once. */
+static void tu_7_a_rejection_is_repeated(void **state)
+{
+	struct ucm_msg asked = request("ask"), msg;
+	struct tp_conn *conn;
+
+	(void)state;
+	uk_put(&asked);
+	conn = uk_request(1);
+	assert_int_equal(vrb_cm_ops.reject(conn, "no", 2), 0);
+	msg = uk_take(UCM_REJ_USER);
+	assert_int_equal(msg.len, 2);
+	assert_memory_equal(msg.data, "no", 2);
+	assert_int_equal(msg.dst_id, PEER_ID);
+	assert_int_equal(msg.end.lid, OWN_LID);
+	assert_int_equal(msg.end.qpn, 0);
+	assert_int_equal(msg.end.qp_type, XCHG_QPT_RC);
+	assert_int_equal(msg.end.mtu, 5);
+	asked.retrans = 1;
+	uk_put(&asked);
+	msg = uk_take(UCM_REJ_USER);
+	assert_memory_equal(msg.data, "no", 2);
+	assert_int_equal(uk.num_requests, 1);
+	/* Until the time of option ucm_wait_time is over. */
+	uk_quiet();
+}
+
+/* TU-5, UCM-44 of the refusing side: no listener, no room, an endpoint of datagrams, the program's end. */
+static void tu_5_refusals(void **state)
+{
+	struct ucm_msg asked = request(""), msg;
+
+	(void)state;
+	asked.dst_port = SERVICE + 1;
+	uk_put(&asked);
+	msg = uk_take(UCM_REJ_CM);
+	assert_int_equal(msg.src_port, SERVICE + 1);
+	assert_int_equal(msg.dst_id, PEER_ID);
+	asked = request("");
+	asked.end.qp_type = XCHG_QPT_UD;
+	uk_put(&asked);
+	uk_take(UCM_REJ_CM);
+	assert_int_equal(uk.num_requests, 0);
+	asked = request("");
+	uk.refuses = -ENOMEM;
+	uk_put(&asked);
+	uk_take(UCM_REJ_CM);
+	uk.refuses = 0;
+	asked.src_id++;
+	asked.src_port++;
+	uk_put(&asked);
+	vrb_cm_ops.release(uk_request(2));
+	msg = uk_take(UCM_REJ_CM);
+	assert_int_equal(msg.dst_id, PEER_ID + 1);
+	uk_quiet();
+}
+
+/* UCM-29: the end comes, and the confirmation never did. */
+static void ucm_29_the_end_overtakes_the_confirmation(void **state)
+{
+	struct ucm_msg ours, msg;
+	struct tp_conn *conn = accepted(&ours);
+
+	(void)state;
+	msg = uk_peer(UCM_DREQ, true, &ours);
+	uk_put(&msg);
+	uk_take(UCM_DREP);
+	uk_event(TP_CONN_ESTABLISHED);
+	uk_event(TP_CONN_DISCONNECTED);
+	uk_done(conn);
+	uk_quiet();
+}
+
+/* The attempt is withdrawn: before the answer, and when it was on its way. */
+static void an_attempt_is_withdrawn(void **state)
+{
+	struct ucm_msg asked = request(""), ours, msg = uk_peer(UCM_DREQ, true, NULL);
+	struct tp_conn *conn;
+
+	(void)state;
+	uk_put(&asked);
+	conn = uk_request(1);
+	uk_put(&msg);
+	uk_take(UCM_DREP);
+	uk_accept(conn, "");
+	uk_event(TP_CONN_BROKEN);
+	uk_done(conn);
+	uk_quiet();
+	asked.src_port = ++asked.src_id;
+	uk_put(&asked);
+	conn = uk_request(2);
+	uk_accept(conn, "");
+	ours = uk_take(UCM_REP);
+	msg = uk_peer(UCM_DREQ, true, &ours);
+	msg.src_port = msg.src_id = asked.src_id;
+	msg.dst_id = 0;
+	uk_put(&msg);
+	uk_take(UCM_DREP);
+	uk_event(TP_CONN_BROKEN);
+	uk_done(conn);
+	uk_quiet();
+}
+
+/* The peer's process began anew, with the numbers of the one before. */
+static void a_peer_that_forgot_is_asked_anew(void **state)
+{
+	struct ucm_msg ours, asked = request("");
+	struct tp_conn *conn = connected(&ours), *again;
+
+	(void)state;
+	uk_put(&asked); /* too early for that: the wire did it */
+	uk_quiet();
+	uk.config.ucm_wait_time_ms = 1;
+	usleep(2000);
+	uk_put(&asked);
+	uk_event(TP_CONN_BROKEN);
+	again = uk_request(2);
+	uk_done(conn);
+	vrb_cm_ops.release(again);
+	uk_take(UCM_REJ_CM);
+	uk_quiet();
+}
+
+/* What the peer sends is here before it has confirmed (CM-8). */
+static void cm_8_data_confirms(void **state)
+{
+	struct ucm_msg ours;
+	struct tp_conn *conn = accepted(&ours);
+
+	(void)state;
+	atomic_store(&uk.qp.peer_sent, true);
+	vrb_qp_notify(&uk.qp);
+	uk_event(TP_CONN_ESTABLISHED);
+	ended(conn, &ours);
+}
+
+/* UCM-4 */
+static void ucm_4_services(void **state)
+{
+	struct tp_listener *other;
+
+	(void)state;
+	assert_int_equal(vrb_cm_ops.listen(&uk.dev.base, SERVICE, NULL, &other), -EADDRINUSE);
+	assert_int_equal(vrb_cm_ops.listen(&uk.dev.base, SERVICE + 65536, NULL, &other),
+			 -EADDRINUSE);
+	assert_int_equal(vrb_cm_ops.listen(&uk.dev.base, 65536, NULL, &other), -EINVAL);
+	assert_int_equal(vrb_cm_ops.listen(&uk.dev.base, UINT64_C(1) << 32, NULL, &other), -EINVAL);
+	assert_int_equal(vrb_cm_ops.listen(&uk.dev.base, 0, NULL, &other), 0);
+	assert_true(other->conn_qual && other->conn_qual < 65536);
+	vrb_cm_ops.unlisten(other);
+	assert_int_equal(vrb_cm_ops.listen(&uk.dev.base, SERVICE + 65537, NULL, &other), 0);
+	assert_int_equal(other->conn_qual, SERVICE + 65537);
+	vrb_cm_ops.unlisten(other);
+}
+
+/* TU-12, TU-15, UCM-23: requests without sense are nobody's, and versions before 7. */
+static void tu_12_requests_without_sense(void **state)
+{
+	struct ucm_msg asked = request("ask");
+	uint8_t bytes[XCHG_MOST] = { 0 };
+	unsigned int i;
+
+	(void)state;
+	ucm_encode(bytes, &asked);
+	bytes[17] = 69;
+	uk_put_bytes(bytes, UCM_MOST, PEER_QPN);
+	bytes[16] = 0xff;
+	uk_put_bytes(bytes, UCM_MOST, PEER_QPN);
+	asked.version = 6;
+	uk_put(&asked);
+	asked = request("");
+	asked.end.lid = 0xc000;
+	uk_put(&asked);
+	asked = request("");
+	asked.end.qpn = 0;
+	uk_put(&asked);
+	srand(1);
+	for (i = 0; i < 5000; i++) {
+		size_t at;
+
+		for (at = 0; at < sizeof(bytes); at++)
+			bytes[at] = (uint8_t)rand();
+		bytes[0] = 0;
+		bytes[1] = 9;
+		bytes[2] = 0;
+		bytes[3] = (uint8_t)(2 + rand() % 6);
+		xchg_put32(bytes + 8, PEER_QPN);
+		xchg_put32(bytes + 12, OWN_QPN);
+		uk_put_bytes(bytes, (size_t)(rand() % 300), PEER_QPN);
+	}
+	uk_quiet();
+	assert_int_equal(uk.num_requests, 0);
+	assert_int_equal(uk.ucm.num_conns, 0);
+}
+
+/* TU-15, VER-4 */
+static void tu_15_a_request_of_version_7(void **state)
+{
+	struct ucm_msg asked = request("old"), ours, msg;
+	struct tp_conn *conn;
+
+	(void)state;
+	asked.version = 7;
+	asked.src_port = 0xfff0;
+	asked.end.mtu = 0;
+	uk_put(&asked);
+	conn = uk_request(1);
+	assert_int_equal(uk.len, 3);
+	uk_put(&asked); /* repetitions have no number there */
+	uk_quiet();
+	uk_accept(conn, "");
+	ours = uk_take(UCM_REP);
+	assert_int_equal(ours.version, XCHG_VERSION);
+	assert_int_equal(uk.rtr.path_mtu, IBV_MTU_1024);
+	msg = uk_peer(UCM_RTU, true, &ours);
+	msg.src_port = 0xfff0;
+	msg.version = 7;
+	uk_put(&msg);
+	uk_event(TP_CONN_ESTABLISHED);
+	vrb_cm_ops.disconnect(conn, false);
+	msg = uk_take(UCM_DREQ);
+	assert_int_equal(msg.dst_port, 0xfff0);
+	uk_done(conn);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, uk_setup, uk_teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(tu_2_consent),
+		T(ucm_17_nobody_confirms),
+		T(tu_4_requests_are_repeated),
+		T(tu_7_a_rejection_is_repeated),
+		T(tu_5_refusals),
+		T(ucm_29_the_end_overtakes_the_confirmation),
+		T(an_attempt_is_withdrawn),
+		T(a_peer_that_forgot_is_asked_anew),
+		T(cm_8_data_confirms),
+		T(ucm_4_services),
+		T(tu_12_requests_without_sense),
+		T(tu_15_a_request_of_version_7),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
