@@ -304,7 +304,7 @@ static void ia_88_close_with_a_pending_request(void **state)
 {
 	struct cu_rig *rig = *state, *other = cu_rig_open();
 
-	expect_ok(cu_connect(&rig->a, other->qual, DAT_TIMEOUT_INFINITE));
+	expect_ok(cu_connect_to(&rig->a, other, DAT_TIMEOUT_INFINITE));
 	cu_take_cr(other->cr);
 	cu_rig_close(other);
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED, NULL);
@@ -536,8 +536,8 @@ static void sim_1_crossing_connects_are_two_connections(void **state)
 	ct_end_open(&other->a, other->ia, NULL);
 	ct_end_open(&passive[0], rig->ia, NULL);
 	ct_end_open(&passive[1], other->ia, NULL);
-	expect_ok(cu_connect(&rig->a, other->qual, DAT_TIMEOUT_INFINITE));
-	expect_ok(cu_connect(&other->a, rig->qual, DAT_TIMEOUT_INFINITE));
+	expect_ok(cu_connect_to(&rig->a, other, DAT_TIMEOUT_INFINITE));
+	expect_ok(cu_connect_to(&other->a, rig, DAT_TIMEOUT_INFINITE));
 	expect_ok(dat_cr_accept(cu_take_cr(rig->cr), passive[0].ep, 0, NULL));
 	expect_ok(dat_cr_accept(cu_take_cr(other->cr), passive[1].ep, 0, NULL));
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);

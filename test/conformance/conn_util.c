@@ -316,6 +316,12 @@ DAT_RETURN cu_connect(struct ct_end *end, DAT_CONN_QUAL qual, DAT_TIMEOUT timeou
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
+DAT_RETURN cu_connect_to(struct ct_end *end, const struct cu_rig *to, DAT_TIMEOUT timeout)
+{
+	return dat_ep_connect(end->ep, to->attr.ia_address_ptr, to->qual, timeout, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
 DAT_CR_HANDLE cu_take_cr(DAT_EVD_HANDLE cr)
 {
 	DAT_EVENT event;
@@ -358,7 +364,7 @@ DAT_EVENT_NUMBER cu_conn_ended(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep)
 
 DAT_CR_HANDLE cu_request(struct cu_rig *rig, struct ct_end *a)
 {
-	expect_ok(cu_connect(a, rig->qual, DAT_TIMEOUT_INFINITE));
+	expect_ok(cu_connect_to(a, rig, DAT_TIMEOUT_INFINITE));
 	return cu_take_cr(rig->cr);
 }
 
@@ -367,7 +373,7 @@ static bool delivered_in(struct cu_rig *rig, struct ct_end *a, DAT_TIMEOUT timeo
 {
 	DAT_EVENT event;
 
-	expect_ok(cu_connect(a, rig->qual, timeout));
+	expect_ok(cu_connect_to(a, rig, timeout));
 	if (cu_next(rig->cr, timeout / 1000 + 1000, &event)) {
 		assert_int_equal(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
 		*cr = event.event_data.cr_arrival_event_data.cr_handle;

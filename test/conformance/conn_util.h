@@ -61,6 +61,8 @@ DAT_CONN_QUAL cu_free_qual(struct cu_rig *rig);
 /* The IA's address with a port, for common service points. */
 struct sockaddr_storage cu_service(const struct cu_rig *rig, DAT_CONN_QUAL port);
 DAT_RETURN cu_connect(struct ct_end *end, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
+/* The same to the service point of a rig, whose IA may be another one and have another address. */
+DAT_RETURN cu_connect_to(struct ct_end *end, const struct cu_rig *to, DAT_TIMEOUT timeout);
 /* Takes the next connection request from an EVD. */
 DAT_CR_HANDLE cu_take_cr(DAT_EVD_HANDLE cr);
 /* Connects a to the rig's PSP and accepts on p; both are connected on return. */

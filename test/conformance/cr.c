@@ -74,7 +74,7 @@ static void cr_1_pending_request_forbids_graceful_close(void **state)
 	DAT_CR_HANDLE cr;
 
 	/* IA-83: the request alone keeps the IA in use. */
-	expect_ok(cu_connect(&rig->a, other->qual, DAT_TIMEOUT_INFINITE));
+	expect_ok(cu_connect_to(&rig->a, other, DAT_TIMEOUT_INFINITE));
 	cr = cu_take_cr(other->cr);
 	expect_ok(dat_psp_free(other->psp));
 	expect_ok(dat_evd_free(other->cr));

@@ -3,7 +3,8 @@
  * A host that never answers: its attempts end in their time and hold nothing else up. The host is
  * the one that UDAPL_SILENT_HOST names; otherwise a TCP port here whose queue of connections is
  * full, so that the system drops what else arrives, which serves transports that connect by TCP.
- * UDAPL_PORT_OF_0 is the port that qualifier 0 would have there (0).
+ * UDAPL_PORT_OF_0 is the port that qualifier 0 would have there (0). UDAPL_SILENT_QP is a QP's number
+ * that nobody has, for transports whose addresses have one (UCM-2).
  */
 #include "conn_util.h"
 
@@ -51,11 +52,16 @@ static void fill_queue(struct silent *silent)
 
 static void silent_open(struct silent *silent, const struct cu_rig *rig)
 {
-	const char *host = getenv("UDAPL_SILENT_HOST");
+	const char *host = getenv("UDAPL_SILENT_HOST"), *qp = getenv("UDAPL_SILENT_QP");
 	struct sockaddr_in *in = (struct sockaddr_in *)&silent->addr;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&silent->addr;
 
 	*silent = (struct silent){ .qual = 45999, .listener = -1 };
+	if (qp) {
+		memcpy(in6, rig->attr.ia_address_ptr, sizeof(*in6));
+		in6->sin6_flowinfo = htonl((uint32_t)strtoul(qp, NULL, 0));
+		return;
+	}
 	if (host) {
 		in->sin_family = strchr(host, ':') ? AF_INET6 : AF_INET;
 		assert_int_equal(inet_pton(in->sin_family, host,
