@@ -42,7 +42,7 @@ run_kind() { # KIND PROGRAM...
 	export DAPL_SCM_NETDEV=${!netdev}
 	UDAPL_IA=$(adapter "$kind")
 	export UDAPL_IA DAT_OVERRIDE=$stage/ours.A.conf
-	[ "${VM_CM:-}" = socket ] || { UDAPL_SILENT_HOST=$(silent_host "$kind") && export UDAPL_SILENT_HOST; }
+	[ -n "${VM_CM:-}" ] || { UDAPL_SILENT_HOST=$(silent_host "$kind") && export UDAPL_SILENT_HOST; }
 	# soft-RoCE of Linux 6.1 sends nothing more, with nothing on the wire, when a request with a fence stands behind
 	# a message that it had to send again for want of a Receive. Without fences, or without such messages, it does.
 	[ "$kind" != RXE ] || export UDAPL_LOAD_RECEIVES=first

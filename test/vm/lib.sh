@@ -3,13 +3,20 @@
 # What the tests in the guest share. Sourced by a script test/vm/NAME.sh that is called without arguments on this
 # machine (outside) and with --inside in the guest; needs its $here.
 #
-# VM_CM  socket: the adapters connect over sockets, by libdaploscm.so.2, which soft-iWARP cannot (by rdma_cm)
+# VM_CM  socket: the adapters connect over sockets, by libdaploscm.so.2; ud: by datagrams, by libdaploucm.so.2; neither
+#        can soft-iWARP (by rdma_cm)
 top_builddir=${top_builddir:-$(pwd)}
-module=libdaplofa.so.2
-if [ "${VM_CM:-}" = socket ]; then
-	module=libdaploscm.so.2
+module=libdaplofa.so.2 suffix=
+case ${VM_CM:-} in
+socket)
+	module=libdaploscm.so.2 suffix=-scm
 	export KINDS=${KINDS:-RXE} UDAPL_PORT_OF_0=1000
-fi
+	;;
+ud)
+	module=libdaploucm.so.2 suffix=-ucm
+	export KINDS=${KINDS:-RXE} UDAPL_SILENT_QP=0xfffff0
+	;;
+esac
 top_srcdir=${top_srcdir:-$(cd "$here/../.." && pwd)}
 export top_builddir top_srcdir
 
@@ -57,13 +64,13 @@ write_dat_conf() {
 		for kind in RXE SIW; do
 			netdev=UDAPL_VM_${kind}_${host}_NETDEV dev=UDAPL_VM_${kind}_${host}_DEV
 			printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' "$(adapter $kind)" "$2" \
-				"$([ "${VM_CM:-}" = socket ] && echo "${!dev} 1" || echo "${!netdev} 0")"
+				"$([ -n "${VM_CM:-}" ] && echo "${!dev} 1" || echo "${!netdev} 0")"
 		done >"$stage/$1.$host.conf"
 	done
 }
 
 adapter() { # KIND
-	printf 'ofa-%s%s' "${1,,}" "${VM_CM:+-scm}"
+	printf 'ofa-%s%s' "${1,,}" "$suffix"
 }
 
 # The results of a program, with "KIND NAME: " before each test: file of its output, what to say, exit code.
@@ -117,7 +124,7 @@ stage_debian() {
 	debian=$top_builddir/test/interop/debian
 	mkdir -p "$stage/theirs"
 	cp "$debian"/usr/bin/* "$stage/bin/" || exit 99
-	cp -L "$debian"/usr/lib/x86_64-linux-gnu/lib{dat2,daplofa,daploscm}.so.2 "$stage/theirs/" || exit 99
+	cp -L "$debian"/usr/lib/x86_64-linux-gnu/lib{dat2,daplofa,daploscm,daploucm}.so.2 "$stage/theirs/" || exit 99
 	write_dat_conf theirs "$stage/theirs/$module"
 }
 

@@ -253,6 +253,29 @@ sockets() {
 		grep "^ *DAT_IB_GID_\(INDEX  *0\|TYPE  *RoCE v1\)$" | wc -l | grep 2' sh "$here" "$top_builddir"
 }
 
+# Connected by datagrams, whole and with what the wire does to them: KIND.
+datagrams() {
+	local ZOO_CM=ud program
+	export ZOO_CM
+	for program in $([ "${ZOO_PROGRAMS:-}" = all ] && echo "${programs[@]}" || echo conn_more cr silent twoproc); do
+		point "$1" "datagrams/$program" "test/conformance/$program.t"
+	done
+	local ZOO_OPTIONS='-o loss=50 -o duplicate=100 -o delay_us=1000' UDAPL_TESTS='an_end_is_heard_*'
+	export ZOO_OPTIONS UDAPL_TESTS
+	DAPL_UCM_REP_TIME=20 DAPL_UCM_RTU_TIME=20 DAPL_UCM_DREP_TIME=20 ZOO_CONNECTIONS=50 \
+		point "$1" datagrams/losses test/zoo/mends.t
+}
+
+# Those of release 2.1.10, as its own module's peers: KIND.
+peers() {
+	unshare --net true 2>/dev/null || { echo "ok - $1 peers # SKIP no network of its own to be had" && return; }
+	local log=$more/$1/peers
+	mkdir -p "$more/$1"
+	ZOO_CM=ud unshare --net sh -c 'ip link set lo up && exec sh "$@"' sh "$here/run" "$1" sh "$here/peers.sh" \
+		$([ "${ZOO_PROGRAMS:-}" = all ] || echo theirs+theirs ours+ours) >"$log.log" 2>&1
+	verdict "$1 peers of release 2.1.10 by datagrams" "$log.log" $?
+}
+
 # Programs of DAT 1.2, alone and with those of 2.0.
 legacy() {
 	local program
@@ -283,7 +306,8 @@ run_kind() {
 	looks "$1"
 	case $1 in mlx5-roce | mlx5-ib | mlx5-noip) routes "$1" ;; esac
 	[ "$1" != mlx4 ] || ports "$1"
-	case $1 in mlx5-roce | mlx5-ib) sockets "$1" ;; esac
+	case $1 in mlx5-roce | mlx5-ib) sockets "$1" && datagrams "$1" ;; esac
+	[ "$1" != mlx5-ib ] || peers "$1" # that release knows no RoCE there (UCM-8)
 	case $1 in mlx5-roce | irdma-iwarp) pages "$1" ;; esac
 	case $1 in mlx5-roce | mlx5-ib | irdma-iwarp | rxe | siw) legacy "$1" ;; esac
 	debian "$1"

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Debian's unmodified programs of release 2.1.10 between processes of our module and of that release's, and under either
+# libdat2: ZOO_CM=... test/zoo/run KIND sh test/zoo/peers.sh [SERVER CLIENT [PROGRAM ARGUMENT...]]; a side is
+# LIBDAT2+MODULE. Their fixed ports want a network of their own.
+: "${top_srcdir:?}" "${top_builddir:?}" "${UDAPL_IA:?}"
+top_builddir=$(cd "$top_builddir" && pwd)
+. "$top_srcdir/test/interop/debian.sh"
+for package in dapl2-utils libdapl2; do
+	fetch $package || skip_all "Debian's $package cannot be had here: $(tail -n 1 "$scratch/fetch.log")"
+done
+ia=$UDAPL_IA
+theirs=$debian/usr/lib/x86_64-linux-gnu
+cp "$DAT_OVERRIDE" "$scratch/ours.conf"
+sed "s|[^ ]*/\(libdapl[a-z]*\.so\.2\)|$theirs/\1|" "$DAT_OVERRIDE" >"$scratch/theirs.conf"
+
+# One side: LIBDAT2+MODULE COMMAND...
+side() {
+	path=$top_builddir/dat/.libs
+	[ "${1%+*}" = ours ] || path=$theirs
+	DAT_OVERRIDE=$scratch/${1#*+}.conf
+	LD_LIBRARY_PATH=$top_builddir/test/zoo/lib:$path
+	export DAT_OVERRIDE LD_LIBRARY_PATH
+	shift
+	exec timeout "${PEERS_LIMIT:-60}" "$@"
+}
+
+# SERVER CLIENT PROGRAM ARGUMENT... Their servers may listen after they told their client that they do.
+pair() {
+	on_server=$1 on_client=$2 program=$3
+	shift 3
+	for _ in 1 2 3 4 5 6 7 8; do
+		(side "$on_server" "$debian/usr/bin/$program" -P "$ia" "$@") >"$scratch/server" 2>&1 &
+		server=$!
+		children="$children $server"
+		wait_listen 15828 $server
+		(side "$on_client" "$debian/usr/bin/$program" -P "$ia" -h 127.0.0.1 "$@") >"$scratch/client" 2>&1
+		client=$?
+		grep -qE 'NON_PEER_REJECTED|0x4003' "$scratch/client" || break
+		kill $server 2>/dev/null
+		wait $server 2>/dev/null
+	done
+	wait $server
+	served=$?
+	[ $client -eq 0 ] && [ $served -eq 0 ] && ! grep -qE 'FAILED|ERR|[Ee]rror' "$scratch/client" "$scratch/server"
+	result $? "$program $*: server on $on_server, client on $on_client (client $client, server $served)" \
+		"$scratch/client" "$scratch/server"
+}
+
+if [ $# -gt 2 ]; then
+	pair "$@"
+	exit
+fi
+while read -r one other; do
+	pair "$one" "$other" dtest -b 16384
+	pair "$one" "$other" dtestcm -c 50
+	pair "$one" "$other" dtestx
+done <<END
+${1:-ours+ours} ${2:-ours+ours}
+$([ $# -gt 0 ] || printf '%s\n' 'ours+theirs ours+ours' 'ours+ours ours+theirs' 'theirs+theirs ours+ours' \
+	'ours+ours theirs+theirs' 'theirs+ours theirs+theirs')
+END
+echo "1..$count"
+[ $failures -eq 0 ]
