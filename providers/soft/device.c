@@ -11,6 +11,7 @@
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/memory/stag.h"
 #include "providers/soft/engine/drive.h"
+#include "providers/soft/wire/ud.h"
 #include "providers/soft/wire/wire.h"
 #include "trace/log.h"
 
@@ -120,6 +121,7 @@ static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 		.max_mr_size = 1ull << 46,
 		.max_msg_size = SOFT_MAX_LENGTH,
 		.max_rdma_size = SOFT_MAX_LENGTH,
+		.max_datagram = SOFT_UD_MAX,
 		.max_private_data = WIRE_MPA_PD_CONSUMER,
 		.max_conn_qual = UINT16_MAX,
 		.max_mw = 1 << 20,
@@ -140,7 +142,7 @@ static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 			      TP_CAN(TP_RDMA_WRITE_IMM) | TP_ATOMICS,
 		/* A stream has neither packets nor ports; programs size their messages by the MTU.
 		 */
-		.mtu = 4096,
+		.mtu = SOFT_UD_MAX,
 		.port_num = 1,
 		.port_status = "ACTIVE",
 		.carried_by = carriers[dev->config->link],

@@ -2,11 +2,11 @@
 /* The transport's tables and tunables. */
 #include "dapl/base/config.h"
 #include "dapl/transport.h"
-#include "dapl/unsupported.h"
 #include "providers/soft/cm/accept.h"
 #include "providers/soft/cm/cm.h"
 #include "providers/soft/cm/handoff.h"
 #include "providers/soft/cm/listener.h"
+#include "providers/soft/cm/ud.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/cq.h"
@@ -30,7 +30,7 @@ static const struct dapl_cm_ops cm_ops = {
 	.accept = soft_accept,
 	.reject = soft_reject,
 	.handoff = soft_handoff,
-	.free_ah = dapl_unsupported_free_ah,
+	.free_ah = soft_ud_free_ah,
 	.disconnect = soft_disconnect,
 	.release = soft_release,
 	.addr = soft_conn_addr,

@@ -60,6 +60,31 @@ static bool same_address(const struct sockaddr_storage *a, const struct sockaddr
 	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 }
 
+socklen_t soft_addr_len(const void *addr)
+{
+	return ((const struct sockaddr *)addr)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+								      : sizeof(struct sockaddr_in);
+}
+
+uint16_t soft_addr_port(const struct sockaddr_storage *addr)
+{
+	return ntohs(addr->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_port
+						 : ((const struct sockaddr_in *)addr)->sin_port);
+}
+
+void soft_addr_set_port(struct sockaddr_storage *addr, uint16_t port)
+{
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
+	else
+		((struct sockaddr_in *)addr)->sin_port = htons(port);
+}
+
+bool soft_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	return same_address(a, b) && soft_addr_port(a) == soft_addr_port(b);
+}
+
 /*
  * Who talks to an address of his own host has that one himself, unless he has chosen another; to
  * be able to bind it says less: a host may allow that of any address.

@@ -15,6 +15,12 @@ int soft_addr_bindable(const struct sockaddr_storage *addr);
 bool soft_addr_same_host(const struct sockaddr_storage *own, const struct sockaddr_storage *other);
 /* Copies an AF_INET or AF_INET6 address without its port. */
 void soft_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from);
+/* Of an AF_INET or AF_INET6 address: its size, and its port in host order. */
+socklen_t soft_addr_len(const void *addr);
+uint16_t soft_addr_port(const struct sockaddr_storage *addr);
+void soft_addr_set_port(struct sockaddr_storage *addr, uint16_t port);
+/* Whether both are the same, port included. */
+bool soft_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 /* Text of an address and a qualifier, for messages. Returns buf. */
 enum {
 	SOFT_ADDR_TEXT = 64

@@ -31,6 +31,12 @@ struct soft_config;
 struct soft_conn_hooks;
 struct soft_stags;
 
+/* What a connection, or the resolution of a datagram endpoint's peer, begins with. */
+struct soft_any_conn {
+	struct tp_conn base;
+	bool ud;
+};
+
 /*
  * The counters of a device, in the order of the IA's, from DCNT_IA_LNK_ERR_RCV on; the others stay
  * 0.

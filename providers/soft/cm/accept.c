@@ -12,6 +12,7 @@
 #include "providers/soft/cm/listener.h"
 #include "providers/soft/cm/orphan.h"
 #include "providers/soft/cm/setup.h"
+#include "providers/soft/cm/ud.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/qp.h"
@@ -358,6 +359,8 @@ int soft_accept(struct tp_conn *base, struct tp_qp *qp, const void *private_data
 {
 	struct answer answer = { soft_conn(base), soft_qp(qp), owner, private_data, len };
 
+	if (soft_is_ud(base))
+		return soft_ud_accept(base, qp, private_data, len, owner);
 	return soft_dev_call(answer.conn->dev, accept_on_loop, &answer);
 }
 
@@ -384,5 +387,7 @@ int soft_reject(struct tp_conn *base, const void *private_data, uint32_t len)
 {
 	struct answer answer = { soft_conn(base), NULL, NULL, private_data, len };
 
+	if (soft_is_ud(base))
+		return soft_ud_reject(base, private_data, len);
 	return soft_dev_call(answer.conn->dev, reject_on_loop, &answer);
 }

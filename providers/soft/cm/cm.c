@@ -8,6 +8,7 @@
 
 #include "providers/soft/cm/accept.h"
 #include "providers/soft/cm/orphan.h"
+#include "providers/soft/cm/ud.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
@@ -61,7 +62,10 @@ void soft_disconnect(struct tp_conn *base, bool graceful)
 {
 	struct disconnect disconnect = { soft_conn(base), graceful };
 
-	soft_dev_call(disconnect.conn->dev, disconnect_on_loop, &disconnect);
+	if (soft_is_ud(base))
+		soft_ud_disconnect(base);
+	else
+		soft_dev_call(disconnect.conn->dev, disconnect_on_loop, &disconnect);
 }
 
 static int release_on_loop(void *arg)
@@ -74,7 +78,10 @@ void soft_release(struct tp_conn *base)
 {
 	struct soft_conn *conn = soft_conn(base);
 
-	soft_dev_call(conn->dev, release_on_loop, conn);
+	if (soft_is_ud(base))
+		soft_ud_release(base);
+	else
+		soft_dev_call(conn->dev, release_on_loop, conn);
 }
 
 /* lock held. */
@@ -93,6 +100,10 @@ void soft_conn_addr(struct tp_conn *base, struct tp_conn_addr *addr)
 {
 	struct soft_conn *conn = soft_conn(base);
 
+	if (soft_is_ud(base)) {
+		soft_ud_addr(base, addr);
+		return;
+	}
 	pthread_mutex_lock(&conn->lock);
 	addr->remote = conn->remote;
 	addr->local_qual = conn->local_qual;
@@ -116,6 +127,8 @@ int soft_cm_open(struct soft_dev *dev)
 		return -ENOMEM;
 	list_init(&cm->awaiting);
 	list_init(&cm->orphans);
+	list_init(&cm->ud_active);
+	list_init(&cm->ud_ports);
 	for (int i = 0; i < SOFT_BUDGETS; i++)
 		soft_budget_init(&cm->budget[i], (enum soft_budget_kind)i);
 	dev->cm = cm;
@@ -146,4 +159,5 @@ void soft_cm_settle(struct soft_dev *dev)
 void soft_cm_stop(struct soft_dev *dev)
 {
 	soft_orphans_close(dev);
+	soft_ud_stop(dev);
 }

@@ -20,6 +20,7 @@ struct soft_cm {
 	struct list awaiting; /* accepted connections whose peer is to confirm */
 	bool confirming;      /* these are being looked at */
 	struct list orphans;
+	struct list ud_active, ud_ports; /* of datagram endpoints, see ud.h */
 	struct soft_budget budget[SOFT_BUDGETS];
 };
 

@@ -9,6 +9,7 @@
 
 #include "providers/soft/base/addr.h"
 #include "providers/soft/cm/setup.h"
+#include "providers/soft/cm/ud.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
@@ -304,10 +305,9 @@ static void connect_expired(struct soft_link *link)
 
 /* ---- The call ---- */
 
-int soft_connect(struct tp_qp *base, const struct tp_connect *param, void *owner,
-		 struct tp_conn **out)
+static int connect_stream(struct soft_qp *qp, const struct tp_connect *param, void *owner,
+			  struct tp_conn **out)
 {
-	struct soft_qp *qp = soft_qp(base);
 	struct soft_dev *dev = qp->dev;
 	struct soft_conn *conn = soft_setup_alloc(dev, SOFT_CONN_CONNECTING);
 	struct soft_setup *setup;
@@ -341,4 +341,13 @@ explain:
 	dapl_err("%s: not connecting to %s: %s", dev->name,
 		 soft_addr_text(param->remote, param->conn_qual, to), dapl_port_strerror(-rc));
 	return rc;
+}
+
+int soft_connect(struct tp_qp *base, const struct tp_connect *param, void *owner,
+		 struct tp_conn **out)
+{
+	struct soft_qp *qp = soft_qp(base);
+
+	return qp->ud ? soft_ud_connect(qp, param, owner, out)
+		      : connect_stream(qp, param, owner, out);
 }

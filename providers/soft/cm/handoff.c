@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #include "dapl/base/fd.h"
+#include "providers/soft/cm/ud.h"
 #include "providers/soft/base/addr.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
@@ -221,6 +222,8 @@ int soft_handoff(struct tp_conn *base, uint64_t conn_qual)
 
 	if (!conn_qual || conn_qual > UINT16_MAX)
 		return -EINVAL;
+	if (soft_is_ud(base))
+		return -EOPNOTSUPP;
 	fd = dapl_fd_own(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	rc = fd < 0 ? failed(dev, "socket", errno) : hand_on(conn, conn_qual, fd);
 	if (fd >= 0)

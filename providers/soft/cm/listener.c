@@ -10,6 +10,7 @@
 #include "dapl/base/fd.h"
 #include "providers/soft/cm/accept.h"
 #include "providers/soft/cm/handoff.h"
+#include "providers/soft/cm/ud.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/link/link.h"
@@ -230,6 +231,9 @@ static int open_sockets(void *arg)
 		rc = add_local_sockets(listener);
 	if (rc)
 		remove_sockets(listener);
+	else
+		soft_ud_listen(listener->dev, (uint16_t)listener->base.conn_qual,
+			       listener->base.owner);
 	return rc;
 }
 
@@ -265,6 +269,7 @@ static int unlisten(void *arg)
 {
 	struct soft_listener *listener = arg;
 
+	soft_ud_unlisten(listener->dev, listener->base.owner);
 	remove_sockets(listener);
 	dapl_loop_timer_cancel(listener->dev->base.loop, &listener->pause);
 	soft_accept_stop(listener);

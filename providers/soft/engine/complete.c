@@ -122,6 +122,12 @@ void soft_complete_flush(struct soft_qp *qp, uint32_t recv_status)
 	atomic_store(&qp->tx_stalled, false);
 }
 
+void soft_complete_requests(struct soft_qp *qp)
+{
+	qp->sq_next = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
+	flush_requests(qp);
+}
+
 void soft_complete_late(struct soft_qp *qp)
 {
 	flush_recvs(qp, TP_WC_FLUSHED);

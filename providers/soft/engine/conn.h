@@ -12,6 +12,7 @@
 
 #include "dapl/transport.h"
 #include "providers/soft/base/addr.h"
+#include "providers/soft/base/device.h"
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/rx.h"
 #include "providers/soft/engine/tx.h"
@@ -48,7 +49,10 @@ struct soft_rest {
 };
 
 struct soft_conn {
-	struct tp_conn base;
+	union {
+		struct tp_conn base;
+		struct soft_any_conn any;
+	};
 	struct soft_dev *dev;
 	struct soft_qp *qp;
 	struct soft_link *link;

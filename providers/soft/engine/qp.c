@@ -10,6 +10,7 @@
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/srq.h"
+#include "providers/soft/engine/ud.h"
 #include "trace/log.h"
 
 /* ---- Posting ---- */
@@ -75,8 +76,8 @@ static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 	return 0;
 }
 
-static int qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge,
-			uint32_t num_sge)
+int soft_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge,
+		      uint32_t num_sge)
 {
 	struct soft_qp *qp = soft_qp(base);
 	uint32_t tail = atomic_load_explicit(&qp->rq.tail, memory_order_relaxed);
@@ -95,7 +96,7 @@ static int qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge 
 	return 0;
 }
 
-static void qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
+void soft_qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
 {
 	struct soft_qp *qp = soft_qp(base);
 
@@ -125,6 +126,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 	uint32_t recvs = attr->srq ? 1 : attr->max_recv_wr, recv_sge = attr->max_recv_sge;
 	struct soft_dev *dev = soft_dev(base);
 	struct soft_qp *qp = calloc(1, sizeof(*qp));
+	int rc;
 
 	if (!qp)
 		goto no_memory;
@@ -149,6 +151,11 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 	pthread_mutex_lock(&dev->lock);
 	list_add(&dev->qps, &qp->node);
 	pthread_mutex_unlock(&dev->lock);
+	rc = attr->ud ? soft_ud_open(qp) : 0;
+	if (rc) {
+		soft_qp_destroy(&qp->base);
+		return rc;
+	}
 	*out = &qp->base;
 	return 0;
 
@@ -162,7 +169,7 @@ no_memory:
 	return -ENOMEM;
 }
 
-static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
+int soft_qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
 {
 	struct soft_qp *qp = soft_qp(base);
 	struct soft_ring sq = { 0 }, rq = { 0 };
@@ -216,7 +223,7 @@ static int qp_reset(struct tp_qp *base)
 	return 0;
 }
 
-static void qp_destroy(struct tp_qp *base)
+void soft_qp_destroy(struct tp_qp *base)
 {
 	struct soft_qp *qp = soft_qp(base);
 	struct soft_dev *dev = qp->dev;
@@ -247,13 +254,13 @@ static bool qp_starved(struct tp_qp *base)
 
 const struct dapl_qp_ops soft_qp_ops = {
 	.create = qp_create,
-	.modify = qp_modify,
+	.modify = soft_qp_modify,
 	.reset = qp_reset,
-	.destroy = qp_destroy,
+	.destroy = soft_qp_destroy,
 	.post_send = qp_post_send,
-	.post_recv = qp_post_recv,
+	.post_recv = soft_qp_post_recv,
 	.limit_recv = soft_recv_set_limits,
-	.pending = qp_pending,
+	.pending = soft_qp_pending,
 	.unfinished = qp_unfinished,
 	.starved = qp_starved,
 };

@@ -113,6 +113,8 @@ struct soft_qp {
 	struct soft_ring rq, sq;
 	uint32_t sq_next; /* the next request to start */
 
+	struct soft_ud *ud; /* of datagrams (ud.h); NULL: of a connection */
+
 	/* With a shared receive queue rq has one place, for the receive that was taken. */
 	struct soft_srq *srq;
 	uint32_t soft_limit, hard_limit; /* of receives taken */
@@ -134,6 +136,11 @@ static inline struct soft_sqe *soft_sqe(struct soft_qp *qp, uint32_t index)
 
 extern const struct dapl_qp_ops soft_qp_ops;
 
+/* Some of them, for a QP of datagrams as well. */
+int soft_qp_post_recv(struct tp_qp *qp, uint64_t wr_id, const struct tp_sge *sge, uint32_t num_sge);
+int soft_qp_modify(struct tp_qp *qp, const struct tp_qp_attr *attr);
+void soft_qp_pending(struct tp_qp *qp, uint32_t *recv, uint32_t *send);
+void soft_qp_destroy(struct tp_qp *qp);
 /* Room for one more request, in a state that takes them: 0, -ENOTCONN, -ENOMEM. */
 int soft_qp_reserve(struct soft_qp *qp, struct soft_sqe **sqe);
 /* The request in that room is complete. */
@@ -149,6 +156,8 @@ void soft_complete_sends(struct soft_qp *qp);
 void soft_complete_flush(struct soft_qp *qp, uint32_t recv_status);
 /* What was posted since then. */
 void soft_complete_late(struct soft_qp *qp);
+/* All requests: those that are done with success, the rest with its status. */
+void soft_complete_requests(struct soft_qp *qp);
 
 /* ---- Receives, its own or taken from a shared queue (recv.c); the QP's lock held ---- */
 

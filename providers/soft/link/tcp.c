@@ -28,26 +28,6 @@ enum {
 	FALLBACK_SEGMENT = 1400,
 };
 
-static socklen_t addr_len(const void *addr)
-{
-	return ((const struct sockaddr *)addr)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-								      : sizeof(struct sockaddr_in);
-}
-
-static void set_port(struct sockaddr_storage *addr, uint16_t port)
-{
-	if (addr->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
-	else
-		((struct sockaddr_in *)addr)->sin_port = htons(port);
-}
-
-static uint16_t get_port(const struct sockaddr_storage *addr)
-{
-	return ntohs(addr->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_port
-						 : ((const struct sockaddr_in *)addr)->sin_port);
-}
-
 static void set_int(int fd, int level, int name, int value)
 {
 	/* None of these is needed for correctness; a kernel without one still works. */
@@ -96,14 +76,14 @@ static int tcp_listen(const struct sockaddr_storage *addr, uint64_t *qual)
 	if (fd < 0)
 		return -errno;
 	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	set_port(&name, (uint16_t)*qual);
-	if (bind(fd, (struct sockaddr *)&name, addr_len(&name)) || listen(fd, BACKLOG) ||
+	soft_addr_set_port(&name, (uint16_t)*qual);
+	if (bind(fd, (struct sockaddr *)&name, soft_addr_len(&name)) || listen(fd, BACKLOG) ||
 	    getsockname(fd, (struct sockaddr *)&name, &len)) {
 		rc = -errno;
 		dapl_fd_close(fd);
 		return rc;
 	}
-	*qual = get_port(&name);
+	*qual = soft_addr_port(&name);
 	return fd;
 }
 
@@ -163,7 +143,7 @@ static int tcp_connect(struct soft_dev *dev, const struct sockaddr_storage *loca
 	if (remote->sa_family != local->ss_family)
 		return -EAFNOSUPPORT;
 	soft_addr_copy(&to, remote);
-	set_port(&to, (uint16_t)qual);
+	soft_addr_set_port(&to, (uint16_t)qual);
 	fd = dapl_fd_own(socket(local->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return -errno;
@@ -171,11 +151,11 @@ static int tcp_connect(struct soft_dev *dev, const struct sockaddr_storage *loca
 	set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	/* So long may nobody answer; see tcp_lost for what comes after that. */
 	set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)dev->config->peer_timeout_ms);
-	if (bind(fd, (const struct sockaddr *)local, addr_len(local))) {
+	if (bind(fd, (const struct sockaddr *)local, soft_addr_len(local))) {
 		rc = -errno;
 		goto close_fd;
 	}
-	if (connect(fd, (struct sockaddr *)&to, addr_len(&to)) && errno != EINPROGRESS) {
+	if (connect(fd, (struct sockaddr *)&to, soft_addr_len(&to)) && errno != EINPROGRESS) {
 		outcome = -errno;
 		rc = not_started(errno);
 		if (rc)
@@ -309,10 +289,10 @@ static void tcp_names(struct soft_link *link, struct sockaddr_storage *local, ui
 	socklen_t len = sizeof(*local);
 
 	if (!getsockname(link->fd, (struct sockaddr *)local, &len))
-		*local_qual = get_port(local);
+		*local_qual = soft_addr_port(local);
 	len = sizeof(*remote);
 	if (!getpeername(link->fd, (struct sockaddr *)remote, &len))
-		*remote_qual = get_port(remote);
+		*remote_qual = soft_addr_port(remote);
 }
 
 const struct soft_link_class soft_link_tcp = {
