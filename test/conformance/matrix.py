@@ -5,8 +5,9 @@ The conformance matrix: every clause of the specification against every provider
 
   matrix.py report BUILD [FILE]  makes the matrix from the TAP logs of a build and the recorded runs, into FILE or to
                                  standard output; fails if a clause failed or too few are tested
-  matrix.py record KIND FOLDER   keeps what the logs of a run on other devices say, in results/KIND. Each log is
-                                 FOLDER/NAME.log, the output of test/conformance/run .../NAME.t
+  matrix.py record KIND FOLDER   keeps what the logs of a run on other devices say, in results/KIND, and what that says
+                                 of programs without a log. Each is FOLDER/NAME.log, the output of
+                                 test/conformance/run .../NAME.t
   matrix.py cards LOGS [FILE]    the same for adapters of the zoo, one a column, from LOGS/KIND/NAME.log (ZOO_LOGS of
                                  test/zoo/zoo.sh); fails if a clause failed
   matrix.py check                TAP: every clause has a test or a reason, every test's clause exists, and the
@@ -92,15 +93,15 @@ def load_results(kind):
 
 
 def record(kind, folder):
-    lines = []
-    for file in sorted(os.listdir(folder)):
-        if file.endswith(".log"):
-            with open(os.path.join(folder, file), encoding="utf-8", errors="replace") as log:
-                for title, verdict, reason in read_log(log.read()):
-                    fields = ["test/conformance/" + file[:-4], verdict, title, reason]
-                    lines.append("\t".join(field.replace("\t", " ") for field in fields))
-    if not lines:
+    logs, _ = load_results(kind)
+    files = [file for file in os.listdir(folder) if file.endswith(".log")]
+    if not files:
         sys.exit("matrix.py: no log in %s" % folder)
+    for file in files:
+        with open(os.path.join(folder, file), encoding="utf-8", errors="replace") as log:
+            logs["test/conformance/" + file[:-4]] = read_log(log.read())
+    lines = ["\t".join(field.replace("\t", " ") for field in (test, verdict, title, reason))
+             for test in sorted(logs) for title, verdict, reason in logs[test]]
     path = os.path.join(HERE, "results", kind)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:

@@ -147,8 +147,8 @@ def verdicts(points):
     return {title: verdict for title, verdict, _ in points if title}
 
 
-def unlike(folder, kind):
-    """Tests that say another thing on the zoo: name, verdict of the kernel's, of the zoo's."""
+def both(folder, kind):
+    """Tests that ran on both: name, verdict of the kernel's, of the zoo's."""
     kernels, _ = matrix.load_results(kind)
     found = []
     for test, points in sorted(kernels.items()):
@@ -157,8 +157,7 @@ def unlike(folder, kind):
             continue
         with open(path, encoding="utf-8", errors="replace") as log:
             zoos = verdicts(matrix.read_log(log.read()))
-        found += [(title, verdict, zoos[title]) for title, verdict in verdicts(points).items()
-                  if title in zoos and zoos[title] != verdict]
+        found += [(title, verdict, zoos[title]) for title, verdict in verdicts(points).items() if title in zoos]
     return found
 
 
@@ -171,7 +170,9 @@ def reasons():
 def played(folder, kind):
     """Rows for the page, and what has no reason."""
     rows, unknown, known = {}, [], reasons()
-    for title, there, here in unlike(folder, kind):
+    for title, there, here in both(folder, kind):
+        if there == here:
+            continue
         why = [reason for who, pattern, reason in known if who == kind and fnmatch.fnmatchcase(title, pattern)]
         if why:
             rows.setdefault(why[0], []).append(title)
@@ -186,7 +187,8 @@ def not_played(folder):
         rows, unknown = played(folder, kind)
         lines += [[kind, len(names), " ".join(names), why] for why, names in rows.items()]
         lines += [[kind, 1, name, "?"] for name in unknown]
-    return table(["adapter", "tests", "which", "why"], lines)
+    counts = ["%d on %s" % (len(both(folder, kind)), kind) for kind in ("rxe", "siw")]
+    return "\n".join(table(["adapter", "tests", "which", "why"], lines)), " and ".join(counts)
 
 
 PAGE = """<!-- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only -->
@@ -232,7 +234,7 @@ PAGE_PLAYED = """
 ## Where soft-RoCE and soft-iWARP are not played
 
 Tests of the conformance suite that say another thing on the zoo than on Linux 6.1's soft-RoCE and soft-iWARP
-(test/conformance/results), of about a thousand on each.
+(test/conformance/results), of %s that ran on both.
 
 """
 
@@ -243,7 +245,8 @@ def write(folder, path):
     text = PAGE + "\n".join(announced(folder, kinds)) + "\n" + PAGE_ENDS % "16 times 20"
     text += "\n".join(ends(folder, kinds)) + "\n" + PAGE_LOSSES
     text += "\n".join(losses(folder, kinds)) + "\n" + PAGE_BENEATH + "\n".join(beneath(folder, kinds)) + "\n"
-    text += PAGE_PLAYED + "\n".join(not_played(suite)) + "\n"
+    rows, counts = not_played(suite)
+    text += PAGE_PLAYED % counts + rows + "\n"
     with open(os.path.join(TOP, "test/zoo/mended.md"), encoding="utf-8") as file:
         text += "\n" + file.read().partition("\n")[2]
     with open(path, "w", encoding="utf-8") as file:

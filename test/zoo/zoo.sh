@@ -79,7 +79,9 @@ looks() {
 	point "$1" dat-info dat-info -v
 	holds "$1 dat-info says what the table does" python3 "$here/page.py" check "$more" "$1"
 	point "$1" ends test/zoo/ends.t
-	[ ! -e "$here/seen/$1" ] || holds "$1 is seen as the kernel's" diff "$here/seen/$1" <(grep -v '^#' "$more/$1/observe.log")
+	[ -e "$here/seen/$1" ] || return
+	holds "$1 is seen as the kernel's" diff "$here/seen/$1" <(grep -v '^#' "$more/$1/observe.log")
+	holds "$1 is played as the kernel's, but for what has a reason" python3 "$here/page.py" played "$logs" "$1"
 }
 
 # A device whose address is the last of eighty: KIND.
