@@ -52,17 +52,6 @@ bool dapl_slots_extend(struct dapl_slots *slots, uint32_t limit, DAT_EP_HANDLE e
 	return new_ring(slots, limit, tail + dapl_slots_used(slots), ep, operation);
 }
 
-/* Whoever takes a completion of one behind them moves head further, and wins. */
-bool dapl_slots_reclaim(struct dapl_slots *slots, uint32_t num)
-{
-	uint32_t head = atomic_load_explicit(&slots->head, memory_order_acquire);
-	uint32_t tail = dapl_slots_tail(slots);
-
-	return num < tail - head &&
-	       atomic_compare_exchange_strong_explicit(&slots->head, &head, tail - num,
-						       memory_order_acq_rel, memory_order_relaxed);
-}
-
 void dapl_slots_empty(struct dapl_slots *slots, uint32_t num)
 {
 	if (slots->slot)

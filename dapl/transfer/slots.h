@@ -39,11 +39,6 @@ bool dapl_slots_init(struct dapl_slots *slots, uint32_t limit, DAT_EP_HANDLE ep,
  */
 bool dapl_slots_extend(struct dapl_slots *slots, uint32_t limit, DAT_EP_HANDLE ep,
 		       DAT_DTOS operation);
-/*
- * Gives back all slots but those of the last num posts, where that is more than are free; those
- * given back have no completion to come. EP lock held.
- */
-bool dapl_slots_reclaim(struct dapl_slots *slots, uint32_t num);
 /* Gives back all slots but those of the last num posts, whatever is to come. EP lock held. */
 void dapl_slots_empty(struct dapl_slots *slots, uint32_t num);
 /* No slot is silent any more; none is outstanding. */
@@ -61,6 +56,21 @@ static inline uint32_t dapl_slots_used(const struct dapl_slots *slots)
 	if (!slots->slot)
 		return 0;
 	return dapl_slots_tail(slots) - atomic_load_explicit(&slots->head, memory_order_acquire);
+}
+
+/*
+ * Gives back all slots but those of the last num posts, where that is more than are free; those
+ * given back have no completion to come. Whoever takes one of a slot behind them moves head
+ * further, and wins. EP lock held.
+ */
+static inline bool dapl_slots_reclaim(struct dapl_slots *slots, uint32_t num)
+{
+	uint32_t head = atomic_load_explicit(&slots->head, memory_order_acquire);
+	uint32_t tail = dapl_slots_tail(slots);
+
+	return num < tail - head &&
+	       atomic_compare_exchange_strong_explicit(&slots->head, &head, tail - num,
+						       memory_order_acq_rel, memory_order_relaxed);
 }
 
 /* Takes the next slot, where next has not met stop. EP lock held, as for what follows. */

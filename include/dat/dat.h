@@ -188,7 +188,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_get_handle_type(IN DAT_HANDLE dat_handle,
  *
  * Events: those of the operation.
  * Blocking: no, but for opening, closing and printing (IBX-15).
- * Threads: as for posting (DTO-6) where the operation posts, else as in EVD-7 (IBX-16).
+ * Threads: as for posting where the operation posts; else calls on one object need serialising
+ * unless the provider is thread safe (DTO-6, EVD-7, IBX-16).
  *
  * @retval DAT_SUCCESS the operation was done or accepted.
  * @retval DAT_INVALID_HANDLE DAT_INVALID_HANDLE1: handle is NULL and the operation is not one that

@@ -87,7 +87,7 @@ DAT_EXPORT DAT_RETURN DAT_API dat_cno_create(IN DAT_IA_HANDLE ia_handle,
  * it is asked for, until dat_cno_trigger or dat_cno_wait collects the trigger, and each trigger
  * after that is a new edge for EPOLLET. Arrivals trigger, not events that are queued already. The
  * program collects the trigger first and then empties all dispatchers of the object; the other way
- * round an event that came in between would lie unseen (CNO-6; doc/cno-epoll.md). The descriptor
+ * round an event that came in between would lie unseen (CNO-6). The descriptor
  * belongs to the object: it is neither read,
  * written nor closed by the program, and has close-on-exec set. Such an object never has a proxy
  * agent (CNO-8..CNO-12).
