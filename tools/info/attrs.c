@@ -85,7 +85,7 @@ static void record_flags(FILE *out, const char *group, const struct field *field
 	const char *name, *separator = "";
 	char number[16], *text = NULL;
 	size_t size;
-	FILE *t = open_memstream(&text, &size);
+	FILE *t = info_text_file(&text, &size);
 	uint32_t bit;
 
 	for (bit = 0; bit < 32; bit++) {
@@ -296,7 +296,7 @@ static void record_merging(FILE *out, const DAT_PROVIDER_ATTR *attr)
 	struct json_object *json = json_object_new_array(), *line;
 	char *text = NULL;
 	size_t size;
-	FILE *t = open_memstream(&text, &size);
+	FILE *t = info_text_file(&text, &size);
 	int row, column;
 
 	for (row = 0; row < 6; row++) {

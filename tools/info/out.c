@@ -28,6 +28,11 @@ void *info_realloc(void *old, size_t size)
 	return checked(realloc(old, size ? size : 1));
 }
 
+FILE *info_text_file(char **text, size_t *size)
+{
+	return checked(open_memstream(text, size));
+}
+
 __attribute__((format(printf, 1, 0))) static char *format(const char *fmt, va_list args)
 {
 	char *text = NULL;

@@ -51,7 +51,8 @@ void info_json_print(struct json_object *object);
 
 /* malloc'ed text; ends the program if there is no memory. */
 char *info_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* calloc and realloc that do the same. */
+/* open_memstream, calloc and realloc that do the same. */
+FILE *info_text_file(char **text, size_t *size);
 void *info_alloc(size_t num, size_t size);
 void *info_realloc(void *old, size_t size);
 /* Masks what is not printable, in place. */

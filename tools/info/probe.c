@@ -86,7 +86,7 @@ static void tell_settings(FILE *out)
 {
 	char *text = NULL, *line, *rest;
 	size_t size;
-	FILE *settings = open_memstream(&text, &size);
+	FILE *settings = info_text_file(&text, &size);
 
 	tell(out, "stage", "asking for its settings");
 	dats_control_run("settings", settings);
