@@ -3,7 +3,7 @@
 # Connections over sockets on the kernel's soft-RoCE, by libdaploscm.so.2 of ours and of release 2.1.10, each talking to the
 # other, and each under the other one's libdat2: what wire.sh does, and Debian's dtestcm and dtestx.
 here=$(cd "$(dirname "$0")" && pwd)
-export VM_CM=${VM_CM:-socket}
+export VM_CM=socket
 # shellcheck source=test/vm/lib.sh
 . "$here/lib.sh"
 pairs=(
@@ -13,8 +13,6 @@ pairs=(
 	"ours+theirs ours+ours"
 	"theirs+ours theirs+theirs"
 )
-# The release's module sends no datagrams on Ethernet (UCM-8): it is a peer in test/zoo/peers.sh.
-[ "$VM_CM" != ud ] || pairs=("ours+ours ours+ours" "ours+ours theirs+ours" "theirs+ours ours+ours")
 
 # Both sides of a program: SERVER-STACK CLIENT-STACK PROGRAM ARGUMENT... Neither may fail, nor say that something has.
 try_pair() {
@@ -49,8 +47,7 @@ inside() {
 		# shellcheck disable=SC2086
 		try_pair $pair dtestx
 	done
-	[ "$VM_CM" != ud ] || try_pair ours+ours theirs+ours dtest -b 16384
-	[ "$VM_CM" = ud ] || "$here/wire.sh" --inside | sed -n 's/^\(ok\|not ok\) [0-9]* - /\1 /p; /^#/p'
+	"$here/wire.sh" --inside | sed -n 's/^\(ok\|not ok\) [0-9]* - /\1 /p; /^#/p'
 }
 
 both_stacks "${VM_LIMIT:-650}" "$@"
