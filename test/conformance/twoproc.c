@@ -9,18 +9,41 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* ---- The service point of one process, told to the other --------------- */
+
+static socklen_t address_size(const struct cu_rig *rig)
+{
+	return rig->attr.ia_address_ptr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+							       : sizeof(struct sockaddr_in);
+}
+
+static void tell_service(int fd, const struct cu_rig *rig)
+{
+	peer_put_word(fd, rig->qual);
+	peer_put(fd, rig->attr.ia_address_ptr, address_size(rig));
+}
+
+static void connect_there(int fd, struct cu_rig *rig, struct ct_end *end)
+{
+	struct sockaddr_storage addr = { 0 };
+	DAT_CONN_QUAL qual = peer_get_word(fd);
+
+	peer_get(fd, &addr, address_size(rig));
+	expect_ok(dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)&addr, qual, DAT_TIMEOUT_INFINITE, 0,
+				 NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+}
+
 /* ---- What the other process does --------------------------------------- */
 
 /* A process that connects to the test's service point and tells when it has. */
 static struct cu_rig *active_start(int fd, unsigned int receives)
 {
 	struct cu_rig *rig = cu_rig_open();
-	DAT_CONN_QUAL qual = peer_get_word(fd);
 
 	ct_end_open(&rig->a, rig->ia, NULL);
 	for (unsigned int i = 0; i < receives; i++)
 		expect_ok(cu_recv(&rig->a, i * 64, 64, i));
-	expect_ok(cu_connect(&rig->a, qual, DAT_TIMEOUT_INFINITE));
+	connect_there(fd, rig, &rig->a);
 	peer_put_word(fd, 1);
 	return rig;
 }
@@ -79,7 +102,7 @@ static void silent(int fd)
 {
 	struct cu_rig *rig = cu_rig_open();
 
-	peer_put_word(fd, rig->qual);
+	tell_service(fd, rig);
 	cu_take_cr(rig->cr);
 	peer_put_word(fd, 1);
 	peer_get_word(fd);
@@ -92,7 +115,7 @@ static DAT_CR_HANDLE requested(struct cu_rig *rig, struct peer **peer, const cha
 	DAT_CR_HANDLE cr;
 
 	*peer = peer_start(role);
-	peer_put_word((*peer)->fd, rig->qual);
+	tell_service((*peer)->fd, rig);
 	cr = cu_take_cr(rig->cr);
 	assert_int_equal(peer_get_word((*peer)->fd), 1);
 	return cr;
@@ -246,7 +269,7 @@ static void ep_136_passive_side_killed_before_it_answers(void **state)
 	struct peer *peer = peer_start("silent");
 
 	expect_ok(cu_recv(&rig->p, 0, 64, 1));
-	expect_ok(cu_connect(&rig->p, peer_get_word(peer->fd), DAT_TIMEOUT_INFINITE));
+	connect_there(peer->fd, rig, &rig->p);
 	assert_int_equal(peer_get_word(peer->fd), 1);
 	STATE(rig->p.ep, ACTIVE_CONNECTION_PENDING);
 	peer_kill(peer);
