@@ -40,9 +40,9 @@ pair() {
 		kill $server 2>/dev/null
 		wait $server 2>/dev/null
 	done
-	wait $server
+	wait "$server"
 	served=$?
-	[ $client -eq 0 ] && [ $served -eq 0 ] && ! grep -qE 'FAILED|ERR|[Ee]rror' "$scratch/client" "$scratch/server"
+	[ "$client" -eq 0 ] && [ $served -eq 0 ] && ! grep -qE 'FAILED|ERR|[Ee]rror' "$scratch/client" "$scratch/server"
 	result $? "$program $*: server on $on_server, client on $on_client (client $client, server $served)" \
 		"$scratch/client" "$scratch/server"
 }

@@ -110,6 +110,8 @@ static void forget_completions(struct zoo_qp *qp)
 
 void zoo_qp_end(struct zoo_qp *qp)
 {
+	struct zoo_qp *peer;
+
 	if (qp->id)
 		zoo_iwarp_close(qp->id, -ECONNRESET);
 	zoo_unbind_all(qp);
@@ -126,6 +128,14 @@ void zoo_qp_end(struct zoo_qp *qp)
 	zoo_queue_fini(&qp->rq);
 	zoo_link_del(&qp->link);
 	zoo_link_del(&qp->chain);
+	/* Who waits for a receive of it waits for an acknowledgement from now on. */
+	peer = qp->remote ? zoo_qp_find(qp->remote) : NULL;
+	if (peer && peer->waits_recv) {
+		zoo->num_waiting--;
+		peer->waits_recv = false;
+		peer->deadline = 0;
+		zoo_progress(peer);
+	}
 	zoo_free(qp);
 }
 
