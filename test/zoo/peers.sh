@@ -51,14 +51,16 @@ if [ $# -gt 2 ]; then
 	pair "$@"
 	exit
 fi
-while read -r one other; do
-	pair "$one" "$other" dtest -b 16384
-	pair "$one" "$other" dtestcm -c 50
-	pair "$one" "$other" dtestx
-done <<END
-${1:-ours+ours} ${2:-ours+ours}
-$([ $# -gt 0 ] || printf '%s\n' 'ours+theirs ours+ours' 'ours+ours ours+theirs' 'theirs+theirs ours+ours' \
-	'ours+ours theirs+theirs' 'theirs+ours theirs+theirs')
-END
+pairs="${1:-ours+ours} ${2:-ours+ours}"
+[ $# -gt 0 ] || pairs="$pairs ours+theirs ours+ours ours+ours ours+theirs theirs+theirs ours+ours ours+ours theirs+theirs \
+	theirs+ours theirs+theirs"
+# shellcheck disable=SC2086
+set -- $pairs
+while [ $# -gt 0 ]; do
+	pair "$1" "$2" dtest -b 16384
+	pair "$1" "$2" dtestcm -c 50
+	pair "$1" "$2" dtestx
+	shift 2
+done
 echo "1..$count"
 [ $failures -eq 0 ]
