@@ -182,6 +182,18 @@ static bool receive_slowly(struct cu_rig *rig, struct ct_mem *sink, size_t len, 
 	return longest < drain * 3 / 4 && last - begun > drain;
 }
 
+/* A verbs device needs no full buffers to let a Send wait. */
+static bool sends_wait_anyhow(const struct cu_rig *rig)
+{
+	const DAT_NAMED_ATTR *attr = rig->prov.provider_specific_attr;
+	const char *name = "";
+
+	for (DAT_COUNT i = 0; i < rig->prov.num_provider_specific_attr; i++)
+		if (!strcmp(attr[i].name, "DAT_IB_PROVIDER_NAME"))
+			name = attr[i].value;
+	return !strcmp(name, "CMA") || !strcmp(name, "SCM");
+}
+
 /* As long as requests complete, however slowly, a graceful disconnect waits. */
 static int slowly_received(void)
 {
@@ -193,8 +205,7 @@ static int slowly_received(void)
 
 	cu_setup_connected(&state);
 	rig = state;
-	/* A device needs no full buffers to let a Send wait. */
-	len = harness_emulated() ? 65536 : CU_BIG;
+	len = sends_wait_anyhow(rig) ? 65536 : CU_BIG;
 	from = cu_extra_mem(rig, rig->a.pz, len, DAT_MEM_PRIV_LOCAL_READ_FLAG);
 	sink = cu_extra_mem(rig, rig->p.pz, len, DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
 	seg = ct_segment(from, 0, len);
