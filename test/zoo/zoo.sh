@@ -6,7 +6,7 @@
 # takes 22 s of processor on each, most of it in programs that show the core and not the adapter. It is for
 # doc/conformance-cards.md: "make zoo".
 #
-# ZOO_PROGRAMS  of the suite, "all" for the whole (those that take a second or two)
+# ZOO_PROGRAMS  of the suite, "all" for the whole, "none" (those that take a second or two)
 # ZOO_CONNECTIONS  that are opened and closed while one message of 20 is lost (100; with the whole suite 10,000 on one)
 # ZOO_LOGS      folder that gets KIND/PROGRAM.log, for test/conformance/matrix.py, and what test/zoo/page.py wants
 # ZOO_MODEL     seconds of new programs of the model on each, after seed 1
@@ -22,8 +22,10 @@ kinds=(mlx5-roce mlx5-ib mlx5-noip mlx4 irdma-roce irdma-iwarp i40iw bnxt_re cxg
 [ $# -eq 0 ] || kinds=("$@")
 programs=(conn_more cr dto_args dto_err dto_xfer ep_limits evt ibx_atomic ibx_dto lmr_access rmr rmr_remote rsp send_inv
 	srq srq_data unsupported)
-[ "${ZOO_PROGRAMS:-}" != all ] ||
-	mapfile -t programs < <(sed -n 's|^\ttest/conformance/\([a-z_]*\)\.t.*|\1|p' "$top_srcdir/test/conformance/Makemodule.am")
+case ${ZOO_PROGRAMS:-} in
+all) mapfile -t programs < <(sed -n 's|^\ttest/conformance/\([a-z_]*\)\.t.*|\1|p' "$top_srcdir/test/conformance/Makemodule.am") ;;
+none) programs=() ;;
+esac
 
 # Logs of the suite are in one folder, those of other programs beside it: KIND NAME.
 logs=${ZOO_LOGS:-$work}
