@@ -242,7 +242,7 @@ Tests of the conformance suite that say another thing on the zoo than on Linux 6
 def write(folder, path):
     suite, folder = folder, folder + ".more" if os.path.exists(folder + ".more") else folder
     kinds = sorted(kind for kind in os.listdir(folder) if os.path.exists(os.path.join(folder, kind, "observe.log")))
-    text = PAGE + "\n".join(announced(folder, kinds)) + "\n" + PAGE_ENDS % "16 times 20"
+    text = PAGE + "\n".join(announced(folder, kinds)) + "\n" + PAGE_ENDS % "16 times 50"
     text += "\n".join(ends(folder, kinds)) + "\n" + PAGE_LOSSES
     text += "\n".join(losses(folder, kinds)) + "\n" + PAGE_BENEATH + "\n".join(beneath(folder, kinds)) + "\n"
     rows, counts = not_played(suite)

@@ -73,7 +73,7 @@ holds() {
 
 # What a program sees of the card, what dat-info makes of it, and how connections end.
 looks() {
-	local ZOO_OPTIONS='-o cm_timeout_ms=20'
+	local ZOO_OPTIONS='-o cm_timeout_ms=50'
 	local -a addresses=(127.0.0.1 127.0.0.77)
 	export ZOO_OPTIONS
 	[ "$1" != mlx5-noip ] || addresses=(fe80::7f00:1 fe80::7f00:4d)
