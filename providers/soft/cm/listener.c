@@ -19,6 +19,7 @@
 enum {
 	ACCEPTS_PER_EVENT = 64,
 	PAUSE_MS = 100,
+	PORT_TRIES = 32, /* that are UDP's of others */
 };
 
 /* ---- Accepting connections ---- */
@@ -216,12 +217,37 @@ struct opening {
 	struct tp_listener **out;
 };
 
+/* TCP's socket, and UDP's for datagram endpoints, which the listener may be without. */
+static int listen_both(struct soft_listener *listener)
+{
+	struct soft_dev *dev = listener->dev;
+	uint64_t *qual = &listener->base.conn_qual;
+	bool any = !*qual;
+	int fd, rc;
+
+	for (int tries = 0;; tries++) {
+		fd = listen_on(dev, qual);
+		if (fd < 0)
+			return fd;
+		rc = soft_ud_listen(dev, (uint16_t)*qual, listener->base.owner);
+		if (!rc)
+			return fd;
+		if (!any || rc != -EADDRINUSE || tries == PORT_TRIES)
+			break;
+		close_socket(fd);
+		*qual = 0;
+	}
+	dapl_err_limited("%s: no datagram endpoints on qualifier %llu: %s", dev->name,
+			 (unsigned long long)*qual, dapl_strerror(-rc));
+	return fd;
+}
+
 /* On the loop, which else might look at the first one while the others come. */
 static int open_sockets(void *arg)
 {
 	struct opening *opening = arg;
 	struct soft_listener *listener = opening->listener;
-	int rc = listen_on(listener->dev, &listener->base.conn_qual);
+	int rc = listen_both(listener);
 
 	if (rc < 0)
 		return rc;
@@ -229,11 +255,10 @@ static int open_sockets(void *arg)
 	rc = add_socket(listener, &soft_link_tcp, rc);
 	if (!rc)
 		rc = add_local_sockets(listener);
-	if (rc)
-		remove_sockets(listener);
-	else
-		soft_ud_listen(listener->dev, (uint16_t)listener->base.conn_qual,
-			       listener->base.owner);
+	if (!rc)
+		return 0;
+	soft_ud_unlisten(listener->dev, listener->base.owner);
+	remove_sockets(listener);
 	return rc;
 }
 

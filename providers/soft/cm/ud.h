@@ -44,8 +44,8 @@ static inline bool soft_is_ud(const struct tp_conn *conn)
 	return ((const struct soft_any_conn *)(const void *)conn)->ud;
 }
 
-/* A service point listens, or ceases to. Without a port it has no requests of this kind. */
-void soft_ud_listen(struct soft_dev *dev, uint16_t port, void *owner);
+/* A service point listens: 0 or a negative errno; and ceases to. */
+int soft_ud_listen(struct soft_dev *dev, uint16_t port, void *owner);
 void soft_ud_unlisten(struct soft_dev *dev, void *owner);
 /* Frees what lingers. */
 void soft_ud_stop(struct soft_dev *dev);
