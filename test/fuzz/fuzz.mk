@@ -9,7 +9,7 @@ soft := $(call files,providers/soft)
 core := $(call files,dapl trace)
 dat := $(call files,dat)
 
-targets = conf stream shm dapl_conf control private_data scm_wire ucm_wire
+targets = conf stream shm dapl_conf control private_data scm_wire ucm_wire ud
 
 conf_under = dat/conf.c
 conf_max_len = 1024
@@ -40,6 +40,9 @@ scm_wire_max_len = 300
 
 ucm_wire_under = providers/verbs/cm/ucm_wire.c providers/verbs/cm/exchange_wire.c
 ucm_wire_max_len = 300
+
+ud_under = providers/soft/wire/ud.c
+ud_max_len = 700
 
 sanitizers = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 coverage = $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping)
