@@ -90,6 +90,24 @@ try_dtestsrq
 try_dtestsrq -b 1024
 try_dtestsrq -b 1024 -c 4 -B 10 -t 5
 
+# Datagrams: OPTION...
+try_dtestx() {
+	timeout 60 "$debian/usr/bin/dtestx" -P soft-lo -s "$@" >"$scratch/server" 2>&1 &
+	server=$!
+	children="$children $server"
+	wait_listen 15828 $server # where it hands the client its address
+	timeout 60 "$debian/usr/bin/dtestx" -P soft-lo -c -h 127.0.0.1 "$@" >"$scratch/client" 2>&1
+	client=$?
+	wait $server
+	served=$?
+	[ $client -eq 0 ] && [ $served -eq 0 ] && grep -q 'UD test PASSED' "$scratch/client" &&
+		grep -q 'UD test PASSED' "$scratch/server"
+	result $? "dtestx $*: both pass (client $client, server $served)" "$scratch/client" "$scratch/server"
+}
+try_dtestx -u
+try_dtestx -U 4
+try_dtestx -u -m
+
 timeout 300 "$dapltest" -T S -D soft-lo >"$scratch/server" 2>&1 &
 server=$!
 children="$children $server"
