@@ -63,6 +63,7 @@ struct sock {
 	struct sim_file file; /* first */
 	int fd;		      /* that it was made with, for the trace */
 	int family;
+	bool datagram; /* carries nothing: there is no UDP */
 	enum sock_state state;
 	struct sockaddr_storage local, remote;
 	socklen_t local_size, remote_size;

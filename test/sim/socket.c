@@ -43,6 +43,8 @@ static uint32_t sock_ready(struct sim_file *file)
 	uint32_t room = sim_plan.buffer - sock->out.length, ready = 0;
 	bool dead = sock->state == SOCK_DEAD, up = sock->state == SOCK_UP;
 
+	if (sock->datagram)
+		return 0;
 	if (sock->state == SOCK_LISTENING)
 		return sock->num_waiting ? EPOLLIN : 0;
 	if (sock->state == SOCK_CONNECTING)
@@ -113,6 +115,7 @@ SIM_CALL int socket(int family, int type, int protocol)
 	if (FAILS("socket", EMFILE))
 		return -1;
 	sock = sock_make(family, type);
+	sock->datagram = (type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) == SOCK_DGRAM;
 	fd = sock->fd = sim_fd_add(&sock->file);
 	sim_trace(SIM_SOCKET, (uint64_t)fd, (uint64_t)family, 0, 0);
 	if (fd < 0)
@@ -164,9 +167,9 @@ SIM_CALL int bind(int fd, const struct sockaddr *addr, socklen_t size)
 	if (!sock)
 		return -1;
 	memcpy(&name, addr, size);
-	if (sock_listener(&name, size))
+	if (!sock->datagram && sock_listener(&name, size))
 		return no(EADDRINUSE);
-	if (FAILS("bind", EADDRNOTAVAIL))
+	if (!sock->datagram && FAILS("bind", EADDRNOTAVAIL))
 		return -1;
 	sock->local = name;
 	sock->local_size = size;
