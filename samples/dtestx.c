@@ -212,8 +212,7 @@ static struct options parse(int argc, char **argv)
 		case 'u':
 		case 'U':
 		case 'm':
-			die("unreliable datagrams are not supported (no attribute " DAT_IB_ATTR_UD
-			    ")");
+			die("this program does not try unreliable datagrams");
 		case 'P':
 			opt.adapter = optarg;
 			break;
