@@ -110,7 +110,7 @@ else
 	result $? "dtestx -q: an adapter without the extension says so" "$scratch/client"
 	skip "dtestx -p" "the adapter is without the extension"
 fi
-fails "dtestx -u: says that there are no datagrams" "not supported" "$samples/dtestx" -u
+fails "dtestx -u: says that it has no datagrams" "does not try unreliable datagrams" "$samples/dtestx" -u
 
 both dtestcm "$samples/dtestcm" -P "$UDAPL_IA" -s -c $many -- \
 	"$samples/dtestcm" -P "$UDAPL_IA" -h "$host" -c $many

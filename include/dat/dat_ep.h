@@ -18,22 +18,16 @@ DAT_BEGIN_DECLS
  * It starts in DAT_EP_STATE_UNCONNECTED. What is left out can be supplied later by dat_ep_modify:
  * protection zone and connect dispatcher before connecting; without a completion dispatcher
  * nothing can be posted in that direction (EP-42..EP-48). The endpoint has exactly the attributes
- * asked for, except that max_request_dtos and max_request_iov may be larger, and that outside
- * strict mode numbers beyond the adapter's limits are lowered to them and what the adapter does not
- * support has no effect: dat_ep_query tells what it has.
+ * asked for, but max_request_dtos and max_request_iov may be larger, and outside strict mode what is
+ * beyond the adapter's limits is lowered to them or has no effect: dat_ep_query tells what it has.
  *
  * Without attributes it has these: service DAT_SERVICE_TYPE_RC, qos DAT_QOS_BEST_EFFORT, messages
  * and RDMA of 2^31 bytes or the adapter's limit if that is less, both completion flags
  * DAT_COMPLETION_EVD_THRESHOLD_FLAG, 16 receives and 16 requests outstanding (0 in a direction
  * without dispatcher), 4 segments each, 4 RDMA Reads outstanding either way, no watermark, and no
- * named attributes (EP-22..EP-38). The completion flags of requests are that value,
- * DAT_COMPLETION_DEFAULT_FLAG, or DAT_COMPLETION_UNSIGNALLED_FLAG, by which posts may say that they
- * do not notify; those of receives may also be DAT_COMPLETION_SOLICITED_WAIT_FLAG: only messages
- * that ask for it notify.
- *
- * A dispatcher that is never to overflow holds, of every endpoint it serves, max_recv_dtos where
- * it is that of the receives, max_request_dtos where it is that of the requests, and 2 events
- * where it is that of the connection.
+ * named attributes (EP-22..EP-38). Completion flags are that value, DAT_COMPLETION_DEFAULT_FLAG,
+ * DAT_COMPLETION_UNSIGNALLED_FLAG, by which posts may say that they do not notify, or of receives
+ * DAT_COMPLETION_SOLICITED_WAIT_FLAG: only messages that ask for it notify.
  *
  * @param ia_handle an open adapter.
  * @param pz_handle protection zone; DAT_HANDLE_NULL for none now.
@@ -56,11 +50,9 @@ DAT_BEGIN_DECLS
  * @retval DAT_INVALID_HANDLE the subtype DAT_INVALID_HANDLE_EVD_RECV,
  *        DAT_INVALID_HANDLE_EVD_REQUEST or DAT_INVALID_HANDLE_EVD_CONN names a dispatcher that is
  *        not live, of another adapter or without the flag of its role.
- * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG6: an attribute is out of range: a negative number,
- *        max_recv_dtos, max_recv_iov or max_request_dtos 0 with a dispatcher of that direction or
- *        not 0 without one, or unknown completion flags or named attributes. In strict mode also a
- *        number beyond the adapter's limit, and a dispatcher whose other streams do not fit
- *        (EP-46, EVD-30).
+ * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG6: an attribute is out of range: negative, 0 with or
+ *        not 0 without a dispatcher of that direction, or unknown flags or named attributes; in
+ *        strict mode also beyond the adapter's limit, or of streams that do not fit (EP-46, EVD-30).
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG7: ep_handle is NULL.
  * @retval DAT_MODEL_NOT_SUPPORTED the service type or, in strict mode, the quality of service or
  *        watermark is not supported.
@@ -124,9 +116,9 @@ dat_ep_create_with_srq(IN DAT_IA_HANDLE ia_handle, IN DAT_PZ_HANDLE pz_handle,
  * Read the parameters and attributes of an endpoint.
  *
  * Legal in every state. Ports and the remote address of a connection are valid from the call that
- * connects or the request that arrives until the connection has ended; before and after they are
- * unspecified, but remote_ia_address_ptr is never NULL: it leads to zeros or to the last peer's
- * address. Pointers live until the endpoint is freed (EP-13..EP-15, EP-55..EP-57).
+ * connects or the request that arrives until the connection has ended; else unspecified, but
+ * remote_ia_address_ptr is never NULL: it leads to zeros or to the last peer's address. Pointers
+ * live until the endpoint is freed (EP-13..EP-15, EP-55..EP-57).
  *
  * @param ep_handle an endpoint.
  * @param ep_param_mask fields wanted, an OR of DAT_EP_FIELD_ values; 0 for none.
@@ -152,9 +144,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_ep_query(IN DAT_EP_HANDLE ep_handle,
  * Dispatchers and attributes can be changed while the endpoint is unconnected, reserved or has a
  * request pending, the receives' completion flags only while no receive is posted; the protection
  * zone while it is unconnected or made for a request; comm and named attributes while it is
- * unconnected; srq_soft_hw always. Adapter, state, addresses, ports and shared receive queue never
- * change this way. Receives posted before stay posted (EP-58..EP-65). Attributes beyond what the
- * adapter can do are treated as by dat_ep_create.
+ * unconnected; srq_soft_hw always; nothing else. Receives posted before stay posted (EP-58..EP-65).
+ * Attributes beyond what the adapter can do are treated as by dat_ep_create.
  *
  * @param ep_handle an endpoint.
  * @param ep_param_mask fields to change, an OR of DAT_EP_FIELD_ values; 0 changes nothing.

@@ -5,6 +5,34 @@
 
 #include "test/zoo/world.h"
 
+/* A message between connection managers. */
+struct zoo_msg {
+	struct zoo_link link;
+	uint64_t due;
+	enum zoo_msg_kind kind;
+	uint64_t from, to; /* numbers of ids; to 0: whoever listens at addr */
+	struct in_addr src, addr;
+	uint16_t src_port, port;
+	bool gid; /* without rdma_cm's header */
+	uint16_t pkey;
+	uint8_t tos;
+	int status;
+	uint32_t qpn;
+	struct rdma_conn_param param;
+	uint8_t data[ZOO_MAX_PRIVATE];
+};
+
+/* Between UD QPs. */
+struct zoo_datagram {
+	struct zoo_link link;
+	uint64_t due;
+	uint32_t from, to, qkey, length;
+	uint16_t slid, dlid;
+	bool global;
+	union ibv_gid dgid;
+	uint8_t bytes[];
+};
+
 /* ---- Ends (of what a process left, too) ---- */
 
 void zoo_pd_end(struct zoo_pd *pd);

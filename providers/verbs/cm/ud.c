@@ -128,7 +128,7 @@ static int start(struct vrb_dev *dev)
 	dev->qp_event = qp_event;
 	rc = learn_address(dev);
 	if (!rc)
-		rc = vrb_ucm_queue_start(dev);
+		rc = vrb_ucm_queue_start(dev, vrb_ucm_receive);
 	if (rc)
 		vrb_ucm_queue_close(dev);
 	return rc;

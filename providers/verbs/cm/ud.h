@@ -18,6 +18,9 @@ enum {
 	VRB_UCM_GRH = 40,	/* bytes before each datagram that came */
 };
 
+/* Loop. A datagram came from a QP. */
+typedef void vrb_ucm_receiver(struct vrb_dev *dev, const uint8_t *bytes, size_t len, uint32_t from);
+
 /* The QP of the manager, with a ring of messages to be sent and one of those to come (ud_queue.c). */
 struct vrb_ucm_queue {
 	struct ibv_pd *pd;
@@ -29,6 +32,7 @@ struct vrb_ucm_queue {
 	uint32_t size;	       /* messages of each ring */
 	uint32_t posted, sent; /* that were ever posted, and are sent */
 	struct tp_watch watch;
+	vrb_ucm_receiver *receive;
 	struct tp_task more; /* there was no end of what came */
 	struct list ahs[VRB_UCM_AH_CHAINS], oldest_ah;
 	uint32_t num_ahs;
@@ -133,15 +137,14 @@ void vrb_ucm_close(struct vrb_dev *dev);
 int vrb_ucm_queue_open(struct vrb_dev *dev);
 void vrb_ucm_queue_close(struct vrb_dev *dev);
 /* What comes is received, on the loop, from here on; 0 or -errno. */
-int vrb_ucm_queue_start(struct vrb_dev *dev);
+int vrb_ucm_queue_start(struct vrb_dev *dev, vrb_ucm_receiver *receive);
 void vrb_ucm_queue_stop(struct vrb_dev *dev);
 /* Loop. It may be lost, here as on its way. */
 void vrb_ucm_send(struct vrb_dev *dev, const struct ucm_address *to, const void *bytes, size_t len);
 
 /* ---- ud_receive.c ---- */
 
-/* Loop. A datagram came from a QP. */
-void vrb_ucm_receive(struct vrb_dev *dev, const uint8_t *bytes, size_t len, uint32_t from);
+vrb_ucm_receiver vrb_ucm_receive;
 
 /* ---- ud_conn.c; loop, but for vrb_ucm_new ---- */
 

@@ -208,7 +208,7 @@ static void received(struct vrb_dev *dev, const struct ibv_wc *wc)
 	if (wc->status == IBV_WC_WR_FLUSH_ERR)
 		return;
 	if (!wc->status && wc->byte_len >= VRB_UCM_GRH)
-		vrb_ucm_receive(dev, at + VRB_UCM_GRH, wc->byte_len - VRB_UCM_GRH, wc->src_qp);
+		queue->receive(dev, at + VRB_UCM_GRH, wc->byte_len - VRB_UCM_GRH, wc->src_qp);
 	(void)post_recv(queue, wc->wr_id);
 }
 
@@ -364,11 +364,12 @@ void vrb_ucm_queue_close(struct vrb_dev *dev)
 	*queue = (struct vrb_ucm_queue){ 0 };
 }
 
-int vrb_ucm_queue_start(struct vrb_dev *dev)
+int vrb_ucm_queue_start(struct vrb_dev *dev, vrb_ucm_receiver *receive)
 {
 	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
 	int rc = abs(ibv_req_notify_cq(queue->recv_cq, 0));
 
+	queue->receive = receive;
 	queue->watch.fd = queue->channel->fd;
 	return rc ? -rc : dapl_loop_add(dev->base.loop, &queue->watch, EPOLLIN);
 }
