@@ -398,6 +398,11 @@ static bool need_not_be_met(enum dapl_ep_cause cause, DAT_EP_STATE state)
 	return false;
 }
 
+static bool of_datagrams(enum dapl_ep_cause cause)
+{
+	return cause == DAPL_EP_UD_CONNECT || cause == DAPL_EP_UD_ACCEPT;
+}
+
 /* ---- Comparing ---- */
 
 /* Takes events of the endpoint until this one; none may come before it. */
@@ -499,6 +504,8 @@ static void one_cell(enum dapl_ep_cause cause, const struct cell_state *s, maker
 
 static void row(enum dapl_ep_cause cause)
 {
+	if (of_datagrams(cause))
+		harness_skip("an endpoint of datagrams has no connection: ibx_ud");
 	for (const struct cell_state *s = cell_states; s->name != NULL; s++) {
 		for (int i = 0; i < MAKERS && makers[cause][i] != NULL; i++)
 			one_cell(cause, s, makers[cause][i]);
@@ -523,6 +530,8 @@ static void ep_t1_every_pair_was_met(void **state)
 
 	(void)state;
 	for (int cause = 0; cause < DAPL_EP_NUM_CAUSES; cause++) {
+		if (of_datagrams((enum dapl_ep_cause)cause))
+			continue;
 		for (const struct cell_state *s = cell_states; s->name != NULL; s++) {
 			bool only_here = cause == DAPL_EP_RSP_FREE || cause == DAPL_EP_ACCEPT_OWN ||
 					 cause == DAPL_EP_REJECT;
