@@ -11,7 +11,7 @@
 
 /* ---- What is found ---- */
 
-static char *format(const char *fmt, va_list args)
+__attribute__((format(printf, 1, 0))) static char *format(const char *fmt, va_list args)
 {
 	char text[1024];
 
