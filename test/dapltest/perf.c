@@ -524,8 +524,7 @@ static void print_meaning(const struct dt_perf *perf)
 	static const char *const latency[] = {
 		[DT_XFER_SR] = "from the post of a message until it came back: a round trip",
 		[DT_XFER_RR] = "from the post of a read until its data is here: a round trip",
-		[DT_XFER_RW] = "from the post of a write to its completion; that the peer has it "
-			       "is not measured, SR does",
+		[DT_XFER_RW] = "from the post of a write to its completion, before the peer has it",
 	};
 
 	dt_say("NOTE: latency is %s", latency[perf->params->ops[0].xfer]);
