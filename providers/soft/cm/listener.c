@@ -217,7 +217,7 @@ struct opening {
 	struct tp_listener **out;
 };
 
-/* TCP's socket, and UDP's for datagram endpoints, which the listener may be without. */
+/* TCP's socket, and UDP's for datagram endpoints; without that only where another has its port. */
 static int listen_both(struct soft_listener *listener)
 {
 	struct soft_dev *dev = listener->dev;
@@ -232,9 +232,11 @@ static int listen_both(struct soft_listener *listener)
 		rc = soft_ud_listen(dev, (uint16_t)*qual, listener->base.owner);
 		if (!rc)
 			return fd;
-		if (!any || rc != -EADDRINUSE || tries == PORT_TRIES)
+		if (rc == -EADDRINUSE && (!any || tries == PORT_TRIES))
 			break;
 		close_socket(fd);
+		if (rc != -EADDRINUSE)
+			return rc;
 		*qual = 0;
 	}
 	dapl_err_limited("%s: no datagram endpoints on qualifier %llu: %s", dev->name,
