@@ -53,6 +53,22 @@ int dats_arena_holds(const void *handle) DATS_WEAK;
  */
 const DAT_PROVIDER *dats_opening(void) DATS_WEAK;
 
+/*
+ * What a module does around a fork; functions may be NULL. pthread_atfork would not do: libdat2
+ * holds a fork back while a module is being loaded, and glibc runs no handler in the child that
+ * was registered after the fork began.
+ */
+struct dats_fork_watcher {
+	void (*before)(void);
+	void (*in_parent)(void);
+	void (*in_child)(void);
+	struct dats_fork_watcher *next;
+};
+
+/* From the module's constructor to its destructor. */
+void dats_fork_watch(struct dats_fork_watcher *watcher) DATS_WEAK;
+void dats_fork_unwatch(struct dats_fork_watcher *watcher) DATS_WEAK;
+
 #pragma GCC visibility pop
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/fork.h"
+#include "dat/dats.h"
 #include "trace/control.h"
 #include "trace/dat_log.h"
 #include "trace/sink.h"
@@ -12,11 +13,44 @@ static pthread_mutex_t *const locks[] = {
 
 #define NUM_LOCKS (sizeof(locks) / sizeof(locks[0]))
 
+/* ---- Modules ---- */
+
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct dats_fork_watcher *watchers;
+
+void dats_fork_watch(struct dats_fork_watcher *watcher)
+{
+	pthread_mutex_lock(&watch_lock);
+	watcher->next = watchers;
+	watchers = watcher;
+	pthread_mutex_unlock(&watch_lock);
+}
+
+void dats_fork_unwatch(struct dats_fork_watcher *watcher)
+{
+	struct dats_fork_watcher **at;
+
+	pthread_mutex_lock(&watch_lock);
+	for (at = &watchers; *at; at = &(*at)->next)
+		if (*at == watcher) {
+			*at = watcher->next;
+			break;
+		}
+	pthread_mutex_unlock(&watch_lock);
+}
+
+/* ---- Around a fork ---- */
+
 static void before(void)
 {
+	struct dats_fork_watcher *watcher;
 	size_t i;
 
 	dat_loader_hold();
+	pthread_mutex_lock(&watch_lock);
+	for (watcher = watchers; watcher; watcher = watcher->next)
+		if (watcher->before)
+			watcher->before();
 	for (i = 0; i < NUM_LOCKS; i++)
 		pthread_mutex_lock(locks[i]);
 }
@@ -31,12 +65,20 @@ static void unlock_all(void)
 
 static void in_parent(void)
 {
+	struct dats_fork_watcher *watcher;
+
 	unlock_all();
+	for (watcher = watchers; watcher; watcher = watcher->next)
+		if (watcher->in_parent)
+			watcher->in_parent();
+	pthread_mutex_unlock(&watch_lock);
 	dat_loader_release();
 }
 
 static void in_child(void)
 {
+	struct dats_fork_watcher *watcher;
+
 	unlock_all();
 	dat_loader_abandon();
 	dat_registry_abandon();
@@ -44,6 +86,10 @@ static void in_child(void)
 	dat_ext_abandon();
 	dat_sink_abandon();
 	dat_control_abandon();
+	for (watcher = watchers; watcher; watcher = watcher->next)
+		if (watcher->in_child)
+			watcher->in_child();
+	pthread_mutex_unlock(&watch_lock);
 }
 
 void dat_fork_watch(void)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/eventfd.h>
 
+#include "dapl/base/fork.h"
 #include "util/fd.h"
 
 /*
@@ -88,5 +89,7 @@ static void in_child(void)
 
 __attribute__((constructor)) static void watch_forks(void)
 {
-	pthread_atfork(NULL, NULL, in_child);
+	static struct dats_fork_watcher watcher = { .in_child = in_child };
+
+	dapl_fork_watch(&watcher);
 }

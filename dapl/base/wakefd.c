@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "dapl/base/fd.h"
+#include "dapl/base/fork.h"
 #include "trace/log.h"
 
 /* Of a thread: its descriptor + 1. */
@@ -28,9 +29,11 @@ static void in_child(void)
 
 __attribute__((constructor)) static void make_key(void)
 {
+	static struct dats_fork_watcher watcher = { .in_child = in_child };
+
 	has_key = !pthread_key_create(&key, close_at_exit);
 	if (has_key)
-		pthread_atfork(NULL, NULL, in_child);
+		dapl_fork_watch(&watcher);
 }
 
 static int own(void)

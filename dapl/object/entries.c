@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/base/fork.h"
 #include "dapl/object/ia.h"
 #include "dat/dats.h"
 #include "trace/log.h"
@@ -23,7 +24,9 @@ static void in_child(void)
 
 __attribute__((constructor)) static void watch_forks(void)
 {
-	pthread_atfork(NULL, NULL, in_child);
+	static struct dats_fork_watcher watcher = { .in_child = in_child };
+
+	dapl_fork_watch(&watcher);
 }
 
 /* ---- Entries ---- */

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "dapl/base/lock.h"
 #include "dapl/base/clock.h"
+#include "dapl/base/fork.h"
+#include "dapl/base/lock.h"
 #include "dapl/base/status.h"
 #include "dat/dats.h"
 #include "trace/log.h"
@@ -141,7 +142,9 @@ static void in_child(void)
 
 __attribute__((constructor)) static void watch_forks(void)
 {
-	pthread_atfork(NULL, NULL, in_child);
+	static struct dats_fork_watcher watcher = { .in_child = in_child };
+
+	dapl_fork_watch(&watcher);
 }
 
 /* Slots kept back from reuse, so that a stale handle meets its poison and not a successor. */

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "dapl/base/fork.h"
+
 enum {
 	PATIENCE_MS = 1000,
 	GRACE_MS = 5,
@@ -85,5 +87,7 @@ static void in_child(void)
 
 __attribute__((constructor)) static void watch_forks(void)
 {
-	pthread_atfork(before, in_parent, in_child);
+	static struct dats_fork_watcher watcher = { before, in_parent, in_child, NULL };
+
+	dapl_fork_watch(&watcher);
 }

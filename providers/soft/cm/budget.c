@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "dapl/base/fork.h"
 #include "providers/soft/base/addr.h"
 #include "providers/soft/cm/budget.h"
 #include "providers/soft/base/config.h"
@@ -41,7 +42,9 @@ static void in_child(void)
 
 __attribute__((constructor)) static void at_fork(void)
 {
-	pthread_atfork(NULL, NULL, in_child);
+	static struct dats_fork_watcher watcher = { .in_child = in_child };
+
+	dapl_fork_watch(&watcher);
 }
 
 void soft_budget_init(struct soft_budget *budget, enum soft_budget_kind kind)

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#include "dapl/base/fork.h"
 #include "providers/soft/memory/copy.h"
 
 _Thread_local struct soft_guard *soft_guard_active;
@@ -96,7 +97,9 @@ static void in_child(void)
 
 __attribute__((constructor)) static void watch_forks(void)
 {
-	pthread_atfork(NULL, NULL, in_child);
+	static struct dats_fork_watcher watcher = { .in_child = in_child };
+
+	dapl_fork_watch(&watcher);
 }
 
 void soft_guard_install(void)
