@@ -112,8 +112,9 @@ struct ghost {
 struct model_evd {
 	bool live, cno;
 	uint32_t qlen;
-	uint32_t at_least; /* events that are certainly there */
-	uint32_t orphans;  /* requests that nobody wants any more and that may still arrive */
+	uint32_t at_least;   /* events that are certainly there */
+	uint32_t orphans;    /* requests that nobody wants any more and that may still arrive */
+	uint32_t stragglers; /* of them, those that did not come until all was quiet */
 	uint32_t se_next, se_count; /* number of the oldest software event, how many */
 };
 

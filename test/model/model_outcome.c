@@ -29,7 +29,10 @@ void conn_request(struct model *m, const struct seen *seen, uint32_t side)
 	}
 	if (!c && m->possible[seen->request % 65536]) {
 		m->possible[seen->request % 65536] = 0;
-		m->evd[seen->evd].orphans -= m->evd[seen->evd].orphans != 0;
+		if (m->evd[seen->evd].orphans)
+			m->evd[seen->evd].orphans--;
+		else
+			m->evd[seen->evd].stragglers -= m->evd[seen->evd].stragglers != 0;
 		m->orphan[m->orphans++] = seen->request;
 		m->orphan_side = side;
 		return;
