@@ -111,6 +111,29 @@ static void ucm_17_nobody_confirms(void **state)
 	uk_quiet();
 }
 
+/* UCM-12: hosts on Ethernet all have LID 0, and number their QPs and ports alike. */
+static void ucm_12_hosts_without_a_lid(void **state)
+{
+	struct ucm_msg one = request("one"), other;
+	struct tp_conn *first, *second;
+
+	(void)state;
+	one.end.lid = 0;
+	other = one;
+	one.end.gid[15] = 1;
+	other.end.gid[15] = 2;
+	uk_put(&one);
+	first = uk_request(1);
+	uk_put(&other);
+	second = uk_request(2);
+	assert_ptr_not_equal(first, second);
+	assert_int_equal(vrb_cm_ops.reject(first, NULL, 0), 0);
+	assert_int_equal(uk_take(UCM_REJ_USER).end.lid, OWN_LID);
+	assert_int_equal(vrb_cm_ops.reject(second, NULL, 0), 0);
+	uk_take(UCM_REJ_USER);
+	uk_quiet();
+}
+
 /* TU-4, TU-8, UCM-11, UCM-21: what is repeated makes no second request. */
 static void tu_4_requests_are_repeated(void **state)
 {
@@ -377,6 +400,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		T(tu_2_consent),
 		T(ucm_17_nobody_confirms),
+		T(ucm_12_hosts_without_a_lid),
 		T(tu_4_requests_are_repeated),
 		T(tu_7_a_rejection_is_repeated),
 		T(tu_5_refusals),

@@ -158,6 +158,8 @@ int vrb_ucm_enter(struct vrb_conn *conn);
 void vrb_ucm_enter_peer(struct vrb_conn *conn);
 struct vrb_conn *vrb_ucm_by_id(struct vrb_dev *dev, uint32_t id);
 /* A passive one whose peer has these names; all of it is the caller's to compare. */
+/* Whether the message has the names of this connection, which both sides know (UCM-12). */
+bool vrb_ucm_is_of(const struct vrb_conn *conn, const struct ucm_msg *msg);
 struct list *vrb_ucm_peer_chain(struct vrb_dev *dev, const struct ucm_msg *msg);
 struct vrb_ucm_listener *vrb_ucm_listener(struct vrb_dev *dev, uint32_t service);
 void vrb_ucm_join(struct vrb_conn *conn, struct vrb_qp *qp);

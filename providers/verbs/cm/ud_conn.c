@@ -81,9 +81,20 @@ static struct list *id_chain(struct vrb_ucm *ucm, uint32_t id)
 	return &ucm->by_id[id % VRB_UCM_CHAINS];
 }
 
-static struct list *peer_chain(struct vrb_ucm *ucm, uint32_t lid, uint32_t qpn, uint32_t port)
+/* On Ethernet, where hosts have no LID, the GID says which one. */
+static struct list *peer_chain(struct vrb_ucm *ucm, uint32_t lid, const uint8_t *gid, uint32_t qpn,
+			       uint32_t port)
 {
-	return &ucm->by_peer[(lid * 31 + qpn * 17 + port) % VRB_UCM_CHAINS];
+	uint32_t host = lid ? lid : xchg_get32(gid + 12);
+
+	return &ucm->by_peer[(host * 31 + qpn * 17 + port) % VRB_UCM_CHAINS];
+}
+
+bool vrb_ucm_is_of(const struct vrb_conn *conn, const struct ucm_msg *msg)
+{
+	return conn->port == msg->dst_port && conn->peer_port == msg->src_port &&
+	       conn->to.qpn == msg->src_qpn && conn->to.lid == msg->end.lid &&
+	       (msg->end.lid || !memcmp(conn->to.gid, msg->end.gid, sizeof(conn->to.gid)));
 }
 
 struct vrb_conn *vrb_ucm_by_id(struct vrb_dev *dev, uint32_t id)
@@ -98,7 +109,7 @@ struct vrb_conn *vrb_ucm_by_id(struct vrb_dev *dev, uint32_t id)
 
 struct list *vrb_ucm_peer_chain(struct vrb_dev *dev, const struct ucm_msg *msg)
 {
-	return peer_chain(vrb_ucm(dev), msg->end.lid, msg->src_qpn, msg->src_port);
+	return peer_chain(vrb_ucm(dev), msg->end.lid, msg->end.gid, msg->src_qpn, msg->src_port);
 }
 
 struct vrb_ucm_listener *vrb_ucm_listener(struct vrb_dev *dev, uint32_t service)
@@ -130,7 +141,8 @@ int vrb_ucm_enter(struct vrb_conn *conn)
 
 void vrb_ucm_enter_peer(struct vrb_conn *conn)
 {
-	list_add(peer_chain(vrb_ucm(conn->dev), conn->to.lid, conn->to.qpn, conn->peer_port),
+	list_add(peer_chain(vrb_ucm(conn->dev), conn->to.lid, conn->to.gid, conn->to.qpn,
+			    conn->peer_port),
 		 &conn->by_peer);
 }
 

@@ -42,9 +42,7 @@ static struct vrb_conn *earlier(struct vrb_dev *dev, const struct ucm_msg *msg)
 	struct vrb_conn *conn;
 
 	list_for_each(conn, vrb_ucm_peer_chain(dev, msg), by_peer)
-		if (conn->port == msg->dst_port && conn->peer_port == msg->src_port &&
-		    conn->peer_id == msg->src_id && conn->to.qpn == msg->src_qpn &&
-		    conn->to.lid == msg->end.lid)
+		if (vrb_ucm_is_of(conn, msg) && conn->peer_id == msg->src_id)
 			return conn;
 	return NULL;
 }

@@ -10,9 +10,7 @@
 /* The names that both sides have for it; a peer that knows our number says it. */
 static bool fits(const struct vrb_conn *conn, const struct ucm_msg *msg)
 {
-	return conn->port == msg->dst_port && conn->peer_port == msg->src_port &&
-	       conn->to.qpn == msg->src_qpn && conn->to.lid == msg->end.lid &&
-	       (!msg->dst_id || msg->dst_id == conn->id) &&
+	return vrb_ucm_is_of(conn, msg) && (!msg->dst_id || msg->dst_id == conn->id) &&
 	       (!conn->peer_id || !msg->src_id || msg->src_id == conn->peer_id);
 }
 
