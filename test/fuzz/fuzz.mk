@@ -3,7 +3,7 @@
 # between the targets and stay for the next time.
 #
 # A target has a harness, the files under fuzz and what those need. Also for fuzz.sh: max_len.
-loop = test/unit/soft_loop.c test/unit/soft_util.c dapl/base/fd.c dapl/base/lock.c dapl/unsupported.c trace/limit.c
+loop = test/unit/soft_loop.c test/unit/soft_util.c dapl/base/fd.c dapl/base/fork.c dapl/base/lock.c dapl/unsupported.c trace/limit.c
 files = $(patsubst $(TOP)/%,%,$(shell find $(addprefix $(TOP)/,$(1)) -name '*.c'))
 soft := $(call files,providers/soft)
 core := $(call files,dapl trace)
@@ -23,7 +23,7 @@ shm_needs = test/fuzz/watch.c test/fuzz/soft_attacked.c $(soft) $(loop)
 shm_max_len = 1500
 
 dapl_conf_under = dapl/base/config.c dapl/base/dapl_conf.c
-dapl_conf_needs = dapl/base/old_variables.c $(soft) dapl/base/fd.c dapl/base/lock.c dapl/unsupported.c trace/limit.c dapl/base/loop.c dapl/base/thread.c dapl/base/timers.c
+dapl_conf_needs = dapl/base/old_variables.c $(soft) dapl/base/fd.c dapl/base/fork.c dapl/base/lock.c dapl/unsupported.c trace/limit.c dapl/base/loop.c dapl/base/thread.c dapl/base/timers.c
 dapl_conf_max_len = 1024
 
 control_under = trace/control.c dapl/adapter/inspect.c dapl/adapter/settings_command.c
@@ -32,7 +32,7 @@ control_max_len = 512
 
 private_data_under = providers/verbs/cm/rdma_event.c providers/verbs/cm/rdma_ib.c \
 	providers/verbs/cm/rdma_iwarp.c providers/verbs/cm/private_data.c
-private_data_needs = providers/verbs/fork.c providers/verbs/cm/rdma_map.c trace/limit.c
+private_data_needs = providers/verbs/fork.c dapl/base/fork.c providers/verbs/cm/rdma_map.c trace/limit.c
 private_data_max_len = 300
 
 scm_wire_under = providers/verbs/cm/scm_wire.c providers/verbs/cm/exchange_wire.c
