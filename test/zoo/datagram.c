@@ -78,7 +78,7 @@ static bool is_there(const struct zoo_qp *qp, const struct zoo_datagram *datagra
 	const struct zoo_card *card = qp->card;
 
 	return qp->type == IBV_QPT_UD && !card->removed && !card->port_down &&
-	       (qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS) &&
+	       (qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQE) &&
 	       qp->attr.qkey == datagram->qkey &&
 	       (zoo_lid(card) ? zoo_lid(card) == datagram->dlid
 			      : has_gid(card, qp->attr.port_num, &datagram->dgid));
@@ -122,7 +122,7 @@ static void deliver(const struct zoo_datagram *datagram)
 		return;
 	wc.wr_id = recv->id;
 	wc.qp_num = qp->number;
-	zoo_cq_push(qp->recv_cq, &qp->rq, ++qp->rq.next, &wc, false);
+	zoo_cq_push(qp->recv_cq, &qp->rq, ++qp->rq.next, &wc, datagram->solicited);
 }
 
 /* ---- On the way ---- */
@@ -183,6 +183,7 @@ enum ibv_wc_status zoo_send_datagram(const struct zoo_qp *qp, const struct zoo_w
 	datagram->slid = zoo_lid(qp->card);
 	datagram->dlid = wr->dlid;
 	datagram->global = wr->global;
+	datagram->solicited = wr->flags & IBV_SEND_SOLICITED;
 	datagram->dgid = wr->dgid;
 	datagram->length = (uint32_t)length;
 	for (i = 0; i < num && !err && at < length; at += sge[i++].length)

@@ -28,7 +28,7 @@ struct zoo_datagram {
 	uint64_t due;
 	uint32_t from, to, qkey, length;
 	uint16_t slid, dlid;
-	bool global;
+	bool global, solicited;
 	union ibv_gid dgid;
 	uint8_t bytes[];
 };

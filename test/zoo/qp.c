@@ -219,7 +219,7 @@ static int change_state(struct zoo_qp *qp, enum ibv_qp_state to)
 		return 0;
 	} else if (!(to == IBV_QPS_INIT && from == IBV_QPS_RESET) &&
 		   !(to == IBV_QPS_RTR && from == IBV_QPS_INIT) &&
-		   !(to == IBV_QPS_RTS && from == IBV_QPS_RTR)) {
+		   !(to == IBV_QPS_RTS && (from == IBV_QPS_RTR || from == IBV_QPS_SQE))) {
 		return EINVAL;
 	}
 	qp->state = to;

@@ -101,6 +101,14 @@ static void give_held(struct zoo_qp *qp)
 	zoo_async(qp->async, qp, &qp->user, &qp->delivered, IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 
+static void flush_requests(struct zoo_qp *qp)
+{
+	stop_waiting(qp);
+	for (; qp->sq.next != qp->sq.posted; qp->sq.next++)
+		complete_send(qp, zoo_queue_at(&qp->sq, qp->sq.next), qp->sq.next,
+			      IBV_WC_WR_FLUSH_ERR, 0);
+}
+
 void zoo_qp_to_error(struct zoo_qp *qp)
 {
 	struct zoo_queue *rq = &qp->rq;
@@ -109,10 +117,7 @@ void zoo_qp_to_error(struct zoo_qp *qp)
 	if (qp->state == IBV_QPS_ERR || qp->state == IBV_QPS_RESET)
 		return;
 	qp->state = IBV_QPS_ERR;
-	stop_waiting(qp);
-	for (; qp->sq.next != qp->sq.posted; qp->sq.next++)
-		complete_send(qp, zoo_queue_at(&qp->sq, qp->sq.next), qp->sq.next,
-			      IBV_WC_WR_FLUSH_ERR, 0);
+	flush_requests(qp);
 	for (; !qp->srq && rq->next != rq->posted; rq->next++) {
 		wc = (struct ibv_wc){ .wr_id = zoo_queue_at(rq, rq->next)->id,
 				      .status = IBV_WC_WR_FLUSH_ERR,
@@ -501,7 +506,9 @@ static void finish(struct zoo_qp *qp, struct zoo_wr *wr, enum ibv_wc_status stat
 	if (qp->state != IBV_QPS_RTS)
 		return; /* flushed meanwhile, with this one */
 	complete_send(qp, wr, qp->sq.next++, status, (uint32_t)length);
-	if (status || qp->refused)
+	if (status && qp->type == IBV_QPT_UD)
+		qp->state = IBV_QPS_SQE; /* it goes on receiving */
+	else if (status || qp->refused)
 		zoo_qp_to_error(qp);
 }
 
@@ -522,6 +529,8 @@ void zoo_progress(struct zoo_qp *qp)
 			finish(qp, wr, status, length);
 	}
 	qp->in_progress = false;
+	if (qp->state == IBV_QPS_SQE)
+		flush_requests(qp);
 }
 
 void zoo_qp_expired(struct zoo_qp *qp)
