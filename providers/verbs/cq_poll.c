@@ -114,7 +114,7 @@ static bool deliver(struct vrb_cq *cq, struct vrb_queue *queue, struct vrb_qp *q
 	/* FL-2: what comes behind a failure did not succeed, whatever the device says. */
 	if (queue->failed)
 		wc->status = TP_WC_FLUSHED;
-	queue->failed |= wc->status != 0;
+	queue->failed |= wc->status && !(queue->recv && qp->ud); /* IBX-84 */
 	if ((wr_flags & VRB_WR_INTERNAL) || ((wr_flags & VRB_WR_UNSIGNALED) && !wc->status))
 		return false;
 	return !queue->deferring || !vrb_cq_keep(cq, qp, wc);
@@ -141,9 +141,11 @@ static void deliver_in_order(struct vrb_cq *cq, struct vrb_queue *queue)
 }
 
 /* What a success says besides. */
-static void describe(struct vrb_dev *dev, const struct ibv_wc *ib, bool recv, struct tp_wc *wc)
+static void describe(const struct vrb_qp *qp, const struct ibv_wc *ib, bool recv, struct tp_wc *wc)
 {
-	wc->flags = vrb_map_wc_flags(ib, recv);
+	struct vrb_dev *dev = qp->dev;
+
+	wc->flags = vrb_map_wc_flags(ib, recv) | (recv && qp->ud ? TP_WC_DATAGRAM : 0);
 	if (recv && dev->quirks.no_solicited)
 		wc->flags |= TP_WC_SOLICITED; /* all count as such */
 	if (dev->quirks.invalidated_as_csum && recv && (ib->wc_flags & IBV_WC_IP_CSUM_OK))
@@ -193,7 +195,7 @@ static struct vrb_qp *process_shared(struct vrb_cq *cq, const struct ibv_wc *ib,
 	if (ib->status)
 		fail(&qp->rq, qp, wr, ib, wc);
 	else
-		describe(cq->dev, ib, true, wc);
+		describe(qp, ib, true, wc);
 	wc->flags |= TP_WC_RECV;
 	wc->qp_owner = qp->base.owner;
 	given = deliver(cq, &qp->rq, qp, 0, wc);
@@ -229,7 +231,7 @@ struct vrb_qp *vrb_cq_process(struct vrb_cq *cq, const struct ibv_wc *ib, struct
 	if (ib->status || (wr->flags & VRB_WR_FAILS))
 		fail(queue, queue->qp, wr, ib, wc);
 	else
-		describe(cq->dev, ib, queue->recv, wc);
+		describe(queue->qp, ib, queue->recv, wc);
 	if (queue->out_of_order) {
 		done_out_of_order(queue, wr, wc);
 		deliver_in_order(cq, queue);
@@ -252,7 +254,7 @@ struct vrb_qp *vrb_cq_process(struct vrb_cq *cq, const struct ibv_wc *ib, struct
 /* Whether a receive is one that the fast path can tell of. */
 static bool is_plain_receive(const struct vrb_queue *queue, const struct ibv_wc *ib)
 {
-	return queue->recv && !queue->srq && !queue->failed && !queue->deferring && !ib->status &&
+	return queue->plain_recv && !queue->failed && !queue->deferring && !ib->status &&
 	       ib->opcode == IBV_WC_RECV && !(ib->wc_flags & TELLING);
 }
 

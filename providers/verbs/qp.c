@@ -79,18 +79,19 @@ static void detach(struct vrb_qp *qp)
 /* What attr asks for, in a fresh qp. */
 static int alloc_parts(struct vrb_qp *qp, const struct tp_qp_attr *attr, uint32_t recv_sge)
 {
+	uint32_t extra = qp->ud ? 0 : vrb_qp_extra(qp->dev, attr->max_send_wr);
 	int rc;
 
 	qp->pd = vrb_pd(attr->pd);
 	qp->max_read_in = attr->max_read_in;
 	qp->max_read_out = attr->max_read_out;
-	rc = vrb_queue_init(&qp->sq, qp->dev, false, attr->max_send_wr,
-			    vrb_qp_extra(qp->dev, attr->max_send_wr), attr->max_send_sge);
+	rc = vrb_queue_init(&qp->sq, qp->dev, false, attr->max_send_wr, extra, attr->max_send_sge);
 	if (rc)
 		return rc;
 	rc = vrb_queue_init(&qp->rq, qp->dev, true, attr->max_recv_wr, 0, recv_sge);
 	if (rc)
 		goto fini_sq;
+	qp->rq.plain_recv = !qp->ud;
 	qp->sq.qp = qp->rq.qp = qp;
 	qp->sq.cq = vrb_cq(attr->send_cq);
 	qp->rq.cq = vrb_cq(attr->recv_cq);
@@ -130,8 +131,11 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 		dapl_err("%s: queue pair not made: %s", dev->name, dapl_strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	qp->base = (struct tp_qp){ .dev = base, .ops = &vrb_qp_ops, .owner = owner };
+	qp->base = (struct tp_qp){ .dev = base,
+				   .ops = attr->ud ? &vrb_ud_qp_ops : &vrb_qp_ops,
+				   .owner = owner };
 	qp->dev = dev;
+	qp->ud = attr->ud;
 	qp->task.run = notify_cm;
 	qp->notice.run = notify_core;
 	qp->srq = vrb_srq(attr->srq);
@@ -158,7 +162,7 @@ static bool unchanged(const struct vrb_qp *qp, const struct tp_qp_attr *attr)
 /* An idle QP has nothing that the device knows of: a new one takes its place. */
 static int remake(struct vrb_qp *qp, const struct tp_qp_attr *attr)
 {
-	struct vrb_qp fresh = { .dev = qp->dev, .srq = qp->srq };
+	struct vrb_qp fresh = { .dev = qp->dev, .srq = qp->srq, .ud = qp->ud };
 	uint32_t recv_sge = attr->max_recv_sge;
 	int rc;
 
@@ -183,7 +187,7 @@ static int remake(struct vrb_qp *qp, const struct tp_qp_attr *attr)
 	return 0;
 }
 
-static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
+int vrb_qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 	int rc = unchanged(qp, attr) ? 0 : remake(qp, attr);
@@ -207,7 +211,7 @@ void vrb_qp_make_room(struct vrb_qp *qp)
 					 .max_recv_wr = qp->rq.max_wr,
 					 .max_recv_sge = qp->rq.max_sge };
 
-	if (!qp->dev->windows || vrb_qp_extra(qp->dev, qp->sq.max_wr) <= qp->sq.extra)
+	if (!qp->dev->windows || qp->ud || vrb_qp_extra(qp->dev, qp->sq.max_wr) <= qp->sq.extra)
 		return;
 	vrb_qp_lock(qp);
 	if (qp->sq.mode == VRB_QUEUE_IDLE && !remake(qp, &attr))
@@ -233,7 +237,7 @@ static int qp_reset(struct tp_qp *base)
 	return 0;
 }
 
-static void qp_destroy(struct tp_qp *base)
+void vrb_qp_destroy(struct tp_qp *base)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 
@@ -247,7 +251,7 @@ static void qp_destroy(struct tp_qp *base)
 }
 
 /* What the device has finished counts as generated. Of an SRQ, nobody can tell what was taken. */
-static void qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
+void vrb_qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 
@@ -258,11 +262,11 @@ static void qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
 
 const struct dapl_qp_ops vrb_qp_ops = {
 	.create = qp_create,
-	.modify = qp_modify,
+	.modify = vrb_qp_modify,
 	.reset = qp_reset,
-	.destroy = qp_destroy,
+	.destroy = vrb_qp_destroy,
 	.post_send = vrb_qp_post_send,
 	.post_recv = vrb_qp_post_recv,
 	.limit_recv = dapl_unsupported_limit_recv,
-	.pending = qp_pending,
+	.pending = vrb_qp_pending,
 };

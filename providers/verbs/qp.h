@@ -39,6 +39,9 @@ struct vrb_qp {
 	bool init;		  /* it is in that state since it was made */
 	uint32_t checks;	  /* of the watchdog, since it was connected; loop */
 	struct vrb_wr *connected; /* what sq was to use first then; QP lock */
+	bool ud;		  /* of datagrams (qp_ud.c) */
+	bool served;		  /* the same: the connection manager knows it; loop */
+	uint32_t qkey;		  /* the same: of what it sends */
 };
 
 static inline struct vrb_qp *vrb_qp(struct tp_qp *base)
@@ -71,6 +74,16 @@ static inline bool vrb_qp_set_fault(struct vrb_qp *qp, uint32_t status)
 }
 
 extern const struct dapl_qp_ops vrb_qp_ops;
+/* What QPs of datagrams do like others. */
+int vrb_qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr);
+void vrb_qp_destroy(struct tp_qp *base);
+void vrb_qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send);
+
+/* ---- QPs of datagrams (qp_ud.c) ---- */
+
+extern const struct dapl_qp_ops vrb_ud_qp_ops;
+/* Loop. The connection manager looks at it from now on until it is destroyed: qp->served. */
+void vrb_ud_qp_serve(struct vrb_qp *qp);
 
 /* ---- Posting (qp_post.c); QP lock held ---- */
 

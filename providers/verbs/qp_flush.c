@@ -61,7 +61,8 @@ void vrb_queue_stop(struct vrb_queue *queue)
 		vrb_queue_set_mode(queue, VRB_QUEUE_FLUSHING);
 		break;
 	case VRB_QUEUE_ACTIVE:
-		if (!queue->recv && vrb_queue_last_signaled(queue) != vrb_queue_next(queue))
+		if (!queue->recv && !queue->qp->ud &&
+		    vrb_queue_last_signaled(queue) != vrb_queue_next(queue))
 			vrb_qp_post_drain(queue->qp);
 		queue->hw_end = vrb_queue_next(queue);
 		queue->flush_to = vrb_queue_last_signaled(queue);

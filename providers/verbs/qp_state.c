@@ -45,9 +45,9 @@ static struct ibv_cq *cq_of(const struct vrb_queue *queue)
 	return queue->cq ? queue->cq->ibcq : queue->qp->dev->null_cq;
 }
 
-static uint32_t inline_wanted(const struct vrb_dev *dev)
+static uint32_t inline_wanted(const struct vrb_qp *qp)
 {
-	return dev->quirks.no_inline ? 0 : (uint32_t)dev->config->max_inline;
+	return qp->dev->quirks.no_inline || qp->ud ? 0 : (uint32_t)qp->dev->config->max_inline;
 }
 
 /* The regions' rights decide, whatever the depths of a connection. */
@@ -70,7 +70,7 @@ static bool early_init(struct vrb_qp *qp)
 				    .port_num = qp->dev->port,
 				    .qp_access_flags = access_flags(qp->dev) };
 
-	return qp->dev->quirks.init_without_route &&
+	return qp->dev->quirks.init_without_route && !qp->ud &&
 	       !ibv_modify_qp(qp->ibqp, &attr,
 			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
@@ -108,8 +108,8 @@ int vrb_qp_make_ib(struct vrb_qp *qp)
 			 .max_recv_wr = at_least_one(qp->rq.max_wr),
 			 .max_send_sge = at_least_one(qp->sq.max_sge),
 			 .max_recv_sge = at_least_one(qp->rq.max_sge),
-			 .max_inline_data = inline_wanted(qp->dev) },
-		.qp_type = IBV_QPT_RC,
+			 .max_inline_data = inline_wanted(qp) },
+		.qp_type = qp->ud ? IBV_QPT_UD : IBV_QPT_RC,
 	};
 	uint32_t max_inline;
 	int err;
@@ -125,7 +125,7 @@ int vrb_qp_make_ib(struct vrb_qp *qp)
 	if (qp->ibqp) {
 		qp->ib_post = qp->ibqp->context->ops.post_send;
 		qp->init = early_init(qp);
-		qp->max_inline = lesser(max_inline, inline_wanted(qp->dev));
+		qp->max_inline = lesser(max_inline, inline_wanted(qp));
 		return 0;
 	}
 	err = errno ? errno : ENOMEM;

@@ -15,6 +15,7 @@ int vrb_queue_init(struct vrb_queue *queue, const struct vrb_dev *dev, bool recv
 	while (size <= max_wr + extra)
 		size *= 2;
 	*queue = (struct vrb_queue){ .recv = recv,
+				     .plain_recv = recv,
 				     .slow = recv,
 				     .out_of_order = !recv && dev->quirks.reads_out_of_order,
 				     .copies_sge = dev->quirks.unnamed_faults,

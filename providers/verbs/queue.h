@@ -47,6 +47,7 @@ struct vrb_queue {
 	/* No completion is taken the fast way: for what is below, and qp->draining. */
 	_Atomic uint32_t slow;
 	bool recv;
+	bool plain_recv;	  /* of a QP of RC: the fast path may tell of them */
 	bool out_of_order;	  /* the device completes reads behind what was posted later */
 	_Atomic uint32_t fetches; /* out_of_order: reads and atomics posted; QP lock */
 	uint32_t fetched;	  /* and done; CQ lock */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Queue pairs of datagrams: what they do otherwise than those of connections. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "dapl/base/loop_call.h"
+#include "dapl/unsupported.h"
+#include "providers/verbs/qp.h"
+#include "providers/verbs/watchdog.h"
+
+static_assert(offsetof(struct tp_wr, ah) == offsetof(struct ibv_send_wr, wr.ud.ah) &&
+		      offsetof(struct tp_wr, ud.qpn) ==
+			      offsetof(struct ibv_send_wr, wr.ud.remote_qpn) &&
+		      offsetof(struct tp_wr, ud.qkey) ==
+			      offsetof(struct ibv_send_wr, wr.ud.remote_qkey),
+	      "the peer of a datagram");
+static_assert(TP_UD_RESERVED == sizeof(struct ibv_grh), "the global routing header");
+
+/* What the device refuses because the QP is in error waits for the connection manager to flush it. */
+static int ud_post_send(struct tp_qp *base, const struct tp_wr *wr)
+{
+	uint32_t flags = VRB_WR_SLOW | VRB_WR_POLLED;
+	struct vrb_qp *qp = vrb_qp(base);
+	struct vrb_queue *queue = &qp->sq;
+	struct ibv_send_wr ib;
+	struct vrb_wr *own;
+	int rc;
+
+	if (queue->mode != VRB_QUEUE_ACTIVE)
+		return vrb_qp_post_inactive(qp, wr->wr_id);
+	if (vrb_queue_full(queue))
+		return -ENOMEM;
+	if (!(wr->flags & TP_WR_SIGNALED))
+		flags |= VRB_WR_UNSIGNALED;
+	own = vrb_queue_reserve(queue, wr->wr_id, flags);
+	vrb_wr_copy_sge(own, wr->sge, wr->num_sge, wr->length);
+	memcpy(&ib, wr, offsetof(struct tp_wr, one));
+	ib.opcode = IBV_WR_SEND;
+	ib.send_flags = wr->flags & ~(unsigned int)IBV_SEND_FENCE; /* of RC alone */
+	ib.sg_list = (struct ibv_sge *)vrb_wr_sge(own);
+	ib.num_sge = own->num_sge;
+	ib.wr.ud.remote_qkey = qp->qkey;
+	rc = vrb_qp_post_ib(qp, own, &ib);
+	if (unlikely(queue->mode != VRB_QUEUE_ACTIVE))
+		vrb_qp_notify(qp);
+	return rc;
+}
+
+void vrb_ud_qp_serve(struct vrb_qp *qp)
+{
+	if (!qp->served)
+		vrb_watchdog_add(qp->dev);
+	qp->served = true;
+}
+
+static int stop_serving(void *arg)
+{
+	struct vrb_qp *qp = arg;
+
+	if (qp->served)
+		vrb_watchdog_remove(qp->dev);
+	qp->served = false;
+	return 0;
+}
+
+/* The connection manager may look at it just now, and does no more afterwards. */
+static void ud_destroy(struct tp_qp *base)
+{
+	dapl_loop_call(base->dev->loop, stop_serving, vrb_qp(base));
+	vrb_qp_destroy(base);
+}
+
+static int ud_reset(struct tp_qp *base)
+{
+	return -EOPNOTSUPP;
+}
+
+const struct dapl_qp_ops vrb_ud_qp_ops = {
+	.modify = vrb_qp_modify,
+	.reset = ud_reset,
+	.destroy = ud_destroy,
+	.post_send = ud_post_send,
+	.post_recv = vrb_qp_post_recv,
+	.limit_recv = dapl_unsupported_limit_recv,
+	.pending = vrb_qp_pending,
+};
