@@ -37,6 +37,8 @@ bool vrb_xchg_global(const struct vrb_dev *dev);
 /* The path to a peer. */
 void vrb_xchg_path(const struct vrb_dev *dev, const struct xchg_end *peer,
 		   struct ibv_ah_attr *attr);
+/* Sets peer's MTU to what it and this port agree on; 0 or -errno. */
+int vrb_xchg_agree(const struct vrb_dev *dev, struct xchg_end *peer);
 /* Takes the QP to a state in which it takes receives, and gives it them. */
 int vrb_xchg_qp_init(struct vrb_qp *qp);
 /*

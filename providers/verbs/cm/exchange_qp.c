@@ -63,7 +63,7 @@ int vrb_xchg_own(struct vrb_qp *qp, uint8_t mtu, struct xchg_end *own)
 	own->lid = port.lid;
 	own->qpn = qp->ibqp->qp_num;
 	memcpy(own->gid, dev->gid.raw, sizeof(own->gid));
-	own->qp_type = XCHG_QPT_RC;
+	own->qp_type = qp->ud ? XCHG_QPT_UD : XCHG_QPT_RC;
 	return 0;
 }
 
@@ -73,6 +73,16 @@ static uint8_t agreed_mtu(const struct vrb_dev *dev, const struct xchg_end *peer
 	if (peer->mtu)
 		return lesser(peer->mtu, own);
 	return peer->mtu_old && !dev->config->mtu ? lesser(MTU_UNSAID, own) : own;
+}
+
+int vrb_xchg_agree(const struct vrb_dev *dev, struct xchg_end *peer)
+{
+	struct ibv_port_attr port;
+	int rc = query_port(dev, &port);
+
+	if (!rc)
+		peer->mtu = agreed_mtu(dev, peer, own_mtu(dev, &port));
+	return rc;
 }
 
 bool vrb_xchg_global(const struct vrb_dev *dev)
@@ -125,12 +135,10 @@ static int ready_to_send(struct vrb_qp *qp, const struct xchg_end *peer)
 
 int vrb_xchg_qp_ready(struct vrb_qp *qp, struct xchg_end *peer, uint32_t reads_in)
 {
-	struct ibv_port_attr port;
-	int rc = query_port(qp->dev, &port);
+	int rc = vrb_xchg_agree(qp->dev, peer);
 
 	if (rc)
 		return rc;
-	peer->mtu = agreed_mtu(qp->dev, peer, own_mtu(qp->dev, &port));
 	atomic_store(&qp->live, true);
 	rc = ready_to_receive(qp, peer, reads_in);
 	return rc ? rc : ready_to_send(qp, peer);

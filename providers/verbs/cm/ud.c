@@ -66,6 +66,8 @@ static void qp_event(struct vrb_qp *qp)
 	bool peer_sent = atomic_exchange(&qp->peer_sent, false);
 	struct vrb_conn *conn = qp->conn;
 
+	if (qp->ud)
+		vrb_ucm_qp_event(qp);
 	if (!conn)
 		return;
 	/* The peer's data is here, and its confirmation is not. */
@@ -93,6 +95,7 @@ const struct dapl_cm_ops vrb_cm_ops = {
 	.disconnect = cm_disconnect,
 	.release = cm_release,
 	.addr = cm_addr,
+	.free_ah = vrb_ucm_free_ah,
 };
 
 /* The address has the number of the QP, and the port's LID. */
@@ -125,6 +128,7 @@ static int start(struct vrb_dev *dev)
 		return rc;
 	dev->attr.max_private_data = XCHG_DATA;
 	dev->attr.max_conn_qual = UINT32_MAX; /* UCM-4, and EP-71 */
+	dev->attr.max_datagram = dev->attr.mtu;
 	dev->qp_event = qp_event;
 	rc = learn_address(dev);
 	if (!rc)

@@ -93,6 +93,8 @@ struct vrb_conn {
 	bool quiet;    /* no event is wanted any more */
 	bool peer_gone;	     /* passive, unanswered: the peer gave up */
 	bool watched;	     /* by the watchdog */
+	bool ud;	     /* of endpoints of datagrams: it resolves their addresses */
+	bool resolved;	     /* and did: the core hears nothing more of it */
 	struct tp_task task; /* something is to be told from the loop */
 	enum vrb_ucm_rest pending_rest;
 	enum tp_conn_event pending_event;
@@ -142,6 +144,20 @@ void vrb_ucm_queue_stop(struct vrb_dev *dev);
 /* Loop. It may be lost, here as on its way. */
 void vrb_ucm_send(struct vrb_dev *dev, const struct ucm_address *to, const void *bytes, size_t len);
 
+/* ---- ud_qp.c: 0 or an errno of verbs ---- */
+
+int vrb_ucm_to_init(const struct vrb_dev *dev, struct ibv_qp *ibqp, uint16_t pkey_index);
+int vrb_ucm_to_rts(struct ibv_qp *ibqp);
+/* An endpoint's QP of datagrams, which exists, sends and receives; 0 or -errno. One call at a time. */
+int vrb_ucm_qp_ready(struct vrb_qp *qp);
+/* Loop. Something of it failed: if all of it did, its work is flushed and its resolutions end. */
+void vrb_ucm_qp_event(struct vrb_qp *qp);
+/* NULL and errno. */
+struct ibv_ah *vrb_ucm_ah(const struct vrb_dev *dev, struct ibv_pd *pd, uint16_t lid,
+			  const uint8_t gid[16]);
+/* dapl_cm_ops.free_ah */
+void vrb_ucm_free_ah(struct tp_device *base, void *ah);
+
 /* ---- ud_receive.c ---- */
 
 vrb_ucm_receiver vrb_ucm_receive;
@@ -173,7 +189,7 @@ void vrb_ucm_say(struct vrb_conn *conn, enum ucm_op op);
 void vrb_ucm_ask(struct vrb_conn *conn, const struct ucm_msg *msg);
 /* The last one that was asked, once more. */
 void vrb_ucm_repeat(struct vrb_conn *conn);
-/* Established: the core may post, and is told. */
+/* Established: the core may post, and is told. Of datagrams: it gets the peer's address. */
 void vrb_ucm_established(struct vrb_conn *conn, const void *data, uint32_t len);
 /* Tells the peer of the end, until it answers. */
 void vrb_ucm_say_end(struct vrb_conn *conn);

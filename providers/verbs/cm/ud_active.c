@@ -23,6 +23,11 @@ static void no_sense(struct vrb_conn *conn, const char *why)
 	failed(conn, UCM_TELL, -EPROTO);
 }
 
+static uint32_t data_len(const struct ucm_msg *msg)
+{
+	return msg->len < XCHG_DATA ? msg->len : XCHG_DATA;
+}
+
 /*
  * The peer's message is on its way before the core hears of the connection, so that what a program
  * ends when it has seen all of its connections come about finds them there at the peer. What the
@@ -31,7 +36,6 @@ static void no_sense(struct vrb_conn *conn, const char *why)
 static void accepted(struct vrb_conn *conn, const struct ucm_msg *msg)
 {
 	struct vrb_cq *cq = conn->qp->rq.cq;
-	uint32_t len = msg->len < XCHG_DATA ? msg->len : XCHG_DATA;
 	int rc = vrb_xchg_qp_ready(conn->qp, &conn->peer, 0);
 
 	if (rc) {
@@ -44,17 +48,30 @@ static void accepted(struct vrb_conn *conn, const struct ucm_msg *msg)
 		vrb_cq_defer(cq, conn->qp);
 	conn->retrans = 0;
 	vrb_ucm_say(conn, UCM_RTU);
-	vrb_ucm_established(conn, msg->data, len);
+	vrb_ucm_established(conn, msg->data, data_len(msg));
 	if (cq && conn->state == UCM_CONNECTED)
 		vrb_cq_deliver(cq, conn->qp);
 }
 
+/* Of datagrams: the QP is in service already, and no connection's. */
+static void told(struct vrb_conn *conn, const struct ucm_msg *msg)
+{
+	int rc = vrb_xchg_agree(conn->dev, &conn->peer);
+
+	if (rc) {
+		failed(conn, UCM_TELL, rc);
+		return;
+	}
+	conn->own.mtu = conn->peer.mtu;
+	conn->retrans = 0;
+	vrb_ucm_established(conn, msg->data, data_len(msg));
+}
+
 void vrb_ucm_answered(struct vrb_conn *conn, const struct ucm_msg *msg, const uint8_t *bytes)
 {
-	uint32_t len = msg->len < XCHG_DATA ? msg->len : XCHG_DATA;
-
 	if (msg->op == UCM_REJ_USER) {
-		vrb_ucm_ended(conn, UCM_FORGET, TP_CONN_REJECTED, -ECONNREFUSED, msg->data, len);
+		vrb_ucm_ended(conn, UCM_FORGET, TP_CONN_REJECTED, -ECONNREFUSED, msg->data,
+			      data_len(msg));
 	} else if (msg->op == UCM_REJ_CM) {
 		failed(conn, UCM_FORGET, -ECONNREFUSED);
 	} else {
@@ -63,8 +80,10 @@ void vrb_ucm_answered(struct vrb_conn *conn, const struct ucm_msg *msg, const ui
 		memcpy(conn->peer_block, bytes + XCHG_AT_SRC, sizeof(conn->peer_block));
 		if (!msg->src_id)
 			no_sense(conn, "its connection has no number");
-		else if (msg->end.qp_type != XCHG_QPT_RC)
-			no_sense(conn, "its QP is not of RC");
+		else if (msg->end.qp_type != conn->own.qp_type)
+			no_sense(conn, "its QP is of another type");
+		else if (conn->ud)
+			told(conn, msg);
 		else
 			accepted(conn, msg);
 	}
@@ -78,7 +97,7 @@ static void fill_block(struct vrb_conn *conn)
 	struct ucm_address addr = conn->to;
 
 	addr.qpn = 0;
-	addr.type = XCHG_QPT_RC;
+	addr.type = conn->own.qp_type;
 	ucm_put_address(conn->peer_block, &addr);
 }
 
@@ -117,7 +136,10 @@ static int start(void *arg)
 	conn->addr.local_qual = conn->id;
 	vrb_ucm_join(conn, start->qp);
 	*start->out = &conn->base;
-	rc = conn->peer_port ? vrb_xchg_qp_init(start->qp) : -ECONNREFUSED;
+	if (!conn->peer_port)
+		rc = -ECONNREFUSED;
+	else
+		rc = conn->ud ? vrb_ucm_qp_ready(start->qp) : vrb_xchg_qp_init(start->qp);
 	if (!rc)
 		rc = ask(conn, start->param);
 	if (rc)
@@ -154,6 +176,7 @@ int vrb_ucm_connect(struct tp_qp *base, const struct tp_connect *param, void *ow
 	if (!call.conn)
 		return -ENOMEM;
 	call.conn->active = true;
+	call.conn->ud = qp->ud;
 	call.conn->base.owner = owner;
 	call.conn->to = to;
 	/* A qualifier that cannot be meant has no listener (UCM-4). */

@@ -59,7 +59,10 @@ void vrb_ucm_drop(struct vrb_conn *conn)
 void vrb_ucm_join(struct vrb_conn *conn, struct vrb_qp *qp)
 {
 	conn->qp = qp;
-	qp->conn = conn;
+	if (conn->ud)
+		vrb_ud_qp_serve(qp);
+	else
+		qp->conn = conn;
 	/* What came before is looked at again. */
 	if (atomic_load(&qp->fault))
 		vrb_qp_notify(qp);
@@ -266,11 +269,36 @@ void vrb_ucm_ask(struct vrb_conn *conn, const struct ucm_msg *msg)
 
 /* ---- Established ---- */
 
+/* The active side confirms before its program can end (see accepted of ud_active.c). */
+static void resolved(struct vrb_conn *conn, const void *data, uint32_t len)
+{
+	struct vrb_dev *dev = conn->dev;
+	struct tp_ud_peer peer = { .qpn = conn->peer.qpn };
+
+	errno = 0;
+	peer.ah = vrb_ucm_ah(dev, conn->qp->pd->ibpd, conn->peer.lid, conn->peer.gid);
+	if (!peer.ah) {
+		vrb_ucm_ended(conn, UCM_TELL, TP_CONN_BROKEN, errno ? -errno : -ENOMEM, NULL, 0);
+		return;
+	}
+	if (conn->active)
+		vrb_ucm_say(conn, UCM_RTU);
+	conn->state = UCM_CONNECTED;
+	conn->since = dapl_now();
+	conn->resolved = conn->quiet = true;
+	dev->base.up->ud_event(conn->base.owner, TP_CONN_ESTABLISHED, 0, &peer, len ? data : NULL,
+			       len);
+}
+
 void vrb_ucm_established(struct vrb_conn *conn, const void *data, uint32_t len)
 {
 	struct vrb_dev *dev = conn->dev;
 
 	dapl_loop_timer_cancel(dev->base.loop, &conn->timer);
+	if (conn->ud) {
+		resolved(conn, data, len);
+		return;
+	}
 	vrb_qp_open(conn->qp);
 	conn->state = UCM_CONNECTED;
 	conn->since = dapl_now();
@@ -311,7 +339,7 @@ static void end_here(struct vrb_conn *conn)
 	if (conn->watched)
 		vrb_watchdog_remove(conn->dev);
 	conn->watched = false;
-	if (conn->qp)
+	if (conn->qp && !conn->ud)
 		vrb_cm_end_qp(conn->qp);
 }
 
@@ -337,19 +365,32 @@ void vrb_ucm_end(struct vrb_conn *conn, enum vrb_ucm_rest rest)
 	end_here(conn);
 	if (!conn->id || rest == UCM_FORGET)
 		vrb_ucm_leave(conn);
-	else if (rest == UCM_LINGER || conn->peer_gone)
+	else if (rest == UCM_LINGER || conn->peer_gone || conn->resolved)
 		vrb_ucm_linger(conn);
-	else if (conn->state == UCM_CONSUMER)
+	else if (conn->state == UCM_CONSUMER || (conn->ud && !conn->active))
 		vrb_ucm_refuse(conn, UCM_REJ_CM, NULL, 0);
 	else
 		vrb_ucm_say_end(conn);
 }
 
+static void tell_core(const struct vrb_conn *conn, enum tp_conn_event event, int err,
+		      const void *data, uint32_t len)
+{
+	const struct tp_upcalls *up = conn->dev->base.up;
+
+	vrb_cm_explain(conn->dev, &conn->addr, event, err);
+	if (!len)
+		data = NULL;
+	if (conn->ud)
+		up->ud_event(conn->base.owner, event, event == TP_CONN_REJECTED ? 0 : err, NULL,
+			     data, len);
+	else
+		up->conn_event(conn->base.owner, event, err, data, len);
+}
+
 void vrb_ucm_ended(struct vrb_conn *conn, enum vrb_ucm_rest rest, enum tp_conn_event event, int err,
 		   const void *data, uint32_t len)
 {
-	struct vrb_dev *dev = conn->dev;
-
 	if (vrb_ucm_is_over(conn))
 		return;
 	vrb_ucm_hold(conn);
@@ -358,10 +399,8 @@ void vrb_ucm_ended(struct vrb_conn *conn, enum vrb_ucm_rest rest, enum tp_conn_e
 		event = TP_CONN_BROKEN;
 		err = -EIO;
 	}
-	if (!conn->quiet) {
-		vrb_cm_explain(dev, &conn->addr, event, err);
-		dev->base.up->conn_event(conn->base.owner, event, err, len ? data : NULL, len);
-	}
+	if (!conn->quiet)
+		tell_core(conn, event, err, data, len);
 	vrb_ucm_drop(conn);
 }
 

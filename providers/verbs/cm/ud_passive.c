@@ -83,6 +83,7 @@ static void take_names(struct vrb_conn *conn, const struct ucm_msg *msg, const u
 	conn->peer_id = msg->src_id;
 	conn->to = sender(msg);
 	conn->peer = msg->end;
+	conn->ud = msg->end.qp_type == XCHG_QPT_UD;
 	memcpy(conn->peer_block, bytes + XCHG_AT_SRC, sizeof(conn->peer_block));
 	ucm_put_address((uint8_t *)&conn->addr.remote, &conn->to);
 	conn->addr.remote_qual = msg->src_port;
@@ -94,7 +95,8 @@ static int tell_core(struct vrb_conn *conn, void *owner, const struct ucm_msg *m
 	struct tp_conn_request req = { .private_data = msg->data,
 				       .private_data_len =
 					       msg->len < XCHG_DATA ? msg->len : XCHG_DATA,
-				       .truncated = msg->len > XCHG_DATA };
+				       .truncated = msg->len > XCHG_DATA,
+				       .ud = conn->ud };
 
 	return conn->dev->base.up->conn_request(owner, &conn->base, &req);
 }
@@ -131,13 +133,10 @@ void vrb_ucm_requested(struct vrb_dev *dev, const struct ucm_msg *msg, const uin
 	}
 	if (conn)
 		forgotten(conn);
-	if (!listener || msg->end.qp_type != XCHG_QPT_RC) {
-		if (listener)
-			say_refused(dev, msg, "its endpoint is of service type UD");
+	if (listener)
+		request(listener, msg, bytes);
+	else
 		refuse_unknown(dev, msg, bytes);
-		return;
-	}
-	request(listener, msg, bytes);
 }
 
 /* ---- dat_psp_create and its like ---- */
@@ -271,9 +270,10 @@ int vrb_ucm_accept(struct tp_conn *base, struct tp_qp *qp_base, const void *data
 
 	if (rc)
 		return rc;
-	answer.rc = vrb_xchg_qp_init(qp);
+	answer.rc = conn->ud ? vrb_ucm_qp_ready(qp) : vrb_xchg_qp_init(qp);
 	if (!answer.rc)
-		answer.rc = vrb_xchg_qp_ready(qp, &conn->peer, conn->peer.reads_in);
+		answer.rc = conn->ud ? vrb_xchg_agree(conn->dev, &conn->peer)
+				     : vrb_xchg_qp_ready(qp, &conn->peer, conn->peer.reads_in);
 	return dapl_loop_call(conn->dev->base.loop, reply, &answer);
 }
 

@@ -11,7 +11,6 @@
 #include "providers/verbs/cm/ud.h"
 
 enum {
-	PSN = 1,
 	BATCH = 16,
 	BATCHES = 16, /* before others have their turn on the loop */
 	RECV_BYTES = VRB_UCM_GRH + XCHG_MOST,
@@ -69,23 +68,6 @@ static void forget_ah(struct vrb_ucm_queue *queue, struct known *known)
 	free(known);
 }
 
-static struct ibv_ah *make_ah(const struct vrb_dev *dev, const struct ucm_address *to)
-{
-	const struct vrb_config *config = dev->config;
-	struct xchg_end peer = { .lid = to->lid };
-	struct ibv_ah_attr attr;
-
-	memcpy(peer.gid, to->gid, sizeof(peer.gid));
-	vrb_xchg_path(dev, &peer, &attr);
-	if (config->sl >= 0)
-		attr.sl = (uint8_t)config->sl;
-	if (attr.is_global && config->tclass >= 0)
-		attr.grh.traffic_class = (uint8_t)config->tclass;
-	if (attr.is_global && config->hop_limit)
-		attr.grh.hop_limit = (uint8_t)config->hop_limit;
-	return ibv_create_ah(vrb_ucm(dev)->queue.pd, &attr);
-}
-
 /* NULL and errno. */
 static struct ibv_ah *ah_to(struct vrb_dev *dev, const struct ucm_address *to)
 {
@@ -106,7 +88,7 @@ static struct ibv_ah *ah_to(struct vrb_dev *dev, const struct ucm_address *to)
 		return NULL;
 	known->lid = to->lid;
 	memcpy(known->gid, to->gid, sizeof(known->gid));
-	known->ah = make_ah(dev, to);
+	known->ah = vrb_ucm_ah(dev, queue->pd, to->lid, to->gid);
 	if (!known->ah) {
 		free(known);
 		return NULL;
@@ -252,23 +234,6 @@ static void ready(struct tp_watch *watch, uint32_t events)
 
 /* ---- Life ---- */
 
-static int to_rts(const struct vrb_dev *dev, struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
-				    .pkey_index = 0, /* UCM-70 */
-				    .port_num = dev->port,
-				    .qkey = UCM_QKEY,
-				    .sq_psn = PSN };
-	int err = ibv_modify_qp(qp, &attr,
-				IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
-
-	attr.qp_state = IBV_QPS_RTR;
-	if (!err)
-		err = ibv_modify_qp(qp, &attr, IBV_QP_STATE);
-	attr.qp_state = IBV_QPS_RTS;
-	return err ? err : ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
-}
-
 static int make_qp(struct vrb_dev *dev, struct vrb_ucm_queue *queue)
 {
 	struct ibv_qp_init_attr init = { .send_cq = queue->send_cq,
@@ -284,10 +249,10 @@ static int make_qp(struct vrb_dev *dev, struct vrb_ucm_queue *queue)
 	queue->qp = VRB_GLOBAL(ibv_create_qp(queue->pd, &init));
 	if (!queue->qp)
 		return errno;
-	err = to_rts(dev, queue->qp);
+	err = vrb_ucm_to_init(dev, queue->qp, 0); /* UCM-70 */
 	for (i = 0; !err && i < queue->size; i++)
 		err = post_recv(queue, i);
-	return err;
+	return err ? err : vrb_ucm_to_rts(queue->qp);
 }
 
 static int make_parts(struct vrb_dev *dev, struct vrb_ucm_queue *queue)

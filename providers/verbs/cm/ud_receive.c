@@ -38,12 +38,14 @@ static void ended_by_peer(struct vrb_conn *conn, const struct ucm_msg *msg)
 		conn->peer_gone = true; /* EP-141 */
 		return;
 	}
-	if (conn->state == UCM_WAIT_RTU && msg->dst_id)
+	if (conn->state == UCM_WAIT_RTU && msg->dst_id && !conn->ud)
 		vrb_ucm_established(conn, NULL, 0);
 	if (conn->state == UCM_WAIT_RTU)
 		vrb_ucm_ended(conn, UCM_LINGER, TP_CONN_BROKEN, -ECONNRESET, NULL, 0);
 	else if (conn->state == UCM_WAIT_REP)
 		vrb_ucm_ended(conn, UCM_LINGER, TP_CONN_REFUSED, -ECONNRESET, NULL, 0);
+	else if (conn->resolved)
+		return; /* it has no end */
 	else if (conn->state == UCM_CONNECTED && vrb_qp_found_fault(conn->qp))
 		vrb_ucm_ended(conn, UCM_LINGER, vrb_cm_fault_here(conn->qp), -EIO, NULL, 0);
 	else if (conn->state == UCM_CONNECTED)
@@ -52,11 +54,12 @@ static void ended_by_peer(struct vrb_conn *conn, const struct ucm_msg *msg)
 		vrb_ucm_linger(conn);
 }
 
-/* The peer waits for a confirmation before it hears of the end (UCM-29). */
+/* The peer waits for a confirmation before it hears of the end (UCM-29); of a resolution it had none. */
 static void late_reply(struct vrb_conn *conn, const struct ucm_msg *msg)
 {
 	conn->peer_id = msg->src_id;
-	vrb_ucm_say(conn, UCM_RTU);
+	if (!conn->ud)
+		vrb_ucm_say(conn, UCM_RTU);
 	vrb_ucm_say_end(conn);
 }
 
@@ -66,7 +69,7 @@ static void replied(struct vrb_conn *conn, const struct ucm_msg *msg, const uint
 		return;
 	if (conn->state == UCM_WAIT_REP)
 		vrb_ucm_answered(conn, msg, bytes);
-	else if (conn->state == UCM_CONNECTED)
+	else if (conn->state == UCM_CONNECTED || conn->resolved)
 		vrb_ucm_say(conn, UCM_RTU);
 	else if (!conn->rejected)
 		late_reply(conn, msg);
