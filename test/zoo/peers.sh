@@ -25,23 +25,30 @@ side() {
 	exec timeout "${PEERS_LIMIT:-60}" "$@"
 }
 
-# SERVER CLIENT PROGRAM ARGUMENT... Their servers may listen after they told their client that they do.
+# A run that says nothing: their servers may listen after they told their client that they do; and that release's module
+# falls over datagrams' endpoints, most often with itself for a peer.
+says_nothing() {
+	grep -qE 'NON_PEER_REJECTED|0x4003|Connection refused' "$scratch/client" && return
+	[ "$client:${on_client#*+}" = 139:theirs ] || [ "$served:${on_server#*+}" = 139:theirs ]
+}
+
+# SERVER CLIENT PROGRAM ARGUMENT...
 pair() {
-	on_server=$1 on_client=$2 program=$3
+	on_server=$1 on_client=$2 program=$3 client_is=
 	shift 3
+	[ "$program" != dtestx ] || client_is=-c
 	for _ in 1 2 3 4 5 6 7 8; do
 		(side "$on_server" "$debian/usr/bin/$program" -P "$ia" "$@") >"$scratch/server" 2>&1 &
 		server=$!
 		children="$children $server"
 		wait_listen 15828 $server
-		(side "$on_client" "$debian/usr/bin/$program" -P "$ia" -h 127.0.0.1 "$@") >"$scratch/client" 2>&1
+		(side "$on_client" "$debian/usr/bin/$program" -P "$ia" $client_is -h 127.0.0.1 "$@") >"$scratch/client" 2>&1
 		client=$?
-		grep -qE 'NON_PEER_REJECTED|0x4003' "$scratch/client" || break
-		kill $server 2>/dev/null
-		wait $server 2>/dev/null
+		[ $client -eq 0 ] || kill $server 2>/dev/null
+		wait $server
+		served=$?
+		says_nothing || break
 	done
-	wait "$server"
-	served=$?
 	[ "$client" -eq 0 ] && [ $served -eq 0 ] && ! grep -qE 'FAILED|ERR|[Ee]rror' "$scratch/client" "$scratch/server"
 	result $? "$program $*: server on $on_server, client on $on_client (client $client, server $served)" \
 		"$scratch/client" "$scratch/server"
@@ -60,6 +67,14 @@ while [ $# -gt 0 ]; do
 	pair "$1" "$2" dtest -b 16384
 	pair "$1" "$2" dtestcm -c 50
 	pair "$1" "$2" dtestx
+	case $1$2 in
+	*+ours*)
+		for datagrams in -u "-U 4" "-u -m"; do
+			# shellcheck disable=SC2086
+			PEERS_LIMIT=15 pair "$1" "$2" dtestx $datagrams
+		done
+		;;
+	esac
 	shift 2
 done
 echo "1..$count"

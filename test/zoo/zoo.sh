@@ -261,7 +261,7 @@ sockets() {
 datagrams() {
 	local ZOO_CM=ud program
 	export ZOO_CM
-	for program in $([ "${ZOO_PROGRAMS:-}" = all ] && echo "${programs[@]}" || echo conn_more cr silent); do
+	for program in $([ "${ZOO_PROGRAMS:-}" = all ] && echo "${programs[@]}" || echo conn_more cr ibx_ud ibx_ud_dto silent); do
 		[ "$program" = twoproc ] || point "$1" "datagrams/$program" "test/conformance/$program.t"
 	done
 	# A peer that died while it was asked, or is sent to, is given up within a second.
@@ -270,6 +270,8 @@ datagrams() {
 	local ZOO_OPTIONS='-o loss=50 -o duplicate=100 -o delay_us=1000' UDAPL_TESTS='an_end_is_heard_*'
 	export ZOO_OPTIONS UDAPL_TESTS
 	ZOO_CONNECTIONS=50 point "$1" datagrams/losses test/zoo/mends.t
+	UDAPL_TESTS='ibx_62_*'
+	point "$1" datagrams/addresses test/conformance/ibx_ud.t
 	unset DAPL_UCM_REP_TIME DAPL_UCM_RTU_TIME DAPL_UCM_DREP_TIME
 }
 
