@@ -208,7 +208,7 @@ static struct options parse(int argc, char **argv)
 			opt.verbose = true;
 			break;
 		case 'u':
-			die("unreliable datagrams are not supported");
+			die("this program does not try unreliable datagrams");
 		case 'P':
 			opt.adapter = optarg;
 			break;

@@ -234,7 +234,7 @@ static struct options parse(int argc, char **argv)
 		case 'u':
 		case 'l':
 		case 'q':
-			die("unreliable datagrams are not supported");
+			die("this program does not try unreliable datagrams");
 		case 'P':
 			opt.adapter = optarg;
 			break;
