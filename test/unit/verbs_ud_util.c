@@ -130,12 +130,13 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	(void)pd;
 	uk.path = *attr;
-	return &uk.ah;
+	errno = ENOMEM;
+	return uk.no_ah ? NULL : &uk.ah;
 }
 
 int ibv_destroy_ah(struct ibv_ah *ah)
 {
-	(void)ah;
+	assert_ptr_equal(ah, &uk.ah);
 	return 0;
 }
 
@@ -194,6 +195,7 @@ static int conn_request(void *owner, struct tp_conn *conn, const struct tp_conn_
 	uk.num_requests++;
 	uk.len = req->private_data_len;
 	uk.truncated = req->truncated;
+	uk.ud = req->ud;
 	if (uk.len)
 		memcpy(uk.data, req->private_data, uk.len);
 	pthread_mutex_unlock(&uk.lock);
@@ -214,6 +216,16 @@ static void conn_event(void *owner, enum tp_conn_event event, int err, const voi
 	pthread_mutex_unlock(&uk.lock);
 }
 
+static void ud_event(void *owner, enum tp_conn_event event, int err, const struct tp_ud_peer *peer,
+		     const void *data, uint32_t len)
+{
+	assert_true(uk.qp.ud);
+	assert_true((event == TP_CONN_ESTABLISHED) == (peer != NULL));
+	if (peer)
+		uk.peer = *peer;
+	conn_event(owner, event, err, data, len);
+}
+
 static void async(void *owner, enum tp_async_event event, void *object)
 {
 	assert_ptr_equal(owner, &uk.dev);
@@ -221,9 +233,9 @@ static void async(void *owner, enum tp_async_event event, void *object)
 	assert_int_equal(event, TP_ASYNC_QP_ERROR);
 }
 
-static const struct tp_upcalls up = { .conn_request = conn_request,
-				      .conn_event = conn_event,
-				      .async = async };
+static const struct tp_upcalls up = {
+	.conn_request = conn_request, .conn_event = conn_event, .ud_event = ud_event, .async = async
+};
 
 void uk_await(const unsigned int *counter, unsigned int num)
 {

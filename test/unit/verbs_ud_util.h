@@ -53,6 +53,7 @@ extern struct uk {
 	struct ibv_qp_attr rtr, rts; /* as last set */
 	enum ibv_qp_state state;     /* of the QP, if it is not ready to send */
 	struct ibv_ah ah;
+	bool no_ah;		 /* none is made */
 	struct ibv_ah_attr path; /* of the last address handle */
 
 	/* What the core has heard, and the peer, on the loop. */
@@ -64,7 +65,8 @@ extern struct uk {
 	int err;
 	uint8_t data[256];
 	uint32_t len;
-	bool truncated;
+	bool truncated, ud;
+	struct tp_ud_peer peer; /* of a resolution */
 	struct {
 		uint8_t bytes[UCM_MOST];
 		size_t len;

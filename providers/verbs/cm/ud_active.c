@@ -116,6 +116,13 @@ static int ask(struct vrb_conn *conn, const struct tp_connect *param)
 	return 0;
 }
 
+static enum tp_conn_event not_begun(const struct vrb_conn *conn, int rc)
+{
+	if (rc == -ECONNREFUSED)
+		return TP_CONN_REFUSED;
+	return conn->ud ? TP_CONN_BROKEN : TP_CONN_UNREACHABLE; /* the table of IBX-69 */
+}
+
 struct start {
 	struct vrb_conn *conn;
 	struct vrb_qp *qp;
@@ -143,8 +150,7 @@ static int start(void *arg)
 	if (!rc)
 		rc = ask(conn, start->param);
 	if (rc)
-		vrb_ucm_tell_later(conn, UCM_FORGET,
-				   rc == -ECONNREFUSED ? TP_CONN_REFUSED : TP_CONN_UNREACHABLE, rc);
+		vrb_ucm_tell_later(conn, UCM_FORGET, not_begun(conn, rc), rc);
 	return 0;
 }
 

@@ -377,8 +377,9 @@ static void tell_core(const struct vrb_conn *conn, enum tp_conn_event event, int
 		      const void *data, uint32_t len)
 {
 	const struct tp_upcalls *up = conn->dev->base.up;
+	bool never_was = conn->ud && event == TP_CONN_BROKEN;
 
-	vrb_cm_explain(conn->dev, &conn->addr, event, err);
+	vrb_cm_explain(conn->dev, &conn->addr, never_was ? TP_CONN_UNREACHABLE : event, err);
 	if (!len)
 		data = NULL;
 	if (conn->ud)
