@@ -64,6 +64,17 @@ static void fail_qps(struct zoo_card *card)
 	}
 }
 
+static int fail_qp(uint32_t number)
+{
+	struct zoo_qp *qp = zoo_qp_find(number);
+
+	if (!qp)
+		return EINVAL;
+	zoo_async(qp->async, qp, &qp->user, &qp->delivered, IBV_EVENT_QP_FATAL);
+	zoo_qp_to_error(qp);
+	return 0;
+}
+
 static void fail_cqs(struct zoo_card *card)
 {
 	struct zoo_link *link;
@@ -157,6 +168,8 @@ int zoo_control(const char *name, uint32_t value)
 		zoo->lose = ZOO_RTU + 1;
 	else if (!strcmp(name, "command_us"))
 		zoo->command_us = value;
+	else if (!strcmp(name, "fail_qp"))
+		err = fail_qp(value);
 	else if (!strcmp(name, "qp_event"))
 		tell_qps(value);
 	else if (!strcmp(name, "cm_event"))
@@ -250,6 +263,8 @@ uint32_t zoo_count(const char *what)
 		num = length(zoo->cqs);
 	else if (!strcmp(what, "cqe"))
 		num = longest_cq();
+	else if (!strcmp(what, "ahs"))
+		num = zoo->num_ahs;
 	else if (!strcmp(what, "srqs"))
 		num = length(zoo->srqs);
 	else if (!strcmp(what, "mrs"))

@@ -13,6 +13,7 @@
 
 struct my_ah {
 	struct ibv_ah ib;
+	struct zoo_pd *pd;
 	struct ibv_ah_attr attr;
 };
 
@@ -23,6 +24,8 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	struct my_ah *my;
 	int err = zoo_refuses("create_ah");
 
+	if (!err && card->removed)
+		err = EIO;
 	if (!err && zoo_kind_of(card)->link_layer == IBV_LINK_LAYER_ETHERNET && !attr->is_global)
 		err = EINVAL;
 	my = err ? NULL : calloc(1, sizeof(*my));
@@ -33,12 +36,23 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	my->ib.context = pd->context;
 	my->ib.pd = pd;
 	my->attr = *attr;
+	zoo_lock();
+	my->pd = my(pd, pd)->pd;
+	my->pd->uses++;
+	zoo->num_ahs++;
+	zoo_unlock();
 	return &my->ib;
 }
 
 int ibv_destroy_ah(struct ibv_ah *ah)
 {
-	free(zoo_entry(ah, struct my_ah, ib));
+	struct my_ah *my = zoo_entry(ah, struct my_ah, ib);
+
+	zoo_lock();
+	my->pd->uses--;
+	zoo->num_ahs--;
+	zoo_unlock();
+	free(my);
 	return 0;
 }
 

@@ -264,6 +264,7 @@ datagrams() {
 	for program in $([ "${ZOO_PROGRAMS:-}" = all ] && echo "${programs[@]}" || echo conn_more cr ibx_ud ibx_ud_dto silent); do
 		[ "$program" = twoproc ] || point "$1" "datagrams/$program" "test/conformance/$program.t"
 	done
+	point "$1" datagrams/faults test/zoo/datagrams.t
 	# A peer that died while it was asked, or is sent to, is given up within a second.
 	export DAPL_UCM_REP_TIME=20 DAPL_UCM_RTU_TIME=20 DAPL_UCM_DREP_TIME=20
 	DAPL_UCM_RETRY=6 DAPL_ACK_TIMER=12 point "$1" datagrams/twoproc test/conformance/twoproc.t
