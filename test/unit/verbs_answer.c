@@ -158,7 +158,7 @@ static int setup(void **state)
 	vu_queue(&t.qp.sq, &t.qp, t.ring[0], RING);
 	vu_queue(&t.qp.rq, &t.qp, t.ring[1], RING);
 	t.qp.sq.cq = t.qp.rq.cq = &t.cq;
-	t.qp.rq.recv = true;
+	t.qp.rq.recv = t.qp.rq.plain_recv = true;
 	t.conn = vrb_conn_new(&t.dev);
 	t.conn->base.owner = &t;
 	t.conn->qp = &t.qp;

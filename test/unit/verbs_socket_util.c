@@ -172,7 +172,7 @@ int sk_setup(void **state)
 	sk.qp.max_read_out = 16;
 	vu_queue(&sk.qp.sq, &sk.qp, sk.ring[0], RING);
 	vu_queue(&sk.qp.rq, &sk.qp, sk.ring[1], RING);
-	sk.qp.rq.recv = true;
+	sk.qp.rq.recv = sk.qp.rq.plain_recv = true;
 	return vrb_cm_ops.listen(&sk.dev.base, 0, &sk.listener, &sk.listener);
 }
 

@@ -353,7 +353,7 @@ static void init_qp(void)
 	uk.qp.max_read_out = 16;
 	vu_queue(&uk.qp.sq, &uk.qp, uk.ring[0], RING);
 	vu_queue(&uk.qp.rq, &uk.qp, uk.ring[1], RING);
-	uk.qp.rq.recv = true;
+	uk.qp.rq.recv = uk.qp.rq.plain_recv = true;
 }
 
 int uk_setup(void **state)
