@@ -120,6 +120,8 @@ static void free_parts(struct vrb_qp *qp)
 	vrb_queue_fini(&qp->sq);
 }
 
+static const struct dapl_qp_ops ud_qp_ops;
+
 static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void *owner,
 		     struct tp_qp **out)
 {
@@ -132,7 +134,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 		return -ENOMEM;
 	}
 	qp->base = (struct tp_qp){ .dev = base,
-				   .ops = attr->ud ? &vrb_ud_qp_ops : &vrb_qp_ops,
+				   .ops = attr->ud ? &ud_qp_ops : &vrb_qp_ops,
 				   .owner = owner };
 	qp->dev = dev;
 	qp->ud = attr->ud;
@@ -187,7 +189,7 @@ static int remake(struct vrb_qp *qp, const struct tp_qp_attr *attr)
 	return 0;
 }
 
-int vrb_qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
+static int qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 	int rc = unchanged(qp, attr) ? 0 : remake(qp, attr);
@@ -237,7 +239,7 @@ static int qp_reset(struct tp_qp *base)
 	return 0;
 }
 
-void vrb_qp_destroy(struct tp_qp *base)
+static void qp_destroy(struct tp_qp *base)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 
@@ -251,7 +253,7 @@ void vrb_qp_destroy(struct tp_qp *base)
 }
 
 /* What the device has finished counts as generated. Of an SRQ, nobody can tell what was taken. */
-void vrb_qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
+static void qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
 {
 	struct vrb_qp *qp = vrb_qp(base);
 
@@ -262,11 +264,35 @@ void vrb_qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send)
 
 const struct dapl_qp_ops vrb_qp_ops = {
 	.create = qp_create,
-	.modify = vrb_qp_modify,
+	.modify = qp_modify,
 	.reset = qp_reset,
-	.destroy = vrb_qp_destroy,
+	.destroy = qp_destroy,
 	.post_send = vrb_qp_post_send,
 	.post_recv = vrb_qp_post_recv,
 	.limit_recv = dapl_unsupported_limit_recv,
-	.pending = vrb_qp_pending,
+	.pending = qp_pending,
+};
+
+/* ---- Of datagrams ---- */
+
+static void ud_destroy(struct tp_qp *base)
+{
+	vrb_ud_qp_leave(vrb_qp(base));
+	qp_destroy(base);
+}
+
+static int ud_reset(struct tp_qp *base)
+{
+	(void)base;
+	return -EOPNOTSUPP;
+}
+
+static const struct dapl_qp_ops ud_qp_ops = {
+	.modify = qp_modify,
+	.reset = ud_reset,
+	.destroy = ud_destroy,
+	.post_send = vrb_ud_post_send,
+	.post_recv = vrb_qp_post_recv,
+	.limit_recv = dapl_unsupported_limit_recv,
+	.pending = qp_pending,
 };

@@ -74,16 +74,15 @@ static inline bool vrb_qp_set_fault(struct vrb_qp *qp, uint32_t status)
 }
 
 extern const struct dapl_qp_ops vrb_qp_ops;
-/* What QPs of datagrams do like others. */
-int vrb_qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr);
-void vrb_qp_destroy(struct tp_qp *base);
-void vrb_qp_pending(struct tp_qp *base, uint32_t *recv, uint32_t *send);
 
 /* ---- QPs of datagrams (qp_ud.c) ---- */
 
-extern const struct dapl_qp_ops vrb_ud_qp_ops;
-/* Loop. The connection manager looks at it from now on until it is destroyed: qp->served. */
+/* dapl_qp_ops.post_send */
+int vrb_ud_post_send(struct tp_qp *base, const struct tp_wr *wr);
+/* Loop. The connection manager looks at it from now on: qp->served. */
 void vrb_ud_qp_serve(struct vrb_qp *qp);
+/* It never does again. */
+void vrb_ud_qp_leave(struct vrb_qp *qp);
 
 /* ---- Posting (qp_post.c); QP lock held ---- */
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "dapl/base/loop_call.h"
-#include "dapl/unsupported.h"
 #include "providers/verbs/qp.h"
 #include "providers/verbs/watchdog.h"
 
@@ -17,8 +16,8 @@ static_assert(offsetof(struct tp_wr, ah) == offsetof(struct ibv_send_wr, wr.ud.a
 	      "the peer of a datagram");
 static_assert(TP_UD_RESERVED == sizeof(struct ibv_grh), "the global routing header");
 
-/* What the device refuses because the QP is in error waits for the connection manager to flush it. */
-static int ud_post_send(struct tp_qp *base, const struct tp_wr *wr)
+/* What the device refuses of a QP in error waits for the connection manager to flush it. */
+int vrb_ud_post_send(struct tp_qp *base, const struct tp_wr *wr)
 {
 	uint32_t flags = VRB_WR_SLOW | VRB_WR_POLLED;
 	struct vrb_qp *qp = vrb_qp(base);
@@ -65,23 +64,7 @@ static int stop_serving(void *arg)
 }
 
 /* The connection manager may look at it just now, and does no more afterwards. */
-static void ud_destroy(struct tp_qp *base)
+void vrb_ud_qp_leave(struct vrb_qp *qp)
 {
-	dapl_loop_call(base->dev->loop, stop_serving, vrb_qp(base));
-	vrb_qp_destroy(base);
+	dapl_loop_call(qp->base.dev->loop, stop_serving, qp);
 }
-
-static int ud_reset(struct tp_qp *base)
-{
-	return -EOPNOTSUPP;
-}
-
-const struct dapl_qp_ops vrb_ud_qp_ops = {
-	.modify = vrb_qp_modify,
-	.reset = ud_reset,
-	.destroy = ud_destroy,
-	.post_send = ud_post_send,
-	.post_recv = vrb_qp_post_recv,
-	.limit_recv = dapl_unsupported_limit_recv,
-	.pending = vrb_qp_pending,
-};

@@ -150,8 +150,6 @@ int vrb_ucm_to_init(const struct vrb_dev *dev, struct ibv_qp *ibqp, uint16_t pke
 int vrb_ucm_to_rts(struct ibv_qp *ibqp);
 /* An endpoint's QP of datagrams, which exists, sends and receives; 0 or -errno. One call at a time. */
 int vrb_ucm_qp_ready(struct vrb_qp *qp);
-/* Loop. Something of it failed: if all of it did, its work is flushed and its resolutions end. */
-void vrb_ucm_qp_event(struct vrb_qp *qp);
 /* NULL and errno. */
 struct ibv_ah *vrb_ucm_ah(const struct vrb_dev *dev, struct ibv_pd *pd, uint16_t lid,
 			  const uint8_t gid[16]);

@@ -91,7 +91,7 @@ void vrb_ucm_answered(struct vrb_conn *conn, const struct ucm_msg *msg, const ui
 
 /* ---- The core's call ---- */
 
-/* The address as the program gave it, without the QP's number and with this endpoint's type (UCM-10). */
+/* The address as the program gave it, with the EP type instead of a QP number (UCM-10). */
 static void fill_block(struct vrb_conn *conn)
 {
 	struct ucm_address addr = conn->to;

@@ -73,43 +73,6 @@ int vrb_ucm_qp_ready(struct vrb_qp *qp)
 	return mode == VRB_QUEUE_ACTIVE ? 0 : -EIO;
 }
 
-/* The device took it out of service with its receives; where its requests alone fail it goes on. */
-static bool has_failed(struct vrb_qp *qp)
-{
-	enum vrb_mode mode;
-
-	vrb_qp_lock(qp);
-	mode = qp->sq.mode;
-	vrb_qp_unlock(qp);
-	return atomic_load(&qp->dev->gone) || mode == VRB_QUEUE_FLUSHING || vrb_qp_found_fault(qp);
-}
-
-static struct vrb_conn *unresolved(const struct vrb_qp *qp, const struct list *chain)
-{
-	struct vrb_conn *conn;
-
-	list_for_each(conn, chain, by_id)
-		if (conn->qp == qp && !conn->resolved && !vrb_ucm_is_over(conn))
-			return conn;
-	return NULL;
-}
-
-void vrb_ucm_qp_event(struct vrb_qp *qp)
-{
-	bool gone = atomic_load(&qp->dev->gone);
-	struct vrb_ucm *ucm = vrb_ucm(qp->dev);
-	struct vrb_conn *conn;
-	uint32_t i;
-
-	if (!qp->served || !has_failed(qp))
-		return;
-	vrb_qp_to_error(qp);
-	for (i = 0; i < VRB_UCM_CHAINS; i++)
-		while ((conn = unresolved(qp, &ucm->by_id[i])))
-			vrb_ucm_ended(conn, gone ? UCM_FORGET : UCM_TELL, TP_CONN_BROKEN,
-				      gone ? -ENODEV : -EIO, NULL, 0);
-}
-
 /* ---- Address handles ---- */
 
 struct ibv_ah *vrb_ucm_ah(const struct vrb_dev *dev, struct ibv_pd *pd, uint16_t lid,

@@ -54,7 +54,7 @@ static void ended_by_peer(struct vrb_conn *conn, const struct ucm_msg *msg)
 		vrb_ucm_linger(conn);
 }
 
-/* The peer waits for a confirmation before it hears of the end (UCM-29); of a resolution it had none. */
+/* The peer waits for a confirmation before it hears of the end (UCM-29), but of a resolution. */
 static void late_reply(struct vrb_conn *conn, const struct ucm_msg *msg)
 {
 	conn->peer_id = msg->src_id;
