@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # The adapters of the zoo: what they differ in, and a part of the conformance suite on each: zoo.sh [KIND...].
 #
-# A part: 38 s of processor on all, and 96 s of the 180 s that ./check has for the zoo, since most of it waits. The whole
+# A part: on two slow processors with nothing beside 205 s, or 168 s with seven kinds at once. The whole
 # takes 22 s of processor on each, most of it in programs that show the core and not the adapter. It is for
 # doc/conformance-cards.md: "make zoo".
 #
