@@ -13,6 +13,8 @@ import clauses  # noqa: E402
 import matrix  # noqa: E402
 from tap import case, equal, check, run  # noqa: E402
 
+matrix.KINDS = matrix.KINDS[:3]  # three columns show what there is to a column
+
 TABLE = {"EP-1": "one", "EP-2": "two", "EP-3": "three", "EP-T1": "recipe", "CR-4": "four", "CR-5": "five", "CR-6": "six"}
 NAMES = clauses.Names(TABLE)
 PROGRAM = """/* of a file: EP-1 */

@@ -8,8 +8,9 @@ The conformance matrix: every clause of the specification against every provider
   matrix.py record KIND FOLDER   keeps what the logs of a run on other devices say, in results/KIND, and what that says
                                  of programs without a log. Each is FOLDER/NAME.log, the output of
                                  test/conformance/run .../NAME.t
-  matrix.py cards LOGS [FILE]    the same for adapters of the zoo, one a column, from LOGS/KIND/NAME.log (ZOO_LOGS of
-                                 test/zoo/zoo.sh); fails if a clause failed
+  matrix.py cards LOGS [FILE]    the same for adapters of the zoo, one a column, from LOGS/KIND/NAME.log and, by the other
+                                 connection managers, LOGS/KIND-scm/NAME.log and LOGS/KIND-ucm/NAME.log (ZOO_LOGS
+                                 of test/zoo/zoo.sh); fails if a clause failed
   matrix.py check                TAP: every clause has a test or a reason, every test's clause exists, and the
                                  matrix in doc/ is about these clauses
 """
@@ -25,7 +26,8 @@ TOP = os.path.abspath(os.environ.get("top_srcdir") or os.path.join(os.path.dirna
 HERE = os.path.join(TOP, "test/conformance")
 PAGE = os.path.join(TOP, "doc/conformance.md")
 ENOUGH = 95.0  # per cent of the clauses that must be tested on soft
-KINDS = (("soft", "soft"), ("rxe", "ofa, soft-RoCE"), ("siw", "ofa, soft-iWARP"))
+KINDS = (("soft", "soft"), ("rxe", "ofa, soft-RoCE"), ("siw", "ofa, soft-iWARP"),
+         ("rxe-scm", "sockets, soft-RoCE"), ("rxe-ucm", "datagrams, soft-RoCE"))
 LEGACY = "D12-"  # clauses of DAT 1.2, whose tests run on soft
 POINT = re.compile(r"^(not )?ok (\d+)(?: - (.*?))?(?: # (SKIP|TODO)\s*(.*))?$")
 ECHO = re.compile(r"^(PASS|FAIL|SKIP|ERROR|XFAIL|XPASS): \S+ (\d+)(?: - (.*?))?(?: # (SKIP|TODO)\s*(.*))?$")
@@ -220,7 +222,7 @@ INTRODUCTION = """<!-- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only -->
 # Conformance
 
 Every clause of the specification and what the tests say of it. Made by `make conformance`; the columns of the
-verbs provider are runs in the virtual machine of test/vm.
+verbs provider are runs in the virtual machine of test/vm, by rdma_cm (ofa), over sockets and by datagrams.
 
 - *pass*: at least one test point names the clause, and every one that does passed; *(no device)*: tests of the
   registry library, the core or the headers, which no provider takes part in.
@@ -280,7 +282,8 @@ CARDS = """<!-- SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only -->
 
 What the tests that run on any adapter say on those of test/zoo, which play verbs devices by a table of what is known
 or assumed of them (test/zoo/cards.c says which): no such device was at hand. Made by `matrix.py cards` from
-`ZOO_PROGRAMS=all ZOO_LOGS=DIR test/zoo/zoo.sh`. The words are those of [conformance.md](conformance.md); reasons stand at the end.
+`ZOO_PROGRAMS=all ZOO_LOGS=DIR test/zoo/zoo.sh`. Columns that end in -scm and -ucm are connected over sockets and by
+datagrams, the others by rdma_cm. The words are those of [conformance.md](conformance.md); reasons stand at the end.
 
 """
 

@@ -44,8 +44,11 @@ void peer_main(int argc, char **argv, const struct peer_role *roles)
 
 static void exec_role(const char *role, int fd)
 {
+	const char *conf = getenv("UDAPL_PEER_CONF");
 	char number[16];
 
+	if (conf)
+		setenv("DAT_OVERRIDE", conf, 1);
 	snprintf(number, sizeof(number), "%d", fd);
 	fcntl(fd, F_SETFD, 0);
 	/* Standard output is the parent's TAP stream. */

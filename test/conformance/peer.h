@@ -23,7 +23,7 @@ struct peer_role {
 /* To be called first in main: does not return in a child. roles ends with a null name. */
 void peer_main(int argc, char **argv, const struct peer_role *roles);
 
-/* Starts this program in a role. */
+/* Starts this program in a role; with the dat.conf that UDAPL_PEER_CONF names, if it does. */
 struct peer *peer_start(const char *role);
 
 /* Both sides: exactly len bytes, within a deadline. */

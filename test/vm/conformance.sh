@@ -8,7 +8,8 @@
 # CONFORMANCE_LIMIT  seconds for each program (300)
 # CONFORMANCE_BUDGET seconds after which no other program starts, and the one that runs is ended: both are skipped
 # VM_LIMIT           seconds for all of them (2400)
-# CONFORMANCE_LOGS   folder that gets rxe/PROGRAM.log and siw/PROGRAM.log, for test/conformance/matrix.py
+# CONFORMANCE_LOGS   folder that gets rxe/PROGRAM.log and siw/PROGRAM.log (with VM_CM rxe-scm/ or rxe-ucm/), for
+#                    test/conformance/matrix.py
 # RUNNER             command that runs each program, such as valgrind
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=test/vm/lib.sh
@@ -62,7 +63,7 @@ run_kind() { # KIND PROGRAM...
 			code=0
 		fi
 		report "$stage/out.$kind" "$kind $program" $code
-		[ -z "$logs" ] || keep_log "$stage/out.$kind" $code >"$logs/${kind,,}/$program.log"
+		[ -z "$logs" ] || keep_log "$stage/out.$kind" $code >"$logs/${kind,,}$suffix/$program.log"
 		printf '# %s %s took %d s\n' "$kind" "$program" $((SECONDS - start))
 	done
 }
@@ -91,7 +92,7 @@ case ${1:-} in
 	;;
 *)
 	[ $# -gt 0 ] || mapfile -t all < <(programs)
-	[ -z "$logs" ] || { mkdir -p "$logs"/{rxe,siw} && share=$logs; }
+	[ -z "$logs" ] || { mkdir -p "$logs"/{rxe,siw}"$suffix" && share=$logs; }
 	enter_guest "${VM_LIMIT:-2400}" "${@:-${all[@]}}"
 	;;
 esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Connections over sockets on the kernel's soft-RoCE, by libdaploscm.so.2 of ours and of release 2.1.10, each talking to the
-# other, and each under the other one's libdat2: what wire.sh does, and Debian's dtestcm and dtestx.
+# other, and each under the other one's libdat2: what wire.sh does, Debian's dtestcm and dtestx, and a peer that is killed.
 here=$(cd "$(dirname "$0")" && pwd)
 export VM_CM=socket
 # shellcheck source=test/vm/lib.sh
@@ -37,10 +37,20 @@ try_pair() {
 		"$log.client" "$log.server"
 }
 
+# A peer over that release's module dies in every phase of a connection with ours.
+try_killed() {
+	local log=$stage/log
+	UDAPL_TESTS='*killed*' UDAPL_IA=$(adapter RXE) UDAPL_PEER_CONF=$stage/theirs.A.conf \
+		UDAPL_EXCLUSIONS=$top_srcdir/test/conformance/exclusions \
+		timeout 100 "$0" --on ours+ours RXE A "$stage/bin/twoproc.t" >"$log" 2>&1
+	report "$log" "RXE a peer of release 2.1.10" $?
+}
+
 inside() {
 	local pair
-	stage_build
+	stage_build test/conformance/twoproc.t
 	stage_debian
+	try_killed
 	for pair in "${pairs[@]}"; do
 		# shellcheck disable=SC2086
 		try_pair $pair dtestcm -c 50

@@ -36,7 +36,7 @@ more=${more:-$logs}
 # One program as one point, with what failed: KIND NAME PROGRAM [ARGUMENT...].
 point() {
 	local kind=$1 name=$2 log=$more/$1/$2.log
-	[ "${3%/*}" != test/conformance ] || [ -n "${ZOO_CM:-}" ] || log=$logs/$1/$2.log
+	[ "${3%/*}" != test/conformance ] || log=$logs/$1${manager:-}/${2#*/}.log
 	mkdir -p "${log%/*}"
 	shift 2
 	sh "$here/run" "$kind" "$top_builddir/$1" "${@:2}" >"$log" 2>&1
@@ -245,9 +245,17 @@ mends() {
 	esac
 }
 
+# A peer over release 2.1.10's module dies: KIND.
+killed() {
+	[ "$1" = mlx5-ib ] || return 0 # on RoCE that release sends no datagrams (UCM-8)
+	local log=$more/$1/killed$manager.log
+	sh "$here/run" "$1" sh "$here/killed.sh" >"$log" 2>&1
+	verdict "$1$manager a peer of release 2.1.10 is killed" "$log" $?
+}
+
 # Connected over sockets: KIND.
 sockets() {
-	local ZOO_CM=socket program
+	local ZOO_CM=socket manager=-scm program
 	export ZOO_CM
 	for program in $([ "${ZOO_PROGRAMS:-}" = all ] && echo "${programs[@]}" || echo conn_more cr silent twoproc); do
 		point "$1" "sockets/$program" "test/conformance/$program.t"
@@ -255,11 +263,12 @@ sockets() {
 	# The GID that the release has as well, and not another one of the same value (CM-7).
 	[ "$1" != mlx5-roce ] || holds "$1 sockets/dat-info" sh -c 'sh "$1/run" mlx5-roce "$2/dat-info" -v |
 		grep "^ *DAT_IB_GID_\(INDEX  *0\|TYPE  *RoCE v1\)$" | wc -l | grep 2' sh "$here" "$top_builddir"
+	killed "$1"
 }
 
 # Connected by datagrams, whole and with what the wire does to them: KIND.
 datagrams() {
-	local ZOO_CM=ud program
+	local ZOO_CM=ud manager=-ucm program
 	export ZOO_CM
 	for program in $([ "${ZOO_PROGRAMS:-}" = all ] && echo "${programs[@]}" || echo conn_more cr ibx_ud ibx_ud_dto silent); do
 		[ "$program" = twoproc ] || point "$1" "datagrams/$program" "test/conformance/$program.t"
@@ -267,7 +276,10 @@ datagrams() {
 	point "$1" datagrams/faults test/zoo/datagrams.t
 	# A peer that died while it was asked, or is sent to, is given up within a second.
 	export DAPL_UCM_REP_TIME=20 DAPL_UCM_RTU_TIME=20 DAPL_UCM_DREP_TIME=20
-	DAPL_UCM_RETRY=6 DAPL_ACK_TIMER=12 point "$1" datagrams/twoproc test/conformance/twoproc.t
+	export DAPL_UCM_RETRY=6 DAPL_ACK_TIMER=12
+	point "$1" datagrams/twoproc test/conformance/twoproc.t
+	killed "$1"
+	unset DAPL_UCM_RETRY DAPL_ACK_TIMER
 	local ZOO_OPTIONS='-o loss=50 -o duplicate=100 -o delay_us=1000' UDAPL_TESTS='an_end_is_heard_*'
 	export ZOO_OPTIONS UDAPL_TESTS
 	ZOO_CONNECTIONS=50 point "$1" datagrams/losses test/zoo/mends.t
@@ -316,7 +328,10 @@ run_kind() {
 	looks "$1"
 	case $1 in mlx5-roce | mlx5-ib | mlx5-noip) routes "$1" ;; esac
 	[ "$1" != mlx4 ] || ports "$1"
-	case $1 in mlx5-roce | mlx5-ib) sockets "$1" && datagrams "$1" ;; esac
+	case $1 in
+	mlx5-roce | mlx5-ib) sockets "$1" && datagrams "$1" ;;
+	mlx5-noip | mlx4 | hfi1) [ "${ZOO_PROGRAMS:-}" != all ] || { sockets "$1" && datagrams "$1"; } ;;
+	esac
 	[ "$1" != mlx5-ib ] || peers "$1" # that release knows no RoCE there (UCM-8)
 	case $1 in mlx5-roce | irdma-iwarp) pages "$1" ;; esac
 	case $1 in mlx5-roce | mlx5-ib | irdma-iwarp | rxe | siw) legacy "$1" ;; esac
