@@ -265,6 +265,8 @@ uint32_t zoo_count(const char *what)
 		num = longest_cq();
 	else if (!strcmp(what, "ahs"))
 		num = zoo->num_ahs;
+	else if (!strcmp(what, "cm_sent"))
+		num = zoo->num_cm_sent;
 	else if (!strcmp(what, "srqs"))
 		num = length(zoo->srqs);
 	else if (!strcmp(what, "mrs"))

@@ -21,7 +21,7 @@ int zoo_control(const char *name, uint32_t value);
 /*
  * How many "ids" (of rdma_cm), "qps", "cqs", "srqs", "mrs" (with windows), "on_demand" of them,
  * "pds" and "msgs" on the way there are, completion "vectors" in use, and entries of the longest
- * CQ, "cqe"; of a connection, "pkey", "sl", "tclass", "port" and "gid_index" (UINT32_MAX: there is
+ * CQ, "cqe"; messages of connection managers that were ever sent, "cm_sent"; of a connection, "pkey", "sl", "tclass", "port" and "gid_index" (UINT32_MAX: there is
  * none).
  */
 uint32_t zoo_count(const char *what);

@@ -165,6 +165,7 @@ static void transmit(const struct zoo_datagram *datagram)
 {
 	uint64_t ns = (uint64_t)zoo->delay_us * 1000;
 
+	zoo->num_cm_sent += kind_of(datagram) != 0;
 	if (zoo->lose && zoo->lose == kind_of(datagram)) {
 		zoo->lose = 0;
 		return;

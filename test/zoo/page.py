@@ -128,6 +128,16 @@ def losses(folder, kinds):
     return table(["adapter", "connections", "seconds", "longest end, ms", "of"], rows)
 
 
+def meshes(folder):
+    """What mesh says of each connection manager."""
+    rows = []
+    for name, manager in (("mesh", "rdma_cm"), ("sockets/mesh", "sockets"), ("datagrams/mesh", "datagrams")):
+        said = re.search(r"^# (\d+) connections in ([\d.]+) s, (\d+) us and ([\d.]+) messages each$",
+                         read(folder, "mlx5-ib", name), re.M)
+        rows.append([manager, *said.groups()])
+    return table(["manager", "connections", "seconds", "us each", "messages each"], rows)
+
+
 def beneath(folder, kinds):
     """Facts of rdma_cm and the adapters that say so."""
     facts = {}
@@ -222,6 +232,13 @@ an_end_is_heard_though_messages_are_lost and an_end_is_heard_and_nothing_is_left
 which repeats them).
 
 """
+PAGE_MESHES = """
+## All to all
+
+Eight processes of 511 endpoints each on mlx5-ib, connected all to all at once (test/zoo/mesh.c): time until the last
+connection is there, and messages, which over sockets are TCP's segments. Each then carries a message either way.
+
+"""
 PAGE_BENEATH = """
 ## What rdma_cm says
 
@@ -244,7 +261,8 @@ def write(folder, path):
     kinds = sorted(kind for kind in os.listdir(folder) if os.path.exists(os.path.join(folder, kind, "observe.log")))
     text = PAGE + "\n".join(announced(folder, kinds)) + "\n" + PAGE_ENDS % "16 times 50"
     text += "\n".join(ends(folder, kinds)) + "\n" + PAGE_LOSSES
-    text += "\n".join(losses(folder, kinds)) + "\n" + PAGE_BENEATH + "\n".join(beneath(folder, kinds)) + "\n"
+    text += "\n".join(losses(folder, kinds)) + "\n" + PAGE_MESHES
+    text += "\n".join(meshes(folder)) + "\n" + PAGE_BENEATH + "\n".join(beneath(folder, kinds)) + "\n"
     rows, counts = not_played(suite)
     text += PAGE_PLAYED % counts + rows + "\n"
     with open(os.path.join(TOP, "test/zoo/mended.md"), encoding="utf-8") as file:

@@ -185,6 +185,7 @@ static void transmit(const struct zoo_msg *msg)
 {
 	uint64_t ns = (uint64_t)zoo->delay_us * 1000;
 
+	zoo->num_cm_sent++;
 	if (zoo->lose == msg->kind + 1) {
 		zoo->lose = 0;
 		return;

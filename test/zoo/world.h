@@ -242,6 +242,7 @@ struct zoo_world {
 	uint32_t num_cards, next_chan, next_qp, next_port, next_key;
 	uint32_t num_waiting; /* QPs whose next request meets no receive */
 	uint32_t num_ahs;
+	uint32_t num_cm_sent; /* messages of rdma_cm, and datagrams of a connection manager */
 	uint64_t next_id;
 	struct zoo_link *chans, *pds, *mrs, *cqs, *srqs, *qps, *ids, *msgs, *datagrams;
 	struct zoo_link *qp_chains[ZOO_CHAINS], *id_chains[ZOO_CHAINS];

@@ -245,6 +245,14 @@ mends() {
 	esac
 }
 
+# Endpoints of eight processes are connected all to all: KIND NAME. TCP's segments are counted by network.
+mesh() {
+	[ "$1" = mlx5-ib ] || return 0
+	unshare --net true 2>/dev/null || { echo "ok - $1 $2 # SKIP no network of its own to be had" && return; }
+	export -f point verdict
+	here=$here logs=$logs more=$more unshare --net bash -c 'ip link set lo up && point "$@" test/zoo/mesh 8 512' mesh "$@"
+}
+
 # A peer over release 2.1.10's module dies: KIND.
 killed() {
 	[ "$1" = mlx5-ib ] || return 0 # on RoCE that release sends no datagrams (UCM-8)
@@ -263,6 +271,7 @@ sockets() {
 	# The GID that the release has as well, and not another one of the same value (CM-7).
 	[ "$1" != mlx5-roce ] || holds "$1 sockets/dat-info" sh -c 'sh "$1/run" mlx5-roce "$2/dat-info" -v |
 		grep "^ *DAT_IB_GID_\(INDEX  *0\|TYPE  *RoCE v1\)$" | wc -l | grep 2' sh "$here" "$top_builddir"
+	mesh "$1" sockets/mesh
 	killed "$1"
 }
 
@@ -285,7 +294,8 @@ datagrams() {
 	ZOO_CONNECTIONS=50 point "$1" datagrams/losses test/zoo/mends.t
 	UDAPL_TESTS='ibx_62_*'
 	point "$1" datagrams/addresses test/conformance/ibx_ud.t
-	unset DAPL_UCM_REP_TIME DAPL_UCM_RTU_TIME DAPL_UCM_DREP_TIME
+	unset DAPL_UCM_REP_TIME DAPL_UCM_RTU_TIME DAPL_UCM_DREP_TIME ZOO_OPTIONS
+	mesh "$1" datagrams/mesh
 }
 
 # Those of release 2.1.10, as its own module's peers: KIND.
@@ -325,6 +335,7 @@ run_kind() {
 		point "$1" "$program" "test/conformance/$program.t"
 	done
 	mends "$1"
+	mesh "$1" mesh
 	looks "$1"
 	case $1 in mlx5-roce | mlx5-ib | mlx5-noip) routes "$1" ;; esac
 	[ "$1" != mlx4 ] || ports "$1"
