@@ -249,7 +249,7 @@ static bool done_atomic_response(struct soft_conn *conn)
 						    WIRE_UNTAGGED_NO_BUFFER });
 		return false;
 	}
-	if (sink_iov(conn, sqe, 0, sizeof(value), &iov, 1) < 0 ||
+	if (sink_iov(conn, sqe, 0, sizeof(value), &iov, 1) != 1 ||
 	    !soft_copy_in(iov.iov_base, &value, sizeof(value)))
 		return sink_fault(conn, sqe);
 	return flight_done(conn);
