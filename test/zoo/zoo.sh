@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # The adapters of the zoo: what they differ in, and a part of the conformance suite on each: zoo.sh [KIND...].
 #
-# A part: on two slow processors with nothing beside 205 s, or 168 s with seven kinds at once. The whole
-# takes 22 s of processor on each, most of it in programs that show the core and not the adapter. It is for
-# doc/conformance-cards.md: "make zoo".
+# A part: a minute and a half on two slow processors. The whole takes 22 s of processor on each, most of it in programs
+# that show the core and not the adapter, and minutes of waiting. It is for doc/conformance-cards.md: "make zoo".
 #
 # ZOO_PROGRAMS  of the suite, "all" for the whole, "none" (those that take a second or two)
 # ZOO_CONNECTIONS  that are opened and closed while one message of 20 is lost (100; with the whole suite 10,000 on one)
