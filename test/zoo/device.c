@@ -115,12 +115,25 @@ static __be64 guid_of(const struct zoo_kind *kind)
 	return htobe64(0x0200000000000000 + kind->vendor);
 }
 
+/* libibverbs reads the version of ib_uverbs first, and takes it for none if it cannot (init.c). */
+static int check_version(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return ENOSYS;
+	close(fd);
+	return 0;
+}
+
 struct ibv_device **ibv_get_device_list(int *num)
 {
 	struct ibv_device **list;
 	int err = zoo_attach(), n = 0;
 	uint32_t i;
 
+	if (!err)
+		err = check_version();
 	zoo_global();
 	if (num)
 		*num = 0;

@@ -26,8 +26,9 @@ static int open_named(struct vrb_dev *dev, const char *name)
 		}
 	if (all)
 		ibv_free_device_list(all);
-	if (rc == -ENODEV)
-		rc = vrb_addr_errno(rc);
+	/* ENOSYS: the list was not made because ib_uverbs is not loaded, or could not be looked at. */
+	if (rc == -ENODEV || rc == -ENOSYS)
+		rc = vrb_addr_errno(-ENODEV);
 	if (rc)
 		dapl_err("%s: verbs device %s: %s", dev->name, name, dapl_strerror(-rc));
 	return rc;
