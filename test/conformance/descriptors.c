@@ -137,7 +137,7 @@ static void acceptor(int fd)
 	rig = cu_rig_open();
 	ct_end_open(&rig->p, rig->ia, NULL);
 	STANDARD_ARE_FREE();
-	peer_put_word(fd, rig->qual);
+	peer_put_service(fd, rig);
 	expect_ok(dat_cr_accept(cu_take_cr(rig->cr), rig->p.ep, 0, NULL));
 	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
 	STANDARD_ARE_FREE();
@@ -159,8 +159,9 @@ static void gen_35_two_processes(void **state)
 {
 	struct cu_rig *rig = *state;
 	struct peer *peer = peer_start("acceptor");
+	struct peer_service there = peer_get_service(peer->fd);
 
-	expect_ok(cu_connect(&rig->a, peer_get_word(peer->fd), DAT_TIMEOUT_INFINITE));
+	expect_ok(peer_connect(&rig->a, &there, DAT_TIMEOUT_INFINITE));
 	finish(rig, peer);
 }
 
@@ -168,7 +169,7 @@ static void gen_35_cr_20_a_request_handed_on(void **state)
 {
 	struct cu_rig *rig = *state;
 	struct peer *peer = peer_start("acceptor");
-	DAT_CONN_QUAL qual = peer_get_word(peer->fd);
+	DAT_CONN_QUAL qual = peer_get_service(peer->fd).qual;
 	DAT_RETURN rc = dat_cr_handoff(cu_request(rig, &rig->a), qual);
 
 	if (cu_unsupported(rc)) {

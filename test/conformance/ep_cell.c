@@ -64,7 +64,7 @@ static bool reach_completion(struct cell *c)
 	DAT_EVENT event;
 
 	c->peer = peer_start("active");
-	peer_put_word(c->peer->fd, c->rig->qual);
+	peer_put_service(c->peer->fd, c->rig);
 	cr = cu_take_cr(c->rig->cr);
 	assert_int_equal(peer_get_word(c->peer->fd), 1);
 	peer_stop(c->peer);
@@ -75,12 +75,12 @@ static bool reach_completion(struct cell *c)
 void cell_active(int fd)
 {
 	struct cu_rig *rig = cu_rig_open();
-	DAT_CONN_QUAL qual = peer_get_word(fd);
+	struct peer_service there = peer_get_service(fd);
 	DAT_EVENT event;
 	char nothing;
 
 	ct_end_open(&rig->a, rig->ia, NULL);
-	expect_ok(cu_connect(&rig->a, qual, DAT_TIMEOUT_INFINITE));
+	expect_ok(peer_connect(&rig->a, &there, DAT_TIMEOUT_INFINITE));
 	peer_put_word(fd, 1);
 	cu_next(rig->a.connect, 60000, &event);
 	/* The other side looks at its state yet: stay until it is done. */
@@ -135,7 +135,7 @@ bool cell_reach(struct cell *c)
 		break;
 	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
 		c->far = cu_rig_open();
-		expect_ok(cu_connect(c->me, c->far->qual, c->timeout));
+		expect_ok(cu_connect_to(c->me, c->far, c->timeout));
 		break;
 	case DAT_EP_STATE_COMPLETION_PENDING:
 		if (!reach_completion(c))

@@ -164,7 +164,9 @@ static void row_common_connect(struct cell *c)
 
 	rc = dat_ep_common_connect(c->me->ep, (DAT_IA_ADDRESS_PTR)&to, DAT_TIMEOUT_INFINITE, 0,
 				   NULL);
-	if (in(c, DAT_EP_STATE_UNCONNECTED))
+	if (!ct_has_ports(c->rig->attr.ia_address_ptr))
+		expect_type(rc, DAT_COMM_NOT_SUPPORTED);
+	else if (in(c, DAT_EP_STATE_UNCONNECTED))
 		expect_ok(rc);
 	else
 		REFUSED(c, rc);

@@ -29,15 +29,16 @@ static bool connect_(struct cell *c, DAT_RETURN *rc)
 
 static bool connect_by_port(struct cell *c, DAT_RETURN *rc)
 {
-	struct sockaddr_storage to = { 0 };
+	struct sockaddr_storage to = cu_service(c->rig, c->rig->qual);
 
-	memcpy(&to, c->rig->attr.ia_address_ptr,
-	       c->rig->attr.ia_address_ptr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-								  : sizeof(struct sockaddr_in));
-	((struct sockaddr_in *)&to)->sin_port = htons((uint16_t)c->rig->qual);
 	*rc = dat_ep_common_connect(c->me->ep, (DAT_IA_ADDRESS_PTR)&to, DAT_TIMEOUT_INFINITE, 0,
 				    NULL);
-	return true;
+	if (ct_has_ports(c->rig->attr.ia_address_ptr))
+		return true;
+	/* In no state. */
+	expect_type(*rc, DAT_COMM_NOT_SUPPORTED);
+	cu_check_state(c->me->ep, c->state, __FILE__, __LINE__);
+	return false;
 }
 
 static bool connect_like_another(struct cell *c, DAT_RETURN *rc)

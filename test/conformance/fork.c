@@ -383,10 +383,10 @@ static void gen_34_psp_11_stops_listening(void **state)
 static void forking_peer(int fd)
 {
 	struct cu_rig *rig = cu_rig_open();
-	DAT_CONN_QUAL qual = peer_get_word(fd);
+	struct peer_service there = peer_get_service(fd);
 
 	ct_end_open(&rig->a, rig->ia, NULL);
-	expect_ok(cu_connect(&rig->a, qual, DAT_TIMEOUT_INFINITE));
+	expect_ok(peer_connect(&rig->a, &there, DAT_TIMEOUT_INFINITE));
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
 	if (fork()) {
 		peer_get_word(fd);
@@ -403,7 +403,7 @@ static void gen_34_ev_17_the_death_of_a_process_with_a_child(void **state)
 	struct peer *peer = peer_start("forking_peer");
 	pid_t child;
 
-	peer_put_word(peer->fd, rig->qual);
+	peer_put_service(peer->fd, rig);
 	expect_ok(dat_cr_accept(cu_take_cr(rig->cr), rig->p.ep, 0, NULL));
 	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
 	child = (pid_t)peer_get_word(peer->fd);

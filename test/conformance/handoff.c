@@ -304,7 +304,7 @@ static void server(int fd)
 	DAT_CR_HANDLE cr;
 
 	ct_end_open(&rig->p, rig->ia, NULL);
-	peer_put_word(fd, rig->qual);
+	peer_put_service(fd, rig);
 	if (!peer_get_word(fd)) {
 		cu_rig_close(rig);
 		return;
@@ -329,7 +329,7 @@ static void cr_20_to_another_process(void **state)
 {
 	struct cu_rig *rig = *state;
 	struct peer *peer = peer_start("server");
-	DAT_CONN_QUAL there = peer_get_word(peer->fd);
+	DAT_CONN_QUAL there = peer_get_service(peer->fd).qual;
 	DAT_CR_HANDLE cr = request(rig);
 	DAT_EP_PARAM param;
 	DAT_EVENT event;
@@ -362,9 +362,10 @@ static void cr_20_to_another_process(void **state)
 static void client(int fd)
 {
 	struct cu_rig *rig = cu_rig_open();
+	struct peer_service there = peer_get_service(fd);
 
 	ct_end_open(&rig->a, rig->ia, NULL);
-	expect_ok(cu_connect(&rig->a, peer_get_word(fd), DAT_TIMEOUT_INFINITE));
+	expect_ok(peer_connect(&rig->a, &there, DAT_TIMEOUT_INFINITE));
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
 	cu_fill(rig->a.mem.base, 512, 5);
 	expect_ok(ct_post_send(&rig->a, 0, 512, 4, DAT_COMPLETION_DEFAULT_FLAG));
@@ -380,7 +381,7 @@ static void cr_20_of_a_client_in_another_process(void **state)
 	struct peer *peer = peer_start("client");
 
 	expect_ok(cu_recv(&rig->p, 1024, 512, 1));
-	peer_put_word(peer->fd, rig->qual);
+	peer_put_service(peer->fd, rig);
 	expect_ok(dat_cr_handoff(cu_take_cr(rig->cr), other.qual));
 	expect_ok(dat_cr_accept(cu_take_cr(other.evd), rig->p.ep, 0, NULL));
 	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);

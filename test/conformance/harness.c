@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,11 @@ unsigned int harness_rounds(unsigned int n)
 	const char *env = getenv("UDAPL_BRIEF");
 
 	return env != NULL && strcmp(env, "1") == 0 ? (n + 9) / 10 : n;
+}
+
+bool ct_has_ports(const DAT_SOCK_ADDR *addr)
+{
+	return addr->sa_family != AF_INET6 || !((const struct sockaddr_in6 *)addr)->sin6_flowinfo;
 }
 
 /* ---- Return codes ---- */

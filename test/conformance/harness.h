@@ -115,6 +115,14 @@ void ct_expect_unsupported(DAT_RETURN rc, const char *what, const char *file, in
 #define expect_state(call, sub)	  expect(call, DAT_INVALID_STATE, DAT_INVALID_STATE_##sub)
 #define expect_unsupported(call)  ct_expect_unsupported((call), #call, __FILE__, __LINE__)
 
+/* ---- Addresses ---- */
+
+/*
+ * Whether an adapter's address leaves room for a port: not where it names a queue pair (UCM-2), in
+ * the field that is a flow of IPv6. Such an adapter refuses common service points.
+ */
+bool ct_has_ports(const DAT_SOCK_ADDR *addr);
+
 /* ---- Objects ---- */
 
 /* An open adapter with its attributes. */

@@ -226,7 +226,7 @@ enum {
 };
 
 struct offer {
-	DAT_CONN_QUAL qual;
+	struct peer_service service;
 	DAT_VADDR address;
 	DAT_RMR_CONTEXT context;
 };
@@ -243,6 +243,7 @@ static void passive(int fd)
 {
 	static uint8_t seen[TARGET];
 	struct ct_end end = { 0 };
+	DAT_CONN_QUAL qual;
 	DAT_EVD_HANDLE evd;
 	struct offer offer;
 	struct ct_mem mem;
@@ -255,7 +256,8 @@ static void passive(int fd)
 	ct_mem_open(&mem, ia.ia, end.pz, TARGET, DAT_MEM_PRIV_ALL_FLAG);
 	memset(mem.base, 0x3c, TARGET);
 	evd = ct_evd(ia.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG);
-	expect_ok(dat_psp_create_any(ia.ia, &offer.qual, evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	expect_ok(dat_psp_create_any(ia.ia, &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	offer.service = peer_service(ia.attr.ia_address_ptr, qual);
 	offer.address = (DAT_VADDR)(uintptr_t)mem.base;
 	offer.context = mem.rmr_context;
 	peer_put(fd, &offer, sizeof(offer));
@@ -275,8 +277,7 @@ static void attach(struct ct_ia *ia, struct ct_end *end, const struct offer *off
 	DAT_EVENT event;
 
 	ct_end_open(end, ia->ia, NULL);
-	expect_ok(dat_ep_connect(end->ep, ia->attr.ia_address_ptr, offer->qual, CT_US, 0, NULL,
-				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	expect_ok(peer_connect(end, &offer->service, CT_US));
 	ct_next(end->connect, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
 }
 

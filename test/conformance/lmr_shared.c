@@ -195,13 +195,13 @@ static void sharer(int fd)
 {
 	pid_t maker = (pid_t)peer_get_word(fd);
 	struct cu_rig *rig = cu_rig_open();
-	DAT_CONN_QUAL qual = peer_get_word(fd);
+	struct peer_service there = peer_get_service(fd);
 	void *base = map_shared(maker);
 	struct ct_mem mem;
 
 	ct_end_open(&rig->a, rig->ia, NULL);
 	mem = create_ok(rig->ia, rig->a.pz, base);
-	expect_ok(cu_connect(&rig->a, qual, DAT_TIMEOUT_INFINITE));
+	expect_ok(peer_connect(&rig->a, &there, DAT_TIMEOUT_INFINITE));
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
 	peer_put_word(fd, (uintptr_t)base);
 	peer_put_word(fd, mem.rmr_context);
@@ -233,7 +233,7 @@ static void lmr_13_two_processes(void **state)
 	own = create_ok(rig->ia, rig->p.pz, base);
 	peer = peer_start("sharer");
 	peer_put_word(peer->fd, (uint64_t)getpid());
-	peer_put_word(peer->fd, rig->qual);
+	peer_put_service(peer->fd, rig);
 	expect_ok(dat_cr_accept(cu_take_cr(rig->cr), rig->p.ep, 0, NULL));
 	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
 	remote.base = (uint8_t *)(uintptr_t)peer_get_word(peer->fd);

@@ -123,14 +123,18 @@ static bool make_csp(struct ct_object *o)
 {
 	DAT_COMM comm = { .domain = o->ia->attr.ia_address_ptr->sa_family, .type = SOCK_STREAM };
 	struct sockaddr_storage address;
+	DAT_RETURN rc;
 	socklen_t len =
 		comm.domain == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 
 	memset(&address, 0, sizeof(address));
 	memcpy(&address, o->ia->attr.ia_address_ptr, len);
 	o->evd = ct_evd(o->ia->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG);
-	return supported(
-		dat_csp_create(o->ia->ia, &comm, (DAT_IA_ADDRESS_PTR)&address, o->evd, &o->handle));
+	rc = dat_csp_create(o->ia->ia, &comm, (DAT_IA_ADDRESS_PTR)&address, o->evd, &o->handle);
+	if (ct_has_ports(o->ia->attr.ia_address_ptr))
+		return supported(rc);
+	expect_type(rc, DAT_COMM_NOT_SUPPORTED);
+	return false;
 }
 #endif
 

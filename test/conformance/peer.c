@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "peer.h"
-#include "conn_util.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,6 +130,37 @@ uint64_t peer_get_word(int fd)
 
 	peer_get(fd, &word, sizeof(word));
 	return word;
+}
+
+struct peer_service peer_service(const DAT_SOCK_ADDR *addr, DAT_CONN_QUAL qual)
+{
+	struct peer_service service = { .qual = qual };
+
+	memcpy(&service.addr, addr,
+	       addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					   : sizeof(struct sockaddr_in));
+	return service;
+}
+
+void peer_put_service(int fd, const struct cu_rig *rig)
+{
+	struct peer_service service = peer_service(rig->attr.ia_address_ptr, rig->qual);
+
+	peer_put(fd, &service, sizeof(service));
+}
+
+struct peer_service peer_get_service(int fd)
+{
+	struct peer_service service;
+
+	peer_get(fd, &service, sizeof(service));
+	return service;
+}
+
+DAT_RETURN peer_connect(struct ct_end *end, const struct peer_service *to, DAT_TIMEOUT timeout)
+{
+	return dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)&to->addr, to->qual, timeout, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
 void peer_stop(struct peer *peer)

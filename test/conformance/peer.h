@@ -6,6 +6,8 @@
 #ifndef PEER_H
 #define PEER_H
 
+#include "conn_util.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -31,6 +33,18 @@ void peer_put(int fd, const void *buf, size_t len);
 void peer_get(int fd, void *buf, size_t len);
 void peer_put_word(int fd, uint64_t word);
 uint64_t peer_get_word(int fd);
+
+/* Where a process listens. Other processes may have other addresses on the same adapter (UCM-2). */
+struct peer_service {
+	DAT_CONN_QUAL qual;
+	struct sockaddr_storage addr;
+};
+
+struct peer_service peer_service(const DAT_SOCK_ADDR *addr, DAT_CONN_QUAL qual);
+/* Tells the other process of the rig's service point. */
+void peer_put_service(int fd, const struct cu_rig *rig);
+struct peer_service peer_get_service(int fd);
+DAT_RETURN peer_connect(struct ct_end *end, const struct peer_service *to, DAT_TIMEOUT timeout);
 
 /* Stops the process; it has stopped when the call returns. */
 void peer_stop(struct peer *peer);

@@ -174,11 +174,20 @@ static void psp_9_large_qualifiers_of_old_programs(void **state)
 
 static void psp_8_qualifier_in_use(void **state)
 {
-	struct cu_rig *rig = *state, *other = cu_rig_open();
+	struct cu_rig *rig = *state;
 	DAT_PSP_HANDLE psp;
 
 	expect_type(dat_psp_create(rig->ia, rig->qual, rig->cr, DAT_PSP_CONSUMER_FLAG, &psp),
 		    DAT_CONN_QUAL_IN_USE);
+	expect_ok(dat_psp_free(rig->psp));
+	expect_ok(dat_psp_create(rig->ia, rig->qual, rig->cr, DAT_PSP_CONSUMER_FLAG, &rig->psp));
+}
+
+static void psp_8_qualifier_in_use_by_another_open(void **state)
+{
+	struct cu_rig *rig = *state, *other = cu_rig_open();
+	DAT_PSP_HANDLE psp;
+
 	expect_type(dat_psp_create(other->ia, rig->qual, other->cr, DAT_PSP_CONSUMER_FLAG, &psp),
 		    DAT_CONN_QUAL_IN_USE);
 	expect_ok(dat_psp_free(rig->psp));
@@ -191,7 +200,7 @@ static void listener(int fd)
 {
 	struct cu_rig *rig = cu_rig_open();
 
-	peer_put_word(fd, rig->qual);
+	peer_put_service(fd, rig);
 	peer_get_word(fd);
 	cu_rig_close(rig);
 }
@@ -200,7 +209,7 @@ static void psp_8_qualifier_in_use_by_another_process(void **state)
 {
 	struct cu_rig *rig = *state;
 	struct peer *peer = peer_start("listener");
-	DAT_CONN_QUAL qual = peer_get_word(peer->fd);
+	DAT_CONN_QUAL qual = peer_get_service(peer->fd).qual;
 	DAT_PSP_HANDLE psp;
 
 	expect_type(dat_psp_create(rig->ia, qual, rig->cr, DAT_PSP_CONSUMER_FLAG, &psp),
@@ -506,6 +515,7 @@ int main(int argc, char **argv)
 		T(psp_9_qualifier_the_transport_cannot_express),
 		T(psp_9_large_qualifiers_of_old_programs),
 		T(psp_8_qualifier_in_use),
+		T(psp_8_qualifier_in_use_by_another_open),
 		T(psp_8_qualifier_in_use_by_another_process),
 		T(psp_8_free_again_at_once_after_connections),
 		T(psp_10_create_any),

@@ -186,10 +186,10 @@ static void srq_14_endpoints_that_come_and_go_under_traffic(void **state)
 static void sender(int fd)
 {
 	struct cu_rig *rig = cu_rig_open();
-	DAT_CONN_QUAL qual = peer_get_word(fd);
+	struct peer_service there = peer_get_service(fd);
 
 	ct_end_open(&rig->a, rig->ia, NULL);
-	expect_ok(cu_connect(&rig->a, qual, CT_US));
+	expect_ok(peer_connect(&rig->a, &there, CT_US));
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
 	for (;;) {
 		peer_get_word(fd);
@@ -234,7 +234,7 @@ static void one_victim(struct churn *churn, unsigned int bursts)
 	struct peer *peer = peer_start("sender");
 
 	su_end_open(rig, &p, &churn->q);
-	peer_put_word(peer->fd, rig->qual);
+	peer_put_service(peer->fd, rig);
 	expect_ok(dat_cr_accept(cu_take_cr(rig->cr), p.ep, 0, NULL));
 	cu_conn_event(p.connect, p.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
 	for (unsigned int i = 0; i < bursts; i++) {

@@ -102,8 +102,10 @@ static void next_established(struct side *s)
 
 /* ---- The active process ------------------------------------------------ */
 
-static void connect_all(struct side *s, int fd, DAT_CONN_QUAL qual)
+static void connect_all(struct side *s, int fd)
 {
+	struct peer_service there = peer_get_service(fd);
+
 	while (s->num < N) {
 		unsigned int n = N - s->num < BATCH ? N - s->num : BATCH;
 
@@ -113,9 +115,9 @@ static void connect_all(struct side *s, int fd, DAT_CONN_QUAL qual)
 
 			/* The number tells the other side which of its endpoints belongs to this
 			 * one. */
-			expect_ok(dat_ep_connect(end.ep, s->rig->attr.ia_address_ptr, qual, CT_US,
-						 sizeof(number), &number, DAT_QOS_BEST_EFFORT,
-						 DAT_CONNECT_DEFAULT_FLAG));
+			expect_ok(dat_ep_connect(end.ep, (DAT_IA_ADDRESS_PTR)&there.addr,
+						 there.qual, CT_US, sizeof(number), &number,
+						 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 		}
 		peer_put_word(fd, n);
 		for (unsigned int i = 0; i < n; i++)
@@ -163,7 +165,7 @@ static void active(int fd)
 	allow_descriptors();
 	s = side_open();
 	base = cu_private_kib(0);
-	connect_all(s, fd, peer_get_word(fd));
+	connect_all(s, fd);
 	peer_put_word(fd, cu_private_kib(0) - base);
 	/* Data, when the other side is ready for it. */
 	peer_get_word(fd);
@@ -214,7 +216,7 @@ static struct side *connect_to_peer(struct peer **peer, size_t *base)
 	s = side_open();
 	*base = cu_private_kib(0);
 	*peer = peer_start("active");
-	peer_put_word((*peer)->fd, s->rig->qual);
+	peer_put_service((*peer)->fd, s->rig);
 	accept_all(s, (*peer)->fd);
 	return s;
 }

@@ -178,10 +178,10 @@ static void tmo_7_a_request_waits_for_its_consumer(void **state)
 static void partner(int fd)
 {
 	struct cu_rig *rig = cu_rig_open();
-	DAT_CONN_QUAL qual = peer_get_word(fd);
+	struct peer_service there = peer_get_service(fd);
 
 	ct_end_open(&rig->a, rig->ia, NULL);
-	expect_ok(cu_connect(&rig->a, qual, DAT_TIMEOUT_INFINITE));
+	expect_ok(peer_connect(&rig->a, &there, DAT_TIMEOUT_INFINITE));
 	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
 	peer_put_word(fd, 1);
 	peer_get_word(fd);
@@ -193,7 +193,7 @@ static struct peer *connect_partner(struct cu_rig *rig)
 {
 	struct peer *peer = peer_start("partner");
 
-	peer_put_word(peer->fd, rig->qual);
+	peer_put_service(peer->fd, rig);
 	expect_ok(dat_cr_accept(cu_take_cr(rig->cr), rig->p.ep, 0, NULL));
 	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
 	assert_int_equal(peer_get_word(peer->fd), 1);

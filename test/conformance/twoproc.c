@@ -9,41 +9,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- The service point of one process, told to the other --------------- */
-
-static socklen_t address_size(const struct cu_rig *rig)
-{
-	return rig->attr.ia_address_ptr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-							       : sizeof(struct sockaddr_in);
-}
-
-static void tell_service(int fd, const struct cu_rig *rig)
-{
-	peer_put_word(fd, rig->qual);
-	peer_put(fd, rig->attr.ia_address_ptr, address_size(rig));
-}
-
-static void connect_there(int fd, struct cu_rig *rig, struct ct_end *end)
-{
-	struct sockaddr_storage addr = { 0 };
-	DAT_CONN_QUAL qual = peer_get_word(fd);
-
-	peer_get(fd, &addr, address_size(rig));
-	expect_ok(dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)&addr, qual, DAT_TIMEOUT_INFINITE, 0,
-				 NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-}
-
 /* ---- What the other process does --------------------------------------- */
 
 /* A process that connects to the test's service point and tells when it has. */
 static struct cu_rig *active_start(int fd, unsigned int receives)
 {
 	struct cu_rig *rig = cu_rig_open();
+	struct peer_service there = peer_get_service(fd);
 
 	ct_end_open(&rig->a, rig->ia, NULL);
 	for (unsigned int i = 0; i < receives; i++)
 		expect_ok(cu_recv(&rig->a, i * 64, 64, i));
-	connect_there(fd, rig, &rig->a);
+	expect_ok(peer_connect(&rig->a, &there, DAT_TIMEOUT_INFINITE));
 	peer_put_word(fd, 1);
 	return rig;
 }
@@ -102,7 +79,7 @@ static void silent(int fd)
 {
 	struct cu_rig *rig = cu_rig_open();
 
-	tell_service(fd, rig);
+	peer_put_service(fd, rig);
 	cu_take_cr(rig->cr);
 	peer_put_word(fd, 1);
 	peer_get_word(fd);
@@ -115,7 +92,7 @@ static DAT_CR_HANDLE requested(struct cu_rig *rig, struct peer **peer, const cha
 	DAT_CR_HANDLE cr;
 
 	*peer = peer_start(role);
-	tell_service((*peer)->fd, rig);
+	peer_put_service((*peer)->fd, rig);
 	cr = cu_take_cr(rig->cr);
 	assert_int_equal(peer_get_word((*peer)->fd), 1);
 	return cr;
@@ -267,9 +244,10 @@ static void ep_136_passive_side_killed_before_it_answers(void **state)
 {
 	struct cu_rig *rig = *state;
 	struct peer *peer = peer_start("silent");
+	struct peer_service there = peer_get_service(peer->fd);
 
 	expect_ok(cu_recv(&rig->p, 0, 64, 1));
-	connect_there(peer->fd, rig, &rig->p);
+	expect_ok(peer_connect(&rig->p, &there, DAT_TIMEOUT_INFINITE));
 	assert_int_equal(peer_get_word(peer->fd), 1);
 	STATE(rig->p.ep, ACTIVE_CONNECTION_PENDING);
 	peer_kill(peer);
