@@ -7,6 +7,7 @@
 
 #include "dapl/adapter/ia_open.h"
 #include "dapl/base/status.h"
+#include "dapl/connect/addr.h"
 
 /* An IA that answers no call (IBX-110). */
 static const struct dapl_class query_class = {
@@ -42,6 +43,7 @@ DAT_RETURN dapl_ext_open_query(va_list args)
 	rc = dapl_ia_new(entry, &query_class, &ia);
 	if (rc)
 		return rc;
+	dapl_addr_forget_qp(ia);
 	dapl_ia_fill(ia, ia_mask ? ia_attr : NULL, provider_mask ? provider_attr : NULL);
 	*handle = ia;
 	return DAT_SUCCESS;

@@ -38,6 +38,12 @@ static bool own_form(const struct dapl_ia *ia)
 	return own->sin6_family == AF_INET6 && own->sin6_flowinfo;
 }
 
+void dapl_addr_forget_qp(struct dapl_ia *ia)
+{
+	if (own_form(ia))
+		((struct sockaddr_in6 *)&ia->attr->addr)->sin6_flowinfo = 0;
+}
+
 DAT_RETURN dapl_check_comm(const struct dapl_ia *ia, const DAT_COMM *comm)
 {
 	if (!own_form(ia) && comm->domain == ia->attr->addr.ss_family &&

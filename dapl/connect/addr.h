@@ -17,6 +17,9 @@ DAT_RETURN dapl_check_comm(const struct dapl_ia *ia, const DAT_COMM *comm);
 /* EP-70: what is wrong with a remote address at first sight. */
 DAT_RETURN dapl_check_remote(const struct dapl_ia *ia, const struct sockaddr *remote);
 
+/* UCM-2: an address that names a QP names none from here on, for an adapter that takes no requests. */
+void dapl_addr_forget_qp(struct dapl_ia *ia);
+
 /* The port of an AF_INET or AF_INET6 address, in host byte order. */
 uint16_t dapl_addr_port(const struct sockaddr *addr);
 
