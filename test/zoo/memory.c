@@ -261,7 +261,7 @@ static int check_pages(const struct zoo_kind *kind, const void *addr, size_t len
 {
 	if (access & IBV_ACCESS_ON_DEMAND)
 		return kind->on_demand ? 0 : EOPNOTSUPP;
-	return zoo_mapped(addr, length, access) ? 0 : EFAULT;
+	return zoo_mapped(addr, length, access);
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,

@@ -5,8 +5,11 @@
 
 #include "test/zoo/verbs.h"
 
-/* Pages that the kernel would pin: mapped, and writable where the adapter is to write. */
-bool zoo_mapped(const void *addr, size_t length, unsigned int access)
+/*
+ * Whether the kernel would pin these pages: they are mapped, and writable where the adapter is to
+ * write. 0, EFAULT, or why that cannot be looked up.
+ */
+int zoo_mapped(const void *addr, size_t length, unsigned int access)
 {
 	uint64_t at = (uintptr_t)addr, last = at + (length ? length - 1 : 0);
 	unsigned long long start, end;
@@ -14,12 +17,9 @@ bool zoo_mapped(const void *addr, size_t length, unsigned int access)
 	char line[512], rights[5];
 	bool all = false;
 
-	if (!file || last < at) {
-		if (file)
-			fclose(file);
-		return false;
-	}
-	while (!all && fgets(line, sizeof(line), file)) {
+	if (!file)
+		return errno;
+	while (!all && last >= at && fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "%llx-%llx %4s", &start, &end, rights) != 3 || end <= at)
 			continue;
 		if (start > at || rights[0] != 'r' ||
@@ -29,7 +29,7 @@ bool zoo_mapped(const void *addr, size_t length, unsigned int access)
 		all = last < end;
 	}
 	fclose(file);
-	return all;
+	return all ? 0 : EFAULT;
 }
 
 /* As libibverbs has it for what a library does not have (dummy_ops.c). */

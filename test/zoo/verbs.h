@@ -91,7 +91,7 @@ void zoo_await_acks(pthread_mutex_t *lock, pthread_cond_t *cond, const uint32_t 
 		    uint32_t num);
 
 /* Whether the process may use all of it so (ops.c). */
-bool zoo_mapped(const void *addr, size_t length, unsigned int access);
+int zoo_mapped(const void *addr, size_t length, unsigned int access);
 
 /* The calls of a context (ops.c). */
 void zoo_set_ops(struct ibv_context_ops *ops, const struct zoo_kind *kind);
