@@ -10,7 +10,7 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 
-CLAUSE = r"(?:GEN|REG|IA|CTX|HA|VND|EP|PSP|RSP|CSP|CR|EV|PD|TMO|FL|SIM|EVD|CNO|EVT|PZ|LMR|RMR|DTO|SRQ|IBX)-\d+"
+CLAUSE = r"(?:GEN|REG|IA|CTX|HA|VND|EP|PSP|RSP|CSP|CR|EV|PD|TMO|FL|SIM|EVD|CNO|EVT|PZ|LMR|RMR|DTO|SRQ|IBX|IWX)-\d+"
 CLAUSES = re.compile(r"\s*\((%s(?:(?:\.\.|, | to | and )%s)*)\)" % (CLAUSE, CLAUSE))
 ONLY_CLAUSES = re.compile(r"^%s(?:(?:\.\.|, )%s)*\.?$" % (CLAUSE, CLAUSE))
 SUBTYPE = re.compile(r"(?:^|; )(DAT_\w+(?:(?: or |, )DAT_\w+)*): ")
