@@ -44,7 +44,7 @@
 #include "dapl/registration.h"
 #include "dapl/work.h"
 
-#define DAPL_TRANSPORT_VERSION 8
+#define DAPL_TRANSPORT_VERSION 9
 
 struct dapl_lock;
 struct dapl_option;
@@ -349,6 +349,7 @@ struct tp_connect {
 	uint64_t conn_qual;
 	const void *private_data;
 	uint32_t private_data_len;
+	int socket; /* of dapl_socket_ops.connect, which looks at neither remote nor conn_qual */
 };
 
 struct tp_conn_addr {
@@ -431,6 +432,25 @@ struct dapl_cm_ops {
 	void (*free_ah)(struct tp_device *dev, void *ah);
 };
 
+/*
+ * Connections over a TCP socket that the program has connected and spoken over (IWX-1), by the
+ * start-up of MPA (RFC 5044 section 7.1). The transport takes a descriptor of its own and keeps the
+ * socket's options but those that its links cannot do without. On failure nothing was done to the
+ * socket. -EINVAL: it is not one of TCP, or not connected; -EMFILE, -ENOMEM.
+ */
+struct dapl_socket_ops {
+	/*
+	 * A listener for the request that arrives over socket once message is out, which is copied.
+	 * What comes of it is one conn_request or listener_over, within a time that the transport
+	 * bounds. unlisten before that ends the connection, whoever else has the socket open.
+	 */
+	int (*listen)(struct tp_device *dev, int socket, const void *message, uint32_t len,
+		      void *owner, struct tp_listener **listener);
+	/* As connect, over param->socket. */
+	int (*connect)(struct tp_qp *qp, const struct tp_connect *param, void *owner,
+		       struct tp_conn **conn);
+};
+
 /* ---- Upcalls: what a transport tells the core ---- */
 
 enum tp_conn_event {
@@ -478,6 +498,11 @@ struct tp_upcalls {
 	 */
 	int (*conn_request)(void *listener_owner, struct tp_conn *conn,
 			    const struct tp_conn_request *req);
+	/*
+	 * No request comes over the socket of a listener of dapl_socket_ops, or conn_request
+	 * failed for it. Loop only, no lock held.
+	 */
+	void (*listener_over)(void *listener_owner);
 	/*
 	 * The state of conn changed. Before TP_CONN_ESTABLISHED, and until its upcall has returned,
 	 * no completion of the connection but flushes is in a CQ on the active side (EVD-12), but
@@ -531,7 +556,8 @@ struct dapl_transport {
 	const struct dapl_cq_ops *cq;
 	const struct dapl_qp_ops *qp;
 	const struct dapl_cm_ops *cm;
-	const struct dapl_fast_ops *fast; /* NULL: none */
+	const struct dapl_fast_ops *fast;     /* NULL: none */
+	const struct dapl_socket_ops *socket; /* ditto (DAT_IW_ATTR_SSP) */
 };
 
 /* Each module's transport defines this one. */

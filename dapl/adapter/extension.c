@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Operations of the InfiniBand extension. */
+/* Operations of the InfiniBand and iWARP extensions. */
 #include <stdarg.h>
 
 #include <dat/dat_ib_extensions.h>
+#include <dat/dat_iw_extensions.h>
 
 #include "dapl/adapter/ib_counters.h"
+#include "dapl/connect/connect.h"
+#include "dapl/connect/sp.h"
 #include "dapl/endpoint/ep_ud.h"
 #include "dapl/object/object.h"
 #include "dapl/transfer/operations.h"
@@ -30,8 +33,8 @@ static DAT_RETURN print_counters(DAT_HANDLE handle, va_list args)
 
 /*
  * args begins with the first variadic argument; a case reads its own, in the order of its macro in
- * dat_ib_extensions.h, and whoever answers checks handle and whether the adapter is announced with
- * the extension (IBX-9, IBX-11).
+ * its header, and whoever answers checks handle and whether the adapter is announced with the
+ * extension (IBX-9, IBX-11, IWX-3).
  */
 DAT_RETURN dapl_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 {
@@ -52,6 +55,14 @@ DAT_RETURN dapl_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list
 		return dapl_ext_open_query(args);
 	case DAT_IB_CLOSE_QUERY_OP:
 		return dapl_ext_close_query(handle);
+	case DAT_IW_SSP_CREATE_OP:
+		return dapl_ext_ssp_create(handle, args);
+	case DAT_IW_SSP_FREE_OP:
+		return dapl_ext_ssp_free(handle);
+	case DAT_IW_SSP_QUERY_OP:
+		return dapl_ext_ssp_query(handle, args);
+	case DAT_IW_SOCKET_CONNECT_OP:
+		return dapl_ext_socket_connect(handle, args);
 	default:
 		return dapl_post_extended((uint32_t)op, handle, args);
 	}

@@ -19,8 +19,8 @@
 
 static void list_numbers(const struct dapl_ia *ia, FILE *out)
 {
-	static const char *const names[] = { "rsps", "psps", "csps", "crs",  "rmrs", "eps",
-					     "srqs", "lmrs", "pzs",  "evds", "cnos" };
+	static const char *const names[] = { "rsps", "ssps", "psps", "csps", "crs",  "rmrs",
+					     "eps",  "srqs", "lmrs", "pzs",  "evds", "cnos" };
 	size_t i;
 
 	static_assert(sizeof(names) / sizeof(names[0]) == DAPL_NUM_TYPES - 1, "without IA");

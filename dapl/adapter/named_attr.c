@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <dat/dat_ib_extensions.h>
+#include <dat/dat_iw_extensions.h>
 #include <dat/dat_trace.h>
 
 #include "dapl/transfer/operations.h"
@@ -94,6 +95,7 @@ void dapl_named_init(struct dapl_named *named, const struct dapl_transport *tran
 		    op->opcode == TP_SEND_UD && !dev->max_datagram
 			    ? NULL
 			    : truth(dapl_operation_there(op, dev)));
+	add(named, DAT_IW_ATTR_SSP, truth(transport->socket));
 	/* Its presence is what counts (IBX-117). */
 	add(named, DAT_IB_ATTR_COUNTERS, dev->ib_extension ? "TRUE" : NULL);
 }

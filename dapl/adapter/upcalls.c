@@ -57,6 +57,7 @@ static void conn_addr(void *owner)
 
 const struct tp_upcalls dapl_upcalls = {
 	.conn_request = dapl_sp_request,
+	.listener_over = dapl_sp_over,
 	.conn_event = dapl_ep_conn_event,
 	.ud_event = dapl_ud_event,
 	.conn_addr = conn_addr,

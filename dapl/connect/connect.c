@@ -3,6 +3,9 @@
 #include "dapl/connect/connect.h"
 
 #include <errno.h>
+#include <stdarg.h>
+
+#include <dat/dat_iw_extensions.h>
 
 #include "dapl/base/config.h"
 #include "dapl/base/loop.h"
@@ -131,7 +134,10 @@ static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, uint
 	int err;
 
 	dapl_assert_mutex_held(&ep->cold->cm_lock);
-	err = cm_of(ep)->connect(ep->qp.tp, param, ep, &ep->conn);
+	if (param->remote)
+		err = cm_of(ep)->connect(ep->qp.tp, param, ep, &ep->conn);
+	else
+		err = ia->dev->transport->socket->connect(ep->qp.tp, param, ep, &ep->conn);
 	if (!err) {
 		dapl_count(ia, DCNT_IA_CM_REQ_TX);
 		ep->cold->connects++;
@@ -144,18 +150,16 @@ static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, uint
 	dapl_lock(&ep->qp.lock);
 	dapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED); /* EP-155 */
 	dapl_unlock(&ep->qp.lock);
+	if (err == -EINVAL && !param->remote)
+		return DAPL_BAD_ARG(3); /* the socket */
 	if (err == -EADDRNOTAVAIL)
 		err = -EAGAIN; /* no local port left */
 	return dapl_status(err, DAT_RESOURCE_TEP);
 }
 
-static DAT_RETURN connect_ep(struct dapl_ep *ep, const void *remote, DAT_CONN_QUAL qual,
-			     DAT_TIMEOUT timeout, DAT_COUNT size, const void *private_data)
+static DAT_RETURN connect_by(struct dapl_ep *ep, const struct tp_connect *param,
+			     DAT_TIMEOUT timeout)
 {
-	const struct tp_connect param = { .remote = remote,
-					  .conn_qual = qual,
-					  .private_data = private_data,
-					  .private_data_len = (uint32_t)size };
 	uint64_t deadline = timeout == DAT_TIMEOUT_INFINITE ? 0 : dapl_deadline(timeout);
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
@@ -168,10 +172,20 @@ static DAT_RETURN connect_ep(struct dapl_ep *ep, const void *remote, DAT_CONN_QU
 		rc = dapl_ep_fire(ep, ep->qp.ud ? DAPL_EP_UD_CONNECT : DAPL_EP_CONNECT, &step);
 	dapl_unlock(&ep->qp.lock);
 	if (!rc)
-		rc = ep->qp.ud ? dapl_ud_connect(ep, &param, deadline)
-			       : start(ep, &param, deadline);
+		rc = ep->qp.ud ? dapl_ud_connect(ep, param, deadline) : start(ep, param, deadline);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
 	return rc;
+}
+
+static DAT_RETURN connect_ep(struct dapl_ep *ep, const void *remote, DAT_CONN_QUAL qual,
+			     DAT_TIMEOUT timeout, DAT_COUNT size, const void *private_data)
+{
+	const struct tp_connect param = { .remote = remote,
+					  .conn_qual = qual,
+					  .private_data = private_data,
+					  .private_data_len = (uint32_t)size };
+
+	return connect_by(ep, &param, timeout);
 }
 
 /* What the three calls check alike; timeout is argument first, size and data are the next two. */
@@ -269,6 +283,31 @@ DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR re
 	return rc ? rc
 		  : connect_ep(ep, addr, dapl_addr_port(addr), timeout, private_data_size,
 			       private_data);
+}
+
+/* In the order of the macro's arguments, the socket being the third of dat_extension_op. */
+DAT_RETURN dapl_ext_socket_connect(DAT_HANDLE ep_handle, va_list args)
+{
+	struct tp_connect param = { .socket = va_arg(args, DAT_IW_SOCKET) };
+	DAT_TIMEOUT timeout = va_arg(args, DAT_TIMEOUT);
+	DAT_COUNT size = va_arg(args, DAT_COUNT);
+	struct dapl_ep *ep = dapl_object_arg(ep_handle, DAPL_TYPE_EP);
+	DAT_RETURN rc;
+
+	param.private_data = va_arg(args, DAT_PVOID);
+	if (!ep)
+		return DAPL_BAD_HANDLE(EP);
+	if (!ep->obj.ia->dev->transport->socket)
+		return DAPL_NOT_IMPLEMENTED; /* IWX-3 */
+	if (ep->qp.ud)
+		return DAPL_BAD_HANDLE(EP);
+	if (!ep->connect_evd)
+		return DAPL_BAD_HANDLE(EVD_CONN);
+	rc = check_call(ep, 4, timeout, size, param.private_data);
+	if (rc)
+		return rc;
+	param.private_data_len = (uint32_t)size;
+	return connect_by(ep, &param, timeout);
 }
 
 /* ---- dat_ep_disconnect ---- */

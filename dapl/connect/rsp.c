@@ -46,52 +46,88 @@ static int arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn
 	return 0;
 }
 
-static struct dapl_cr *take_cr(struct dapl_rsp *rsp)
+void dapl_sp_over(void *listener_owner)
+{
+	struct dapl_rsp *rsp = container_of(listener_owner, struct dapl_rsp, sp);
+	struct dapl_ia *ia = rsp->sp.obj.ia;
+
+	pthread_mutex_lock(&ia->lock);
+	rsp->spent = true;
+	rsp->over = true;
+	pthread_mutex_unlock(&ia->lock);
+	dapl_loop_post(ia->loop, &rsp->task);
+}
+
+/* What the consumer is to be told, once: a request, or that none comes. */
+static struct dapl_cr *take_cr(struct dapl_rsp *rsp, bool *over)
 {
 	struct dapl_ia *ia = rsp->sp.obj.ia;
 	struct dapl_cr *cr;
 
 	pthread_mutex_lock(&ia->lock);
 	cr = rsp->cr;
+	*over = rsp->over;
 	rsp->cr = NULL;
+	rsp->over = false;
 	pthread_mutex_unlock(&ia->lock);
 	return cr;
 }
 
-static void announce(struct tp_task *task)
+/* The EP is the consumer's again, who may free it at once. */
+static void give_back(struct dapl_ep *ep)
 {
-	struct dapl_rsp *rsp = container_of(task, struct dapl_rsp, task);
-	struct dapl_cr *cr = take_cr(rsp);
-	struct dapl_evd *evd = rsp->sp.evd;
+	if (!ep || !dapl_object_enter(&ep->obj, DAPL_TYPE_EP))
+		return;
+	if (!fire(ep, DAPL_EP_RSP_FREE))
+		dapl_ep_event(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, NULL, 0);
+	dapl_object_leave(&ep->obj);
+}
+
+static void announce_cr(struct dapl_rsp *rsp, struct dapl_cr *cr)
+{
 	struct dapl_ep *ep = NULL;
 
-	if (!cr)
-		return;
-	/* From here on the RSP does not keep the EVD from being freed. */
-	dapl_object_enter(&evd->obj, DAPL_TYPE_EVD);
-	dapl_sp_unlisten(&rsp->sp);
 	if (!fire(rsp->ep, DAPL_EP_REQUEST))
 		ep = rsp->ep ? rsp->ep : dapl_cr_make_ep(rsp->sp.obj.ia, false);
 	if (ep)
 		dapl_cr_bring_ep(cr, ep);
 	if (!ep || !dapl_cr_announce(cr, &rsp->sp))
 		dapl_cr_discard(cr);
+}
+
+static void announce(struct tp_task *task)
+{
+	struct dapl_rsp *rsp = container_of(task, struct dapl_rsp, task);
+	struct dapl_evd *evd = rsp->sp.evd;
+	struct dapl_cr *cr;
+	bool over;
+
+	cr = take_cr(rsp, &over);
+	if (!cr && !over)
+		return;
+	/* From here on the RSP does not keep the EVD from being freed. */
+	dapl_object_enter(&evd->obj, DAPL_TYPE_EVD);
+	dapl_sp_unlisten(&rsp->sp);
+	if (cr)
+		announce_cr(rsp, cr);
+	else
+		give_back(rsp->ep);
 	dapl_object_leave(&evd->obj);
 }
 
 /* RSP-9: what arrived and was not announced yet is refused; a waiting RSP's EP is unconnected
  * again. */
-static void end(struct dapl_object *obj)
+void dapl_rsp_end(struct dapl_object *obj)
 {
 	struct dapl_rsp *rsp = container_of(obj, struct dapl_rsp, sp.obj);
 	struct dapl_cr *cr;
-	bool waiting;
+	bool waiting, over;
 
 	dapl_sp_end(obj);
 	dapl_loop_cancel(obj->ia->loop, &rsp->task);
-	cr = take_cr(rsp);
+	cr = take_cr(rsp, &over);
 	pthread_mutex_lock(&obj->ia->lock);
-	waiting = !rsp->spent || cr;
+	waiting = !rsp->spent || cr || over;
 	pthread_mutex_unlock(&obj->ia->lock);
 	if (cr)
 		dapl_cr_discard(cr);
@@ -100,15 +136,33 @@ static void end(struct dapl_object *obj)
 }
 
 /* Unless it is spent (RSP-7). */
-static bool in_way(const struct dapl_object *obj)
+bool dapl_rsp_in_way(const struct dapl_object *obj)
 {
 	return !container_of(obj, const struct dapl_rsp, sp.obj)->spent;
 }
 
 const struct dapl_class dapl_rsp_class = {
-	DAPL_CLASS(RSP), .freed = DCNT_IA_RSP_FREE, .describe = dapl_sp_describe,
-	.end = end,	 .in_way = in_way,	    .uses = dapl_sp_uses,
+	DAPL_CLASS(RSP),     .freed = DCNT_IA_RSP_FREE, .describe = dapl_sp_describe,
+	.end = dapl_rsp_end, .in_way = dapl_rsp_in_way, .uses = dapl_sp_uses,
 };
+
+DAT_RETURN dapl_rsp_start(struct dapl_rsp *rsp, const struct dapl_class *class, struct dapl_ia *ia)
+{
+	struct dapl_ep *ep = rsp->ep;
+	DAT_RETURN rc;
+
+	rsp->sp.arrive = arrive;
+	rsp->task.run = announce;
+	rc = fire(ep, DAPL_EP_RSP_CREATE);
+	if (rc) {
+		dapl_object_release(&rsp->sp.obj);
+		return rc;
+	}
+	rc = dapl_sp_listen(&rsp->sp, class, ia);
+	if (rc)
+		fire(ep, DAPL_EP_RSP_FREE);
+	return rc;
+}
 
 static DAT_RETURN rsp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct dapl_ep *ep,
 			  struct dapl_evd *evd, struct dapl_rsp **out)
@@ -118,19 +172,10 @@ static DAT_RETURN rsp_new(struct dapl_ia *ia, DAT_CONN_QUAL conn_qual, struct da
 
 	if (!rsp)
 		return DAPL_NO_RESOURCE(MEMORY);
-	rsp->sp.arrive = arrive;
 	rsp->sp.evd = evd;
 	rsp->sp.conn_qual = conn_qual;
 	rsp->ep = ep;
-	rsp->task.run = announce;
-	rc = fire(ep, DAPL_EP_RSP_CREATE);
-	if (rc) {
-		dapl_object_release(&rsp->sp.obj);
-		return rc;
-	}
-	rc = dapl_sp_listen(&rsp->sp, &dapl_rsp_class, ia);
-	if (rc)
-		fire(ep, DAPL_EP_RSP_FREE);
+	rc = dapl_rsp_start(rsp, &dapl_rsp_class, ia);
 	*out = rsp;
 	return rc;
 }

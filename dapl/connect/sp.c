@@ -56,7 +56,10 @@ static DAT_RETURN start(struct dapl_sp *sp, struct dapl_ia *ia, DAT_CONN_QUAL co
 
 	/* First: a request may arrive, and end an RSP's listening, before listen has returned. */
 	dapl_object_use(&sp->evd->obj);
-	err = cm->listen(ia->dev, dapl_addr_wire_qual(ia, conn_qual), sp, &sp->listener);
+	if (sp->listen)
+		err = sp->listen(sp, ia);
+	else
+		err = cm->listen(ia->dev, dapl_addr_wire_qual(ia, conn_qual), sp, &sp->listener);
 	if (!err) {
 		dapl_count(ia, DCNT_IA_CM_LISTEN);
 		pthread_mutex_lock(&ia->lock);
@@ -74,7 +77,7 @@ static DAT_RETURN start(struct dapl_sp *sp, struct dapl_ia *ia, DAT_CONN_QUAL co
 	if (err == -EADDRNOTAVAIL && !conn_qual)
 		return dapl_fail(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE);
 	if (err == -EINVAL)
-		return DAPL_BAD_ARG(2);
+		return DAPL_BAD_ARG(sp->listen ? 3 : 2); /* the socket, the qualifier */
 	return dapl_status(err, DAT_RESOURCE_DEVICE);
 }
 
@@ -112,6 +115,8 @@ void dapl_sp_unlisten(struct dapl_sp *sp)
 
 	pthread_mutex_lock(&ia->lock); /* the program and the loop may both want to stop an RSP */
 	listener = sp->listener;
+	if (listener && !sp->conn_qual) /* start may not have come to that yet */
+		sp->conn_qual = listener->conn_qual;
 	sp->listener = NULL;
 	sp->listening = false;
 	pthread_mutex_unlock(&ia->lock);

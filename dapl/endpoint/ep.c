@@ -232,6 +232,7 @@ static void free_memory(struct dapl_ep *ep)
 void dapl_ep_delete(struct dapl_ep *ep)
 {
 	dapl_object_retire(&ep->obj);
+	dapl_object_wait_left(&ep->obj); /* its service point may be giving it back */
 	dapl_ep_drop_conn(ep);
 	dapl_ud_end(ep);
 	ep->qp.tp->ops->destroy(ep->qp.tp);

@@ -13,8 +13,8 @@
 #define DAPL_EP_CAUSES(X)                                            \
 	X(CONNECT, "dat_ep_connect")                                 \
 	X(UD_CONNECT, "dat_ep_connect, datagrams")                   \
-	X(RSP_CREATE, "dat_rsp_create")                              \
-	X(RSP_FREE, "dat_rsp_free")                                  \
+	X(RSP_CREATE, "dat_rsp_create, dat_iw_ssp_create")           \
+	X(RSP_FREE, "service point freed, or its socket over")       \
 	X(ACCEPT, "dat_cr_accept, EP given")                         \
 	X(UD_ACCEPT, "dat_cr_accept, EP given, datagrams")           \
 	X(ACCEPT_OWN, "dat_cr_accept, EP of the CR")                 \

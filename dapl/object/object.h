@@ -40,6 +40,7 @@ enum dapl_type {
 	DAPL_TYPE_IA = 0x0da71a00,
 	/* In the order of an abrupt close: what refers to others goes before them (IA-86). */
 	DAPL_TYPE_RSP,
+	DAPL_TYPE_SSP,
 	DAPL_TYPE_PSP,
 	DAPL_TYPE_CSP,
 	DAPL_TYPE_CR,

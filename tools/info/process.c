@@ -292,8 +292,8 @@ static void print_counters(const struct view *view, const struct info_object *ia
 
 static void print_ia(const struct view *view, const struct info_object *ia)
 {
-	static const char *const kinds[] = { "eps",  "evds", "lmrs", "rmrs", "pzs", "srqs",
-					     "cnos", "psps", "rsps", "csps", "crs" };
+	static const char *const kinds[] = { "eps",  "evds", "lmrs", "rmrs", "pzs",  "srqs",
+					     "cnos", "psps", "rsps", "ssps", "csps", "crs" };
 	const char *separator = "", *num;
 	size_t i;
 
