@@ -36,6 +36,11 @@ static const struct dapl_cm_ops cm_ops = {
 	.addr = soft_conn_addr,
 };
 
+static const struct dapl_socket_ops socket_ops = {
+	.listen = soft_listen_socket,
+	.connect = soft_connect_socket,
+};
+
 const struct dapl_transport dapl_module_transport = {
 	.version = DAPL_TRANSPORT_VERSION,
 	.size = sizeof(struct dapl_transport),
@@ -55,4 +60,5 @@ const struct dapl_transport dapl_module_transport = {
 	.qp = &soft_qp_ops,
 	.cm = &cm_ops,
 	.fast = &soft_fast_ops,
+	.socket = &socket_ops,
 };

@@ -40,6 +40,28 @@ static struct soft_conn *passive_alloc(struct soft_listener *listener)
 	return conn;
 }
 
+/* No request comes over the link: of a socket of the program, that is all its listener waits for. */
+static void refuse(struct soft_conn *conn)
+{
+	struct soft_listener *listener = conn->setup->listener;
+
+	soft_conn_discard(conn, SOFT_CAUSE_FAILED);
+	if (listener->by_socket)
+		listener->dev->base.up->listener_over(listener->base.owner);
+}
+
+static void say_refused(struct soft_conn *conn, int err)
+{
+	char text[2 * SOFT_ADDR_TEXT + 8];
+
+	dapl_trace_limited(soft_refused, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
+			   conn->dev->name, soft_conn_text(conn, text),
+			   conn->link->why   ? conn->link->why
+			   : err == -EPROTO  ? "what came is no MPA request"
+			   : err == -ENODATA ? "the peer ended before its MPA request"
+					     : dapl_strerror(-err));
+}
+
 static void take_request(struct soft_conn *conn, const struct soft_mpa_frame *frame)
 {
 	struct soft_setup *setup = conn->setup;
@@ -59,11 +81,14 @@ static void request_complete(struct soft_conn *conn)
 {
 	struct tp_conn_request request = { 0 };
 	struct soft_setup *setup = conn->setup;
-	void *owner = setup->listener->base.owner;
+	struct soft_listener *listener = setup->listener;
 	struct soft_mpa_frame frame;
+	int rc;
 
-	if (soft_mpa_decode(setup->in, setup->in_have, false, &frame)) {
-		soft_conn_discard(conn, SOFT_CAUSE_FAILED);
+	rc = soft_mpa_decode(setup->in, setup->in_have, false, &frame);
+	if (rc) {
+		say_refused(conn, rc);
+		refuse(conn);
 		return;
 	}
 	take_request(conn, &frame);
@@ -82,27 +107,39 @@ static void request_complete(struct soft_conn *conn)
 		request.private_data_len = WIRE_MPA_PD_CONSUMER;
 		request.truncated = true;
 	}
-	if (conn->dev->base.up->conn_request(owner, &conn->base, &request))
-		soft_conn_discard(conn, SOFT_CAUSE_FAILED);
+	/* Unless that fails the listener may be gone afterwards. */
+	rc = conn->dev->base.up->conn_request(listener->base.owner, &conn->base, &request);
+	if (!rc)
+		return;
+	setup->listener = listener;
+	refuse(conn);
+}
+
+/* 1 once all that goes before the request is out, 0 if not, or a negative errno. */
+static int send_message(struct soft_conn *conn)
+{
+	struct soft_listener *listener = conn->setup->listener;
+	int rc = soft_link_send_all(conn->link, listener->message, listener->message_len,
+				    &listener->message_sent);
+
+	if (rc > 0 && listener->by_socket)
+		soft_link_watch(conn->link, EPOLLIN);
+	return rc;
 }
 
 static void half_open(struct soft_conn *conn)
 {
-	char text[2 * SOFT_ADDR_TEXT + 8];
-	int rc = soft_setup_recv(conn, false);
+	int rc = send_message(conn);
 
+	if (rc > 0)
+		rc = soft_setup_recv(conn, false);
 	if (rc > 0) {
 		/* Only now do all links know. */
 		soft_setup_names(conn);
 		request_complete(conn);
 	} else if (rc < 0) {
-		dapl_trace_limited(soft_refused, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
-				   conn->dev->name, soft_conn_text(conn, text),
-				   conn->link->why  ? conn->link->why
-				   : rc == -EPROTO  ? "what came is no MPA request"
-				   : rc == -ENODATA ? "the peer ended before its MPA request"
-						    : dapl_strerror(-rc));
-		soft_conn_discard(conn, SOFT_CAUSE_FAILED);
+		say_refused(conn, rc);
+		refuse(conn);
 	}
 }
 
@@ -149,6 +186,25 @@ void soft_accept_link(struct soft_listener *listener, struct soft_link *link)
 	if (soft_budget_enter(link, &dev->cm->budget[SOFT_BUDGET_HALF_OPEN]) ||
 	    soft_link_watch(link, EPOLLIN))
 		soft_conn_discard(conn, SOFT_CAUSE_FAILED);
+}
+
+int soft_accept_socket(struct soft_listener *listener, struct soft_link *link)
+{
+	struct soft_conn *conn = passive_alloc(listener);
+	int rc = conn ? soft_link_watch(link, EPOLLOUT) : -ENOMEM;
+
+	if (rc) {
+		soft_link_destroy(link, false);
+		if (conn)
+			soft_conn_discard(conn, SOFT_CAUSE_FAILED);
+		return rc;
+	}
+	soft_setup_link(conn, link, accept_ready, accept_expired);
+	conn->link_why = "the program's socket";
+	listener->base.conn_qual = conn->local_qual;
+	soft_link_take(link);
+	soft_setup_timeout(conn);
+	return 0;
 }
 
 int soft_accept_adopt(struct soft_listener *listener, const int *fds, int num, const uint8_t *frame,
@@ -318,7 +374,7 @@ static void accept_expired(struct soft_link *link)
 	soft_setup_late(conn);
 	soft_conn_hold(conn);
 	if (conn->state == SOFT_CONN_HALF_OPEN)
-		soft_conn_discard(conn, SOFT_CAUSE_FAILED);
+		refuse(conn);
 	else
 		accept_failed(conn, -ETIMEDOUT);
 	soft_conn_drop(conn);

@@ -19,6 +19,11 @@ bool soft_accept_room(struct soft_dev *dev);
 /* A peer has connected; its request is awaited. Takes the link. */
 void soft_accept_link(struct soft_listener *listener, struct soft_link *link);
 /*
+ * A peer that the program has connected to, whose request is awaited once the listener's message is
+ * out. Takes the link. It counts in no budget: only the program makes such ones. 0, -ENOMEM.
+ */
+int soft_accept_socket(struct soft_listener *listener, struct soft_link *link);
+/*
  * A peer whose request arrived elsewhere: hands it to the listener. Takes the descriptors, which
  * are those of a link's class, unless it fails: -ENOMEM, -EPROTO.
  */

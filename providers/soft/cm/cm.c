@@ -89,11 +89,13 @@ static const char *link_why(const struct soft_conn *conn)
 {
 	bool tcp = conn->link_name && !strcmp(conn->link_name, "tcp");
 
+	if (tcp && conn->link_why)
+		return conn->link_why;
 	if (conn->dev->config->link != SOFT_LINK_AUTO)
 		return "option link";
 	if (!tcp)
 		return "both ends are on this host";
-	return conn->link_why ? conn->link_why : "the peer came so";
+	return "the peer came so";
 }
 
 void soft_conn_addr(struct tp_conn *base, struct tp_conn_addr *addr)

@@ -44,6 +44,9 @@ void soft_conn_addr(struct tp_conn *conn, struct tp_conn_addr *addr);
 
 int soft_connect(struct tp_qp *qp, const struct tp_connect *param, void *owner,
 		 struct tp_conn **out);
+/* Ditto, over a socket of the program. */
+int soft_connect_socket(struct tp_qp *qp, const struct tp_connect *param, void *owner,
+			struct tp_conn **out);
 
 /* ---- The steps of a connection's life, and its end (end.c); on the loop ---- */
 

@@ -24,6 +24,9 @@ static const char *reason(const struct soft_conn *conn, int err)
 		return conn->link->why;
 	if (err == -EPROTO)
 		return "the peer does not answer in MPA";
+	if (err == -ENODATA && conn->setup->by_socket && conn->setup->revision > 1)
+		return "the peer closed without an answer (option mpa_revision, if it knows 1 "
+		       "only)";
 	return err == -ENODATA ? "the peer closed without an answer" : dapl_strerror(-err);
 }
 
@@ -227,7 +230,7 @@ static void requesting(struct soft_conn *conn)
 		rc = soft_setup_recv(conn, true);
 	if (rc > 0) {
 		rc = reply_complete(conn);
-	} else if (rc == -ENODATA && setup->revision == 2 && !setup->in_have) {
+	} else if (rc == -ENODATA && setup->revision == 2 && !setup->in_have && !setup->by_socket) {
 		/* A peer that knows revision 1 only closes on a request of revision 2 (RFC 6581
 		 * section 10): once more. */
 		setup->revision = 1;
@@ -340,6 +343,71 @@ failed:
 explain:
 	dapl_err("%s: not connecting to %s: %s", dev->name,
 		 soft_addr_text(param->remote, param->conn_qual, to), dapl_port_strerror(-rc));
+	return rc;
+}
+
+struct socket_call {
+	struct soft_conn *conn;
+	struct tp_conn **out;
+};
+
+static int start_request(void *arg)
+{
+	struct socket_call *call = arg;
+	struct soft_conn *conn = call->conn;
+	int rc = soft_link_watch(conn->link, EPOLLOUT | EPOLLONESHOT);
+
+	if (rc)
+		return rc;
+	soft_link_take(conn->link);
+	await_reply(conn);
+	*call->out = &conn->base;
+	return 0;
+}
+
+/* Over a socket of the program: it is connected, so the request is next. */
+static int connect_over(struct soft_conn *conn, const struct tp_connect *param,
+			struct tp_conn **out)
+{
+	struct socket_call call = { conn, out };
+	struct soft_setup *setup = conn->setup;
+	int rc;
+
+	rc = soft_link_of_socket(conn->dev, param->socket, &conn->link);
+	if (rc)
+		return rc;
+	soft_setup_link(conn, conn->link, connect_ready, connect_expired);
+	conn->link_why = "the program's socket";
+	setup->by_socket = setup->tcp_only = true;
+	setup->remote = conn->remote;
+	setup->remote_qual = conn->remote_qual;
+	build_request(conn, param->private_data, param->private_data_len);
+	rc = soft_dev_call(conn->dev, start_request, &call);
+	if (rc)
+		drop_link(conn, false);
+	return rc;
+}
+
+int soft_connect_socket(struct tp_qp *base, const struct tp_connect *param, void *owner,
+			struct tp_conn **out)
+{
+	struct soft_qp *qp = soft_qp(base);
+	struct soft_conn *conn = soft_setup_alloc(qp->dev, SOFT_CONN_REQUESTING);
+	int rc = -ENOMEM;
+
+	if (conn) {
+		conn->qp = qp;
+		conn->base.owner = owner;
+		conn->setup->revision = (uint8_t)qp->dev->config->mpa_revision;
+		rc = connect_over(conn, param, out);
+	}
+	if (rc && conn) {
+		conn->qp = NULL;
+		soft_conn_release(conn);
+	}
+	if (rc && rc != -EINVAL)
+		dapl_err("%s: not connecting over socket %d: %s", qp->dev->name, param->socket,
+			 dapl_strerror(-rc));
 	return rc;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -215,6 +216,7 @@ static void explain(const struct soft_dev *dev, uint64_t conn_qual, int err)
 struct opening {
 	struct soft_listener *listener;
 	struct tp_listener **out;
+	struct soft_link *link; /* of a socket of the program */
 };
 
 /* TCP's socket, and UDP's for datagram endpoints; without that only where another has its port. */
@@ -264,6 +266,20 @@ static int open_sockets(void *arg)
 	return rc;
 }
 
+static struct soft_listener *listener_alloc(struct tp_device *dev, uint64_t conn_qual, void *owner)
+{
+	struct soft_listener *listener = calloc(1, sizeof(*listener));
+
+	if (!listener)
+		return NULL;
+	listener->base = (struct tp_listener){ .dev = dev, .owner = owner, .conn_qual = conn_qual };
+	listener->dev = soft_dev(dev);
+	listener->pause.expired = listener_resume;
+	list_init(&listener->half_open);
+	list_init(&listener->sessions);
+	return listener;
+}
+
 int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct tp_listener **out)
 {
 	struct soft_dev *dev = soft_dev(base);
@@ -273,16 +289,10 @@ int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct 
 
 	if (conn_qual > UINT16_MAX)
 		return -EINVAL;
-	listener = calloc(1, sizeof(*listener));
+	listener = listener_alloc(base, conn_qual, owner);
 	if (!listener)
 		goto explain;
-	listener->base =
-		(struct tp_listener){ .dev = base, .owner = owner, .conn_qual = conn_qual };
-	listener->dev = dev;
-	listener->pause.expired = listener_resume;
-	list_init(&listener->half_open);
-	list_init(&listener->sessions);
-	opening = (struct opening){ listener, out };
+	opening = (struct opening){ listener, out, NULL };
 	rc = soft_dev_call(dev, open_sockets, &opening);
 	if (!rc)
 		return 0;
@@ -290,6 +300,51 @@ int soft_listen(struct tp_device *base, uint64_t conn_qual, void *owner, struct 
 explain:
 	explain(dev, conn_qual, rc);
 	return !conn_qual && rc == -EADDRINUSE ? -EADDRNOTAVAIL : rc;
+}
+
+/* ---- Sockets of the program ---- */
+
+static int open_socket(void *arg)
+{
+	struct opening *opening = arg;
+	int rc = soft_accept_socket(opening->listener, opening->link);
+
+	if (!rc)
+		*opening->out = &opening->listener->base;
+	return rc;
+}
+
+static int listen_over(struct soft_listener *listener, int socket, struct tp_listener **out)
+{
+	struct opening opening = { listener, out, NULL };
+	int rc = soft_link_of_socket(listener->dev, socket, &opening.link);
+
+	return rc ? rc : soft_dev_call(listener->dev, open_socket, &opening);
+}
+
+int soft_listen_socket(struct tp_device *base, int socket, const void *message, uint32_t len,
+		       void *owner, struct tp_listener **out)
+{
+	struct soft_listener *listener = listener_alloc(base, 0, owner);
+	uint8_t *copy = len ? malloc(len) : NULL;
+	int rc = -ENOMEM;
+
+	if (listener && (copy || !len)) {
+		if (len)
+			memcpy(copy, message, len);
+		listener->by_socket = true;
+		listener->message = copy;
+		listener->message_len = len;
+		rc = listen_over(listener, socket, out);
+	}
+	if (!rc)
+		return 0;
+	if (rc != -EINVAL)
+		dapl_err("%s: no service point on socket %d: %s", soft_dev(base)->name, socket,
+			 dapl_strerror(-rc));
+	free(copy);
+	free(listener);
+	return rc;
 }
 
 static int unlisten(void *arg)
@@ -301,6 +356,7 @@ static int unlisten(void *arg)
 	dapl_loop_timer_cancel(listener->dev->base.loop, &listener->pause);
 	soft_accept_stop(listener);
 	soft_handoff_stop(listener);
+	free(listener->message);
 	free(listener);
 	return 0;
 }

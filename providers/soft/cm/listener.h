@@ -32,9 +32,16 @@ struct soft_listener {
 	bool paused;	       /* nobody is accepted until the timer is over */
 	struct list sessions;  /* of who hands requests on (handoff.h) */
 	uint32_t num_sessions;
+	/* Of a socket of the program (cm/socket.h): it listens nowhere, and sends this first. */
+	bool by_socket;
+	uint8_t *message;
+	size_t message_len, message_sent;
 };
 
 int soft_listen(struct tp_device *dev, uint64_t conn_qual, void *owner, struct tp_listener **out);
+/* For the one request over a socket of the program (dapl_socket_ops.listen). */
+int soft_listen_socket(struct tp_device *dev, int socket, const void *message, uint32_t len,
+		       void *owner, struct tp_listener **out);
 void soft_unlisten(struct tp_listener *listener);
 
 #endif

@@ -29,7 +29,8 @@ struct soft_setup {
 	bool p2p, enhanced;
 	uint16_t peer_ird, peer_ord;
 	/* Active */
-	bool tcp_only; /* shared memory was tried in vain */
+	bool tcp_only;	/* shared memory was tried in vain */
+	bool by_socket; /* of the program: there is no other attempt */
 	uint64_t remote_qual;
 	struct sockaddr_storage remote;
 	/* Passive */

@@ -127,6 +127,7 @@ struct soft_link {
 	struct tp_timer timer;
 	bool watched;
 	bool moved;	 /* another goes on with it: close is not to tell the peer of an end */
+	bool shared;	 /* the program may have the socket open, too: closing it ends nothing */
 	int start_err;	 /* of connect, for started */
 	const char *why; /* what an error number of it does not tell, or NULL */
 	void (*ready)(struct soft_link *link, uint32_t events);
@@ -153,6 +154,16 @@ void soft_link_timeout(struct soft_link *link, uint32_t ms);
 int soft_link_send_all(struct soft_link *link, uint8_t *buf, size_t len, size_t *sent);
 /* Ends watch and timer and closes. On the loop, or before the first watch. */
 void soft_link_destroy(struct soft_link *link, bool abort);
+
+/* ---- Sockets of the program (tcp.c) ---- */
+
+/*
+ * A link of TCP over a socket that the program has connected, by a descriptor of its own; the socket
+ * stays as it was until take. Else, and on EINVAL said why: -EINVAL, -EMFILE, -ENOMEM.
+ */
+int soft_link_of_socket(struct soft_dev *dev, int socket, struct soft_link **link);
+/* The socket is the link's. */
+void soft_link_take(struct soft_link *link);
 
 /* ---- Unix sockets, over which links and what carries them are given to other processes ---- */
 

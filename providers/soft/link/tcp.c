@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Links over TCP. The only place that knows of sockets. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,6 +17,7 @@
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/link/link.h"
+#include "trace/log.h"
 
 #ifndef IP_BIND_ADDRESS_NO_PORT
 #define IP_BIND_ADDRESS_NO_PORT 24
@@ -35,15 +37,10 @@ static void set_int(int fd, int level, int name, int value)
 }
 
 /* A host that is silent without a word is noticed by the kernel when idle, by lost() when not. */
-static void set_options(const struct soft_dev *dev, int fd)
+static void set_keepalive(const struct soft_dev *dev, int fd)
 {
 	int seconds = (int)(dev->config->peer_timeout_ms / 1000);
 
-	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	if (dev->config->tos && dev->addr.ss_family == AF_INET6)
-		set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, (int)dev->config->tos);
-	else if (dev->config->tos)
-		set_int(fd, IPPROTO_IP, IP_TOS, (int)dev->config->tos);
 	if (seconds <= 0)
 		return;
 	set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -53,14 +50,31 @@ static void set_options(const struct soft_dev *dev, int fd)
 		seconds / (2 * KEEPALIVE_PROBES) > 0 ? seconds / (2 * KEEPALIVE_PROBES) : 1);
 }
 
+static void set_options(const struct soft_dev *dev, int fd)
+{
+	set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	if (dev->config->tos && dev->addr.ss_family == AF_INET6)
+		set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, (int)dev->config->tos);
+	else if (dev->config->tos)
+		set_int(fd, IPPROTO_IP, IP_TOS, (int)dev->config->tos);
+	set_keepalive(dev, fd);
+}
+
 static struct soft_link *link_alloc(struct soft_dev *dev, int fd)
 {
 	struct soft_link *link = malloc(sizeof(*link));
 
-	if (!link)
-		return NULL;
-	soft_link_init(link, &soft_link_tcp, dev, fd);
-	set_options(dev, fd);
+	if (link)
+		soft_link_init(link, &soft_link_tcp, dev, fd);
+	return link;
+}
+
+static struct soft_link *own_link(struct soft_dev *dev, int fd)
+{
+	struct soft_link *link = link_alloc(dev, fd);
+
+	if (link)
+		set_options(dev, fd);
 	return link;
 }
 
@@ -98,7 +112,7 @@ static int tcp_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len
 {
 	if (num != 1)
 		return -EPROTO;
-	*link = link_alloc(dev, fds[0]);
+	*link = own_link(dev, fds[0]);
 	return *link ? 0 : -ENOMEM;
 }
 
@@ -162,7 +176,7 @@ static int tcp_connect(struct soft_dev *dev, const struct sockaddr_storage *loca
 			goto close_fd;
 	}
 	rc = -ENOMEM;
-	*link = link_alloc(dev, fd);
+	*link = own_link(dev, fd);
 	if (!*link)
 		goto close_fd;
 	(*link)->start_err = outcome;
@@ -194,6 +208,65 @@ static int tcp_started(struct soft_link *link)
 		return -ECONNREFUSED;
 	set_int(link->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
 	return 0;
+}
+
+/* ---- Sockets of the program ---- */
+
+/* Why a socket can carry no connection, NULL if it can; one that the peer has ended may have bytes. */
+static const char *unfit(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(int), info_len = sizeof(info);
+	int protocol = 0;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len))
+		return dapl_strerror(errno);
+	if (protocol != IPPROTO_TCP)
+		return "it is not one of TCP";
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_len))
+		return dapl_strerror(errno);
+	if (info.tcpi_state != TCP_ESTABLISHED && info.tcpi_state != TCP_CLOSE_WAIT)
+		return "it is not connected";
+	return NULL;
+}
+
+int soft_link_of_socket(struct soft_dev *dev, int socket, struct soft_link **link)
+{
+	const char *why = unfit(socket);
+	int fd;
+
+	if (why) {
+		dapl_err_limited("%s: no connection over socket %d: %s", dev->name, socket, why);
+		return -EINVAL;
+	}
+	fd = dapl_fd_own(fcntl(socket, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+	if (fd < 0)
+		return -errno;
+	*link = link_alloc(dev, fd);
+	if (*link)
+		return 0;
+	dapl_fd_close(fd);
+	return -ENOMEM;
+}
+
+/*
+ * What the program has set stays, but what would keep bytes back, or hold up who closes the socket;
+ * and of a peer that is silent it need not have thought.
+ */
+void soft_link_take(struct soft_link *link)
+{
+	const struct linger none = { .l_onoff = 0 };
+	socklen_t len = sizeof(int);
+	int alive = 0;
+
+	link->shared = true;
+	set_int(link->fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_int(link->fd, IPPROTO_TCP, TCP_CORK, 0);
+	set_int(link->fd, SOL_SOCKET, SO_RCVLOWAT, 1);
+	(void)setsockopt(link->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+	(void)getsockopt(link->fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &len);
+	if (!alive)
+		set_keepalive(link->dev, link->fd);
 }
 
 /* ---- Data ---- */
@@ -238,11 +311,22 @@ static void tcp_finish(struct soft_link *link)
 	(void)shutdown(link->fd, SHUT_WR);
 }
 
+/* Ends the connection of a socket that others have open; without an address it is reset. */
+static void end_shared(int fd, bool abort)
+{
+	const struct sockaddr none = { .sa_family = AF_UNSPEC };
+
+	if (!abort || connect(fd, &none, sizeof(none)))
+		(void)shutdown(fd, SHUT_RDWR);
+}
+
 static void tcp_close(struct soft_link *link, bool abort)
 {
 	struct linger reset = { .l_onoff = 1 };
 
-	if (abort)
+	if (link->shared && !link->moved)
+		end_shared(link->fd, abort);
+	else if (abort)
 		(void)setsockopt(link->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	dapl_fd_close(link->fd);
 	free(link);
