@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Socket service points whose peer, or whose own program, does not play by the rules (IWX-10 to IWX-13). */
+#include "sock_util.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a child process has from setup on, where a test needs settings of its own. */
+static struct cu_rig *child_rig(void)
+{
+	void *state = NULL;
+
+	cu_setup_ends(&state);
+	return state;
+}
+
+/* Settings with a short handshake; the time that they leave an event. */
+#define HASTE_MS 400
+static const char *const haste[] = { "DAPL_SOFT_HANDSHAKE=400", NULL };
+
+/* IWX-12: one event, and all is as before the service point. */
+static void expect_over(struct cu_rig *rig, DAT_IW_SSP_HANDLE ssp)
+{
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR,
+		      NULL);
+	assert_int_equal(so_state(ssp), DAT_IW_SSP_STATE_NON_OPERATIONAL);
+	STATE(rig->p.ep, UNCONNECTED);
+	cu_quiet(rig->p.connect, 50);
+	cu_quiet(rig->cr, 0);
+	expect_ok(dat_iw_ssp_free(ssp));
+	STATE(rig->p.ep, UNCONNECTED);
+}
+
+/* ---- Peers ---- */
+
+static void garbage(int fd)
+{
+	so_put(fd, "GET / HTTP/1.1\r\nHost: here\r\n\r\n", 30);
+}
+
+static void half_a_request(int fd)
+{
+	so_put(fd, "MPA ID Req Frame", 16);
+	shutdown(fd, SHUT_WR);
+}
+
+static void nothing_and_end(int fd)
+{
+	shutdown(fd, SHUT_WR);
+}
+
+static void a_reply(int fd)
+{
+	so_put_frame(fd, true, 0, "", 0);
+}
+
+static void too_much_private_data(int fd)
+{
+	static const uint8_t head[20] = "MPA ID Req Frame\0\1\xff\xff";
+
+	so_put(fd, head, sizeof(head));
+}
+
+static void iwx_12_no_request_comes(void **state)
+{
+	static void (*const peers[])(int fd) = { garbage, half_a_request, nothing_and_end, a_reply,
+						 too_much_private_data };
+	struct cu_rig *rig = *state;
+	DAT_IW_SSP_HANDLE ssp;
+	struct so_pair pair;
+
+	SO_NEED(rig);
+	expect_ok(cu_recv(&rig->p, 0, 4096, 7));
+	for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++) {
+		pair = so_connect();
+		ssp = so_ssp(rig, pair.p);
+		peers[i](pair.a);
+		expect_over(rig, ssp);
+		so_ended(pair.a);
+		so_close(&pair);
+	}
+	/* The Receive is still posted, and the next one is connected. */
+	so_establish(rig, &ssp);
+	expect_ok(ct_post_send(&rig->a, 0, 8, 8, DAT_COMPLETION_DEFAULT_FLAG));
+	DONE(rig->p.recv, rig->p.ep, 7, DAT_DTO_RECEIVE, 8);
+}
+
+static int silent_peers(void)
+{
+	struct cu_rig *rig = child_rig();
+	struct so_pair pair = so_connect();
+	DAT_IW_SSP_HANDLE ssp = so_ssp(rig, pair.p);
+	uint64_t begun = ct_now_us();
+
+	expect_over(rig, ssp);
+	assert_true(ct_now_us() - begun >= HASTE_MS * 1000 / 2);
+	so_ended(pair.a);
+	so_close(&pair);
+	/* One that stops in the middle. */
+	pair = so_connect();
+	ssp = so_ssp(rig, pair.p);
+	so_put(pair.a, "MPA ID", 6);
+	expect_over(rig, ssp);
+	so_close(&pair);
+	cu_rig_close(rig);
+	return 0;
+}
+
+static void iwx_11_12_a_silent_peer(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	SO_NEED(rig);
+	harness_spawn_ok("silent-peers", haste);
+}
+
+/* ---- Final messages ---- */
+
+enum {
+	LONG = 32 << 20,
+};
+
+static void *sleepy_reader(void *arg)
+{
+	const int *fd = arg;
+	static uint8_t buf[1 << 16];
+	size_t got = 0;
+	ssize_t n;
+
+	while (got < LONG) {
+		n = recv(*fd, buf, sizeof(buf), 0);
+		if (n <= 0)
+			return "the message ended early";
+		for (ssize_t i = 0; i < n; i++)
+			if (buf[i] != (uint8_t)((got + (size_t)i) % 251))
+				return "wrong bytes";
+		got += (size_t)n;
+	}
+	return NULL;
+}
+
+static uint8_t *long_message(void)
+{
+	uint8_t *message = malloc(LONG);
+
+	assert_non_null(message);
+	for (size_t i = 0; i < LONG; i++)
+		message[i] = (uint8_t)(i % 251);
+	return message;
+}
+
+/* IWX-7: it is copied, and goes out whole before the request is looked at. */
+static void iwx_7_a_message_longer_than_the_socket(void **state)
+{
+	struct cu_rig *rig = *state;
+	uint8_t *message;
+	struct so_pair pair;
+	DAT_IW_SSP_HANDLE ssp;
+	uint64_t begun;
+	pthread_t reader;
+	void *wrong;
+
+	SO_NEED(rig);
+	pair = so_connect();
+	message = long_message();
+	begun = ct_now_us();
+	expect_ok(dat_iw_ssp_create(rig->ia, pair.p, rig->p.ep, rig->cr, message, LONG, &ssp));
+	assert_true(ct_now_us() - begun < CT_SLACK_US);
+	memset(message, 0, LONG);
+	free(message);
+	assert_int_equal(pthread_create(&reader, NULL, sleepy_reader, &pair.a), 0);
+	assert_int_equal(pthread_join(reader, &wrong), 0);
+	assert_null(wrong);
+	expect_ok(dat_iw_socket_connect(rig->a.ep, pair.a, CT_US, 0, NULL));
+	so_close(&pair);
+	expect_ok(dat_cr_accept(so_request(rig, ssp), NULL, 0, NULL));
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
+}
+
+static int reads_nothing(void)
+{
+	struct cu_rig *rig = child_rig();
+	struct so_pair pair = so_connect();
+	uint8_t *message = long_message();
+	DAT_IW_SSP_HANDLE ssp;
+	uint64_t cpu;
+
+	expect_ok(dat_iw_ssp_create(rig->ia, pair.p, rig->p.ep, rig->cr, message, LONG, &ssp));
+	free(message);
+	/* It has its request ready, but that is not looked for meanwhile, also not by the way. */
+	so_put_frame(pair.a, false, 0, "", 0);
+	cpu = ct_process_cpu_us();
+	expect_over(rig, ssp);
+	if (!harness_sanitized())
+		assert_true(ct_process_cpu_us() - cpu < HASTE_MS * 1000 / 2);
+	so_close(&pair);
+	cu_rig_close(rig);
+	return 0;
+}
+
+static void iwx_7_11_a_peer_that_does_not_read(void **state)
+{
+	struct cu_rig *rig = *state;
+
+	SO_NEED(rig);
+	harness_spawn_ok("reads-nothing", haste);
+}
+
+/* ---- The program ---- */
+
+static void iwx_10_free_while_it_waits(void **state)
+{
+	struct cu_rig *rig = *state;
+	DAT_IW_SSP_HANDLE ssp;
+	struct so_pair pair;
+
+	SO_NEED(rig);
+	pair = so_connect();
+	ssp = so_ssp(rig, pair.p);
+	expect_state(dat_ep_free(rig->p.ep), EP_RESERVED);
+	expect_state(dat_evd_free(rig->cr), EVD_IN_USE);
+	expect_type(dat_ia_close(rig->ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
+	expect_ok(dat_iw_ssp_free(ssp));
+	STATE(rig->p.ep, UNCONNECTED);
+	/* Although the program has a descriptor of it. */
+	so_ended(pair.a);
+	so_close(&pair);
+	cu_quiet(rig->p.connect, 50);
+	so_establish(rig, &ssp);
+}
+
+static void iwx_10_close_while_it_waits(void **state)
+{
+	struct cu_rig *rig = *state, *other;
+	DAT_IW_SSP_HANDLE ssp;
+	struct so_pair pair, asked;
+
+	SO_NEED(rig);
+	other = cu_rig_open();
+	ct_end_open(&other->p, other->ia, NULL);
+	pair = so_connect();
+	asked = so_connect();
+	so_ssp(other, pair.p);
+	/* And one whose request nobody has answered. */
+	expect_ok(dat_iw_ssp_create(other->ia, asked.p, NULL, other->cr, NULL, 0, &ssp));
+	so_put_frame(asked.a, false, 0, "", 0);
+	so_request(other, ssp);
+	cu_rig_close(other);
+	so_ended(pair.a);
+	so_ended(asked.a);
+	so_close(&pair);
+	so_close(&asked);
+}
+
+/* IWX-10: either refused or announced, and the endpoint's state says which. */
+static void iwx_10_free_while_the_request_arrives(void **state)
+{
+	struct cu_rig *rig = *state;
+	unsigned int rounds = harness_rounds(200);
+	DAT_IW_SSP_HANDLE ssp;
+	struct so_pair pair;
+	DAT_EVENT event;
+
+	SO_NEED(rig);
+	for (unsigned int i = 0; i < rounds; i++) {
+		pair = so_connect();
+		ssp = so_ssp(rig, pair.p);
+		so_put_frame(pair.a, false, 0, "", 0);
+		for (unsigned int spin = 0; spin < i * 50; spin++)
+			(void)so_state(ssp);
+		expect_ok(dat_iw_ssp_free(ssp));
+		if (cu_next(rig->cr, 0, &event))
+			expect_ok(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0,
+						NULL));
+		STATE(rig->p.ep, UNCONNECTED);
+		so_ended(pair.a);
+		so_close(&pair);
+	}
+	cu_quiet(rig->p.connect, 0);
+}
+
+/* IWX-5: a child has neither the provider's descriptor nor a say in the connection. */
+static void iwx_5_a_forked_child(void **state)
+{
+	struct cu_rig *rig = *state;
+	DAT_IW_SSP_HANDLE ssp;
+	struct so_pair pair;
+	int status;
+	pid_t pid;
+
+	SO_NEED(rig);
+	pair = so_connect();
+	ssp = so_ssp(rig, pair.p);
+	pid = fork();
+	if (!pid) {
+		/* The program's descriptors are the child's, too, and stay open. */
+		pause();
+		_exit(1);
+	}
+	assert_true(pid > 0);
+	expect_ok(dat_iw_ssp_free(ssp));
+	so_ended(pair.a);
+	so_close(&pair);
+	so_establish(rig, &ssp);
+	cu_end_connection(&rig->a, &rig->p);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+}
+
+/* ---- The active side ---- */
+
+static void iwx_13_no_reply_comes(void **state)
+{
+	static void (*const peers[])(int fd) = { garbage, half_a_request, nothing_and_end };
+	struct cu_rig *rig = *state;
+	struct so_pair pair;
+
+	SO_NEED(rig);
+	for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++) {
+		pair = so_connect();
+		expect_ok(dat_iw_socket_connect(rig->a.ep, pair.a, CT_US, 0, NULL));
+		peers[i](pair.p);
+		cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
+			      NULL);
+		so_ended(pair.p);
+		so_close(&pair);
+		expect_ok(dat_ep_reset(rig->a.ep));
+	}
+}
+
+static void iwx_13_time_is_over(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct so_pair pair;
+
+	SO_NEED(rig);
+	pair = so_connect();
+	expect_ok(dat_iw_socket_connect(rig->a.ep, pair.a, 100000, 0, NULL));
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_TIMED_OUT, NULL);
+	so_ended(pair.p);
+	so_close(&pair);
+	cu_quiet(rig->a.connect, 50);
+}
+
+static void iwx_13_disconnect_and_free_while_it_waits(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct so_pair pair;
+
+	SO_NEED(rig);
+	pair = so_connect();
+	expect_ok(dat_iw_socket_connect(rig->a.ep, pair.a, CT_US, 0, NULL));
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_DISCONNECTED, NULL);
+	so_ended(pair.p);
+	so_close(&pair);
+	expect_ok(dat_ep_reset(rig->a.ep));
+	pair = so_connect();
+	expect_ok(dat_iw_socket_connect(rig->a.ep, pair.a, CT_US, 0, NULL));
+	expect_ok(dat_ep_free(rig->a.ep));
+	rig->a.ep = NULL;
+	so_ended(pair.p);
+	so_close(&pair);
+}
+
+/* The peer had reset the connection before the call. */
+static void iwx_12_13_a_connection_that_is_over(void **state)
+{
+	struct cu_rig *rig = *state;
+	DAT_IW_SSP_HANDLE ssp;
+	struct so_pair pair;
+
+	SO_NEED(rig);
+	pair = so_connect();
+	close(pair.a);
+	pair.a = -1;
+	ssp = so_ssp(rig, pair.p);
+	expect_over(rig, ssp);
+	so_close(&pair);
+	pair = so_connect();
+	close(pair.p);
+	pair.p = -1;
+	expect_ok(dat_iw_socket_connect(rig->a.ep, pair.a, CT_US, 0, NULL));
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED, NULL);
+	so_close(&pair);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, cu_setup_ends, cu_teardown)
+
+int main(int argc, char **argv)
+{
+	static const struct harness_child children[] = { { "silent-peers", silent_peers },
+							 { "reads-nothing", reads_nothing },
+							 { NULL, NULL } };
+	static const struct CMUnitTest tests[] = {
+		T(iwx_12_no_request_comes),
+		T(iwx_11_12_a_silent_peer),
+		T(iwx_7_a_message_longer_than_the_socket),
+		T(iwx_7_11_a_peer_that_does_not_read),
+		T(iwx_10_free_while_it_waits),
+		T(iwx_10_close_while_it_waits),
+		T(iwx_10_free_while_the_request_arrives),
+		T(iwx_5_a_forked_child),
+		T(iwx_13_no_reply_comes),
+		T(iwx_13_time_is_over),
+		T(iwx_13_disconnect_and_free_while_it_waits),
+		T(iwx_12_13_a_connection_that_is_over),
+	};
+
+	harness_child_main(argc, argv, children);
+	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
+}
