@@ -75,6 +75,14 @@ fi
 both sum "$samples/sum" -P "$UDAPL_IA" -- "$samples/sum" -P "$UDAPL_IA" "$host" 4294967000 295
 says "sum: the answer is right" client '^4294967295$'
 
+if [ "${UDAPL_IA#soft}" != "$UDAPL_IA" ]; then
+	both upgrade "$samples/upgrade" -P "$UDAPL_IA" -- "$samples/upgrade" -P "$UDAPL_IA" "$host" "over RDMA now"
+	says "upgrade: what comes after the sockets' words is a message" server '^over RDMA now$'
+else
+	fails "upgrade: an adapter that cannot do so says it" "no connections over sockets" \
+		"$samples/upgrade" -P "$UDAPL_IA" "$host" "over RDMA now"
+fi
+
 both legacy/pingpong "$samples/legacy/pingpong" -- "$samples/legacy/pingpong" "$host" 200
 says "legacy/pingpong: a program of DAT 1.2 gets every ball" server '^ball 200$'
 says "legacy/pingpong: it says how long they take" client '^200 rounds, [0-9.]* us one way$'
@@ -158,7 +166,7 @@ fails "trace-level: -2 is refused" "DAT_INVALID_PARAMETER DAT_INVALID_ARG1" \
 
 fails "an unknown adapter is named" nowhere "$samples/dtest" -P nowhere -h "$host"
 fails "an unknown host is named" no.such.host.invalid "$samples/dtest" -P "$UDAPL_IA" -h no.such.host.invalid
-for sample in cno-epoll sum dtest dtestx dtestcm dtestsrq; do
+for sample in cno-epoll sum upgrade dtest dtestx dtestcm dtestsrq; do
 	fails "$sample: a wrong option gives the usage" "usage: $sample" "$samples/$sample" -Z
 done
 fails "dtest: a size of 0 gives the usage" "usage:" "$samples/dtest" -b 0

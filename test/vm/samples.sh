@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=test/vm/lib.sh
 . "$here/lib.sh"
 
-names=(cno-epoll dtest dtestcm dtestsrq dtestx hello sum trace-level)
+names=(cno-epoll dtest dtestcm dtestsrq dtestx hello sum trace-level upgrade)
 
 run_kind() { # KIND
 	local address=UDAPL_VM_$1_A_ADDR code
