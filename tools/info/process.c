@@ -241,7 +241,8 @@ static void print_evds(const struct view *view, const struct info_object *ia)
 
 static bool is_sp(const struct info_object *object)
 {
-	return is_kind(object, "psp") || is_kind(object, "rsp") || is_kind(object, "csp");
+	return is_kind(object, "psp") || is_kind(object, "rsp") || is_kind(object, "ssp") ||
+	       is_kind(object, "csp");
 }
 
 static void print_sps(const struct view *view, const struct info_object *ia)
