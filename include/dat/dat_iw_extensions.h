@@ -22,9 +22,9 @@
 #define DAT_EXTENSION_ATTR_VERSION_VALUE "2.0.1"
 
 /**
- * Operations of dat_extension_op. They are not numbered from 0, as those of the InfiniBand extension
- * are, so that one adapter can have both extensions; the draft's macros could not be compiled, so
- * no program knows its numbers.
+ * Operations of dat_extension_op. They are not numbered from 0, as those of the InfiniBand
+ * extension are, so that one adapter can have both extensions; the draft's macros could not be
+ * compiled, so no program knows its numbers.
  */
 typedef enum dat_iw_op {
 	DAT_IW_SSP_CREATE_OP = 0x100,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Socket service points of the iWARP extension: what they do, and their arguments (IWX-1 to IWX-14). */
+/* Socket service points: what they do, and their arguments (IWX-1 to IWX-14). */
 #include "peer.h"
 #include "sock_util.h"
 

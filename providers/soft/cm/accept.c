@@ -40,7 +40,7 @@ static struct soft_conn *passive_alloc(struct soft_listener *listener)
 	return conn;
 }
 
-/* No request comes over the link: of a socket of the program, that is all its listener waits for. */
+/* No request comes: of a socket of the program, that is all its listener waits for. */
 static void refuse(struct soft_conn *conn)
 {
 	struct soft_listener *listener = conn->setup->listener;

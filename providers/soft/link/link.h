@@ -158,8 +158,8 @@ void soft_link_destroy(struct soft_link *link, bool abort);
 /* ---- Sockets of the program (tcp.c) ---- */
 
 /*
- * A link of TCP over a socket that the program has connected, by a descriptor of its own; the socket
- * stays as it was until take. Else, and on EINVAL said why: -EINVAL, -EMFILE, -ENOMEM.
+ * A link of TCP over a socket that the program has connected, by a descriptor of its own; the
+ * socket stays as it was until take. -EINVAL, of which it says why; -EMFILE, -ENOMEM.
  */
 int soft_link_of_socket(struct soft_dev *dev, int socket, struct soft_link **link);
 /* The socket is the link's. */

@@ -212,7 +212,7 @@ static int tcp_started(struct soft_link *link)
 
 /* ---- Sockets of the program ---- */
 
-/* Why a socket can carry no connection, NULL if it can; one that the peer has ended may have bytes. */
+/* Why a socket can carry no connection, or NULL; one that the peer has ended may have bytes. */
 static const char *unfit(int fd)
 {
 	struct tcp_info info = { 0 };
