@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Socket service points whose peer, or own program, does not play by the rules (IWX-10 to IWX-13). */
+/* Socket service points whose peer, or program, breaks the rules (IWX-10 to IWX-13). */
 #include "sock_util.h"
 
 #include <pthread.h>
