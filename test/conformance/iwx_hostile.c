@@ -311,6 +311,25 @@ static void iwx_5_a_forked_child(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 }
 
+/* IWX-5: nor is it known to who goes on with the connection that the program has it open. */
+static void iwx_5_handed_on_and_refused(void **state)
+{
+	struct cu_rig *rig = *state, *other;
+	DAT_IW_SSP_HANDLE ssp;
+	struct so_pair pair;
+
+	SO_NEED(rig);
+	other = cu_rig_open();
+	pair = so_connect();
+	ssp = so_ssp(rig, pair.p);
+	so_put_frame(pair.a, false, 0, "", 0);
+	expect_ok(dat_cr_handoff(so_request(rig, ssp), other->qual));
+	cu_take_cr(other->cr);
+	cu_rig_close(other);
+	so_ended(pair.a);
+	so_close(&pair);
+}
+
 /* ---- The active side ---- */
 
 static void iwx_13_no_reply_comes(void **state)
@@ -405,6 +424,7 @@ int main(int argc, char **argv)
 		T(iwx_10_close_while_it_waits),
 		T(iwx_10_free_while_the_request_arrives),
 		T(iwx_5_a_forked_child),
+		T(iwx_5_handed_on_and_refused),
 		T(iwx_13_no_reply_comes),
 		T(iwx_13_time_is_over),
 		T(iwx_13_disconnect_and_free_while_it_waits),

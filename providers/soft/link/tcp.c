@@ -113,7 +113,11 @@ static int tcp_adopt(struct soft_dev *dev, const int *fds, int num, uint32_t len
 	if (num != 1)
 		return -EPROTO;
 	*link = own_link(dev, fds[0]);
-	return *link ? 0 : -ENOMEM;
+	if (!*link)
+		return -ENOMEM;
+	/* It may have been a socket of the program (IWX-5). */
+	(*link)->shared = true;
+	return 0;
 }
 
 static int tcp_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link)
@@ -122,7 +126,8 @@ static int tcp_accept(struct soft_dev *dev, int listen_fd, struct soft_link **li
 
 	if (fd < 0)
 		return -errno;
-	rc = tcp_adopt(dev, &fd, 1, 0, link);
+	*link = own_link(dev, fd);
+	rc = *link ? 0 : -ENOMEM;
 	if (rc)
 		dapl_fd_close(fd);
 	return rc;
