@@ -111,10 +111,13 @@ static int silent_peers(void)
 
 static void iwx_11_12_a_silent_peer(void **state)
 {
+	struct harness_result result;
 	struct cu_rig *rig = *state;
 
 	SO_NEED(rig);
-	harness_spawn_ok("silent-peers", haste);
+	harness_spawn("silent-peers", haste, &result);
+	assert_int_equal(result.status, 0);
+	assert_non_null(strstr(result.err, "option handshake"));
 }
 
 /* ---- Final messages ---- */

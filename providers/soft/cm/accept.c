@@ -50,16 +50,28 @@ static void refuse(struct soft_conn *conn)
 		listener->dev->base.up->listener_over(listener->base.owner);
 }
 
+static const char *reason(const struct soft_conn *conn, int err)
+{
+	if (conn->link->why)
+		return conn->link->why;
+	if (err == -EPROTO)
+		return "what came is no MPA request";
+	if (err == -ETIMEDOUT)
+		return "no MPA request in time (option handshake)";
+	return err == -ENODATA ? "the peer ended before its MPA request" : dapl_strerror(-err);
+}
+
+/* Of a listener any peer can be the one: only that of a socket fails a connection of the program. */
 static void say_refused(struct soft_conn *conn, int err)
 {
 	char text[2 * SOFT_ADDR_TEXT + 8];
 
-	dapl_trace_limited(soft_refused, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
-			   conn->dev->name, soft_conn_text(conn, text),
-			   conn->link->why   ? conn->link->why
-			   : err == -EPROTO  ? "what came is no MPA request"
-			   : err == -ENODATA ? "the peer ended before its MPA request"
-					     : dapl_strerror(-err));
+	if (conn->setup->listener->by_socket)
+		dapl_err_limited("%s: no request over socket %s: %s", conn->dev->name,
+				 soft_conn_text(conn, text), reason(conn, err));
+	else
+		dapl_trace_limited(soft_refused, DAPL_TRC_ERROR, conn, "ia=%s peer=%s why=%s",
+				   conn->dev->name, soft_conn_text(conn, text), reason(conn, err));
 }
 
 static void take_request(struct soft_conn *conn, const struct soft_mpa_frame *frame)
@@ -370,8 +382,12 @@ static void accept_ready(struct soft_link *link, uint32_t events)
 static void accept_expired(struct soft_link *link)
 {
 	struct soft_conn *conn = link->owner;
+	bool by_socket = conn->state == SOFT_CONN_HALF_OPEN && conn->setup->listener->by_socket;
 
-	soft_setup_late(conn);
+	if (by_socket)
+		say_refused(conn, -ETIMEDOUT);
+	else
+		soft_setup_late(conn);
 	soft_conn_hold(conn);
 	if (conn->state == SOFT_CONN_HALF_OPEN)
 		refuse(conn);
