@@ -8,12 +8,21 @@
 #include "dapl/connect/sp.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/ia.h"
+#include "trace/log.h"
 
 static DAT_RETURN fire(struct dapl_ep *ep, enum dapl_ep_cause cause)
 {
 	struct dapl_ep_step step;
 
 	return ep ? dapl_ep_lock_and_fire(ep, cause, &step) : DAT_SUCCESS;
+}
+
+static int no_room(const struct dapl_evd *evd)
+{
+	dapl_err_limited("connection request refused: EVD %p has no room for it (limit: its queue "
+			 "length %u; knob: evd_min_qlen of dat_evd_create, dat_evd_resize)",
+			 (const void *)evd, evd->qlen);
+	return -ENOBUFS;
 }
 
 /*
@@ -28,7 +37,7 @@ static int arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn
 	bool first;
 
 	if (!dapl_evd_has_room(sp->evd))
-		return -ENOBUFS; /* PSP-4: the next request may find room */
+		return no_room(sp->evd); /* PSP-4: the next request may find room */
 	pthread_mutex_lock(&ia->lock);
 	first = !rsp->spent;
 	rsp->spent = true;
@@ -83,7 +92,7 @@ static void give_back(struct dapl_ep *ep)
 	dapl_object_leave(&ep->obj);
 }
 
-static void announce_cr(struct dapl_rsp *rsp, struct dapl_cr *cr)
+static bool announced(struct dapl_rsp *rsp, struct dapl_cr *cr)
 {
 	struct dapl_ep *ep = NULL;
 
@@ -91,8 +100,24 @@ static void announce_cr(struct dapl_rsp *rsp, struct dapl_cr *cr)
 		ep = rsp->ep ? rsp->ep : dapl_cr_make_ep(rsp->sp.obj.ia, false);
 	if (ep)
 		dapl_cr_bring_ep(cr, ep);
-	if (!ep || !dapl_cr_announce(cr, &rsp->sp))
-		dapl_cr_discard(cr);
+	if (ep && dapl_cr_announce(cr, &rsp->sp))
+		return true;
+	dapl_cr_discard(cr);
+	return false;
+}
+
+/* Others may have taken the room that arrive has found. */
+static void announce_cr(struct dapl_rsp *rsp, struct dapl_cr *cr)
+{
+	struct dapl_ep *ep = rsp->sp.listen ? rsp->ep : NULL; /* who is told of that (IWX-12) */
+
+	/* Before the CR is discarded: then the EP is the consumer's again. */
+	if (ep && !dapl_object_enter(&ep->obj, DAPL_TYPE_EP))
+		ep = NULL;
+	if (!announced(rsp, cr) && ep)
+		dapl_ep_event(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, NULL, 0);
+	if (ep)
+		dapl_object_leave(&ep->obj);
 }
 
 static void announce(struct tp_task *task)

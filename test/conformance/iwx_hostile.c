@@ -120,6 +120,89 @@ static void iwx_11_12_a_silent_peer(void **state)
 	assert_non_null(strstr(result.err, "option handshake"));
 }
 
+/* ---- Room for the event ---- */
+
+/* An EVD for requests that has so many free places. */
+static DAT_EVD_HANDLE evd_with_room(struct cu_rig *rig, unsigned int places)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_EVD_HANDLE evd = ct_evd(rig->ia, 8, NULL, DAT_EVD_CR_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	DAT_COUNT qlen = ct_evd_param(evd).evd_qlen;
+
+	for (DAT_COUNT i = (DAT_COUNT)places; i < qlen; i++)
+		expect_ok(dat_evd_post_se(evd, &event));
+	return evd;
+}
+
+static int no_room(void)
+{
+	struct cu_rig *rig = child_rig();
+	DAT_EVD_HANDLE evd = evd_with_room(rig, 0);
+	struct so_pair pair = so_connect();
+	DAT_IW_SSP_HANDLE ssp;
+
+	expect_ok(dat_iw_ssp_create(rig->ia, pair.p, rig->p.ep, evd, NULL, 0, &ssp));
+	so_put_frame(pair.a, false, 0, "", 0);
+	expect_over(rig, ssp);
+	so_ended(pair.a);
+	so_close(&pair);
+	cu_rig_close(rig);
+	return 0;
+}
+
+/* Both requests arrive while the process is stopped, so that both find room. */
+static void request_together(const struct so_pair *one, const struct so_pair *two)
+{
+	pid_t stopped = getpid(), pid = fork();
+	int status;
+
+	if (!pid) {
+		if (kill(stopped, SIGSTOP))
+			_exit(1);
+		so_put_frame(one->a, false, 0, "", 0);
+		so_put_frame(two->a, false, 0, "", 0);
+		_exit(kill(stopped, SIGCONT));
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static int one_place(void)
+{
+	struct cu_rig *rig = child_rig();
+	DAT_EVD_HANDLE evd = evd_with_room(rig, 1);
+	struct so_pair one = so_connect(), two = so_connect();
+	DAT_IW_SSP_HANDLE first, second;
+
+	expect_ok(dat_iw_ssp_create(rig->ia, one.p, rig->p.ep, evd, NULL, 0, &first));
+	expect_ok(dat_iw_ssp_create(rig->ia, two.p, rig->a.ep, evd, NULL, 0, &second));
+	request_together(&one, &two);
+	cu_await_state(rig->p.ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR,
+		      NULL);
+	STATE(rig->a.ep, UNCONNECTED);
+	assert_int_equal(so_state(second), DAT_IW_SSP_STATE_NON_OPERATIONAL);
+	so_ended(two.a);
+	cu_quiet(rig->p.connect, 50);
+	so_close(&one);
+	so_close(&two);
+	cu_rig_close(rig);
+	return 0;
+}
+
+static void iwx_12_no_room(void **state)
+{
+	struct harness_result result;
+	struct cu_rig *rig = *state;
+
+	SO_NEED(rig);
+	harness_spawn("no-room", NULL, &result);
+	assert_int_equal(result.status, 0);
+	assert_non_null(strstr(result.err, "knob: evd_min_qlen"));
+	harness_spawn_ok("one-place", NULL);
+}
+
 /* ---- Final messages ---- */
 
 enum {
@@ -417,10 +500,13 @@ int main(int argc, char **argv)
 {
 	static const struct harness_child children[] = { { "silent-peers", silent_peers },
 							 { "reads-nothing", reads_nothing },
+							 { "no-room", no_room },
+							 { "one-place", one_place },
 							 { NULL, NULL } };
 	static const struct CMUnitTest tests[] = {
 		T(iwx_12_no_request_comes),
 		T(iwx_11_12_a_silent_peer),
+		T(iwx_12_no_room),
 		T(iwx_7_a_message_longer_than_the_socket),
 		T(iwx_7_11_a_peer_that_does_not_read),
 		T(iwx_10_free_while_it_waits),
