@@ -21,6 +21,7 @@
 
 enum {
 	GRACE_MS = 250,
+	MESSAGE_BURST = 1 << 20, /* bytes of one message at a time: others wait meanwhile */
 };
 
 static void accept_ready(struct soft_link *link, uint32_t events);
@@ -131,9 +132,14 @@ static void request_complete(struct soft_conn *conn)
 static int send_message(struct soft_conn *conn)
 {
 	struct soft_listener *listener = conn->setup->listener;
-	int rc = soft_link_send_all(conn->link, listener->message, listener->message_len,
-				    &listener->message_sent);
+	size_t end = listener->message_len;
+	int rc;
 
+	if (end - listener->message_sent > MESSAGE_BURST)
+		end = listener->message_sent + MESSAGE_BURST;
+	rc = soft_link_send_all(conn->link, listener->message, end, &listener->message_sent);
+	if (rc > 0 && end < listener->message_len)
+		return 0;
 	if (rc > 0 && listener->by_socket)
 		soft_link_watch(conn->link, EPOLLIN);
 	return rc;
