@@ -273,6 +273,7 @@ class Page:
             star = "" if not kind or kind.endswith("*") else " "
             args.append(r"\fB%s\fR%s\fI%s\fR" % (kind, star, name))
         if call.is_macro:
+            self.raw(".fi")  # so that a long one is wrapped
             self.raw(head + ", ".join(args) + r"\fB);\fR")
         else:
             self.raw(head)
