@@ -4,13 +4,15 @@
  * data of several lengths with request, acceptance and rejection, messages, RDMA writes and reads
  * both ways. Uses what release 2.1.10 exports only, so that it runs on either one's libraries.
  *
- *   wire server IA COUNT             prints "ready" when it listens, serves COUNT clients
- *   wire client IA SERVER-ADDRESS
+ *   wire server IA COUNT             prints "ready ADDRESS" when it listens, serves COUNT clients
+ *   wire client IA HOST|ADDRESS      ADDRESS: where it names a process and no host (UCM-2)
  *
  * With WIRE_REJECTS=any in the environment the client takes a rejection of any kind, without its
  * data: release 2.1.10 does not recognise a rejection by the peer's program over iWARP.
  */
 #include <netdb.h>
+#include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,10 +320,51 @@ static void ask(struct sockaddr *address, int round)
 	drop_ep();
 }
 
+static void say_ready(void)
+{
+	const unsigned char *byte;
+	DAT_IA_ATTR attr;
+
+	ok("dat_ia_query", dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL));
+	byte = (const unsigned char *)attr.ia_address_ptr;
+	printf("ready ");
+	for (size_t i = 0; i < sizeof(struct sockaddr_in6); i++)
+		printf("%02x", byte[i]);
+	printf("\n");
+}
+
+static bool read_address(const char *text, struct sockaddr_in6 *address)
+{
+	unsigned int byte;
+
+	for (size_t i = 0; i < sizeof(*address); i++, text += 2) {
+		if (sscanf(text, "%2x", &byte) != 1)
+			return false;
+		((unsigned char *)address)[i] = (unsigned char)byte;
+	}
+	return !*text;
+}
+
+static void be_client(const char *server)
+{
+	struct addrinfo *found = NULL;
+	struct sockaddr_in6 address;
+	struct sockaddr *to = (struct sockaddr *)&address;
+
+	if (!read_address(server, &address)) {
+		if (getaddrinfo(server, NULL, NULL, &found))
+			exit(2);
+		to = found->ai_addr;
+	}
+	for (int round = 0; round < ROUNDS; round++)
+		ask(to, round);
+	if (found)
+		freeaddrinfo(found);
+}
+
 int main(int argc, char **argv)
 {
 	DAT_CONN_QUAL qual = QUAL;
-	struct addrinfo *found;
 	DAT_PSP_HANDLE psp;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -330,17 +373,13 @@ int main(int argc, char **argv)
 	start(argv[2]);
 	if (!strcmp(argv[1], "server")) {
 		ok("dat_psp_create", dat_psp_create(ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
-		printf("ready\n");
+		say_ready();
 		for (int clients = 0; clients < atoi(argv[3]); clients++)
 			for (int round = 0; round < ROUNDS; round++)
 				serve(round);
 		ok("dat_psp_free", dat_psp_free(psp));
 	} else {
-		if (getaddrinfo(argv[3], NULL, NULL, &found))
-			return 2;
-		for (int round = 0; round < ROUNDS; round++)
-			ask(found->ai_addr, round);
-		freeaddrinfo(found);
+		be_client(argv[3]);
 	}
 	stop();
 	printf("passed\n");

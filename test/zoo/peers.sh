@@ -54,6 +54,22 @@ pair() {
 		"$scratch/client" "$scratch/server"
 }
 
+# Private data, messages, writes and reads, all checked: SERVER CLIENT.
+wire() {
+	(side "$1" "$top_builddir/test/vm/.libs/wire" server "$ia" 1) >"$scratch/server" 2>&1 &
+	server=$!
+	children="$children $server"
+	wait_line ready "$scratch/server" $server
+	(side "$2" "$top_builddir/test/vm/.libs/wire" client "$ia" "$(sed -n 's/^ready //p' "$scratch/server")") \
+		>"$scratch/client" 2>&1
+	client=$?
+	[ $client -eq 0 ] || kill $server 2>/dev/null
+	wait $server 2>/dev/null
+	served=$?
+	[ $client -eq 0 ] && [ $served -eq 0 ] && grep -q passed "$scratch/client" && grep -q passed "$scratch/server"
+	result $? "wire: server on $1, client on $2 (client $client, server $served)" "$scratch/client" "$scratch/server"
+}
+
 if [ $# -gt 2 ]; then
 	pair "$@"
 	exit
@@ -64,6 +80,7 @@ pairs="${1:-ours+ours} ${2:-ours+ours}"
 # shellcheck disable=SC2086
 set -- $pairs
 while [ $# -gt 0 ]; do
+	wire "$1" "$2"
 	pair "$1" "$2" dtest -b 16384
 	pair "$1" "$2" dtestcm -c 50
 	pair "$1" "$2" dtestx
