@@ -221,6 +221,32 @@ static void tu_5_refusals(void **state)
 	uk_quiet();
 }
 
+#define LINGERING 16384 /* connections that are remembered after their end, at most */
+
+/* What is kept of requests that found no room is bounded, and one that finds some is served. */
+static void a_flood_is_bounded(void **state)
+{
+	struct ucm_msg asked = request("");
+	uint32_t most = 0;
+	unsigned int i;
+
+	(void)state;
+	uk.refuses = -ENOBUFS;
+	for (i = 1; i <= LINGERING + 100; i++) {
+		asked.src_id = asked.src_port = i;
+		uk_put(&asked);
+		uk_take(UCM_REJ_CM);
+		uk.num_sent = uk.taken = 0;
+		most = uk.ucm.num_conns > most ? uk.ucm.num_conns : most;
+	}
+	assert_int_equal(most, LINGERING);
+	uk.refuses = 0;
+	asked.src_id = asked.src_port = i;
+	uk_put(&asked);
+	uk_accept(uk_request(i), "");
+	uk_take(UCM_REP);
+}
+
 /* UCM-29: the end comes, and the confirmation never did. */
 static void ucm_29_the_end_overtakes_the_confirmation(void **state)
 {
@@ -400,6 +426,7 @@ int main(void)
 		T(tu_4_requests_are_repeated),
 		T(tu_7_a_rejection_is_repeated),
 		T(tu_5_refusals),
+		T(a_flood_is_bounded),
 		T(ucm_29_the_end_overtakes_the_confirmation),
 		T(an_attempt_is_withdrawn),
 		T(a_peer_that_forgot_is_asked_anew),
