@@ -243,8 +243,8 @@ static void a_flood_is_bounded(void **state)
 	uk.refuses = 0;
 	asked.src_id = asked.src_port = i;
 	uk_put(&asked);
-	uk_accept(uk_request(i), "");
-	uk_take(UCM_REP);
+	vrb_cm_ops.release(uk_request(i));
+	uk_take(UCM_REJ_CM);
 }
 
 /* UCM-29: the end comes, and the confirmation never did. */
