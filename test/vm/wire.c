@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Both sides of a series of connections, with everything checked that crosses the wire: private
- * data of several lengths with request, acceptance and rejection, messages, RDMA writes and reads
+ * data of each length with request, acceptance and rejection, messages, RDMA writes and reads
  * both ways. Uses what release 2.1.10 exports only, so that it runs on either one's libraries.
  *
  *   wire server IA COUNT             prints "ready ADDRESS" when it listens, serves COUNT clients
@@ -31,10 +31,13 @@ struct hello {
 	unsigned char pattern[56 - 13];
 };
 
-/* Lengths of the private data, round by round. The last one is rejected. */
-static const DAT_COUNT lengths[] = { 13, 16, 31, 44, 48, 55, 56, 40 };
+/* A round for each length of private data from 13 to 56, and one that is rejected. */
+#define ROUNDS 45
 
-#define ROUNDS ((int)(sizeof(lengths) / sizeof(lengths[0])))
+static DAT_COUNT length_of(int round)
+{
+	return round == ROUNDS - 1 ? 40 : 13 + round;
+}
 
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
@@ -243,7 +246,7 @@ static void stop(void)
 
 static void serve(int round)
 {
-	DAT_COUNT length = lengths[round];
+	DAT_COUNT length = length_of(round);
 	DAT_CR_HANDLE cr;
 	DAT_CR_PARAM param;
 	struct hello peer, own;
@@ -269,6 +272,8 @@ static void serve(int round)
 	check("what the client wrote", mem->target, LEN, round);
 	there_and_back(&peer, 50 + round);
 	message(50 + round);
+	if (round % 2)
+		ok("dat_ep_disconnect", dat_ep_disconnect(ep, DAT_CLOSE_DEFAULT));
 	next(conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
 	drop_ep();
 }
@@ -286,13 +291,13 @@ static void rejected(int round)
 		return;
 	same("event", event.event_number, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	data = &event.event_data.connect_event_data;
-	heard("the rejection's data", data->private_data_size, data->private_data, lengths[round],
+	heard("the rejection's data", data->private_data_size, data->private_data, length_of(round),
 	      100 + round);
 }
 
 static void ask(struct sockaddr *address, int round)
 {
-	DAT_COUNT length = lengths[round];
+	DAT_COUNT length = length_of(round);
 	const DAT_CONNECTION_EVENT_DATA *data;
 	struct hello peer, own;
 	DAT_EVENT event;
@@ -315,7 +320,8 @@ static void ask(struct sockaddr *address, int round)
 	done(recv_evd, 1, sizeof(mem->in));
 	check("the server's message", mem->in, sizeof(mem->in), 50 + round);
 	check("what the server wrote", mem->target, LEN, 50 + round);
-	ok("dat_ep_disconnect", dat_ep_disconnect(ep, DAT_CLOSE_DEFAULT));
+	if (round % 2 == 0)
+		ok("dat_ep_disconnect", dat_ep_disconnect(ep, DAT_CLOSE_DEFAULT));
 	next(conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
 	drop_ep();
 }
