@@ -121,6 +121,7 @@ void program_start(struct program *p, uint64_t seed, bool two_processes, uint32_
 	p->watches = one_in(p, 2);
 	p->sleeps = one_in(p, 2);
 	p->disconnects = 4;
+	p->lively = !one_in(p, 4);
 	p->weight[STEP_TRESPASS] = 0;
 	if (one_in(p, 3))
 		wait_much(p);
@@ -232,6 +233,8 @@ static void create_ep(struct program *p, const struct model *m, int *arg)
 	int side;
 
 	arg[0] = (int)program_random(p, p->max_eps);
+	for (uint32_t i = 0; i < p->max_eps && p->lively && m->ep[arg[0]].live; i++)
+		arg[0] = (arg[0] + 1) % (int)p->max_eps;
 	side = (int)model_side(m, arg[0]);
 	arg[1] = choose_evd(p, m, side);
 	arg[2] = program_random(p, 2) ? arg[1] : choose_evd(p, m, side);
@@ -376,6 +379,39 @@ static void bind_window(struct program *p, const struct model *m, int *arg)
 	arg[4] = program_random(p, 2) ? 0 : 1 + (int)program_random(p, 2);
 }
 
+static bool is_asking(const struct conn *c)
+{
+	return c->used && !c->accepted && !c->rejected && c->half[0].phase == PHASE_START &&
+	       c->half[0].ep >= 0;
+}
+
+/* Whether there are endpoints of that side, beside this one, for all that ask to be accepted. */
+static bool has_others(const struct model *m, int side, int ep)
+{
+	int others = 0;
+
+	for (int i = 0; i < MAX_EPS; i++)
+		others += i != ep && is_idle(m, i) && (int)model_side(m, i) == side;
+	for (int i = 0; i < MAX_CONNS; i++)
+		others -= is_asking(&m->conn[i]) && m->conn[i].sp_side == side;
+	return others > 0;
+}
+
+/* Who connects to where; false: nobody could accept it. */
+static bool choose_peers(struct program *p, const struct model *m, int *arg)
+{
+	bool answered;
+
+	for (int tries = p->lively ? 12 : 3; tries; tries--) {
+		arg[0] = choose_ep(p, m, is_idle);
+		arg[1] = choose_sp(p, m);
+		answered = has_others(m, (int)model_side(m, arg[1]), arg[0]);
+		if (model_side(m, arg[1]) != model_side(m, arg[0]) && answered)
+			break;
+	}
+	return answered;
+}
+
 static void endpoint(struct program *p, const struct model *m, struct step *step)
 {
 	int *arg = step->arg;
@@ -385,11 +421,10 @@ static void endpoint(struct program *p, const struct model *m, struct step *step
 		arg[0] = choose_ep(p, m, is_over);
 		break;
 	case STEP_CONNECT:
-		arg[0] = choose_ep(p, m, is_idle);
-		for (int i = 0; i < 3; i++) {
-			arg[1] = choose_sp(p, m);
-			if (model_side(m, arg[1]) != model_side(m, arg[0]))
-				break;
+		if (!choose_peers(p, m, arg) && p->lively) {
+			*step = (struct step){ .op = STEP_POLL,
+					       .arg = { choose_evd(p, m, -1), MAX_SEEN } };
+			break;
 		}
 		arg[2] = program_random(p, 20) ? 0 : 1 + (int)program_random(p, 100);
 		break;
@@ -494,21 +529,84 @@ static void rest(struct program *p, const struct model *m, struct step *step)
 	}
 }
 
+/* What there is. */
+struct census {
+	uint32_t evds, sps, eps, idle, over, across, waiting;
+	bool connects; /* to somebody who can accept */
+};
+
+static void count(const struct model *m, struct census *c)
+{
+	memset(c, 0, sizeof(*c));
+	for (int i = 0; i < MAX_EVDS; i++)
+		c->evds += m->evd[i].live;
+	for (int i = 0; i < MAX_SPS; i++)
+		c->sps += m->sp[i].live;
+	for (int i = 0; i < MAX_EPS; i++) {
+		c->eps += m->ep[i].live;
+		c->idle += is_idle(m, i);
+		c->over += is_over(m, i);
+		c->across += is_connected(m, i) && m->conn[m->ep[i].conn].half[0].side !=
+							   m->conn[m->ep[i].conn].half[1].side;
+	}
+	for (int i = 0; i < MAX_CONNS; i++) {
+		const struct conn *conn = &m->conn[i];
+
+		c->waiting +=
+			conn->used && conn->request_seen && !conn->accepted && !conn->rejected;
+	}
+	for (uint32_t side = 0; side < m->sides; side++)
+		c->connects |= has_others(m, (int)side, -1);
+}
+
+/* Most programs make what they lack, for without connections nothing much can happen. */
+static uint32_t weight(const struct program *p, const struct census *c, unsigned int op)
+{
+	const uint32_t usual = p->weight[op];
+
+	if (!p->lively)
+		return usual;
+	switch (op) {
+	case STEP_EVD_CREATE:
+		return 2 * c->evds < p->max_evds ? 16 * usual : usual;
+	case STEP_SP_CREATE:
+		return c->sps < MAX_SPS / 2 ? 16 * usual : usual;
+	case STEP_EP_CREATE:
+		return 4 * c->eps < 3 * p->max_eps ? 8 * usual : usual;
+	case STEP_EP_FREE:
+		return usual / 4;
+	case STEP_EP_RESET:
+		return c->over ? 4 * usual : usual / 16;
+	case STEP_CONNECT:
+		return c->connects ? 4 * usual : 0;
+	case STEP_ACCEPT:
+		return c->waiting && c->idle ? 8 * usual : 0;
+	case STEP_REJECT:
+		return c->waiting && !c->idle ? 16 * usual : usual;
+	case STEP_STOP_PEER:
+		return c->across ? 2 * usual : 0;
+	default:
+		return usual;
+	}
+}
+
 static void next(struct program *p, const struct model *m, struct step *step)
 {
 	uint32_t sum = 0, at;
+	struct census census;
 	unsigned int op;
 
+	count(m, &census);
 	memset(step, 0, sizeof(*step));
 	p->weight[STEP_STOP_PEER] = p->stops && !p->stopped ? weights[STEP_STOP_PEER] * 4 : 0;
 	/* Who is not answered sends on, and gives up. */
 	p->weight[STEP_DISCONNECT] =
 		weights[STEP_DISCONNECT] * (p->stopped ? 6 * p->disconnects : p->disconnects);
 	for (op = 0; op < STEP_COUNT; op++)
-		sum += p->weight[op];
+		sum += weight(p, &census, op);
 	at = program_random(p, sum);
-	for (op = 0; at >= p->weight[op]; op++)
-		at -= p->weight[op];
+	for (op = 0; at >= weight(p, &census, op); op++)
+		at -= weight(p, &census, op);
 	step->op = op;
 	if (op == STEP_EP_CREATE)
 		create_ep(p, m, step->arg);

@@ -16,6 +16,7 @@ struct program {
 	bool trespassed;  /* by the last step, if that was possible */
 	bool watches;	  /* memory is polled for writes */
 	bool cnos;
+	bool lively;	      /* makes what it lacks */
 	bool sleeps;	      /* for what is owed; else everything is polled meanwhile */
 	uint32_t disconnects; /* how many times as often as usual */
 	bool hot;	      /* one counter for all atomics of a side */
