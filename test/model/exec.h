@@ -12,6 +12,8 @@ struct exec_facts {
 	uint32_t buffer_key, cell_key;
 	uint32_t has_rmr, has_srq, resizes_srqs, has_atomic, has_immediate, receives_first;
 	uint32_t segments, read_segments, write_segments;
+	/* An answer that its asker's end meets looks as one that was not allowed. */
+	uint32_t fails_answers;
 	uint32_t resets;    /* a peer that takes in nothing */
 	uint32_t linger_ms; /* for so long */
 	uint32_t ordered;   /* the last byte of a write comes last */

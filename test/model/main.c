@@ -49,6 +49,7 @@ static void report(const struct options *options, struct run *run, int fd)
 {
 	printf("# seed %llu, mode %u/%u/%u, %u steps: %s\n", (unsigned long long)run->seed,
 	       run->sides, run->two_processes, run->threads, run->count, run->error);
+	run_print_messages(stdout);
 	fflush(stdout);
 	save(options, run);
 	if (!options->shrink)

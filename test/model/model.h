@@ -67,6 +67,7 @@ struct half {
 	bool mute;	      /* freed: what it would still be told may stay away */
 	uint8_t rank;	      /* no state earlier than this can be any more */
 	uint32_t sent, sent_ok, received;
+	bool reads;		  /* it asked for what may be unanswered when it ends */
 	bool lost_early;	  /* a receive that was there early was flushed */
 	bool crowded;		  /* it ended at once, behind more than the peer takes in */
 	uint8_t late;		  /* a bit per window that requests which are over may still use */

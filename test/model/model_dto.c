@@ -390,6 +390,7 @@ static void rdma_posted(struct model *m, struct model_ep *ep, struct entry *entr
 	if (entry->rmr >= 0)
 		m->rmr[entry->rmr].users++;
 	if (call->step.op == STEP_READ) {
+		c->half[ep->half].reads = true;
 		if (!cell->scribbled &&
 		    (cell->conn < 0 || (cell->conn == ep->conn && cell->half == ep->half)))
 			entry->expect = cell->pattern;

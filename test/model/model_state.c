@@ -6,15 +6,19 @@ bool model_may_end(const struct conn *c, int half)
 {
 	const struct half *peer = &c->half[!half];
 
-	return c->fault || peer->disconnected || peer->gone || peer->phase == PHASE_ENDED;
+	return c->fault || peer->disconnected || peer->gone || peer->phase == PHASE_ENDED ||
+	       (c->short_time && half && peer->phase == PHASE_START);
 }
 
 bool model_may_reset(const struct model *m, const struct conn *c, int half)
 {
 	const struct half *peer = &c->half[!half];
 
-	return m->facts[0].resets && (peer->disconnected == 1 || peer->gone) &&
-	       (peer->crowded || m->stood_still);
+	if (peer->disconnected != 1 && !peer->gone)
+		return false;
+	if (m->facts[0].fails_answers && peer->reads)
+		return true;
+	return m->facts[0].resets && (peer->crowded || m->stood_still);
 }
 
 uint64_t model_unreceived(const struct conn *c, int half)

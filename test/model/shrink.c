@@ -95,19 +95,39 @@ static void set_tunable(const char *name, const char *value)
 		set_socket_memory(value);
 }
 
+/* What the libraries said in the last quiet run. */
+static int messages = -1;
+
+static void keep_messages(void)
+{
+	if (messages < 0)
+		messages = memfd_create("messages", MFD_CLOEXEC);
+	if (messages >= 0 && (ftruncate(messages, 0) || lseek(messages, 0, SEEK_SET)))
+		messages = -1;
+}
+
+void run_print_messages(FILE *out)
+{
+	char text[2048], *line, *rest = NULL;
+	off_t end = messages < 0 ? 0 : lseek(messages, 0, SEEK_END);
+	off_t from = end < (off_t)sizeof(text) ? 0 : end - (off_t)sizeof(text) + 1;
+	ssize_t n = end > 0 ? pread(messages, text, sizeof(text) - 1, from) : 0;
+
+	text[n > 0 ? n : 0] = 0;
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		fprintf(out, "# said: %s\n", line);
+}
+
 static void start(const struct run *run, int fd, bool quiet)
 {
 	char number[16];
-	int null;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (unsigned int i = 0; i < sizeof(tunables) / sizeof(tunables[0]); i++)
 		if (tunable(run, i))
 			set_tunable(tunables[i].name, tunable(run, i));
-	if (quiet) {
-		null = open("/dev/null", O_WRONLY);
-		dup2(null, STDERR_FILENO);
-	}
+	if (quiet)
+		dup2(messages, STDERR_FILENO);
 	snprintf(number, sizeof(number), "%d", fd);
 	execl("/proc/self/exe", "model", "--child", number, (char *)NULL);
 	_exit(127);
@@ -121,6 +141,8 @@ bool run_child(struct run *run, int fd, unsigned int limit_s, bool quiet)
 
 	run->ended = 0;
 	run->error[0] = 0;
+	if (quiet)
+		keep_messages();
 	pid = fork();
 	if (!pid)
 		start(run, fd, quiet);

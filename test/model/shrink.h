@@ -28,6 +28,8 @@ bool shrink(struct run *run, int fd, unsigned int tries, unsigned int seconds);
 /* The program as C that test/model/kept.h turns into a test, and as text for -p. */
 void run_print_c(FILE *out, const struct run *run);
 void run_print_text(FILE *out, const struct run *run);
+/* What the libraries said at the end of the last quiet run. */
+void run_print_messages(FILE *out);
 bool run_read(FILE *in, struct run *run);
 
 #endif
