@@ -170,7 +170,7 @@ struct model {
 	uint8_t *arena[MAX_SIDES];
 	struct exec_facts facts[MAX_SIDES];
 	uint32_t slack; /* events that calls made at once may add */
-	bool srq_ends, trespassed;
+	bool srq_ends, reads_end, trespassed;
 	struct dead_key dead[MAX_SIDES][MAX_DEAD];
 	uint32_t dead_count[MAX_SIDES]; /* that there ever were */
 	bool stood_still; /* the other process did, for longer than is waited for it */

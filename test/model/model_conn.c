@@ -140,6 +140,7 @@ static void part(struct model *m, struct model_ep *ep, int index, bool freed)
 	if (c) {
 		undelivered = c->half[!ep->half].sent - c->half[ep->half].received;
 		m->srq_ends |= ep->srq >= 0;
+		m->reads_end |= c->half[ep->half].reads;
 		if (ep->srq >= 0)
 			m->srq[ep->srq].lost += undelivered;
 		c->half[ep->half].gone = true;
@@ -410,6 +411,7 @@ static void ep_done(struct model *m, const struct call *call, const struct resul
 			model_raise(x, S_DP);
 			if (!arg[1] || !x->disconnected)
 				x->disconnected = arg[1] ? 2 : 1;
+			m->reads_end |= x->reads && !arg[1];
 		}
 		break;
 	default:

@@ -5,6 +5,7 @@
 # KINDS          on which (RXE SIW)
 # MODEL_SECONDS  of new seeds on each (120)
 # MODEL_AT_ONCE  processes on each, of seeds of their own (1): they wait most of the time
+# MODEL_FAILURES after so many of a process it ends (1)
 # VM_LIMIT       seconds for all of them (MODEL_SECONDS and ten minutes)
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=test/vm/lib.sh
@@ -14,7 +15,7 @@ run_one() { # KIND NUMBER
 	local code out=$stage/out.$1.$2
 	# Of soft-RoCE see conformance.sh.
 	UDAPL_IA=$(adapter "$1") DAT_OVERRIDE=$stage/ours.A.conf UDAPL_LOAD_RECEIVES=first \
-		vm-on "$1" A "$stage/bin/model" -m 1p2 -n 400 -d 90 -x 200 -f 1 -t "${MODEL_SECONDS:-120}" \
+		vm-on "$1" A "$stage/bin/model" -m 1p2 -n 400 -d 90 -x 200 -f "${MODEL_FAILURES:-1}" -t "${MODEL_SECONDS:-120}" \
 		-s "$((EPOCHSECONDS % 100000 * 1000 + $2 * 100000000))" >"$out" 2>&1
 	code=$?
 	sed 's/^[^#]/# &/' "$out" | grep -v '^# \(not \)\?ok' >&2
