@@ -3,6 +3,7 @@
 #include "dat/loader.h"
 #include "dat/fork.h"
 #include "util/fd.h"
+#include "util/thread.h"
 #include "trace/dat_log.h"
 
 #include <dlfcn.h>
@@ -24,8 +25,13 @@ enum {
  * gives it the loader's lock free, but what that covered as it stood. A library's constructors may
  * fork themselves.
  */
-static pthread_mutex_t loading = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t loading;
 static __thread int held;
+
+__attribute__((constructor)) static void make_lock(void)
+{
+	dats_mutex_init_recursive(&loading);
+}
 
 /* A constructor may wait for the thread that forks, which then goes on without the lock. */
 void dat_loader_hold(void)
@@ -46,7 +52,7 @@ void dat_loader_release(void)
 /* The thread that has it is the parent's, whose number the child's does not have. */
 void dat_loader_abandon(void)
 {
-	loading = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	make_lock();
 }
 
 /*

@@ -22,6 +22,7 @@
 #include <strings.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 

@@ -118,6 +118,6 @@ const char *dapl_port_strerror(int err)
 	snprintf(text, sizeof(text),
 		 "%s (no port is left, or the address is gone; "
 		 "knob: sysctl net.ipv4.ip_local_port_range)",
-		 strerror_r(err, buf, sizeof(buf)));
+		 dats_strerror(err, buf, sizeof(buf)));
 	return text;
 }

@@ -3,17 +3,29 @@
 #ifndef UTIL_ERRNO_TEXT_H
 #define UTIL_ERRNO_TEXT_H
 
+#include "config.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+
+/* buf may hold it, or the text is the C library's own. */
+static inline const char *dats_strerror(int err, char *buf, size_t size)
+{
+#ifdef STRERROR_R_CHAR_P
+	return strerror_r(err, buf, size);
+#else
+	return strerror_r(err, buf, size) ? "an error that has no text" : buf;
+#endif
+}
 
 /* The errno's own text, and where a limit was hit that limit with its value and its knob. */
 static inline const char *dats_errno_text(int err, char *text, size_t size)
 {
 	static const struct {
 		int err;
-		__rlimit_resource_t resource;
+		int resource;
 		const char *limit, *knob;
 	} limits[] = {
 		{ EMFILE, RLIMIT_NOFILE, "open descriptors of the process", "ulimit -n" },
@@ -21,7 +33,7 @@ static inline const char *dats_errno_text(int err, char *text, size_t size)
 		{ EAGAIN, RLIMIT_NPROC, "threads and processes of the user", "ulimit -u" },
 	};
 	char buf[96];
-	const char *own = strerror_r(err, buf, sizeof(buf));
+	const char *own = dats_strerror(err, buf, sizeof(buf));
 	struct rlimit rl;
 	size_t i;
 

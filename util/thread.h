@@ -8,6 +8,16 @@
 #include <pthread.h>
 #include <signal.h>
 
+static inline void dats_mutex_init_recursive(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(mutex, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
 /* The program's signals are for the program's threads, but for faults of this one. */
 static inline int dats_thread_create(pthread_t *thread, const pthread_attr_t *attr,
 				     const char *name, void *(*run)(void *), void *arg)

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 static DAT_EVD_HANDLE soft_evd(struct ct_ia *ia, DAT_CNO_HANDLE cno)
 {

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static void check_both_disconnected(struct cu_rig *rig)
 {

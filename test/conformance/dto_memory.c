@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
 	ALL_SIZES = 200, /* from 1 on */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* Leaves so many bytes of address space. */
 static void limit_memory(size_t spare)

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum {
 	NOT_HERE = 3 /* the adapter cannot show it */

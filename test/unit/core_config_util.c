@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <cmocka.h>
+#include <unistd.h>
 
 char conf_path[64];
 char said[16384];

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <inttypes.h>
@@ -123,23 +124,32 @@ static void a_stack_has_the_usual_size_a_guard_and_no_huge_page(void **state)
 	dapl_stack_free(&stack);
 }
 
+/* Without memory of its own, which might be given the place. */
+static bool is_mapped(uintptr_t at)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	unsigned char resident;
+
+	return !mincore((void *)(at / page * page), 1, &resident);
+}
+
 static void a_freed_stack_is_the_kernels_again(void **state)
 {
 	struct dapl_stack stack = { 0 };
 	struct view view = started_on(&stack);
 
 	(void)state;
-	assert_true(mapping_at(view.frame).end != 0);
+	assert_true(is_mapped(view.frame));
 	dapl_stack_free(&stack);
+	assert_false(is_mapped(view.frame));
 	assert_null(stack.memory);
-	assert_true(mapping_at(view.frame).end == 0);
 	dapl_stack_free(&stack);
 }
 
 /* All of it can be used. */
 static void *fill(void *arg)
 {
-	volatile char room[1 << 20];
+	volatile char room[1 << 16]; /* musl's threads have 128 KiB */
 	size_t i;
 
 	for (i = 0; i < sizeof(room); i += 512)

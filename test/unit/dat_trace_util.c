@@ -13,6 +13,7 @@
 #include <syslog.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static const char self[] = "/proc/self/exe";
 

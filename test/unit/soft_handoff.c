@@ -4,8 +4,10 @@
 #include "test/unit/soft_util.h"
 
 #include <malloc.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "providers/soft/cm/handoff.h"
 #include "test/unit/soft_loop.h"
@@ -192,6 +194,16 @@ int __wrap_soft_dev_call(struct soft_dev *dev, int (*fn)(void *arg), void *arg)
 	return rc;
 }
 
+/* So that it does not look as before. */
+static void fill_what_is_freed(int value)
+{
+#ifdef M_PERTURB
+	mallopt(M_PERTURB, value);
+#else
+	(void)value;
+#endif
+}
+
 /* The adapter that took the request is gone before the one that gave it has noticed. */
 static void the_other_closes(void **state)
 {
@@ -200,8 +212,7 @@ static void the_other_closes(void **state)
 	struct end a;
 
 	(void)state;
-	/* What is freed is not to look as before. */
-	mallopt(M_PERTURB, 0xa5);
+	fill_what_is_freed(0xa5);
 	end_create(&a, &left, NULL);
 	node_open(&other, "lo");
 	node_refuse(&other, -ENOSPC);
@@ -212,7 +223,7 @@ static void the_other_closes(void **state)
 	assert_null(closes);
 	end_event(&a, TP_CONN_REFUSED);
 	end_destroy(&a);
-	mallopt(M_PERTURB, 0);
+	fill_what_is_freed(0);
 }
 
 /* ---- To another process ---- */

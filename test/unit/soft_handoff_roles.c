@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 static const struct dapl_transport *const t = &dapl_module_transport;
 static uint8_t in[64];

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "trace/log.h"
+#include "util/errno_text.h"
 
 struct entry {
 	struct tp_watch *watch;
@@ -369,7 +370,7 @@ const char *dapl_strerror(int err)
 {
 	static __thread char text[128];
 
-	return strerror_r(err, text, sizeof(text));
+	return dats_strerror(err, text, sizeof(text));
 }
 
 const char *dapl_port_strerror(int err)

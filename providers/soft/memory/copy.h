@@ -41,9 +41,16 @@ struct soft_guard {
 	int num;
 };
 
-/* Part of what the loader keeps ready for every thread, and so an instruction away. */
+/*
+ * Part of what glibc's loader keeps ready for every thread: a signal handler may read it, and it is
+ * an instruction away. musl's has everything ready, and no such part for what is loaded later.
+ */
+#ifdef __GLIBC__
 extern _Thread_local struct soft_guard *soft_guard_active
 	__attribute__((tls_model("initial-exec")));
+#else
+extern _Thread_local struct soft_guard *soft_guard_active;
+#endif
 
 static inline void soft_guard_enter(struct soft_guard *guard, const struct iovec *iov, int num)
 {

@@ -304,6 +304,11 @@ static int check_mapped(uintptr_t start, size_t len)
 	return 0;
 }
 
+#ifndef MADV_POPULATE_READ /* not in musl's headers */
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* Whether the range is mapped and, for a sink, writable. Faults the pages in, changes nothing
  * (LMR-6). */
 static int check_range(const struct tp_mr_attr *attr)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The life of connections and listeners, whichever connection manager they are of. */
 #include "providers/verbs/cm/cm.h"
+#include "util/thread.h"
 
 void vrb_cm_init(struct vrb_cm_object *object, struct vrb_dev *dev,
 		 void (*free)(struct vrb_cm_object *object))
@@ -8,7 +9,7 @@ void vrb_cm_init(struct vrb_cm_object *object, struct vrb_dev *dev,
 	object->dev = dev;
 	object->free = free;
 	atomic_store(&object->refs, 1);
-	object->lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	dats_mutex_init_recursive(&object->lock);
 }
 
 bool vrb_cm_lock(struct vrb_cm_object *object)
