@@ -54,7 +54,7 @@ static int compose(int num, char **args, char *line, size_t size)
 
 int main(int argc, char **argv)
 {
-	char line[64], why[512], *answer;
+	char line[64], why[512], *answer = NULL;
 	pid_t pid;
 	int err;
 
