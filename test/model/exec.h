@@ -14,6 +14,7 @@ struct exec_facts {
 	uint32_t segments, read_segments, write_segments;
 	/* An answer that its asker's end meets looks as one that was not allowed. */
 	uint32_t fails_answers;
+	uint32_t gives_up;  /* the device, on a request that is not answered for seconds */
 	uint32_t resets;    /* a peer that takes in nothing */
 	uint32_t linger_ms; /* for so long */
 	uint32_t ordered;   /* the last byte of a write comes last */

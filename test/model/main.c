@@ -21,6 +21,10 @@
 #include "test/model/peer.h"
 #include "test/model/shrink.h"
 
+enum {
+	LAST_STEPS = 3, /* that are told of a run that failed */
+};
+
 struct options {
 	uint64_t seed;
 	bool seeded, verbose;
@@ -47,8 +51,15 @@ static void save(const struct options *options, const struct run *run)
 
 static void report(const struct options *options, struct run *run, int fd)
 {
+	char text[200];
+
 	printf("# seed %llu, mode %u/%u/%u, %u steps: %s\n", (unsigned long long)run->seed,
 	       run->sides, run->two_processes, run->threads, run->count, run->error);
+	for (uint32_t i = run->count < LAST_STEPS ? 0 : run->count - LAST_STEPS; i < run->count;
+	     i++) {
+		step_text(&run->step[i], text, sizeof(text));
+		printf("# step %u: %s\n", i, text);
+	}
 	run_print_messages(stdout);
 	fflush(stdout);
 	save(options, run);

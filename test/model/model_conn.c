@@ -140,7 +140,6 @@ static void part(struct model *m, struct model_ep *ep, int index, bool freed)
 	if (c) {
 		undelivered = c->half[!ep->half].sent - c->half[ep->half].received;
 		m->srq_ends |= ep->srq >= 0;
-		m->reads_end |= c->half[ep->half].reads;
 		if (ep->srq >= 0)
 			m->srq[ep->srq].lost += undelivered;
 		c->half[ep->half].gone = true;
@@ -230,6 +229,17 @@ static bool prepare_answer(struct model *m, struct call *call)
 	return true;
 }
 
+/* Before the call: what comes of it may be there when it returns. */
+static bool prepare_end(struct model *m, const struct call *call)
+{
+	const struct model_ep *ep = &m->ep[call->step.arg[0]];
+	const struct conn *c = model_conn(m, ep);
+	bool graceful = call->step.op == STEP_DISCONNECT && call->step.arg[1];
+
+	m->reads_end |= ep->live && c && !graceful && c->half[ep->half].reads;
+	return ep->live && (call->step.op == STEP_DISCONNECT || ghost_place(m));
+}
+
 bool conn_prepare(struct model *m, struct call *call)
 {
 	const int *arg = call->step.arg;
@@ -244,7 +254,8 @@ bool conn_prepare(struct model *m, struct call *call)
 		return prepare_create(m, call);
 	case STEP_EP_FREE:
 	case STEP_EP_RESET:
-		return m->ep[arg[0]].live && ghost_place(m);
+	case STEP_DISCONNECT:
+		return prepare_end(m, call);
 	case STEP_CONNECT:
 		return prepare_connect(m, call);
 	case STEP_ACCEPT:
@@ -411,7 +422,6 @@ static void ep_done(struct model *m, const struct call *call, const struct resul
 			model_raise(x, S_DP);
 			if (!arg[1] || !x->disconnected)
 				x->disconnected = arg[1] ? 2 : 1;
-			m->reads_end |= x->reads && !arg[1];
 		}
 		break;
 	default:

@@ -402,9 +402,13 @@ static void request_event(struct model *m, const struct seen *seen, uint32_t sid
 		queue_pop(owner.queue);
 		if (!owner.queue->failed)
 			request_over(m, &owner, &earlier, NULL, side);
-		else
-			model_wrong(m, "DTO-26: a suppressed request after a failed one made no "
-				       "event");
+		else if (owner.ep)
+			model_wrong(m,
+				    "DTO-26: %s %#llx was suppressed, came after a failed one and "
+				    "made no event before that of %s %#llx, status %u",
+				    step_name(earlier.op), (unsigned long long)earlier.cookie,
+				    step_name(entry.op), (unsigned long long)entry.cookie,
+				    seen->status);
 	}
 	queue_pop(owner.queue);
 	if (seen->status != DAT_DTO_SUCCESS)

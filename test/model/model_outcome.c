@@ -72,7 +72,9 @@ static bool legal(const struct model *m, const struct conn *c, int half, uint32_
 	case DAT_CONNECTION_EVENT_TIMED_OUT:
 		return !half && c->short_time;
 	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
-		return half && (c->short_time || model_may_end(c, half));
+		return half && (c->short_time || m->facts[0].gives_up || model_may_end(c, half));
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		return !half && m->facts[0].gives_up;
 	case DAT_CONNECTION_EVENT_DISCONNECTED:
 		return x->disconnected;
 	default:

@@ -32,14 +32,15 @@ uint64_t model_unreceived(const struct conn *c, int half)
 }
 
 /* What is due when the connection has not been told to be established yet. */
-static uint32_t start_states(const struct conn *c, int half)
+static uint32_t start_states(const struct model *m, const struct conn *c, int half)
 {
 	const struct half *x = &c->half[half];
 	uint32_t states = x->disconnected ? S_DP | S_D : half ? S_CP : S_A;
 
 	if (c->accepted && !x->disconnected)
 		states |= S_C;
-	if (model_may_end(c, half) || c->rejected || c->refused || c->short_time)
+	if (model_may_end(c, half) || c->rejected || c->refused || c->short_time ||
+	    m->facts[0].gives_up)
 		states |= S_D;
 	return states;
 }
@@ -55,7 +56,7 @@ uint32_t model_ep_states(const struct model *m, const struct model_ep *ep)
 		return S_U;
 	x = &c->half[ep->half];
 	if (x->phase == PHASE_START)
-		states = start_states(c, ep->half);
+		states = start_states(m, c, ep->half);
 	else if (x->phase == PHASE_ENDED)
 		states = S_D;
 	else

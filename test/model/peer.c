@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -88,12 +89,42 @@ bool peer_stopped(struct peer *peer)
 	return peer->stopped;
 }
 
+static void show(pid_t pid, const char *file)
+{
+	char path[64], line[200];
+	FILE *in;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	in = fopen(path, "r");
+	while (in && fgets(line, sizeof(line), in))
+		fprintf(stderr, "other process, %s: %s", file, line);
+	if (in)
+		fclose(in);
+}
+
+/* Why there is no answer. */
+static void explain(const struct peer *peer)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)peer->pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid) {
+		show(peer->pid, "syscall");
+		show(peer->pid, "stack");
+		return;
+	}
+	fprintf(stderr, "other process: %s %d\n",
+		info.si_code == CLD_EXITED ? "ended with" : "killed by signal", info.si_status);
+}
+
 bool peer_call(struct peer *peer, const struct call *call, struct result *result)
 {
 	while (peer_stopped(peer))
 		usleep(1000);
-	return write(peer->fd, call, sizeof(*call)) == sizeof(*call) &&
-	       answer(peer, result, sizeof(*result));
+	if (send(peer->fd, call, sizeof(*call), MSG_NOSIGNAL) == sizeof(*call) &&
+	    answer(peer, result, sizeof(*result)))
+		return true;
+	explain(peer);
+	return false;
 }
 
 uint32_t peer_close(struct peer *peer)
@@ -102,8 +133,10 @@ uint32_t peer_close(struct peer *peer)
 
 	while (peer_stopped(peer))
 		usleep(1000);
-	if (write(peer->fd, "", 1) != 1 || !answer(peer, &rc, sizeof(rc)))
+	if (send(peer->fd, "", 1, MSG_NOSIGNAL) != 1 || !answer(peer, &rc, sizeof(rc))) {
+		explain(peer);
 		kill(peer->pid, SIGKILL);
+	}
 	waitpid(peer->pid, NULL, 0);
 	close(peer->fd);
 	free(peer);

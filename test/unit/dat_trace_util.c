@@ -23,16 +23,34 @@ static struct dats_point error = { .level = 1, .name = "wrong", .format = "text=
 
 static struct dats_point detail = { .level = 7, .name = "detail", .format = "text=%s" };
 
+static void told_syslog(int priority, const char *fmt, va_list ap)
+{
+	printf("syslog %d: ", priority);
+	vprintf(fmt, ap);
+	fflush(stdout);
+}
+
 /* What libdat2 hands to syslog arrives here. */
 __attribute__((visibility("default"))) void syslog(int priority, const char *fmt, ...)
 {
 	va_list ap;
 
-	printf("syslog %d: ", priority);
 	va_start(ap, fmt);
-	vprintf(fmt, ap);
+	told_syslog(priority, fmt, ap);
 	va_end(ap);
-	fflush(stdout);
+}
+
+/* And here where it is built with _FORTIFY_SOURCE. */
+void __syslog_chk(int priority, int flag, const char *fmt, ...);
+__attribute__((visibility("default"))) void __syslog_chk(int priority, int flag, const char *fmt,
+							 ...)
+{
+	va_list ap;
+
+	(void)flag;
+	va_start(ap, fmt);
+	told_syslog(priority, fmt, ap);
+	va_end(ap);
 }
 
 /* ---- Actions ---- */
