@@ -14,7 +14,7 @@
 static struct dat_conf parse(const char *text, size_t length)
 {
 	struct dat_conf conf;
-	char *copy = malloc(length ? length : 1); /* an exact size shows a read beyond the end */
+	char *copy = calloc(1, length ? length : 1); /* an exact size shows a read beyond the end */
 
 	memcpy(copy, text, length);
 	assert_int_equal(dat_conf_parse(copy, length, &conf), 0);
