@@ -122,7 +122,8 @@ static bool deliver(struct vrb_cq *cq, struct vrb_queue *queue, struct vrb_qp *q
 
 /*
  * Gives out in turn what is done. A request without completion of its own is done when a later one
- * is, but for those that bring data, which all have one here.
+ * is, but for those that bring data, which all have one here. Behind one of these that failed it
+ * is told of, whatever the device made of it (FL-2, FL-4).
  */
 static void deliver_in_order(struct vrb_cq *cq, struct vrb_queue *queue)
 {
@@ -133,7 +134,10 @@ static void deliver_in_order(struct vrb_cq *cq, struct vrb_queue *queue)
 		    (!(wr->flags & VRB_WR_UNSIGNALED) || (wr->flags & VRB_WR_FETCH)))
 			break;
 		queue->fetched += wr->flags & VRB_WR_FETCH ? 1 : 0;
-		if ((wr->flags & VRB_WR_DONE) && deliver(cq, queue, queue->qp, wr->flags, &wr->wc))
+		if (!(wr->flags & VRB_WR_DONE))
+			wr->wc = (struct tp_wc){ .wr_id = wr->id };
+		if (((wr->flags & VRB_WR_DONE) || queue->failed) &&
+		    deliver(cq, queue, queue->qp, wr->flags, &wr->wc))
 			vrb_cq_push(cq, queue->qp, &wr->wc);
 		wr->flags = 0;
 	}

@@ -79,13 +79,14 @@ void vrb_queue_stop(struct vrb_queue *queue)
 static void flush_all(struct vrb_queue *queue, bool gave_up)
 {
 	struct vrb_wr *wr, *end = vrb_queue_next(queue);
-	bool hw = true;
+	bool failed = gave_up || queue->failed;
 
 	for (wr = vrb_queue_head(queue); wr != end; wr = wr->next) {
-		hw &= wr != queue->hw_end;
-		/* The device is through: silent ones it has not told of succeeded. */
-		if (!(wr->flags & VRB_WR_INTERNAL) &&
-		    (!(wr->flags & VRB_WR_UNSIGNALED) || gave_up || !hw))
+		/* The device is through: silent ones it has not told of succeeded, up to the first
+		 * that it should have told of. */
+		failed |= wr == queue->hw_end ||
+			  !(unsignaled(queue, wr) || (wr->flags & VRB_WR_INTERNAL));
+		if (failed && !(wr->flags & VRB_WR_INTERNAL))
 			flush_one(queue, wr->id);
 		wr->flags = 0;
 	}

@@ -475,6 +475,58 @@ static void drains_meet_it_too(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+static uint64_t post_as(struct vrb_qp *qp, uint64_t id, enum tp_opcode opcode, uint32_t flags)
+{
+	const struct tp_wr wr = { .wr_id = id, .opcode = opcode, .flags = flags };
+
+	assert_int_equal(vrb_qp_post_send(&qp->base, &wr), 0);
+	return t.posted;
+}
+
+static void flushed(uint64_t id)
+{
+	struct tp_wc wc = completion();
+
+	assert_int_equal(wc.wr_id, id);
+	assert_int_equal(wc.status, TP_WC_FLUSHED);
+}
+
+/* The device had sent the write, which makes no completion, before the answer failed (FL-2, FL-4). */
+static void a_silent_write_behind_a_failed_read_is_told(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+	uint64_t first = post_as(qp, 1, TP_RDMA_READ, TP_WR_SIGNALED), last;
+
+	(void)state;
+	post_as(qp, 2, TP_RDMA_WRITE, 0);
+	last = post_as(qp, 3, TP_RDMA_WRITE, TP_WR_SIGNALED);
+	t.posted = first;
+	give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	t.posted = last;
+	give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	flushed(1);
+	flushed(2);
+	flushed(3);
+	no_completion();
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* Likewise where the device tells of nothing more. */
+static void a_silent_write_behind_a_read_without_an_answer_is_told(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	post_as(qp, 1, TP_RDMA_WRITE, 0);
+	post_as(qp, 2, TP_RDMA_READ, TP_WR_SIGNALED);
+	post_as(qp, 3, TP_RDMA_WRITE, 0);
+	vrb_queue_flush(&qp->sq, false, NULL);
+	flushed(2);
+	flushed(3);
+	no_completion();
+	vrb_qp_ops.destroy(&qp->base);
+}
+
 static void a_fault_without_such_a_request_is_one(void **state)
 {
 	struct vrb_qp *qp = qp_new(false);
@@ -572,6 +624,8 @@ int main(void)
 		RXE(a_receive_of_rxe_that_is_too_short),
 		SIW(a_request_that_meets_a_closed_connection_is_flushed),
 		SIW(drains_meet_it_too),
+		SIW(a_silent_write_behind_a_failed_read_is_told),
+		SIW(a_silent_write_behind_a_read_without_an_answer_is_told),
 		SIW(a_fault_without_such_a_request_is_one),
 		SIW(a_bad_segment_is_a_fault),
 		RXE(an_endpoint_is_freed_by_who_hears_of_its_fault),
