@@ -41,4 +41,35 @@ static inline void dats_signals_restore(struct dats_signals *signals, int failed
 	errno = err;
 }
 
+static inline void dats_sigpipe_set(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGPIPE);
+}
+
+/* For what may raise SIGPIPE in this thread and not say so. */
+static inline void dats_sigpipe_block(sigset_t *before)
+{
+	sigset_t ours;
+
+	dats_sigpipe_set(&ours);
+	pthread_sigmask(SIG_BLOCK, &ours, before);
+}
+
+/* Keeps errno. Where the program had it blocked it is the program's. */
+static inline void dats_sigpipe_restore(const sigset_t *before)
+{
+	struct timespec now = { 0 };
+	int err = errno;
+	sigset_t ours;
+
+	if (sigismember(before, SIGPIPE))
+		return;
+	dats_sigpipe_set(&ours);
+	while (sigtimedwait(&ours, NULL, &now) < 0 && errno == EINTR)
+		;
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+	errno = err;
+}
+
 #endif

@@ -63,6 +63,9 @@ struct vrb_quirks {
 	bool unnamed_faults;
 	/* ...and, where they are in order, what a receive's fault was. */
 	enum tp_wc_status receive_fault;
+	/* A post is a system call that sends on a TCP connection, and raises SIGPIPE where the peer
+	 * has closed that. */
+	bool post_raises_sigpipe;
 	/* The kernel copies the data anyway: inline data gains nothing. */
 	bool no_inline;
 	/* The library is known to take inline data from all segments of a request: those of irdma

@@ -104,7 +104,7 @@ int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib)
 
 	ib->wr_id = (uintptr_t)wr;
 	ib->next = NULL;
-	err = ibv_post_send(qp->ibqp, ib, &qp->bad);
+	err = qp->ib_post(qp->ibqp, ib, &qp->bad);
 	return likely(!err) ? 0 : vrb_queue_refused(&qp->sq, wr, err);
 }
 
@@ -223,7 +223,7 @@ int vrb_qp_post_drain(struct vrb_qp *qp)
 	own = vrb_queue_reserve(queue, 0, VRB_WR_SLOW | VRB_WR_INTERNAL);
 	own->num_sge = 0;
 	ib.wr_id = (uintptr_t)own;
-	err = ibv_post_send(qp->ibqp, &ib, &qp->bad);
+	err = qp->ib_post(qp->ibqp, &ib, &qp->bad);
 	if (err)
 		vrb_queue_unreserve(queue, own);
 	return -abs(err);

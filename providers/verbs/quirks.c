@@ -27,6 +27,7 @@ static const struct {
 	    SOFTWARE,
 	    .receive_fault = TP_WC_PARTIAL_PACKET, /* it names a wrong length itself */
 	    .no_solicited = true,
+	    .post_raises_sigpipe = true, /* siw_post_send sends without MSG_NOSIGNAL */
 	    .closed_is_fatal = true,
 	    .flushes_at_once = true,
 	    .error_before_disconnect = true,

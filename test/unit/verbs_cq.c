@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <errno.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -37,6 +38,7 @@ static struct {
 	struct ibv_wc wc[WCS];
 	int num_wc;
 	bool last_words; /* a QP that is destroyed gives back a receive of the SRQ */
+	bool closed;	 /* a post raises SIGPIPE */
 	struct ibv_async_event event;
 	bool pending, unacked;
 	int told;	       /* asynchronous events */
@@ -117,6 +119,8 @@ static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 	(void)ibqp;
 	(void)bad;
 	t.posted = wr->wr_id;
+	if (t.closed)
+		raise(SIGPIPE);
 	return 0;
 }
 
@@ -475,6 +479,22 @@ static void drains_meet_it_too(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+/* soft-iWARP's kernel sends in the call, and SIGPIPE ends a program by default. */
+static void a_post_on_a_closed_connection_raises_nothing(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+	sigset_t blocked;
+
+	(void)state;
+	t.closed = true;
+	post(qp, TP_SEND, NULL);
+	give(FIRST_NUMBER, IBV_WC_LOC_QP_OP_ERR);
+	assert_int_equal(completion().status, TP_WC_FLUSHED);
+	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	assert_false(sigismember(&blocked, SIGPIPE));
+	vrb_qp_ops.destroy(&qp->base);
+}
+
 static uint64_t post_as(struct vrb_qp *qp, uint64_t id, enum tp_opcode opcode, uint32_t flags)
 {
 	const struct tp_wr wr = { .wr_id = id, .opcode = opcode, .flags = flags };
@@ -624,6 +644,7 @@ int main(void)
 		RXE(a_receive_of_rxe_that_is_too_short),
 		SIW(a_request_that_meets_a_closed_connection_is_flushed),
 		SIW(drains_meet_it_too),
+		SIW(a_post_on_a_closed_connection_raises_nothing),
 		SIW(a_silent_write_behind_a_failed_read_is_told),
 		SIW(a_silent_write_behind_a_read_without_an_answer_is_told),
 		SIW(a_fault_without_such_a_request_is_one),

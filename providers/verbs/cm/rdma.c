@@ -8,6 +8,7 @@
 
 #include "dapl/unsupported.h"
 #include "trace/log.h"
+#include "util/signals.h"
 #include "providers/verbs/addr.h"
 #include "providers/verbs/cm/rdma.h"
 #include "providers/verbs/watchdog.h"
@@ -209,12 +210,15 @@ static int cm_reject(struct tp_conn *base, const void *data, uint32_t len)
 {
 	struct vrb_conn *conn = vrb_conn(base);
 	uint8_t bytes[VRB_PD_REJECT_MAX];
+	sigset_t before;
 	int rc = 0;
 
 	vrb_cm_lock(&conn->object);
 	if (conn->id && !conn->peer_gone) {
 		len = vrb_conn_ops(conn)->put_reject(bytes, data, len);
+		dats_sigpipe_block(&before); /* as in iwarp_accept */
 		rc = rdma_reject(conn->id, bytes, (uint8_t)len);
+		dats_sigpipe_restore(&before);
 	}
 	if (rc)
 		vrb_conn_step_failed(conn, "rejection without its private data");

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "trace/log.h"
+#include "util/signals.h"
 #include "providers/verbs/cm/rdma.h"
 
 #define ABANDONED_NS 500000000 /* for TCP's answer to an attempt that was given up */
@@ -136,9 +137,16 @@ void vrb_connect_abandon(struct vrb_conn *conn)
 static int iwarp_accept(struct vrb_conn *conn, struct rdma_conn_param *param, const void *data,
 			uint32_t len)
 {
+	sigset_t before;
+	int rc;
+
 	param->private_data = data;
 	param->private_data_len = (uint8_t)len;
-	return rdma_accept(conn->id, param) ? vrb_conn_step_failed(conn, "not accepted") : 0;
+	/* soft-iWARP sends the reply in this call, and the peer may have closed. */
+	dats_sigpipe_block(&before);
+	rc = rdma_accept(conn->id, param) ? vrb_conn_step_failed(conn, "not accepted") : 0;
+	dats_sigpipe_restore(&before);
+	return rc;
 }
 
 /*
