@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 static void check_both_disconnected(struct cu_rig *rig)
 {
 	DAT_EVENT event;

@@ -25,6 +25,9 @@ struct program {
 /* limit_ms: how long a peer may stand still before it is given up. */
 void program_start(struct program *p, uint64_t seed, bool two_processes, uint32_t limit_ms);
 uint32_t program_random(struct program *p, uint32_t below);
+bool program_one_in(struct program *p, uint32_t times);
+/* What a step's weight usually is. */
+extern const uint32_t program_weights[STEP_COUNT];
 /* A step that will often be possible where the model is now. */
 void program_next(struct program *p, const struct model *m, struct step *step);
 

@@ -23,7 +23,8 @@ static struct dats_point error = { .level = 1, .name = "wrong", .format = "text=
 
 static struct dats_point detail = { .level = 7, .name = "detail", .format = "text=%s" };
 
-static void told_syslog(int priority, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void told_syslog(int priority, const char *fmt,
+							      va_list ap)
 {
 	printf("syslog %d: ", priority);
 	vprintf(fmt, ap);

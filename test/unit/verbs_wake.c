@@ -55,6 +55,7 @@ static int setup(void **state)
 	t.qp.base.dev = &t.vdev.base;
 	t.qp.dev = &t.vdev;
 	t.qp.ibqp = &t.ibqp;
+	t.qp.ib_post = device_post;
 	sq->sge = t.sge;
 	vu_queue(sq, &t.qp, t.ring, RING);
 	vrb_qp_open(&t.qp);
