@@ -12,7 +12,8 @@ struct exec_facts {
 	uint32_t buffer_key, cell_key;
 	uint32_t has_rmr, has_srq, resizes_srqs, has_atomic, has_immediate, receives_first;
 	uint32_t segments, read_segments, write_segments;
-	/* An answer that its asker's end meets looks as one that was not allowed. */
+	/* An answer that its asker's end meets, even when all of it is sent, looks as one that was
+	 * not allowed. */
 	uint32_t fails_answers;
 	uint32_t gives_up;  /* the device, on a request that is not answered for seconds */
 	uint32_t resets;    /* a peer that takes in nothing */

@@ -234,9 +234,8 @@ static bool prepare_end(struct model *m, const struct call *call)
 {
 	const struct model_ep *ep = &m->ep[call->step.arg[0]];
 	const struct conn *c = model_conn(m, ep);
-	bool graceful = call->step.op == STEP_DISCONNECT && call->step.arg[1];
 
-	m->reads_end |= ep->live && c && !graceful && c->half[ep->half].reads;
+	m->reads_end |= ep->live && c && c->half[ep->half].reads;
 	return ep->live && (call->step.op == STEP_DISCONNECT || ghost_place(m));
 }
 

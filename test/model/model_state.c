@@ -14,11 +14,10 @@ bool model_may_reset(const struct model *m, const struct conn *c, int half)
 {
 	const struct half *peer = &c->half[!half];
 
-	if (peer->disconnected != 1 && !peer->gone)
-		return false;
-	if (m->facts[0].fails_answers && peer->reads)
+	if (m->facts[0].fails_answers && peer->reads && (peer->disconnected || peer->gone))
 		return true;
-	return m->facts[0].resets && (peer->crowded || m->stood_still);
+	return m->facts[0].resets && (peer->disconnected == 1 || peer->gone) &&
+	       (peer->crowded || m->stood_still);
 }
 
 uint64_t model_unreceived(const struct conn *c, int half)
