@@ -42,7 +42,8 @@ __attribute__((visibility("default"))) void syslog(int priority, const char *fmt
 }
 
 /* And here where it is built with _FORTIFY_SOURCE. */
-void __syslog_chk(int priority, int flag, const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) void __syslog_chk(int priority, int flag, const char *fmt,
+							...);
 __attribute__((visibility("default"))) void __syslog_chk(int priority, int flag, const char *fmt,
 							 ...)
 {
