@@ -63,8 +63,10 @@ struct vrb_quirks {
 	bool unnamed_faults;
 	/* ...and, where they are in order, what a receive's fault was. */
 	enum tp_wc_status receive_fault;
-	/* A post is a system call that sends on a TCP connection, and raises SIGPIPE where the peer
-	 * has closed that. */
+	/* A post queues a request and then makes a system call; where that fails the request stays
+	 * queued all the same (siw_post_send of libsiw, post_send_db of librxe). */
+	bool post_is_a_call;
+	/* The call sends on a TCP connection, and raises SIGPIPE where the peer has closed that. */
 	bool post_raises_sigpipe;
 	/* The kernel copies the data anyway: inline data gains nothing. */
 	bool no_inline;

@@ -89,6 +89,8 @@ void vrb_ud_qp_leave(struct vrb_qp *qp);
 int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr);
 int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge,
 		     uint32_t num_sge);
+/* post_is_a_call: ib_post of such a device. */
+int vrb_qp_post_by_call(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 /* dapl_fast_ops.post, and whether the device gets the request as it is. */
 int vrb_qp_post_fast(struct tp_qp *base, struct tp_wr *wr);
 void vrb_qp_choose_post(struct vrb_qp *qp);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "trace/log.h"
+#include "util/signals.h"
 #include "providers/verbs/qp.h"
 
 static_assert(sizeof(struct tp_sge) == sizeof(struct ibv_sge) &&
@@ -44,6 +45,40 @@ static_assert((int)TP_SEND == IBV_WR_SEND && (int)TP_RDMA_WRITE == IBV_WR_RDMA_W
 static_assert((int)TP_WR_FENCE == IBV_SEND_FENCE && (int)TP_WR_SIGNALED == IBV_SEND_SIGNALED &&
 		      (int)TP_WR_SOLICITED == IBV_SEND_SOLICITED,
 	      "flags");
+
+/* ---- Software devices ---- */
+
+/*
+ * soft-iWARP's kernel refuses the call while it ends the connection, and flushes what is queued.
+ * For any other reason the device stays silent for good.
+ */
+static void not_told(struct vrb_qp *qp, int err)
+{
+	if (err == ENOTCONN)
+		return;
+	dapl_err_limited("%s: QP 0x%x: the device is not told of a request: %s", qp->dev->name,
+			 qp->ibqp->qp_num, dapl_strerror(err));
+	if (vrb_qp_set_fault(qp, TP_WC_TRANSPORT))
+		vrb_qp_notify(qp);
+}
+
+int vrb_qp_post_by_call(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct vrb_qp *qp = ibqp->qp_context;
+	bool quietly = qp->dev->quirks.post_raises_sigpipe;
+	sigset_t before;
+	int err;
+
+	if (quietly)
+		dats_sigpipe_block(&before);
+	err = abs(ibqp->context->ops.post_send(ibqp, wr, bad));
+	if (quietly)
+		dats_sigpipe_restore(&before);
+	if (!err || err == EINVAL || err == ENOMEM) /* the library's: not queued */
+		return err;
+	not_told(qp, errno);
+	return 0;
+}
 
 /* ---- The fast path ---- */
 

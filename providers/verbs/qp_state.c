@@ -8,7 +8,6 @@
 #include "dapl/base/clock.h"
 #include "dapl/base/lock.h"
 #include "trace/log.h"
-#include "util/signals.h"
 #include "providers/verbs/async.h"
 #include "providers/verbs/map.h"
 #include "providers/verbs/qp.h"
@@ -98,18 +97,6 @@ static uint32_t least_extra(const struct vrb_qp *qp)
 		      VRB_DRAIN_WRS + (qp->dev->quirks.needs_wake ? VRB_WAKE_WRS : 0));
 }
 
-/* A program that has not asked for it is not ended because a peer has closed. */
-static int post_quietly(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
-{
-	sigset_t before;
-	int err;
-
-	dats_sigpipe_block(&before);
-	err = ibqp->context->ops.post_send(ibqp, wr, bad);
-	dats_sigpipe_restore(&before);
-	return err;
-}
-
 /* Whose it is the device learns later: see vrb_qp_adopt_ib. */
 int vrb_qp_make_ib(struct vrb_qp *qp)
 {
@@ -136,9 +123,8 @@ int vrb_qp_make_ib(struct vrb_qp *qp)
 		max_inline = make(qp, &init);
 	}
 	if (qp->ibqp) {
-		qp->ib_post = qp->dev->quirks.post_raises_sigpipe
-				      ? post_quietly
-				      : qp->ibqp->context->ops.post_send;
+		qp->ib_post = qp->dev->quirks.post_is_a_call ? vrb_qp_post_by_call
+							     : qp->ibqp->context->ops.post_send;
 		qp->init = early_init(qp);
 		qp->max_inline = lesser(max_inline, inline_wanted(qp));
 		return 0;

@@ -11,7 +11,9 @@
 	.empty_read_hangs = true, .receive_needs_segment = true, .error_at_every_end = true,   \
 	.no_last_wqe = true
 
-#define SOFTWARE .unnamed_faults = true, .no_inline = true, .invalidated_as_csum = true
+#define SOFTWARE                                                           \
+	.post_is_a_call = true, .unnamed_faults = true, .no_inline = true, \
+	.invalidated_as_csum = true
 
 static const struct {
 	int transport;	 /* enum ibv_transport_type; -1: any */

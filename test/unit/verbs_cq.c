@@ -205,6 +205,45 @@ static void a_post_on_a_closed_connection_raises_nothing(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+/* The kernel is just ending the connection, and flushes what is queued. */
+static void a_request_that_is_queued_and_not_told_is_taken(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+	struct tp_wr wr = { .wr_id = 5, .opcode = TP_SEND, .flags = TP_WR_SIGNALED };
+
+	(void)state;
+	wr.sge = &wr.one;
+	t.unheard = ENOTCONN;
+	assert_int_equal(vrb_qp_post_fast(&qp->base, &wr), 0);
+	give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(completion().status, TP_WC_FLUSHED);
+	post(qp, TP_RDMA_WRITE, NULL);
+	qp->sq.wr[1].flags |= VRB_WR_UNSIGNALED;
+	assert_int_equal(vrb_qp_drain(qp), 0);
+	give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(completion().status, TP_WC_FLUSHED); /* the write's */
+	no_completion();
+	assert_int_equal(vrb_queue_used(&qp->sq), 0);
+	assert_int_equal(atomic_load(&qp->fault), 0);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* As after a change of the process's identity, which uverbs does not write for. */
+static void a_device_that_cannot_be_told_is_a_fault(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	t.unheard = EACCES;
+	post(qp, TP_SEND, NULL);
+	assert_int_equal(atomic_load(&qp->fault), TP_WC_TRANSPORT);
+	give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(completion().status, TP_WC_FLUSHED);
+	no_completion();
+	settle();
+	vrb_qp_ops.destroy(&qp->base);
+}
+
 static uint64_t post_as(struct vrb_qp *qp, uint64_t id, enum tp_opcode opcode, uint32_t flags)
 {
 	const struct tp_wr wr = { .wr_id = id, .opcode = opcode, .flags = flags };
@@ -355,6 +394,9 @@ int main(void)
 		SIW(a_request_that_meets_a_closed_connection_is_flushed),
 		SIW(drains_meet_it_too),
 		SIW(a_post_on_a_closed_connection_raises_nothing),
+		SIW(a_request_that_is_queued_and_not_told_is_taken),
+		SIW(a_device_that_cannot_be_told_is_a_fault),
+		RXE(a_device_that_cannot_be_told_is_a_fault),
 		SIW(a_silent_write_behind_a_failed_read_is_told),
 		SIW(a_silent_write_behind_a_read_without_an_answer_is_told),
 		SIW(a_fault_without_such_a_request_is_one),

@@ -30,6 +30,7 @@ static struct {
 	int num_wc;
 	bool last_words; /* a QP that is destroyed gives back a receive of the SRQ */
 	bool closed;	 /* a post raises SIGPIPE */
+	int unheard;	 /* why the kernel is not told of a request that is queued */
 	struct ibv_async_event event;
 	bool pending, unacked;
 	int told;	       /* asynchronous events */
@@ -112,7 +113,8 @@ static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 	t.posted = wr->wr_id;
 	if (t.closed)
 		raise(SIGPIPE);
-	return 0;
+	errno = t.unheard;
+	return t.unheard ? -1 : 0;
 }
 
 static int poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
