@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Parts of a program that run in a process of their own, with their output caught. */
 #include "harness.h"
+#include "test/anew.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ static void become(const char *name, const char *const *env, int out, int err)
 	dup2(err, STDERR_FILENO);
 	for (; env != NULL && *env != NULL; env++)
 		putenv(strdup(*env));
-	execl("/proc/self/exe", program_invocation_name, "--child", name, (char *)NULL);
+	EXEC_ANEW("--child", name);
 	_exit(126);
 }
 

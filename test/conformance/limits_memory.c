@@ -5,6 +5,7 @@
  */
 #include "limits_util.h"
 #include "harness.h"
+#include "test/anew.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -136,7 +137,7 @@ static int start_with_little_memory(void)
 	struct rlimit limit = { .rlim_cur = 512 << 20, .rlim_max = 512 << 20 };
 
 	MUST(setrlimit(RLIMIT_AS, &limit) == 0);
-	execl("/proc/self/exe", program_invocation_name, "--child", "little_memory", (char *)NULL);
+	EXEC_ANEW("--child", "little_memory");
 	return 1;
 }
 

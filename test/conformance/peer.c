@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "peer.h"
+#include "test/anew.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,8 +53,7 @@ static void exec_role(const char *role, int fd)
 	fcntl(fd, F_SETFD, 0);
 	/* Standard output is the parent's TAP stream. */
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	execl("/proc/self/exe", program_invocation_short_name, "--peer", role, number,
-	      (char *)NULL);
+	EXEC_ANEW("--peer", role, number);
 	_exit(3);
 }
 

@@ -4,6 +4,7 @@
 #define DATS_WEAK
 #include <dat/dat_trace.h>
 #include "dat/dats.h"
+#include "test/anew.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,8 +15,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static const char self[] = "/proc/self/exe";
 
 static struct dats_point normal = { .level = 3, .name = "something", .format = "text=%s" };
 
@@ -341,7 +340,7 @@ static int run_self(void *arg)
 		unsetenv(ours[i]);
 	for (i = 0; setting->variables[i]; i++)
 		putenv((char *)(uintptr_t)setting->variables[i]);
-	execl(self, self, setting->action, (char *)NULL);
+	EXEC_ANEW(setting->action);
 	return errno;
 }
 

@@ -11,6 +11,7 @@
 
 #include "providers/soft/cm/handoff.h"
 #include "test/unit/soft_loop.h"
+#include "test/anew.h"
 
 static const struct dapl_transport *const t = &dapl_module_transport;
 
@@ -240,7 +241,7 @@ static pid_t start(const char *role, int *fd)
 	pid = fork();
 	if (!pid) {
 		close(pair[0]);
-		execl("/proc/self/exe", "soft_handoff", role, text, (char *)NULL);
+		EXEC_ANEW(role, text);
 		_exit(8);
 	}
 	close(pair[1]);
