@@ -34,11 +34,18 @@ static bool only_closed(struct vrb_qp *qp, const struct ibv_async_event *event)
 	return atomic_load(&qp->peer_closed) && !atomic_load(&qp->fault);
 }
 
+/* unanswered_is_fatal: what the peer asked for, this side no longer answers. */
+static bool only_ended(struct vrb_qp *qp, const struct ibv_async_event *event)
+{
+	return qp->dev->quirks.unanswered_is_fatal && event->event_type == IBV_EVENT_QP_REQ_ERR &&
+	       atomic_load(&qp->ended);
+}
+
 static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 {
 	struct vrb_qp *qp = event->element.qp->qp_context;
 
-	if (!qp || only_closed(qp, event)) /* NULL: orphaned */
+	if (!qp || only_closed(qp, event) || only_ended(qp, event)) /* NULL: orphaned */
 		return;
 	if (vrb_qp_set_fault(qp, TP_WC_TRANSPORT))
 		dapl_err_limited("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,

@@ -91,6 +91,8 @@ struct vrb_quirks {
 	/* soft-iWARP fails a request that meets a connection closed by the peer with a local error
 	 * and a fatal event, instead of flushing it. */
 	bool closed_is_fatal;
+	/* Likewise, by IBV_EVENT_QP_REQ_ERR, an answer to the peer that meets an end. */
+	bool unanswered_is_fatal;
 	/* soft-iWARP flushes while the QP changes to error, or never: it forgets what was posted
 	 * after it had gone there by itself. */
 	bool flushes_at_once;

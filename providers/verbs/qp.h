@@ -28,6 +28,7 @@ struct vrb_qp {
 	atomic_bool live;	 /* the device may have completions of it */
 	atomic_bool peer_sent;	 /* before its connection was established */
 	atomic_bool peer_closed; /* a request failed, and for no other reason */
+	atomic_bool ended;	 /* by this side, which has put it in error or is about to */
 	atomic_bool last_wqe;	 /* in error: it has nothing of its SRQ any more */
 	uint32_t max_read_in, max_read_out;
 	uint32_t number; /* while listed by it, which only QPs with an SRQ are */

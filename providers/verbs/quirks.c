@@ -31,6 +31,7 @@ static const struct {
 	    .no_solicited = true,
 	    .post_raises_sigpipe = true, /* siw_post_send sends without MSG_NOSIGNAL */
 	    .closed_is_fatal = true,
+	    .unanswered_is_fatal = true,
 	    .flushes_at_once = true,
 	    .error_before_disconnect = true,
 	    .needs_wake = true,

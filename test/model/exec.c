@@ -491,7 +491,7 @@ static DAT_RETURN query(struct exec *exec, struct exec_facts *facts)
 	/* An iWARP device breaks a connection whose message finds no Receive (DTO-90). */
 	facts->receives_first = ia.extension_supported == DAT_EXTENSION_NONE &&
 				prov.rdma_read_lmr_rmr_context_exposure;
-	facts->fails_answers = facts->gives_up = facts->receives_first;
+	facts->fails_answers = facts->gives_up = facts->connecting_first = facts->receives_first;
 	if (first && !strcmp(first, "first"))
 		facts->receives_first = true;
 	facts->ordered = !strcmp(ia.vendor_name, "software iWARP");

@@ -15,10 +15,11 @@ struct exec_facts {
 	/* An answer that its asker's end meets, even when all of it is sent, looks as one that was
 	 * not allowed. */
 	uint32_t fails_answers;
-	uint32_t gives_up;  /* the device, on a request that is not answered for seconds */
-	uint32_t resets;    /* a peer that takes in nothing */
-	uint32_t linger_ms; /* for so long */
-	uint32_t ordered;   /* the last byte of a write comes last */
+	uint32_t connecting_first; /* that side has to send first (RFC 5044) */
+	uint32_t gives_up;	   /* the device, on a request that is not answered for seconds */
+	uint32_t resets;	   /* a peer that takes in nothing */
+	uint32_t linger_ms;	   /* for so long */
+	uint32_t ordered;	   /* the last byte of a write comes last */
 };
 
 struct exec;

@@ -80,11 +80,19 @@ static bool prepare_srq_recv(struct model *m, struct call *call)
 }
 
 /* What all requests need. */
+/* Whether what it sends may break the attempt. */
+static bool too_early(struct model *m, const struct model_ep *ep)
+{
+	const struct conn *c = model_conn(m, ep);
+
+	return c && m->facts[0].connecting_first && ep->half && c->half[0].phase == PHASE_START;
+}
+
 bool request_prepare(struct model *m, struct call *call)
 {
 	struct model_ep *ep = &m->ep[call->step.arg[0]];
 
-	if (!ep->live || ep->request.count >= ep->max_request ||
+	if (!ep->live || too_early(m, ep) || ep->request.count >= ep->max_request ||
 	    ep->request.count >= MAX_QUEUE - 1 ||
 	    model_load(m, ep->request_evd) >= m->evd[ep->request_evd].qlen)
 		return false;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "providers/verbs/cm/cm.h"
 #include "test/unit/verbs_cq_rig.h"
 
 /* ---- Receives of an SRQ ---- */
@@ -296,6 +297,33 @@ static void a_silent_write_behind_a_read_without_an_answer_is_told(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+/* The device was answering a read of the peer when this side ended the connection. */
+static void an_answer_that_this_sides_end_cuts_off_is_no_fault(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	vrb_cm_end_qp(qp);
+	event(IBV_EVENT_QP_REQ_ERR);
+	assert_int_equal(atomic_load(&qp->fault), 0);
+	assert_int_equal(t.told, 0);
+	event(IBV_EVENT_QP_FATAL);
+	assert_int_equal(t.told, 1);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* So a read that was not allowed is told of. */
+static void an_answer_that_fails_before_is_one(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	event(IBV_EVENT_QP_REQ_ERR);
+	assert_int_equal(atomic_load(&qp->fault), TP_WC_TRANSPORT);
+	assert_int_equal(t.told, 1);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
 static void a_fault_without_such_a_request_is_one(void **state)
 {
 	struct vrb_qp *qp = qp_new(false);
@@ -399,6 +427,8 @@ int main(void)
 		RXE(a_device_that_cannot_be_told_is_a_fault),
 		SIW(a_silent_write_behind_a_failed_read_is_told),
 		SIW(a_silent_write_behind_a_read_without_an_answer_is_told),
+		SIW(an_answer_that_this_sides_end_cuts_off_is_no_fault),
+		SIW(an_answer_that_fails_before_is_one),
 		SIW(a_fault_without_such_a_request_is_one),
 		SIW(a_bad_segment_is_a_fault),
 		RXE(an_endpoint_is_freed_by_who_hears_of_its_fault),

@@ -22,6 +22,7 @@ void vrb_cm_end_qp(struct vrb_qp *qp)
 {
 	if (atomic_exchange(&qp->draining, false) && qp->sq.cq)
 		vrb_cq_drain(qp->sq.cq, false);
+	atomic_store(&qp->ended, true);
 	vrb_qp_to_error(qp);
 }
 

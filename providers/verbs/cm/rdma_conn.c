@@ -338,6 +338,7 @@ void vrb_conn_ended(struct vrb_conn *conn, enum tp_conn_event event, int err, co
 
 	if (conn->state == VRB_CONN_ENDED)
 		return;
+	vrb_async_poll(dev); /* faults until now; later ones may be of this end */
 	vrb_conn_end(conn);
 	if (vrb_cm_was_fault(conn->qp, event)) {
 		event = TP_CONN_BROKEN;
