@@ -46,7 +46,7 @@ static ssize_t write_quietly(int fd, const char *line, size_t length)
 
 	dats_signals_block(&signals);
 	n = write(fd, line, length);
-	dats_signals_restore(&signals, n < 0);
+	dats_signals_restore(&signals);
 	return n;
 }
 

@@ -66,14 +66,14 @@ int vrb_qp_post_by_call(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_
 {
 	struct vrb_qp *qp = ibqp->qp_context;
 	bool quietly = qp->dev->quirks.post_raises_sigpipe;
-	sigset_t before;
+	struct dats_signals signals;
 	int err;
 
 	if (quietly)
-		dats_sigpipe_block(&before);
+		dats_signals_block(&signals);
 	err = abs(ibqp->context->ops.post_send(ibqp, wr, bad));
 	if (quietly)
-		dats_sigpipe_restore(&before);
+		dats_signals_restore(&signals);
 	if (!err || err == EINVAL || err == ENOMEM) /* the library's: not queued */
 		return err;
 	not_told(qp, errno);

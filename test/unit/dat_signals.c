@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/signals.h"
+
 static void on_signal(int signo)
 {
 	(void)signo;
@@ -69,10 +71,71 @@ static void dispositions_are_put_back(void **state)
 	      sigismember(&fault.sa_mask, SIGALRM));
 }
 
+/* ---- Calls that may raise SIGPIPE ---- */
+
+static void set_blocked(bool blocked)
+{
+	sigset_t pipe;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &pipe, NULL);
+}
+
+static bool is_pending(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, SIGPIPE);
+}
+
+static void raise_quietly(void)
+{
+	struct dats_signals signals;
+
+	dats_signals_block(&signals);
+	raise(SIGPIPE);
+	errno = EIO;
+	dats_signals_restore(&signals);
+	assert_int_equal(errno, EIO);
+}
+
+static void a_signal_of_ours_ends_no_program(void **state)
+{
+	(void)state;
+	set(SIGPIPE, SIG_DFL, 0);
+	raise_quietly();
+	assert_false(is_pending());
+}
+
+static void nor_does_it_wait_where_the_program_has_it_blocked(void **state)
+{
+	(void)state;
+	set_blocked(true);
+	raise_quietly();
+	assert_false(is_pending());
+	set_blocked(false);
+}
+
+static void the_programs_own_stays(void **state)
+{
+	(void)state;
+	set(SIGPIPE, on_signal, 0);
+	set_blocked(true);
+	raise(SIGPIPE);
+	raise_quietly();
+	assert_true(is_pending());
+	set_blocked(false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dispositions_are_put_back),
+		cmocka_unit_test(a_signal_of_ours_ends_no_program),
+		cmocka_unit_test(nor_does_it_wait_where_the_program_has_it_blocked),
+		cmocka_unit_test(the_programs_own_stays),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -115,7 +115,7 @@ static struct shm_memory *make_memory(int fd)
 
 	dats_signals_block(&signals);
 	rc = ftruncate(fd, SHM_SIZE);
-	dats_signals_restore(&signals, rc);
+	dats_signals_restore(&signals);
 	if (rc || fcntl(fd, F_ADD_SEALS, SEALS))
 		return NULL;
 	page = mmap(NULL, SHM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -210,15 +210,15 @@ static int cm_reject(struct tp_conn *base, const void *data, uint32_t len)
 {
 	struct vrb_conn *conn = vrb_conn(base);
 	uint8_t bytes[VRB_PD_REJECT_MAX];
-	sigset_t before;
+	struct dats_signals signals;
 	int rc = 0;
 
 	vrb_cm_lock(&conn->object);
 	if (conn->id && !conn->peer_gone) {
 		len = vrb_conn_ops(conn)->put_reject(bytes, data, len);
-		dats_sigpipe_block(&before); /* as in iwarp_accept */
+		dats_signals_block(&signals); /* as in iwarp_accept */
 		rc = rdma_reject(conn->id, bytes, (uint8_t)len);
-		dats_sigpipe_restore(&before);
+		dats_signals_restore(&signals);
 	}
 	if (rc)
 		vrb_conn_step_failed(conn, "rejection without its private data");

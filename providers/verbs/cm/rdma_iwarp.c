@@ -137,15 +137,15 @@ void vrb_connect_abandon(struct vrb_conn *conn)
 static int iwarp_accept(struct vrb_conn *conn, struct rdma_conn_param *param, const void *data,
 			uint32_t len)
 {
-	sigset_t before;
+	struct dats_signals signals;
 	int rc;
 
 	param->private_data = data;
 	param->private_data_len = (uint8_t)len;
 	/* soft-iWARP sends the reply in this call, and the peer may have closed. */
-	dats_sigpipe_block(&before);
+	dats_signals_block(&signals);
 	rc = rdma_accept(conn->id, param) ? vrb_conn_step_failed(conn, "not accepted") : 0;
-	dats_sigpipe_restore(&before);
+	dats_signals_restore(&signals);
 	return rc;
 }
 
