@@ -321,7 +321,7 @@ static DAT_RETURN resize_slots(struct dapl_ep *ep, struct dapl_slots *slots, uin
 	struct dapl_retired *retired;
 
 	dapl_assert_held(&ep->qp.lock);
-	if (!limit || (slots->slot && limit < slots->size)) {
+	if (!limit || (slots->slot && limit <= slots->size)) {
 		slots->limit = limit;
 		return DAT_SUCCESS;
 	}

@@ -13,7 +13,7 @@ static bool new_ring(struct dapl_slots *slots, uint32_t limit, uint32_t tail, DA
 	uint32_t size = 1, i;
 	struct dapl_slot *slot;
 
-	while (size <= limit)
+	while (size < limit)
 		size *= 2;
 	slot = aligned_alloc(alignof(struct dapl_slot), size * sizeof(*slot));
 	if (!slot)

@@ -21,7 +21,7 @@
  */
 struct dapl_slots {
 	struct dapl_slot *next, *stop;
-	uint32_t size; /* the number of slots, a power of two over limit */
+	uint32_t size; /* the number of slots, a power of two, at least limit */
 	_Atomic uint32_t head;
 	struct dapl_slot *slot;
 	uint32_t limit;
