@@ -48,6 +48,8 @@ static void evd_69_the_event_is_copied_and_completed(void **state)
 static void evt_1_size_and_places(void **state)
 {
 	(void)state;
+	if (sizeof(void *) != 8)
+		harness_skip("# the clause is of processors of 64 bits");
 	assert_int_equal(sizeof(DAT_EVENT), 120);
 	assert_int_equal(offsetof(DAT_EVENT, event_number), 0);
 	assert_int_equal(offsetof(DAT_EVENT, evd_handle), 8);
