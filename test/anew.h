@@ -3,7 +3,6 @@
 #ifndef TEST_ANEW_H
 #define TEST_ANEW_H
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

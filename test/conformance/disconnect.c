@@ -9,18 +9,18 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
 static void check_both_disconnected(struct cu_rig *rig)
 {
+	const struct ct_end *e[] = { &rig->a, &rig->p };
 	DAT_EVENT event;
 
-	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
-	assert_int_equal(event.event_data.connect_event_data.private_data_size, 0);
-	assert_null(event.event_data.connect_event_data.private_data);
-	STATE(rig->a.ep, DISCONNECTED);
-	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
-	assert_int_equal(event.event_data.connect_event_data.private_data_size, 0);
-	assert_null(event.event_data.connect_event_data.private_data);
-	STATE(rig->p.ep, DISCONNECTED);
+	for (int i = 0; i < 2; i++) {
+		cu_conn_event(e[i]->connect, e[i]->ep, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+		assert_int_equal(event.event_data.connect_event_data.private_data_size, 0);
+		assert_null(event.event_data.connect_event_data.private_data);
+		STATE(e[i]->ep, DISCONNECTED);
+	}
 	cu_quiet(rig->a.connect, CU_QUIET);
 	cu_quiet(rig->p.connect, 0);
 }

@@ -312,16 +312,20 @@ static void an_answer_that_this_sides_end_cuts_off_is_no_fault(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
-/* So a read that was not allowed is told of. */
-static void an_answer_that_fails_before_is_one(void **state)
+/* Told to the connection and, once, to the program. */
+static void is_a_fault(struct vrb_qp *qp, enum ibv_event_type type)
 {
-	struct vrb_qp *qp = qp_new(false);
-
-	(void)state;
-	event(IBV_EVENT_QP_REQ_ERR);
+	event(type);
 	assert_int_equal(atomic_load(&qp->fault), TP_WC_TRANSPORT);
 	assert_int_equal(t.told, 1);
 	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* So a read that was not allowed is told of. */
+static void an_answer_that_fails_before_is_one(void **state)
+{
+	(void)state;
+	is_a_fault(qp_new(false), IBV_EVENT_QP_REQ_ERR);
 }
 
 static void a_fault_without_such_a_request_is_one(void **state)
@@ -332,10 +336,7 @@ static void a_fault_without_such_a_request_is_one(void **state)
 	event(IBV_EVENT_SQ_DRAINED);
 	assert_int_equal(atomic_load(&qp->fault), 0);
 	assert_int_equal(t.told, 0);
-	event(IBV_EVENT_QP_FATAL);
-	assert_int_equal(atomic_load(&qp->fault), TP_WC_TRANSPORT);
-	assert_int_equal(t.told, 1);
-	vrb_qp_ops.destroy(&qp->base);
+	is_a_fault(qp, IBV_EVENT_QP_FATAL);
 }
 
 /* DTO-84 */
