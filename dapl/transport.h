@@ -311,11 +311,11 @@ struct dapl_fast_ops {
 	int (*post)(struct tp_qp *qp, struct tp_wr *wr);
 	/*
 	 * Takes the oldest completion if it is the success of a Send, RDMA Write or RDMA Read, or
-	 * of a receive of a QP's own without flags but TP_WC_RECV and TP_WC_SOLICITED: the tp_wr
-	 * that its wr_id is the address of, with the length of a receive filled in. NULL: poll
-	 * tells. Drives nothing. EVD lock held.
+	 * of a receive of a QP's own without flags but TP_WC_RECV and TP_WC_SOLICITED: 1, and *wr
+	 * is what its wr_id is the address of, with the length of a receive filled in. 0: as poll,
+	 * there is none. Else poll tells. EVD lock held.
 	 */
-	struct tp_wr *(*poll)(struct tp_cq *cq);
+	int (*poll)(struct tp_cq *cq, struct tp_wr **wr);
 };
 
 /* ---- Connection management ---- */

@@ -37,22 +37,33 @@ void dapl_futex_wake(uint32_t *word, int num)
 
 #define BOTH (uint32_t)(DAPL_LOCK_HELD | DAPL_LOCK_WANTED)
 
+/* Takes it, and marks it as wanted by others, who may sleep: 0; or what its word is now. */
+static uint32_t take_wanted(struct dapl_lock *lock)
+{
+	uint32_t state = atomic_fetch_or_explicit(&lock->state, BOTH, memory_order_acquire);
+
+	return state & DAPL_LOCK_HELD ? state | BOTH : 0;
+}
+
 void dapl_lock_slow(struct dapl_lock *lock)
 {
+	uint32_t state;
 	int i;
 
 	for (i = 0; i < SPINS; i++)
 		if (!dapl_is_locked(lock) && dapl_lock_take(lock, DAPL_LOCK_HELD))
 			return;
 	/* Who slept cannot tell whether others still do: it stays wanted. */
-	while (!dapl_lock_take(lock, BOTH))
-		syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, BOTH, NULL, NULL, 0);
+	while ((state = take_wanted(lock)))
+		syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, state, NULL, NULL, 0);
 }
 
 static bool take_until(struct dapl_lock *lock, uint64_t deadline)
 {
-	while (!dapl_lock_take(lock, BOTH))
-		if (dapl_futex_wait((uint32_t *)&lock->state, BOTH, deadline) == -ETIMEDOUT)
+	uint32_t state;
+
+	while ((state = take_wanted(lock)))
+		if (dapl_futex_wait((uint32_t *)&lock->state, state, deadline) == -ETIMEDOUT)
 			return false;
 	return true;
 }
@@ -72,4 +83,48 @@ void dapl_unlock_slow(struct dapl_lock *lock)
 {
 	atomic_fetch_and_explicit(&lock->state, ~(uint32_t)DAPL_LOCK_WANTED, memory_order_relaxed);
 	syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Leaves requests to who has it; false: he serves nobody, or nobody has it. */
+static bool leave(struct dapl_lock *lock, uint32_t requests)
+{
+	uint32_t state = atomic_load_explicit(&lock->state, memory_order_relaxed);
+
+	while ((state & DAPL_LOCK_HELD) && (state & DAPL_LOCK_SERVING))
+		if (atomic_compare_exchange_weak_explicit(&lock->state, &state, state | requests,
+							  memory_order_acq_rel,
+							  memory_order_relaxed))
+			return true;
+	return false;
+}
+
+bool dapl_serve_slow(struct dapl_lock *lock, uint32_t requests)
+{
+	if (leave(lock, requests))
+		return false;
+	dapl_lock(lock);
+	atomic_fetch_or_explicit(&lock->state, DAPL_LOCK_SERVING, memory_order_relaxed);
+	return true;
+}
+
+uint32_t dapl_serve_end_slow(struct dapl_lock *lock)
+{
+	uint32_t state = atomic_load_explicit(&lock->state, memory_order_relaxed), requests, next;
+
+	do {
+		requests = state & DAPL_LOCK_REQUESTS;
+		next = state & ~(uint32_t)(requests ? DAPL_LOCK_REQUESTS : DAPL_LOCK_SERVING);
+	} while (!atomic_compare_exchange_weak_explicit(
+		&lock->state, &state, next, memory_order_acq_rel, memory_order_relaxed));
+	dapl_tsan_mutex(post_unlock, lock, 0);
+	if (requests) {
+		/* It has been held all the time. */
+		dapl_tsan_mutex(pre_lock, lock, 0);
+		dapl_tsan_mutex(post_lock, lock, 0, 0);
+		return requests;
+	}
+	if (atomic_fetch_sub_explicit(&lock->state, DAPL_LOCK_HELD, memory_order_release) !=
+	    DAPL_LOCK_HELD)
+		dapl_unlock_slow(lock);
+	return 0;
 }

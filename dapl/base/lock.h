@@ -59,7 +59,9 @@ static inline bool dapl_mutex_is_locked(pthread_mutex_t *mutex)
 /* Bits of state. */
 enum {
 	DAPL_LOCK_HELD = 1,
-	DAPL_LOCK_WANTED = 2
+	DAPL_LOCK_WANTED = 2,
+	DAPL_LOCK_SERVING = 4, /* whoever holds it does what others ask for meanwhile */
+	DAPL_LOCK_REQUESTS = 0x78,
 };
 
 struct dapl_lock {
@@ -129,6 +131,48 @@ static inline void dapl_unlock(struct dapl_lock *lock)
 {
 	if (unlikely(!dapl_tryunlock(lock)))
 		dapl_unlock_slow(lock);
+}
+
+/* ---- Taken in order to serve ---- */
+
+/*
+ * What is to be done under the lock, named by bits of DAPL_LOCK_REQUESTS, is done by who has it if
+ * he serves: nobody waits for him. Others who take the lock are waited for, and serve nobody.
+ */
+bool dapl_serve_slow(struct dapl_lock *lock, uint32_t requests);
+uint32_t dapl_serve_end_slow(struct dapl_lock *lock);
+
+/* Takes the lock in order to serve; false: somebody has it. */
+static inline bool dapl_serve_try(struct dapl_lock *lock)
+{
+	uint32_t none = 0;
+	bool taken;
+
+	dapl_tsan_mutex(pre_lock, lock, __tsan_mutex_try_lock);
+	taken = atomic_compare_exchange_strong_explicit(&lock->state, &none,
+							DAPL_LOCK_HELD | DAPL_LOCK_SERVING,
+							memory_order_acq_rel, memory_order_relaxed);
+	dapl_tsan_tried(lock, taken);
+	return taken;
+}
+
+/* Ditto; false: who has it serves, and will do what is asked for. */
+static inline bool dapl_serve(struct dapl_lock *lock, uint32_t requests)
+{
+	return likely(dapl_serve_try(lock)) || dapl_serve_slow(lock, requests);
+}
+
+/* Unlocks it: 0; or what has been asked for meanwhile, which is to be done first. */
+static inline uint32_t dapl_serve_end(struct dapl_lock *lock)
+{
+	uint32_t state = DAPL_LOCK_HELD | DAPL_LOCK_SERVING;
+
+	dapl_tsan_mutex(pre_unlock, lock, 0);
+	if (unlikely(!atomic_compare_exchange_strong_explicit(
+		    &lock->state, &state, 0, memory_order_acq_rel, memory_order_relaxed)))
+		return dapl_serve_end_slow(lock);
+	dapl_tsan_mutex(post_unlock, lock, 0);
+	return 0;
 }
 
 #endif

@@ -28,10 +28,11 @@ enum dapl_evd_end {
 
 /* What has happened here (dapl/object/counters.h). */
 struct dapl_evd_counters {
-	uint64_t taken;		 /* events by the fast path of dequeue */
-	uint64_t kept, polled;	 /* from the ring and from the transport's queue, otherwise */
-	_Atomic uint64_t missed; /* dequeues without an event */
-	uint64_t waits, waited;	 /* and how many of them returned an event */
+	uint64_t taken;	       /* events by the fast path of dequeue */
+	uint64_t kept, polled; /* from the ring and from the transport's queue, otherwise */
+	uint64_t missed;       /* dequeues without an event, and those that took no lock */
+	_Atomic uint64_t missed_early;
+	uint64_t waits, waited; /* and how many of them returned an event */
 	uint64_t blocked, notified;
 	uint64_t connections, notices;
 };
@@ -42,7 +43,7 @@ struct dapl_evd {
 	struct dapl_ring ring;
 	struct tp_cq *cq; /* NULL without DTO and bind streams */
 	/* The transport's, while the ring is empty and dequeue has nothing else to look at. */
-	struct tp_wr *(*poll_fast)(struct tp_cq *cq);
+	int (*poll_fast)(struct tp_cq *cq, struct tp_wr **wr);
 	_Atomic bool nothing; /* nothing is queued, and no completions come here */
 	struct dapl_cno *cno;
 	uint32_t qlen;

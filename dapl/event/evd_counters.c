@@ -10,7 +10,8 @@
 static void read_all(struct dapl_evd *evd, uint64_t *value)
 {
 	const struct dapl_evd_counters *counters = &evd->counters;
-	uint64_t missed = atomic_load_explicit(&counters->missed, memory_order_relaxed);
+	uint64_t missed = counters->missed +
+			  atomic_load_explicit(&counters->missed_early, memory_order_relaxed);
 
 	dapl_assert_held(&evd->obj.lock);
 	value[DCNT_EVD_WAIT] = counters->waits;

@@ -88,11 +88,6 @@ static bool take(struct dapl_evd *evd, DAT_EVENT *event)
 
 /* ---- Dequeue ---- */
 
-static void count_miss(struct dapl_evd *evd)
-{
-	atomic_fetch_add_explicit(&evd->counters.missed, 1, memory_order_relaxed);
-}
-
 /* Unlocks the EVD. */
 static __attribute__((noinline)) DAT_RETURN dequeue_locked(struct dapl_evd *evd, DAT_EVENT *event)
 {
@@ -108,7 +103,7 @@ static __attribute__((noinline)) DAT_RETURN dequeue_locked(struct dapl_evd *evd,
 	else
 		rc = take(evd, event) ? DAT_SUCCESS : DAPL_QUEUE_EMPTY;
 	if (rc)
-		count_miss(evd);
+		evd->counters.missed++;
 	dapl_unlock(&evd->obj.lock);
 	return rc;
 }
@@ -116,7 +111,15 @@ static __attribute__((noinline)) DAT_RETURN dequeue_locked(struct dapl_evd *evd,
 /* Whoever polls for connections never contends with the loop, which makes them, for the lock. */
 static __attribute__((noinline)) DAT_RETURN dequeue_nothing(struct dapl_evd *evd)
 {
-	count_miss(evd);
+	atomic_fetch_add_explicit(&evd->counters.missed_early, 1, memory_order_relaxed);
+	return DAPL_QUEUE_EMPTY;
+}
+
+/* Unlocks the EVD. */
+static DAT_RETURN dequeue_empty(struct dapl_evd *evd)
+{
+	evd->counters.missed++;
+	dapl_unlock(&evd->obj.lock);
 	return DAPL_QUEUE_EMPTY;
 }
 
@@ -132,6 +135,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	struct dapl_evd *evd = evd_handle;
 	struct tp_wr *wr;
+	int found;
 
 	if (unlikely(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD)))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
@@ -144,8 +148,10 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	/* From here on it is not freed. */
 	if (unlikely(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD) || !evd->poll_fast))
 		return dequeue_locked(evd, event);
-	wr = evd->poll_fast(evd->cq);
-	if (unlikely(!wr))
+	found = evd->poll_fast(evd->cq, &wr);
+	if (!found)
+		return dequeue_empty(evd);
+	if (unlikely(found < 0))
 		return dequeue_locked(evd, event);
 	evd->counters.taken++;
 	event->event_number = DAT_DTO_COMPLETION_EVENT;

@@ -273,7 +273,7 @@ void vrb_cq_process_later(struct vrb_cq *cq, const struct ibv_wc *ib)
 }
 
 /* What the fast path found but cannot tell of goes into the backlog. */
-static __attribute__((noinline)) struct tp_wr *poll_slow(struct vrb_cq *cq)
+static __attribute__((noinline)) int poll_slow(struct vrb_cq *cq, struct tp_wr **done)
 {
 	const struct ibv_wc *ib = &cq->ib;
 	struct vrb_wr *wr = (struct vrb_wr *)(uintptr_t)ib->wr_id;
@@ -282,26 +282,28 @@ static __attribute__((noinline)) struct tp_wr *poll_slow(struct vrb_cq *cq)
 	if (is_plain_receive(wr->queue, ib)) {
 		atomic_store_explicit(&wr->queue->head, wr->next, memory_order_release);
 		own->length = ib->byte_len;
-		return own;
+		*done = own;
+		return 1;
 	}
 	vrb_cq_process_later(cq, ib);
-	return NULL;
+	return -1;
 }
 
 /* It and all before it are done. */
-struct tp_wr *vrb_cq_poll_fast(struct tp_cq *base)
+int vrb_cq_poll_fast(struct tp_cq *base, struct tp_wr **done)
 {
 	struct vrb_cq *cq = container_of(base, struct vrb_cq, base);
 	struct vrb_queue *queue;
 	struct vrb_wr *wr;
 
 	if (unlikely(cq->count || cq->ib_poll(cq->ibcq, 1, &cq->ib) != 1))
-		return NULL;
+		return -1;
 	wr = (struct vrb_wr *)(uintptr_t)cq->ib.wr_id;
 	queue = wr->queue;
 	if (unlikely((uint32_t)cq->ib.status | wr->flags |
 		     atomic_load_explicit(&queue->slow, memory_order_relaxed)))
-		return poll_slow(cq);
+		return poll_slow(cq, done);
 	atomic_store_explicit(&queue->head, wr->next, memory_order_release);
-	return (struct tp_wr *)(uintptr_t)wr->id;
+	*done = (struct tp_wr *)(uintptr_t)wr->id;
+	return 1;
 }

@@ -2,10 +2,10 @@
 /*
  * Arming a completion queue (providers/soft/engine/cq.c, complete.c) on a processor whose stores become visible
  * later than the loads behind them are made. The consumer arms, polls and sleeps; a producer adds a completion and
- * wakes who has armed. A lost wake-up is a consumer that sleeps for ever.
+ * wakes who has armed. Both do so under the queue's lock, whose release waits for the stores before it. A lost wake-up
+ * is a consumer that sleeps for ever.
  *
- * PLANT=1: the consumer has no fence between its store to armed and its load of head; 2: nor has the producer between
- * its store to head and its load of armed.
+ * PLANT=1: the consumer arms without the lock; 2: the producer adds without it.
  */
 #ifndef PLANT
 #define PLANT 0
@@ -16,7 +16,7 @@
 byte head, armed;
 bit pending_armed, pending_head;
 byte value_armed, value_head;
-bit event;
+bit event, locked;
 
 /* A store may become visible at any time. */
 active proctype visible()
@@ -40,10 +40,13 @@ active proctype consumer()
 	:: tail == COMPLETIONS -> break
 	:: else ->
 		/* cq_arm */
+#if PLANT != 1
+		atomic { !locked; locked = 1 };
+#endif
 		!pending_armed;
 		atomic { value_armed = 1; pending_armed = 1 };
 #if PLANT != 1
-		!pending_armed; /* the fence */
+		atomic { !pending_armed; locked = 0 };
 #endif
 		/* cq_poll */
 		if
@@ -58,18 +61,23 @@ active proctype consumer()
 active proctype producer()
 {
 	byte num;
+	bit seen;
 
 	do
 	:: num == COMPLETIONS -> break
 	:: else ->
 		num++;
+#if PLANT != 2
+		atomic { !locked; locked = 1 };
+#endif
 		!pending_head;
 		atomic { value_head = num; pending_head = 1 };
+		seen = armed;
 #if PLANT != 2
-		!pending_head; /* sequentially consistent, both */
+		atomic { !pending_head; locked = 0 };
 #endif
 		if
-		:: armed ->
+		:: seen ->
 			/* The exchange waits for nobody's buffer but its own. */
 			d_step { armed = 0 };
 			event = 1

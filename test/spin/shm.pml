@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Wake-ups over shared memory (providers/soft/link/shm.c). Two sides send each other messages through rings of two;
+ * Wake-ups over shared memory (providers/soft/link/shm_wake.c). Two sides send each other messages through rings of two;
  * on each side one thread receives and one sends, and who finds nothing to do sleeps on the socket that both watch.
  * All accesses that the code makes sequentially consistent are steps of their own here, in the order of the code. A
  * lost wake-up is a state in which nobody can go on.

@@ -57,8 +57,10 @@ for mistake in 1 2 3; do
 	breaks shm -DPLANT=$mistake
 	breaks shm -DBOTH_WAYS -DMESSAGES=2 -DPLANT=$mistake
 done
-holds arm
-breaks arm -DPLANT=1
-breaks arm -DPLANT=2
+for model in arm room; do
+	holds $model
+	breaks $model -DPLANT=1
+	breaks $model -DPLANT=2
+done
 echo "1..$number"
 exit $failed

@@ -140,6 +140,125 @@ static void one_at_a_time(void **state)
 	assert_int_equal(counted, THREADS * TURNS);
 }
 
+/* ---- Taken in order to serve ---- */
+
+enum {
+	REQUEST = 0x08,
+	OTHER = 0x10,
+};
+
+static void *requests(void *request)
+{
+	return dapl_serve(&lock, (uint32_t)(uintptr_t)request) ? &lock : NULL;
+}
+
+/* Nobody waits for who serves, and he is told of each request once. */
+static void who_serves_is_asked(void **state)
+{
+	(void)state;
+	assert_true(dapl_serve(&lock, REQUEST));
+	assert_false(dapl_trylock(&lock));
+	assert_false(dapl_serve_try(&lock));
+	assert_null(run(requests, (void *)REQUEST));
+	assert_null(run(requests, (void *)OTHER));
+	assert_null(run(requests, (void *)REQUEST));
+	assert_int_equal(dapl_serve_end(&lock), REQUEST | OTHER);
+	/* It is held all the time. */
+	assert_false(dapl_trylock(&lock));
+	assert_null(run(requests, (void *)OTHER));
+	assert_int_equal(dapl_serve_end(&lock), OTHER);
+	assert_int_equal(dapl_serve_end(&lock), 0);
+	assert_true(dapl_trylock(&lock));
+	dapl_unlock(&lock);
+}
+
+/* The one who merely has it does not do what others ask for: they wait, and do it. */
+static void who_does_not_serve_is_waited_for(void **state)
+{
+	_Atomic bool held = false;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, free_later, &held), 0);
+	while (!held)
+		sched_yield();
+	assert_true(dapl_serve(&lock, REQUEST));
+	assert_int_equal(dapl_serve_end(&lock), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void *takes_it(void *taken)
+{
+	dapl_lock(&lock);
+	*(_Atomic bool *)taken = true;
+	dapl_unlock(&lock);
+	return NULL;
+}
+
+/* Who wants the lock itself waits for who serves, and sleeps until that ends. */
+static void who_serves_is_waited_for(void **state)
+{
+	const struct timespec pause = { .tv_nsec = 20 * MS };
+	_Atomic bool taken = false;
+	pthread_t thread;
+
+	(void)state;
+	assert_true(dapl_serve_try(&lock));
+	assert_int_equal(pthread_create(&thread, NULL, takes_it, &taken), 0);
+	nanosleep(&pause, NULL);
+	assert_null(run(requests, (void *)REQUEST));
+	assert_false(taken);
+	assert_int_equal(dapl_serve_end(&lock), REQUEST);
+	assert_false(taken);
+	assert_int_equal(dapl_serve_end(&lock), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(taken);
+}
+
+static _Atomic unsigned wanted[THREADS];
+static unsigned served[THREADS];
+
+static void serve_all(void)
+{
+	for (int i = 0; i < THREADS; i++)
+		served[i] += atomic_exchange(&wanted[i], 0);
+	counted++;
+}
+
+static void *wants(void *arg)
+{
+	_Atomic unsigned *mine = arg;
+
+	for (int i = 0; i < TURNS; i++) {
+		if (i % 64 == 63) {
+			dapl_lock(&lock);
+			counted++;
+			dapl_unlock(&lock);
+		}
+		atomic_fetch_add(mine, 1);
+		if (dapl_serve(&lock, i % 2 ? REQUEST : OTHER))
+			do
+				serve_all();
+			while (dapl_serve_end(&lock));
+	}
+	return NULL;
+}
+
+/* What was there before it was asked for is seen by whoever serves. */
+static void no_request_is_lost(void **state)
+{
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, wants, &wanted[i]), 0);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(served[i], TURNS);
+	assert_int_equal(lock.state, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +266,10 @@ int main(void)
 		cmocka_unit_test(a_held_lock_is_waited_for_until_the_deadline),
 		cmocka_unit_test(freed_before_the_deadline_it_is_had),
 		cmocka_unit_test(one_at_a_time),
+		cmocka_unit_test(who_serves_is_asked),
+		cmocka_unit_test(who_does_not_serve_is_waited_for),
+		cmocka_unit_test(who_serves_is_waited_for),
+		cmocka_unit_test(no_request_is_lost),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -22,15 +22,6 @@ static uint8_t from[SHM_RING + 64], to[SHM_RING + 64];
 
 /* ---- Data ---- */
 
-/* Has a's end know that b has taken all but what is left. */
-static void acknowledge(struct soft_link *a, struct soft_link *b)
-{
-	uint8_t byte = 0;
-
-	assert_int_equal(put(b, &byte, 1), 1);
-	assert_int_equal(get(a, &byte, 1), 1);
-}
-
 /* Moves len bytes in pieces of up to three places; one that is there already comes before. */
 static void move(struct soft_link *a, struct soft_link *b, uint32_t len, unsigned seed)
 {
@@ -212,6 +203,32 @@ static void who_polls_rings_nobody(void **state)
 	assert_int_equal(woken(act), 0);
 	assert_int_equal(get(pas, to, 1), 1);
 	assert_int_equal(woken(act), 1);
+}
+
+/* A sleeper who saw nothing of what was taken little by little before is woken all the same. */
+static void room_is_told(void **state)
+{
+	(void)state;
+	pair();
+	for (uint32_t before = 0; before <= SHM_SMALL; before += SHM_SMALL / 8) {
+		for (uint32_t n = 0; n < before; n += SHM_SMALL / 8) {
+			assert_int_equal(put(act, from, SHM_SMALL / 8), SHM_SMALL / 8);
+			assert_int_equal(get(pas, to, SHM_SMALL / 8), SHM_SMALL / 8);
+		}
+		while (put(act, from, SHM_RING) > 0)
+			;
+		assert_int_equal(shm->arm(act, SOFT_WATCHER_CQ, EPOLLOUT, true), EPOLLIN);
+		for (uint32_t n = 0; n < SHM_SMALL / 2; n += SHM_SMALL / 16) {
+			assert_int_equal(woken(act), 0);
+			shm->consume(pas, SHM_SMALL / 16);
+		}
+		assert_int_equal(woken(act), 1);
+		while (get(pas, to, SHM_RING) > 0)
+			;
+		assert_int_equal(shm->arm(act, SOFT_WATCHER_CQ, EPOLLOUT, true),
+				 EPOLLIN | EPOLLOUT);
+		assert_int_equal(shm->arm(act, SOFT_WATCHER_CQ, EPOLLIN, true), EPOLLIN);
+	}
 }
 
 /* Two sleepers at one end: who takes the byte leaves nobody behind. */
@@ -448,6 +465,7 @@ int main(void)
 		T(short_messages_share_a_line),
 		T(grows_and_rests),
 		T(who_polls_rings_nobody),
+		T(room_is_told),
 		T(sleepers_together),
 		T(one_sleeps_already),
 		T(the_loop_is_woken),

@@ -93,6 +93,14 @@ ssize_t get(struct soft_link *link, void *data, size_t len)
 	return link->class->recv(link, &iov, 1);
 }
 
+void acknowledge(struct soft_link *a, struct soft_link *b)
+{
+	uint8_t byte = 0;
+
+	assert_int_equal(put(b, &byte, 1), 1);
+	assert_int_equal(get(a, &byte, 1), 1);
+}
+
 void listen_here(void)
 {
 	listen_fd = shm->listen(&dev->addr, &qual);

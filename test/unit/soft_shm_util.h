@@ -35,6 +35,8 @@ void pair(void);
 void end_link(struct soft_link **link, bool abort);
 ssize_t put(struct soft_link *link, const void *data, size_t len);
 ssize_t get(struct soft_link *link, void *data, size_t len);
+/* Has a's end know that b has taken all but what is left. */
+void acknowledge(struct soft_link *a, struct soft_link *b);
 /* Wake-up bytes that wait at the link. */
 int woken(struct soft_link *link);
 

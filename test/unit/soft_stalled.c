@@ -93,10 +93,10 @@ static void stalled_and_summed_once(void **state)
 	rx = &conn->rx;
 	while (!atomic_load(&conn->rx_stalled) && now_ms() < limit)
 		try_wc(b.recv_cq, &wc);
-	pthread_mutex_lock(&conn->qp->lock);
+	dapl_lock(&conn->qp->lock);
 	assert_true(conn->crc && rx->stalled);
 	rx->stage[rx->begin + WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + 50] ^= 1;
-	pthread_mutex_unlock(&conn->qp->lock);
+	dapl_unlock(&conn->qp->lock);
 	for (int i = 0; i < 10; i++)
 		assert_false(try_wc(b.recv_cq, &wc));
 	post_recv(&b, 2, in, 100, in_mr);
@@ -136,9 +136,9 @@ static void no_memory_for_a_time(void **state)
 	events = atomic_load(&b.cq_events);
 	t->cq->arm(b.send_cq, TP_ARM_WAITER);
 	fd = (struct pollfd){ .fd = t->cq->fd(b.send_cq), .events = POLLIN };
-	pthread_mutex_lock(&soft_conn(b.conn)->qp->lock);
+	dapl_lock(&soft_conn(b.conn)->qp->lock);
 	soft_config.held_bytes = 256 << 10;
-	pthread_mutex_unlock(&soft_conn(b.conn)->qp->lock);
+	dapl_unlock(&soft_conn(b.conn)->qp->lock);
 	while (atomic_load(&b.cq_events) == events && poll(&fd, 1, 5) <= 0)
 		assert_true(now_ms() < limit);
 	t->cq->disarm(b.send_cq);

@@ -26,8 +26,8 @@ void soft_bind_quiesce(struct soft_dev *dev)
 	pthread_mutex_lock(&dev->lock);
 	/* Who moves data looks keys up under the lock. */
 	list_for_each(qp, &dev->qps, node) {
-		pthread_mutex_lock(&qp->lock);
-		pthread_mutex_unlock(&qp->lock);
+		dapl_lock(&qp->lock);
+		dapl_unlock(&qp->lock);
 	}
 	pthread_mutex_unlock(&dev->lock);
 }
@@ -38,7 +38,7 @@ void soft_bind_clear(struct soft_conn *conn)
 	struct soft_bind *bind;
 	struct soft_sqe *sqe;
 
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	sqe = soft_sqe(qp, qp->sq_next);
 	bind = soft_sqe_bind(sqe);
 	if (qp->sq_next != atomic_load(&qp->sq.tail) && sqe->opcode == SOFT_OP_BIND && bind->mw) {
@@ -46,11 +46,11 @@ void soft_bind_clear(struct soft_conn *conn)
 		/* If the connection ends now it cannot be as if nothing had been done (RMR-24). */
 		sqe->status = TP_WC_BIND_FAILED;
 	}
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 	soft_stags_settle(conn->dev->stags);
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	conn->tx.bind_wait = false;
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 	soft_drive(qp, SOFT_DRIVE_TX);
 }
 
@@ -150,9 +150,9 @@ static void mw_free(struct tp_mw *base)
 
 	pthread_mutex_lock(&dev->lock);
 	list_for_each(qp, &dev->qps, node) {
-		pthread_mutex_lock(&qp->lock);
+		dapl_lock(&qp->lock);
 		take_out(qp, mw);
-		pthread_mutex_unlock(&qp->lock);
+		dapl_unlock(&qp->lock);
 	}
 	pthread_mutex_unlock(&dev->lock);
 	soft_window_unbind(mw);

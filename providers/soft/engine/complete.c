@@ -8,22 +8,22 @@
 /* Adds a completion; wakes whoever asked. false: it was lost, the queue is full. */
 static bool cq_add(struct soft_cq *cq, const struct tp_wc *wc)
 {
-	bool lost = false;
+	bool lost = false, armed;
 	uint32_t head;
 
-	pthread_mutex_lock(&cq->lock);
+	dapl_lock(&cq->lock);
 	head = atomic_load_explicit(&cq->head, memory_order_relaxed);
 	if (head - atomic_load_explicit(&cq->tail, memory_order_acquire) >= cq->limit) {
 		lost = true;
 	} else {
 		cq->ring[head & (cq->size - 1)] = *wc;
-		atomic_store(&cq->head, head + 1);
+		atomic_store_explicit(&cq->head, head + 1, memory_order_release);
 	}
-	pthread_mutex_unlock(&cq->lock);
+	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
+	dapl_unlock(&cq->lock);
 	if (lost)
 		dapl_loop_post(cq->base.dev->loop, &cq->overflow);
-	/* Whoever arms after this load polls after it, and finds the completion. */
-	if (atomic_load(&cq->armed) && atomic_exchange(&cq->armed, 0))
+	if (armed && atomic_exchange(&cq->armed, 0))
 		cq->base.dev->up->cq_event(cq->base.owner);
 	return !lost;
 }
@@ -72,6 +72,13 @@ static void complete_request(struct soft_qp *qp, uint32_t status)
 	atomic_store_explicit(&qp->sq.head, head + 1, memory_order_release);
 	if (told)
 		add_completion(qp, qp->send_cq, &wc);
+}
+
+void soft_complete_at_once(struct soft_qp *qp, uint64_t wr_id)
+{
+	const struct tp_wc wc = { .wr_id = wr_id, .status = TP_WC_SUCCESS, .flags = SOFT_WC_PLAIN };
+
+	add_completion(qp, qp->send_cq, &wc);
 }
 
 void soft_complete_sends(struct soft_qp *qp)

@@ -73,14 +73,14 @@ void soft_conn_bind(struct soft_conn *conn)
 {
 	struct soft_qp *qp = conn->qp;
 
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	conn->rx.crc = conn->crc;
 	qp->conn = conn;
 	atomic_store(&qp->prot.stream, atomic_fetch_add(&conn->dev->streams, 1) + 1);
 	atomic_store(&qp->tx_stalled, false);
 	atomic_store(&qp->rx_starved, false);
 	atomic_store(&qp->state, SOFT_QP_LIVE);
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 }
 
 static void attach(struct soft_conn *conn)
@@ -106,9 +106,9 @@ void soft_conn_open(struct soft_conn *conn)
 {
 	struct soft_qp *qp = conn->qp;
 
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	conn->rx.open = true;
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 	list_add(&conn->dev->conns, &conn->node);
 	attach(conn);
 	soft_drive_open(conn);
@@ -119,11 +119,11 @@ bool soft_conn_repeat_rtr(struct soft_conn *conn)
 	struct soft_qp *qp = conn->qp;
 	bool silent;
 
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	silent = conn->rx.waiting_first && !soft_conn_dead(conn);
 	if (silent && !conn->tx.rtr)
 		conn->tx.rtr = 1 + WIRE_OP_WRITE;
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 	if (silent)
 		soft_drive(qp, SOFT_DRIVE_TX);
 	return silent;
@@ -131,10 +131,10 @@ bool soft_conn_repeat_rtr(struct soft_conn *conn)
 
 static void set_pause_first(struct soft_conn *conn, bool pause)
 {
-	pthread_mutex_lock(&conn->qp->lock);
+	dapl_lock(&conn->qp->lock);
 	conn->rx.pause_first = pause;
 	conn->rx.open = true;
-	pthread_mutex_unlock(&conn->qp->lock);
+	dapl_unlock(&conn->qp->lock);
 }
 
 void soft_conn_await_first(struct soft_conn *conn)
@@ -160,10 +160,10 @@ void soft_conn_drain(struct soft_conn *conn)
 {
 	struct soft_qp *qp = conn->qp;
 
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	conn->draining = true;
 	soft_complete_sends(qp);
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 }
 
 /*
@@ -205,8 +205,8 @@ void soft_conn_close(struct soft_conn *conn, struct soft_rest *rest)
 	list_del(&conn->node);
 	if (!qp)
 		return;
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	part(conn, qp, rest);
 	conn->qp = NULL;
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 }

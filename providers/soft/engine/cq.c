@@ -90,7 +90,7 @@ void soft_cq_attach(struct soft_member *member)
 	struct soft_cq *cq = member->cq;
 	bool were_few;
 
-	pthread_mutex_lock(&cq->drive);
+	dapl_lock(&cq->drive);
 	were_few = soft_cq_few(cq);
 	list_add(&cq->members, &member->node);
 	atomic_fetch_add(&cq->cost, class->cost);
@@ -100,20 +100,20 @@ void soft_cq_attach(struct soft_member *member)
 		need_epfd(cq);
 	if (were_few && !soft_cq_few(cq))
 		watch_all(cq);
-	pthread_mutex_unlock(&cq->drive);
+	dapl_unlock(&cq->drive);
 }
 
 void soft_cq_detach(struct soft_member *member)
 {
 	struct soft_cq *cq = member->cq;
 
-	pthread_mutex_lock(&cq->drive);
+	dapl_lock(&cq->drive);
 	list_del(&member->node);
 	atomic_fetch_sub(&cq->cost, member->conn->link->class->cost);
 	pthread_mutex_lock(&member->conn->lock);
 	soft_watch_remove(member);
 	pthread_mutex_unlock(&member->conn->lock);
-	pthread_mutex_unlock(&cq->drive);
+	dapl_unlock(&cq->drive);
 }
 
 /* ---- Taking ---- */
@@ -145,22 +145,24 @@ static inline bool pop(struct soft_cq *cq, struct tp_wc *wc)
 	return true;
 }
 
-static struct tp_wr *cq_poll_fast(struct tp_cq *base)
+/* As dapl_fast_ops.poll, of what is in the queue. */
+static inline int pop_plain(struct soft_cq *cq, struct tp_wr **done)
 {
-	struct soft_cq *cq = soft_cq(base);
 	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
 	const struct tp_wc *wc = &cq->ring[tail & (cq->size - 1)];
 	struct tp_wr *wr;
 
-	if (tail == atomic_load_explicit(&cq->head, memory_order_acquire) ||
-	    !(wc->flags & SOFT_WC_PLAIN))
-		return NULL;
+	if (tail == atomic_load_explicit(&cq->head, memory_order_acquire))
+		return 0;
+	if (!(wc->flags & SOFT_WC_PLAIN))
+		return -1;
 	wr = (struct tp_wr *)(uintptr_t)wc->wr_id;
 	if (wc->flags & TP_WC_RECV)
 		wr->length = wc->byte_len;
 	note_taken(cq, wc->flags);
 	atomic_store_explicit(&cq->tail, tail + 1, memory_order_release);
-	return wr;
+	*done = wr;
+	return 1;
 }
 
 /*
@@ -209,14 +211,13 @@ static bool drive(struct soft_cq *cq)
 	bool moved;
 
 	/* Taken: a connection comes or goes; the next poll is soon enough. */
-	if (!atomic_load_explicit(&cq->cost, memory_order_relaxed) ||
-	    pthread_mutex_trylock(&cq->drive))
+	if (!atomic_load_explicit(&cq->cost, memory_order_relaxed) || !dapl_trylock(&cq->drive))
 		return false;
 	if (soft_cq_few(cq) || atomic_load(&cq->blind))
 		moved = drive_all(cq);
 	else
 		moved = drive_ready(atomic_load(&cq->epfd));
-	pthread_mutex_unlock(&cq->drive);
+	dapl_unlock(&cq->drive);
 	return moved;
 }
 
@@ -228,6 +229,17 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 		return 1;
 	note_poll(cq, drive(cq) ? SOFT_CQ_POLLED : 1);
 	return pop(cq, wc);
+}
+
+static int cq_poll_fast(struct tp_cq *base, struct tp_wr **done)
+{
+	struct soft_cq *cq = soft_cq(base);
+	int found = pop_plain(cq, done);
+
+	if (found)
+		return found;
+	note_poll(cq, drive(cq) ? SOFT_CQ_POLLED : 1);
+	return pop_plain(cq, done);
 }
 
 /* In tp_wc.flags while completions are removed: this one is. */
@@ -267,20 +279,21 @@ static void cq_arm(struct tp_cq *base, enum tp_arm how)
 
 	if (how == TP_ARM_WAITER) {
 		atomic_store(&cq->waiter, true);
-		pthread_mutex_lock(&cq->drive);
+		dapl_lock(&cq->drive);
 		need_epfd(cq);
 		/* The set of few connections is not kept told of all that a waiter needs. */
 		if (soft_cq_few(cq))
 			watch_all(cq);
-		pthread_mutex_unlock(&cq->drive);
+		dapl_unlock(&cq->drive);
 		if (atomic_load(&cq->blind)) {
 			atomic_store(&cq->waiter, false);
 			how = TP_ARM_NOTIFY;
 		}
 	}
-	/* Before the loads of the next poll, which only acquire: cq_add relies on it. */
-	atomic_store_explicit(&cq->armed, (int)how + 1, memory_order_relaxed);
-	atomic_thread_fence(memory_order_seq_cst);
+	/* Whoever adds before this is found by the next poll; whoever does after it tells. */
+	dapl_lock(&cq->lock);
+	atomic_store(&cq->armed, (int)how + 1);
+	dapl_unlock(&cq->lock);
 	if (how == TP_ARM_NOTIFY)
 		soft_drive_look(cq->dev, true);
 }
@@ -317,8 +330,8 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	cq->dev = soft_dev(base);
 	cq->overflow.run = overflow_run;
 	list_init(&cq->members);
-	pthread_mutex_init(&cq->lock, NULL);
-	pthread_mutex_init(&cq->drive, NULL);
+	dapl_lock_init(&cq->lock);
+	dapl_lock_init(&cq->drive);
 	atomic_init(&cq->epfd, -1);
 	*out = &cq->base;
 	return 0;
@@ -338,8 +351,8 @@ static void cq_destroy(struct tp_cq *base)
 	dapl_loop_cancel(base->dev->loop, &cq->overflow);
 	if (atomic_load(&cq->epfd) >= 0)
 		dapl_fd_close(atomic_load(&cq->epfd));
-	pthread_mutex_destroy(&cq->drive);
-	pthread_mutex_destroy(&cq->lock);
+	dapl_lock_fini(&cq->drive);
+	dapl_lock_fini(&cq->lock);
 	free(cq->ring);
 	free(cq);
 }
@@ -355,11 +368,11 @@ static int cq_resize(struct tp_cq *base, uint32_t cqe)
 			 cqe, dapl_strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	pthread_mutex_lock(&cq->lock);
+	dapl_lock(&cq->lock);
 	at = atomic_load_explicit(&cq->tail, memory_order_relaxed);
 	head = atomic_load_explicit(&cq->head, memory_order_relaxed);
 	if (head - at > cqe) { /* more than fits: keep the larger ring (EVD-76) */
-		pthread_mutex_unlock(&cq->lock);
+		dapl_unlock(&cq->lock);
 		free(ring);
 		return 0;
 	}
@@ -369,7 +382,7 @@ static int cq_resize(struct tp_cq *base, uint32_t cqe)
 	cq->ring = ring;
 	cq->size = size;
 	cq->limit = cqe;
-	pthread_mutex_unlock(&cq->lock);
+	dapl_unlock(&cq->lock);
 	free(old);
 	return 0;
 }

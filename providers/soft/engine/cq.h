@@ -3,11 +3,11 @@
 #ifndef SOFT_CQ_H
 #define SOFT_CQ_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dapl/base/lock.h"
 #include "dapl/transport.h"
 #include "util/list.h"
 
@@ -42,7 +42,7 @@ struct soft_cq {
 	uint32_t spins;	   /* polls since then */
 
 	/* The producers'. */
-	pthread_mutex_t lock;
+	struct dapl_lock lock;
 	atomic_uint head;
 	struct tp_wc *ring;
 	uint32_t size;	/* power of two */
@@ -52,7 +52,7 @@ struct soft_cq {
 
 	atomic_bool waiter; /* somebody sleeps on epfd */
 
-	pthread_mutex_t drive;
+	struct dapl_lock drive;
 	struct list members;
 	atomic_uint cost;  /* of driving all members one by one */
 	atomic_int epfd;   /* -1 until needed */

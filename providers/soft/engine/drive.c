@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "providers/soft/engine/drive.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/epoll.h>
 
@@ -60,37 +61,46 @@ static void move_data(struct soft_qp *qp, uint32_t what)
 		work(qp);
 }
 
+static_assert(!((SOFT_DRIVE_RX | SOFT_DRIVE_TX) & ~DAPL_LOCK_REQUESTS), "asked of the driver");
+
 /* For who has just become the driver. Whether anything moved. */
 static bool drive(struct soft_qp *qp, uint32_t what)
 {
-	uint32_t left, moved = 0;
+	uint32_t before = qp->moved;
+	bool moved;
 
-	for (;;) {
-		pthread_mutex_lock(&qp->lock);
-		moved -= qp->moved;
+	do {
 		move_data(qp, what);
-		moved += qp->moved;
-		pthread_mutex_unlock(&qp->lock);
-		left = SOFT_DRIVER;
-		if (atomic_compare_exchange_strong(&qp->driver, &left, 0))
-			return moved;
-		what = atomic_exchange(&qp->driver, SOFT_DRIVER);
-	}
+		moved = qp->moved != before;
+		what = dapl_serve_end(&qp->lock);
+	} while (what);
+	return moved;
 }
 
 void soft_drive(struct soft_qp *qp, uint32_t what)
 {
-	uint32_t nobody = 0;
-
-	if (atomic_compare_exchange_strong(&qp->driver, &nobody, SOFT_DRIVER) ||
-	    !(atomic_fetch_or(&qp->driver, what | SOFT_DRIVER) & SOFT_DRIVER))
+	if (dapl_serve(&qp->lock, what))
 		drive(qp, what);
+}
+
+bool soft_drive_post(struct soft_qp *qp, const struct tp_wr *wr)
+{
+	uint32_t left;
+	bool sent;
+
+	if (!dapl_serve_try(&qp->lock))
+		return false;
+	sent = soft_request_at_once(qp, wr);
+	left = dapl_serve_end(&qp->lock);
+	if (left)
+		drive(qp, left);
+	return sent;
 }
 
 /* Leaves nothing behind: one who polls all the time would never let the driver go. */
 bool soft_drive_poll(struct soft_conn *conn, bool room)
 {
-	uint32_t nobody = 0, what = 0;
+	uint32_t what = 0;
 	const struct soft_link_class *class = conn->link->class;
 	struct soft_qp *qp = conn->qp;
 
@@ -98,8 +108,7 @@ bool soft_drive_poll(struct soft_conn *conn, bool room)
 		what |= SOFT_DRIVE_RX;
 	if (room && atomic_load_explicit(&qp->tx_stalled, memory_order_relaxed))
 		what |= SOFT_DRIVE_TX;
-	return what && atomic_compare_exchange_strong(&qp->driver, &nobody, SOFT_DRIVER) &&
-	       drive(qp, what);
+	return what && dapl_serve_try(&qp->lock) && drive(qp, what);
 }
 
 /* ---- Answers that are owed before the peer is told of a fault ---- */
@@ -114,13 +123,13 @@ static void refusing(struct soft_link *link)
 	struct soft_conn *conn = link->owner;
 	struct soft_tx *tx = &conn->tx;
 
-	pthread_mutex_lock(&conn->qp->lock);
+	dapl_lock(&conn->qp->lock);
 	if (!soft_conn_dead(conn) && tx->tail == conn->refusing_tail) {
 		soft_response_give_up(tx);
 		soft_conn_fail(conn, &conn->fault);
 	}
 	conn->refusing_tail = tx->tail;
-	pthread_mutex_unlock(&conn->qp->lock);
+	dapl_unlock(&conn->qp->lock);
 	set_refusing_timer(conn);
 }
 
@@ -273,7 +282,7 @@ static void unreceived(struct soft_link *link)
 	char text[2 * SOFT_ADDR_TEXT + 8];
 	uint32_t first;
 
-	pthread_mutex_lock(&conn->qp->lock);
+	dapl_lock(&conn->qp->lock);
 	first = first_waiting(conn);
 	if (first != conn->unreceived_msn)
 		conn->unreceived_looks = 0;
@@ -289,7 +298,7 @@ static void unreceived(struct soft_link *link)
 		soft_conn_lost(conn, conn->rx.err ? conn->rx.err : soft_conn_stream_error(conn),
 			       TP_WC_FLUSHED);
 	}
-	pthread_mutex_unlock(&conn->qp->lock);
+	dapl_unlock(&conn->qp->lock);
 }
 
 /* They are received as Receives are posted. Lock held. */
@@ -314,7 +323,7 @@ static void hung_up(struct soft_conn *conn, uint32_t events)
 {
 	struct soft_qp *qp = conn->qp;
 
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	conn->rx.hold_all = true;
 	move_data(qp, SOFT_DRIVE_RX);
 	if (atomic_load(&conn->rx_stalled) && !soft_conn_dead(conn)) {
@@ -324,7 +333,7 @@ static void hung_up(struct soft_conn *conn, uint32_t events)
 		if (!atomic_load(&conn->unreceived))
 			await_receives(conn);
 	}
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 }
 
 static void link_ready(struct soft_link *link, uint32_t events)
@@ -373,14 +382,14 @@ static void look_for_receive(struct soft_conn *conn)
 
 static void look_at(struct soft_conn *conn)
 {
-	if (pthread_mutex_trylock(&conn->qp->lock))
+	if (!dapl_trylock(&conn->qp->lock))
 		return;
 	soft_rx_shrink(conn);
 	if (conn->link->class->rest)
 		conn->link->class->rest(conn->link);
 	if (!atomic_load(&conn->unreceived))
 		look_for_receive(conn);
-	pthread_mutex_unlock(&conn->qp->lock);
+	dapl_unlock(&conn->qp->lock);
 }
 
 static void keepalive(struct tp_timer *timer)

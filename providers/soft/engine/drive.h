@@ -2,10 +2,10 @@
 /*
  * Who moves a connection's data.
  *
- * One thread at a time: its driver. To take over is one compare-and-exchange of soft_qp.driver, and
- * a driver moves data under soft_qp.lock. Who finds another driver leaves there what he wants done,
- * and the driver looks for that once more before it goes. Taking or releasing the lock moves
- * nothing: others take it for moments only, to change what the driver works on.
+ * One thread at a time: its driver, who has soft_qp.lock and serves (dapl/base/lock.h). Who finds
+ * one leaves with him what he wants done, and the driver does that before he unlocks. Others take
+ * the lock for moments only, to change what the driver works on: they are waited for, and neither
+ * their taking it nor their unlocking it moves anything.
  *
  * Who posts drives at once. For what comes in it is the thread that polls or waits on a CQ of the
  * connection, or else the adapter's service thread. The service thread watches each connection for
@@ -32,15 +32,17 @@ struct soft_link;
 struct soft_qp;
 struct soft_member;
 
-/* Of soft_qp.driver and soft_qp.due. */
+/* Of soft_qp.due, and asked of who has soft_qp.lock and drives. */
 enum {
-	SOFT_DRIVE_RX = 1, /* take in what has come */
-	SOFT_DRIVE_TX = 2, /* send what is posted */
-	SOFT_DRIVER = 4,   /* somebody drives */
+	SOFT_DRIVE_RX = 0x08, /* take in what has come */
+	SOFT_DRIVE_TX = 0x10, /* send what is posted */
 };
 
 /* Has this done, by this thread or by the one that drives. The lock is not held. */
 void soft_drive(struct soft_qp *qp, uint32_t what);
+/* Has a request sent by this thread, past the queue (soft_request_at_once), unless somebody drives:
+ * whether that was done. */
+bool soft_drive_post(struct soft_qp *qp, const struct tp_wr *wr);
 /* Takes in what has come and, if room, sends what had no room, unless somebody drives. Whether
  * anything moved. */
 bool soft_drive_poll(struct soft_conn *conn, bool room);

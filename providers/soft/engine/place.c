@@ -6,6 +6,7 @@
  */
 #include "providers/soft/engine/rx.h"
 
+#include <string.h>
 #include <sys/uio.h>
 
 #include "providers/soft/base/config.h"
@@ -187,6 +188,26 @@ static int begin_read_response(struct soft_conn *conn)
 	rx->sink = SOFT_SINK_READ;
 	rx->read = sqe;
 	return 1;
+}
+
+bool soft_place_plain_write(struct soft_conn *conn, const uint8_t *ddp, const uint8_t *payload,
+			    uint32_t len)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct wire_ddp_tagged header;
+	uint8_t *mem;
+
+	memcpy(&header, ddp, sizeof(header));
+	if (header.ddp != (WIRE_DDP_TAGGED | WIRE_DDP_V1 | WIRE_DDP_LAST) ||
+	    header.rdmap != (WIRE_RDMAP_V1 | WIRE_OP_WRITE) || rx->writing)
+		return false;
+	if (len && (soft_stag_check(&conn->qp->prot, be32toh(header.stag), be64toh(header.to), len,
+				    TP_ACCESS_REMOTE_WRITE, &mem) ||
+		    !soft_copy_in(mem, payload, len)))
+		return false;
+	rx->written = len;
+	rx->wrote = true;
+	return true;
 }
 
 int soft_place_begin(struct soft_conn *conn)

@@ -50,16 +50,30 @@ void soft_qp_submit(struct soft_qp *qp)
 	soft_drive(qp, SOFT_DRIVE_TX);
 }
 
+enum {
+	AT_ONCE_MAX = 16 << 10, /* more is copied by both sides at a time, piece by piece */
+};
+
+static bool is_plain(const struct tp_wr *wr)
+{
+	return (wr->opcode == TP_SEND || wr->opcode == TP_RDMA_WRITE) &&
+	       wr->length <= AT_ONCE_MAX &&
+	       !(wr->flags & ~(uint32_t)(TP_WR_SIGNALED | TP_WR_SOLICITED));
+}
+
 static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 {
 	struct soft_qp *qp = soft_qp(base);
 	struct soft_sqe *sqe;
-	int rc = soft_qp_reserve(qp, &sqe);
+	int rc;
 
-	if (rc)
-		return rc;
 	if (wr->num_sge > qp->sq.max_sge)
 		return -EINVAL;
+	if (is_plain(wr) && soft_drive_post(qp, wr))
+		return 0;
+	rc = soft_qp_reserve(qp, &sqe);
+	if (rc)
+		return rc;
 	sqe->wr_id = wr->wr_id;
 	sqe->remote_addr = wr->remote_addr;
 	sqe->rkey = wr->rkey;
@@ -147,7 +161,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 	qp->max_read_in = attr->max_read_in;
 	qp->max_read_out = attr->max_read_out;
 	qp->delayed_ack = attr->delayed_ack;
-	pthread_mutex_init(&qp->lock, NULL);
+	dapl_lock_init(&qp->lock);
 	pthread_mutex_lock(&dev->lock);
 	list_add(&dev->qps, &qp->node);
 	pthread_mutex_unlock(&dev->lock);
@@ -184,7 +198,7 @@ int soft_qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
 		free(sq.slots);
 		return -ENOMEM;
 	}
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	qp->prot.pd = attr->pd;
 	qp->send_cq = cq_or_null(attr->send_cq);
 	qp->recv_cq = cq_or_null(attr->recv_cq);
@@ -194,7 +208,7 @@ int soft_qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
 	soft_ring_replace(&qp->sq, &sq);
 	if (!qp->srq)
 		soft_ring_replace(&qp->rq, &rq);
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 	return 0;
 }
 
@@ -213,13 +227,13 @@ static int qp_reset(struct tp_qp *base)
 {
 	struct soft_qp *qp = soft_qp(base);
 
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	if (atomic_load(&qp->state) == SOFT_QP_ERROR) {
 		atomic_store(&qp->rq.head, atomic_load(&qp->rq.tail));
 		drop_requests(qp);
 		atomic_store(&qp->state, SOFT_QP_IDLE);
 	}
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 	return 0;
 }
 
@@ -234,7 +248,7 @@ void soft_qp_destroy(struct tp_qp *base)
 	if (qp->srq)
 		soft_srq_detach(qp);
 	drop_requests(qp);
-	pthread_mutex_destroy(&qp->lock);
+	dapl_lock_fini(&qp->lock);
 	free(qp->sq.slots);
 	free(qp->rq.slots);
 	free(qp);
@@ -245,10 +259,10 @@ static bool qp_starved(struct tp_qp *base)
 	struct soft_qp *qp = soft_qp(base);
 	bool starved;
 
-	if (pthread_mutex_trylock(&qp->lock))
+	if (!dapl_trylock(&qp->lock))
 		return false;
 	starved = qp->conn && soft_conn_starved(qp->conn);
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 	return starved;
 }
 

@@ -3,13 +3,13 @@
 #ifndef SOFT_QP_H
 #define SOFT_QP_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "dapl/base/lock.h"
 #include "dapl/transport.h"
 #include "providers/soft/engine/ring.h"
 #include "providers/soft/memory/stag.h"
@@ -104,8 +104,7 @@ struct soft_qp {
 	atomic_int state; /* enum soft_qp_state */
 	struct soft_conn *conn;
 
-	atomic_uint driver; /* SOFT_DRIVE_*, see drive.h */
-	pthread_mutex_t lock;
+	struct dapl_lock lock;	/* who has it may be the driver, see drive.h */
 	uint32_t due;		/* SOFT_DRIVE_*: what the driver found to be done next */
 	uint32_t moved;		/* grows whenever something came or went; under lock */
 	atomic_bool rx_starved; /* a message waits for a Receive */
@@ -150,6 +149,8 @@ void soft_qp_submit(struct soft_qp *qp);
 
 /* Completes the oldest Receive. */
 void soft_complete_recv(struct soft_qp *qp, const struct tp_wc *result);
+/* A request that has no place in the queue, which is empty. */
+void soft_complete_at_once(struct soft_qp *qp, uint64_t wr_id);
 /* Completes requests that are done, in order. */
 void soft_complete_sends(struct soft_qp *qp);
 /* Enters error: completes everything. recv_status is the oldest Receive's. */
@@ -165,6 +166,8 @@ void soft_complete_requests(struct soft_qp *qp);
 bool soft_recv_ready(struct soft_qp *qp);
 /* Bytes that the oldest one takes. */
 uint64_t soft_recv_room(struct soft_qp *qp);
+/* Copies a message into the oldest one, if that is a QP's own, has one segment and room. */
+bool soft_recv_plain(struct soft_qp *qp, const uint8_t *payload, uint32_t len);
 /* Its part [from, from + len): number of pieces, -1 if a key does not allow it. */
 int soft_recv_iov(struct soft_qp *qp, uint32_t from, uint32_t len, struct iovec *iov, int max);
 /* No more need of one of the shared queue. */

@@ -11,6 +11,7 @@
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/engine/srq.h"
+#include "providers/soft/memory/copy.h"
 #include "providers/soft/memory/stag.h"
 
 /* ---- Limits ---- */
@@ -52,11 +53,11 @@ int soft_recv_set_limits(struct tp_qp *base, uint32_t soft, uint32_t hard)
 
 	if (!qp->srq)
 		return -EOPNOTSUPP;
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	qp->soft_limit = soft;
 	qp->hard_limit = hard;
 	look_at_qp_limits(qp);
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 	return 0;
 }
 
@@ -151,6 +152,21 @@ uint64_t soft_recv_room(struct soft_qp *qp)
 	for (uint32_t i = 0; i < rqe->num_sge; i++)
 		room += rqe->sge[i].length;
 	return room;
+}
+
+bool soft_recv_plain(struct soft_qp *qp, const uint8_t *payload, uint32_t len)
+{
+	const struct soft_rqe *rqe = oldest(qp);
+	uint8_t *mem;
+
+	if (qp->srq || !soft_ring_used(&qp->rq))
+		return false;
+	if (!len)
+		return true;
+	return rqe->num_sge == 1 && len <= rqe->sge[0].length &&
+	       soft_stag_check_recv(&qp->prot, qp->prot.pd, rqe->sge[0].lkey, rqe->sge[0].addr, len,
+				    &mem) &&
+	       soft_copy_in(mem, payload, len);
 }
 
 int soft_recv_iov(struct soft_qp *qp, uint32_t from, uint32_t len, struct iovec *iov, int max)

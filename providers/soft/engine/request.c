@@ -7,6 +7,7 @@
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/fpdu.h"
 #include "providers/soft/engine/qp.h"
+#include "providers/soft/link/link.h"
 #include "providers/soft/memory/window.h"
 
 void soft_request_fail(struct soft_conn *conn, struct soft_sqe *sqe, uint32_t status)
@@ -361,6 +362,81 @@ void soft_request_sent(struct soft_conn *conn)
 	struct soft_sqe *sqe = soft_sqe(conn->qp, conn->tx.sq_sent++);
 
 	sqe->done = !(sqe->flags & SOFT_WR_CAREFUL) && !conn->tx.prove;
+}
+
+/* ---- Without a place in the queue and in a batch ---- */
+
+/* Whether a request can be sent before anything else. */
+static bool may_go(const struct soft_qp *qp, uint32_t ulpdu)
+{
+	const struct soft_conn *conn = qp->conn;
+	const struct soft_tx *tx;
+
+	if (!conn || soft_conn_over(conn) || soft_ring_used(&qp->sq))
+		return false;
+	tx = &conn->tx;
+	return tx->at_once && soft_tx_idle(tx) && tx->source == SOFT_TX_NONE && !tx->hold &&
+	       !tx->rtr && !soft_response_owed(tx) && ulpdu <= tx->mulpdu && !conn->draining &&
+	       !conn->tx_err;
+}
+
+/* Its memory is looked up and copied; false: that cannot be. */
+static bool put_payload(const struct soft_qp *qp, const struct tp_wr *wr, uint8_t *place)
+{
+	const struct tp_sge *sge = wr->sge;
+	uint32_t left = wr->length, n;
+	uint8_t *mem;
+
+	for (uint32_t i = 0; left && i < wr->num_sge; i++, sge++) {
+		n = sge->length < left ? sge->length : left;
+		if (!n)
+			continue;
+		if (soft_stag_check(&qp->prot, sge->lkey, sge->addr, n, SOFT_ACCESS_LOCAL_READ,
+				    &mem) ||
+		    !soft_copy_out(place, mem, n))
+			return false;
+		place += n;
+		left -= n;
+	}
+	return !left;
+}
+
+static void put_wr_header(const struct soft_tx *tx, const struct tp_wr *wr, uint8_t *ddp)
+{
+	if (wr->opcode == TP_RDMA_WRITE)
+		soft_ddp_put_tagged(ddp, WIRE_OP_WRITE, true, wr->rkey, wr->remote_addr);
+	else
+		soft_ddp_put_untagged(ddp,
+				      wr->flags & TP_WR_SOLICITED ? WIRE_OP_SEND_SE : WIRE_OP_SEND,
+				      true, WIRE_QN_SEND, tx->msn[WIRE_QN_SEND], 0);
+}
+
+bool soft_request_at_once(struct soft_qp *qp, const struct tp_wr *wr)
+{
+	uint32_t header = wr->opcode == TP_SEND ? WIRE_DDP_UNTAGGED_SIZE : WIRE_DDP_TAGGED_SIZE;
+	uint32_t ulpdu = header + wr->length, size = soft_mpa_fpdu(ulpdu);
+	uint16_t length = htobe16((uint16_t)ulpdu);
+	struct soft_link *link;
+	struct soft_tx *tx;
+	uint8_t *place;
+
+	if (!may_go(qp, ulpdu))
+		return false;
+	link = qp->conn->link;
+	tx = &qp->conn->tx;
+	place = link->class->reserve(link, size);
+	if (!place || !put_payload(qp, wr, place + WIRE_MPA_LENGTH + header))
+		return false;
+	memcpy(place, &length, sizeof(length));
+	put_wr_header(tx, wr, place + WIRE_MPA_LENGTH);
+	memset(place + WIRE_MPA_LENGTH + ulpdu, 0, soft_mpa_pad(ulpdu) + WIRE_MPA_CRC_SIZE);
+	link->class->commit(link, size);
+	tx->msn[WIRE_QN_SEND] += wr->opcode == TP_SEND;
+	tx->tail = 0;
+	qp->moved++;
+	if (wr->flags & TP_WR_SIGNALED)
+		soft_complete_at_once(qp, wr->wr_id);
+	return true;
 }
 
 /* ---- The ready-to-receive message ---- */

@@ -241,6 +241,85 @@ static enum step next_fpdu(struct soft_conn *conn)
 	return begin(conn);
 }
 
+/* ---- FPDUs that lie whole in the link's memory ---- */
+
+static bool plain(struct soft_conn *conn, const uint8_t *ddp, const uint8_t *payload, uint32_t len)
+{
+	return soft_untagged_plain_send(conn, ddp, payload, len) ||
+	       soft_place_plain_write(conn, ddp, payload, len);
+}
+
+static enum step direct_any(struct soft_conn *conn, const uint8_t *ddp, const uint8_t *payload,
+			    uint32_t ulpdu)
+{
+	struct soft_rx *rx = &conn->rx;
+	struct soft_error error;
+	int rc;
+
+	if (!soft_ddp_decode(ddp, (uint16_t)ulpdu, &rx->ddp, &error))
+		return STEP_READ;
+	rx->left = rx->ddp.ulpdu - rx->ddp.header;
+	rc = soft_place_begin(conn);
+	if (!rc)
+		return STEP_READ;
+	return rc > 0 && soft_place_copy(conn, payload, rx->left) && soft_place_done(conn)
+		       ? STEP_ON
+		       : STEP_STOP;
+}
+
+/*
+ * The next of len bytes from p, of which *used are done with. Its header is copied before it is
+ * believed: it is the peer's to change. STEP_READ: it is for the stage, as nothing of it was done.
+ */
+static enum step direct_fpdu(struct soft_conn *conn, const uint8_t *p, uint32_t len, uint32_t *used)
+{
+	uint8_t head[WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE];
+	struct soft_rx *rx = &conn->rx;
+	uint32_t ulpdu, header, size;
+	enum step step = STEP_ON;
+
+	p += *used;
+	len -= *used;
+	if (len < sizeof(head))
+		return STEP_READ;
+	memcpy(head, p, sizeof(head));
+	ulpdu = (uint32_t)head[0] << 8 | head[1];
+	header = soft_ddp_header(head[WIRE_MPA_LENGTH]);
+	size = soft_mpa_fpdu(ulpdu);
+	if (ulpdu < header || size > len)
+		return STEP_READ;
+	if (!plain(conn, head + WIRE_MPA_LENGTH, p + WIRE_MPA_LENGTH + header, ulpdu - header))
+		step = direct_any(conn, head + WIRE_MPA_LENGTH, p + WIRE_MPA_LENGTH + header,
+				  ulpdu);
+	if (step == STEP_READ)
+		return step;
+	*used += size;
+	return step == STEP_ON && rx->waiting_first ? first_fpdu(conn) : step;
+}
+
+/* As many as there are. STEP_READ: what follows, if anything, is for the stage. */
+static enum step take_in_direct(struct soft_conn *conn, uint32_t *done)
+{
+	const struct soft_link_class *class = conn->link->class;
+	uint32_t there, used = 0;
+	enum step step = STEP_ON;
+	const uint8_t *p;
+
+	if (conn->rx.held && !soft_untagged_replay(conn))
+		return STEP_STOP;
+	p = class->peek(conn->link, &there);
+	if (!p)
+		return STEP_READ;
+	while (step == STEP_ON && used < there && !soft_conn_over(conn))
+		step = direct_fpdu(conn, p, there, &used);
+	if (!used)
+		return step;
+	class->consume(conn->link, used);
+	conn->qp->moved++;
+	*done += used;
+	return step;
+}
+
 /* ---- Reading ---- */
 
 /* Whether the bytes in hand are part of a Send that a Receive is there for. */
@@ -372,19 +451,27 @@ static void discard(struct soft_conn *conn)
 
 static void take_in(struct soft_conn *conn)
 {
+	const struct soft_link_class *class = conn->link->class;
 	struct soft_rx *rx = &conn->rx;
 	enum step step = STEP_ON;
 	uint32_t done = 0;
+	bool direct;
 	int more = 1;
 
 	while (!soft_conn_over(conn)) {
-		step = rx->busy ? proceed(conn) : next_fpdu(conn);
+		direct = class->peek && !rx->crc && !rx->busy && !staged(rx);
+		if (direct)
+			step = take_in_direct(conn, &done);
+		else
+			step = rx->busy ? proceed(conn) : next_fpdu(conn);
 		if (step == STEP_STOP)
+			break;
+		if (step == STEP_ON && !direct)
+			continue;
+		if (!more || done >= RUN_BYTES || (class->quiet && class->quiet(conn->link)))
 			break;
 		if (step == STEP_ON)
 			continue;
-		if (!more || done >= RUN_BYTES)
-			break;
 		more = fill(conn, &done);
 		if (more < 0)
 			break;

@@ -94,6 +94,16 @@ void soft_rx_shrink(struct soft_conn *conn);
 int soft_place_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct iovec *iov, int max);
 /* Where it goes is gone. */
 void soft_place_fault(struct soft_conn *conn);
+/*
+ * What most FPDUs are, at once: all of an RDMA Write, or of a Send whose Receive is there, by its
+ * DDP header and its len bytes of payload. false: it is something else, or something is wrong with
+ * it, and the steps below tell.
+ */
+bool soft_place_plain_write(struct soft_conn *conn, const uint8_t *ddp, const uint8_t *payload,
+			    uint32_t len);
+bool soft_untagged_plain_send(struct soft_conn *conn, const uint8_t *ddp, const uint8_t *payload,
+			      uint32_t len);
+
 /* Starts an FPDU's payload: 1, 0 if it has to wait, -1 on a fault. */
 int soft_place_begin(struct soft_conn *conn);
 /* Copies the next len bytes to their place; false on a fault. */

@@ -282,6 +282,7 @@ int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord, uint32_t pr
 	tx->crc = conn->crc;
 	tx->markers = conn->markers;
 	tx->summed = tx->crc && !tx->markers;
+	tx->at_once = conn->link->class->reserve && !tx->crc && !tx->markers && !prove_depth;
 	tx->mulpdu = choose_mulpdu(conn);
 	tx->adjust_in = FIRST_ADJUST;
 	tx->response = malloc(size * sizeof(*tx->response));

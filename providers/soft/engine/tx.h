@@ -12,7 +12,9 @@
 #include "providers/soft/wire/wire.h"
 
 struct soft_conn;
+struct soft_qp;
 struct soft_sqe;
+struct tp_wr;
 
 enum {
 	SOFT_TX_SEGS = 72,
@@ -69,7 +71,8 @@ struct soft_tx {
 	uint32_t mulpdu;
 	uint32_t adjust_in; /* bytes until it is looked at again */
 	bool crc, markers;
-	bool summed; /* a CRC is formed of each FPDU as it is built */
+	bool summed;  /* a CRC is formed of each FPDU as it is built */
+	bool at_once; /* the link has memory, and FPDUs are nothing but written there */
 	bool hold;   /* passive side before the peer's first FPDU (RFC 5044 section 7.1.2 rule 4) */
 	uint8_t rtr; /* 1 + opcode of the ready-to-receive message still to be sent; 0: none */
 	uint32_t marker_stream, marker_start; /* position behind and before the batch */
@@ -135,6 +138,12 @@ bool soft_request_ready(struct soft_conn *conn);
 bool soft_request_start(struct soft_conn *conn);
 /* Adds the next FPDU of the request under way to the batch; false on a fault. */
 bool soft_request_add(struct soft_conn *conn);
+/*
+ * Sends and completes a Send or RDMA Write without other flags than TP_WR_SIGNALED and
+ * TP_WR_SOLICITED, where nothing has to be sent or completed before it and the link has memory with
+ * room. false: nothing was done, and it is for the queue, which also tells of faults.
+ */
+bool soft_request_at_once(struct soft_qp *qp, const struct tp_wr *wr);
 /* All of the oldest one that is not sent is. */
 void soft_request_sent(struct soft_conn *conn);
 /* Ends the connection because of a request of its own program. */

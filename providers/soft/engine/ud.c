@@ -77,7 +77,7 @@ static int ud_post_send(struct tp_qp *base, const struct tp_wr *wr)
 		return rc;
 	if (wr->length > SOFT_UD_MAX)
 		return -EINVAL;
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	sqe->wr_id = wr->wr_id;
 	sqe->opcode = TP_SEND_UD;
 	sqe->flags = (uint8_t)wr->flags;
@@ -90,7 +90,7 @@ static int ud_post_send(struct tp_qp *base, const struct tp_wr *wr)
 	}
 	atomic_fetch_add_explicit(&qp->sq.tail, 1, memory_order_release);
 	soft_complete_requests(qp);
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 	return 0;
 }
 
@@ -123,7 +123,7 @@ static void receive(struct soft_qp *qp, const struct soft_ud_frame *frame)
 
 	if (frame->flags & SOFT_UD_SOLICITED)
 		wc.flags |= TP_WC_SOLICITED;
-	pthread_mutex_lock(&qp->lock);
+	dapl_lock(&qp->lock);
 	if (!soft_ring_used(&qp->rq)) {
 		soft_count(qp->dev, SOFT_COUNT_RQ_OOS);
 		goto unlock;
@@ -134,7 +134,7 @@ static void receive(struct soft_qp *qp, const struct soft_ud_frame *frame)
 		wc.status = TP_WC_LOCAL_PROTECTION;
 	soft_complete_recv(qp, &wc);
 unlock:
-	pthread_mutex_unlock(&qp->lock);
+	dapl_unlock(&qp->lock);
 }
 
 static void ud_ready(struct tp_watch *watch, uint32_t events)

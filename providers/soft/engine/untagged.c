@@ -216,6 +216,25 @@ bool soft_untagged_done_send(struct soft_conn *conn)
 	return true;
 }
 
+bool soft_untagged_plain_send(struct soft_conn *conn, const uint8_t *ddp, const uint8_t *payload,
+			      uint32_t len)
+{
+	const struct tp_wc wc = { .status = TP_WC_SUCCESS, .flags = TP_WC_RECV, .byte_len = len };
+	struct soft_rx *rx = &conn->rx;
+	struct wire_ddp_untagged header;
+
+	memcpy(&header, ddp, sizeof(header));
+	if (header.ddp != (WIRE_DDP_V1 | WIRE_DDP_LAST) ||
+	    header.rdmap != (WIRE_RDMAP_V1 | WIRE_OP_SEND) || header.qn || header.mo ||
+	    header.msn != htobe32(rx->msn[WIRE_QN_SEND]) || rx->send_mo || rx->held ||
+	    !soft_recv_plain(conn->qp, payload, len))
+		return false;
+	rx->wrote = false;
+	rx->msn[WIRE_QN_SEND]++;
+	soft_complete_recv(conn->qp, &wc);
+	return true;
+}
+
 void soft_untagged_done_immediate(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;

@@ -84,6 +84,16 @@ struct soft_link_class {
 	/* Bytes received; 0 once the peer has ended; -ESHUTDOWN once it has by cut; -EAGAIN if none
 	 * are here; -EFAULT as for send; else why the link is dead. */
 	ssize_t (*recv)(struct soft_link *link, const struct iovec *iov, int num);
+	/*
+	 * Without a copy in between, where the link's bytes lie in memory of both sides; NULL: they
+	 * do not. The first two do what send does: room for len bytes in one piece, or NULL, for
+	 * whatever reason, and send it. The other two are recv: the bytes that have come and lie in
+	 * one piece, which the peer may change at any time, or NULL; and len of them are done with.
+	 */
+	uint8_t *(*reserve)(struct soft_link *link, uint32_t len);
+	void (*commit)(struct soft_link *link, uint32_t len);
+	const uint8_t *(*peek)(struct soft_link *link, uint32_t *len);
+	void (*consume)(struct soft_link *link, uint32_t len);
 	/* Whether recv would find nothing; NULL: that cannot be seen for less. Any thread. */
 	bool (*quiet)(struct soft_link *link);
 	/* Now and then, as send: gives memory back that was of no use since the last time. NULL:

@@ -1,29 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Data over shared memory, and wake-ups.
- *
- * No wake-up is lost. A side that goes to sleep (arm_wakeup) writes what it waits for into its
- * wake_on and then looks at the peer's positions; the peer writes its position and then looks at
- * wake_on (send, recv). All four are sequentially consistent: either the sleeper sees the new
- * position and stays awake, or the peer sees wake_on, clears it, so that one byte answers for one
- * sleep, and sends the byte. Who polls leaves wake_on alone, and costs neither side a system call.
- *
- * A byte is for all waiters of this side, the loop and up to two CQs, whose epoll sets all watch
- * the socket. It stays, and so do they awake, until one who goes to sleep reads it, and he does so
- * only when nothing that any of them waits for is there: he counts the bytes, then looks at the
- * positions, and reads as many as he counted. Those were sent for what he saw gone; one that comes
- * after he counted may be for somebody who sleeps already. If wake_on is cleared meanwhile, he
- * begins anew. So when he sleeps, nothing was there after wake_on was written, and the byte of
- * whatever comes later is not read.
- *
- * Who goes to sleep and finds something makes his epoll set ready by asking it for EPOLLOUT, which
- * a socket that carries a byte now and then always has.
- */
+/* Data over shared memory. */
 #include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -47,116 +26,10 @@ static char moved;
 #endif
 
 enum {
-	TRIES = 8,
 	CHUNK = 32 << 10, /* of what is sent the peer gets so much at a time, and begins with it */
 };
 
-static const uint32_t both = EPOLLIN | EPOLLOUT;
-
-/* ---- Wake-ups ---- */
-
-static void send_wakeup(struct soft_shm *shm)
-{
-	/* If there is no room for the byte, others wait there; if there is no peer, the loop hears
-	 * of it. */
-	(void)send(shm->link.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-/* After a position of ours has changed. */
-static inline void wake(struct soft_shm *shm, uint32_t why)
-{
-	if ((atomic_load(&shm->peer->wake_on) & why) && atomic_exchange(&shm->peer->wake_on, 0)) {
-		atomic_store_explicit(&shm->slept, true, memory_order_relaxed);
-		send_wakeup(shm);
-	}
-}
-
-/* The peer's taken from which on half of our ring is free. */
-static uint32_t room_at(struct soft_shm *shm)
-{
-	return atomic_load(&shm->sent) - atomic_load(&shm->size) / 2;
-}
-
-/* Whether send would get rid of something. */
-static bool room(struct soft_shm *shm)
-{
-	return (int32_t)(atomic_load(&shm->peer->taken) - room_at(shm)) >= 0;
-}
-
-/* What a socket would be ready for. Any thread: positions only grow, so that one that is old makes
- * it look ready, never the contrary. */
-static uint32_t level(struct soft_shm *shm)
-{
-	uint32_t there = atomic_load(&shm->peer->sent) - atomic_load(&shm->taken);
-	bool over = atomic_load(&shm->hung_up) || atomic_load(&shm->spoilt);
-	bool ended = over || atomic_load(&shm->peer->ended);
-
-	return (there || ended ? EPOLLIN : 0) | (ended ? EPOLLRDHUP : 0) |
-	       (over || room(shm) ? EPOLLOUT : 0);
-}
-
-enum {
-	BYTES = 64,
-};
-
-/* How many bytes there are, which stay; notes the end of the stream. */
-static size_t count_bytes(struct soft_shm *shm)
-{
-	uint8_t bytes[BYTES];
-	ssize_t n = recv(shm->link.fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_PEEK);
-
-	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
-		atomic_store(&shm->hung_up, true);
-	return n < 0 ? 0 : (size_t)n;
-}
-
-/* What comes after those that were counted stays. */
-static void take_bytes(struct soft_shm *shm, size_t num)
-{
-	uint8_t bytes[BYTES];
-
-	if (num)
-		(void)!recv(shm->link.fd, bytes, num, MSG_DONTWAIT);
-}
-
-/* Somebody goes to sleep: which of what he wants is there already. lock held. */
-static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
-{
-	uint32_t all = 0, wake_on, ready;
-	size_t bytes;
-
-	for (int i = 0; i < SOFT_WATCHERS; i++)
-		all |= shm->wanted[i];
-	wake_on = (all ? SHM_WAKE_END : 0) | (all & EPOLLIN ? SHM_WAKE_DATA : 0) |
-		  (all & EPOLLOUT ? SHM_WAKE_ROOM : 0);
-	for (int i = 0; i < TRIES; i++) {
-		if (wake_on & SHM_WAKE_ROOM) {
-			atomic_store(&shm->own->room_at, room_at(shm));
-			atomic_store_explicit(&shm->slept, true, memory_order_relaxed);
-		}
-		if (wake_on)
-			atomic_fetch_or(&shm->own->wake_on, wake_on);
-		ready = level(shm);
-		if (ready & all)
-			return ready & wants;
-		bytes = count_bytes(shm);
-		/* The byte of what has come since is not this one's alone. */
-		if (level(shm) & all)
-			continue;
-		take_bytes(shm, bytes);
-		if ((atomic_load(&shm->own->wake_on) & wake_on) == wake_on &&
-		    !atomic_load(&shm->hung_up))
-			return 0;
-	}
-	/* A peer that does nothing but send wake-ups. */
-	return wants;
-}
-
-/*
- * How the peer ended, who says no more, as recv tells it. One who said nothing is a process that is
- * gone; as with TCP that is an end in order unless it left something of ours unread.
- */
-static int outcome(struct soft_shm *shm)
+int soft_shm_outcome(struct soft_shm *shm)
 {
 	uint32_t ended = atomic_load(&shm->peer->ended);
 
@@ -164,87 +37,6 @@ static int outcome(struct soft_shm *shm)
 		return 0;
 	return ended == SHM_ENDED ? 0 : ended == SHM_CUT ? -ESHUTDOWN : -ECONNRESET;
 }
-
-/* ---- Who waits ---- */
-
-/* The hang-up is watched for in any case, but told of once. lock held. */
-static int register_loop(struct soft_shm *shm, bool ready)
-{
-	uint32_t wants = shm->wanted[SOFT_WATCHER_LOOP], events = EPOLLONESHOT;
-
-	if (wants)
-		events |= EPOLLIN;
-	if (ready)
-		events |= EPOLLOUT;
-	if (!shm->told)
-		events |= EPOLLRDHUP;
-	/* EPOLLHUP needs no asking: without EPOLLONESHOT's rest it would come for ever. */
-	if (shm->told && !wants)
-		return 0;
-	return soft_link_register(&shm->link, events);
-}
-
-int soft_shm_watch(struct soft_link *link, uint32_t events)
-{
-	struct soft_shm *shm = soft_shm(link);
-	uint32_t wants = events & (both | EPOLLRDHUP);
-	int rc;
-
-	pthread_mutex_lock(&shm->lock);
-	shm->wanted[SOFT_WATCHER_LOOP] = wants;
-	shm->once = events & EPOLLONESHOT;
-	rc = register_loop(shm, wants && arm_wakeup(shm, wants));
-	pthread_mutex_unlock(&shm->lock);
-	return rc;
-}
-
-uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep)
-{
-	struct soft_shm *shm = soft_shm(link);
-	uint32_t ready = 0;
-
-	events &= both;
-	pthread_mutex_lock(&shm->lock);
-	shm->wanted[who] = events;
-	if (asleep && events)
-		ready = arm_wakeup(shm, events);
-	pthread_mutex_unlock(&shm->lock);
-	return (events ? EPOLLIN : 0) | (ready ? EPOLLOUT : 0);
-}
-
-/* What the loop's owner is to be told; 0: nothing. The watch goes on accordingly. */
-static uint32_t look(struct soft_shm *shm, uint32_t events)
-{
-	uint32_t *wants = &shm->wanted[SOFT_WATCHER_LOOP], ready;
-	bool first;
-
-	pthread_mutex_lock(&shm->lock);
-	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-		atomic_store(&shm->hung_up, true);
-	ready = *wants ? arm_wakeup(shm, *wants) : 0;
-	first = atomic_load(&shm->hung_up) && !shm->told;
-	if (first) {
-		shm->told = true;
-		ready |= EPOLLHUP | EPOLLRDHUP | (outcome(shm) == -ECONNRESET ? EPOLLERR : 0);
-	}
-	if (ready && shm->once)
-		*wants = 0;
-	/* One who is told as long as there is something to tell gets the next chance to say so. */
-	register_loop(shm, ready && *wants);
-	pthread_mutex_unlock(&shm->lock);
-	return ready;
-}
-
-void soft_shm_event(struct tp_watch *watch, uint32_t events)
-{
-	struct soft_link *link = container_of(watch, struct soft_link, watch);
-	uint32_t told = look(soft_shm(link), events);
-
-	if (told)
-		link->ready(link, told);
-}
-
-/* ---- Data ---- */
 
 __attribute__((noinline, cold)) ssize_t soft_shm_nonsense(struct soft_shm *shm)
 {
@@ -344,21 +136,20 @@ static void set_geometry(struct soft_shm *shm, uint32_t origin, uint32_t mask)
 		shm->out.mask = mask;
 		atomic_store(&shm->size, mask + 1);
 	}
-	atomic_store_explicit(&shm->own->geometry, SHM_GEOMETRY(origin, mask),
-			      memory_order_release);
+	shm->geometry_told = false;
 }
 
 /*
- * Begins anew where nothing is in the ring. One that was short gets larger, once all that is in it
- * lies in one piece, which stays where it is.
+ * Begins anew, at begin, where nothing is in the ring. One that was short gets larger, once all
+ * that is in it lies in one piece, which stays where it is.
  */
-static void arrange(struct soft_shm *shm, uint32_t sent, uint32_t used)
+static void arrange(struct soft_shm *shm, uint32_t sent, uint32_t used, uint32_t begin)
 {
 	uint32_t mask = shm->out.mask, larger = shm->cramped ? SHM_RING - 1 : mask;
 	uint32_t at = (shm->known - shm->out.origin) & mask;
 
-	if (!used && (sent != shm->out.origin || larger != mask))
-		set_geometry(shm, sent, larger);
+	if (!used && (sent - begin != shm->out.origin || larger != mask))
+		set_geometry(shm, sent - begin, larger);
 	else if (larger != mask && at + used <= mask + 1)
 		set_geometry(shm, shm->known - at, larger);
 }
@@ -367,12 +158,18 @@ static void arrange(struct soft_shm *shm, uint32_t sent, uint32_t used)
 static inline void publish(struct soft_shm *shm, uint32_t sent)
 {
 	BEFORE_SEND();
+	if (!shm->geometry_told) {
+		shm->geometry_told = true;
+		atomic_store_explicit(&shm->own->geometry,
+				      SHM_GEOMETRY(shm->out.origin, shm->out.mask),
+				      memory_order_relaxed);
+	}
 	atomic_store_explicit(&shm->own->acked,
 			      atomic_load_explicit(&shm->taken, memory_order_relaxed),
 			      memory_order_release);
 	atomic_store_explicit(&shm->sent, sent, memory_order_relaxed);
 	atomic_store(&shm->own->sent, sent);
-	wake(shm, SHM_WAKE_DATA);
+	soft_shm_wake(shm, SHM_WAKE_DATA);
 }
 
 /* The ring has room: fills it, and goes on as long as the peer makes more. */
@@ -412,11 +209,45 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 	if (used > shm->out.mask + 1)
 		return soft_shm_nonsense(shm);
 	if (atomic_load_explicit(&shm->hung_up, memory_order_relaxed))
-		return outcome(shm) == -ECONNRESET ? -ECONNRESET : -EPIPE;
-	arrange(shm, sent, used);
+		return soft_shm_outcome(shm) == -ECONNRESET ? -ECONNRESET : -EPIPE;
+	arrange(shm, sent, used, 0);
 	if (used > shm->out.mask)
 		return nothing(shm);
 	return fill(shm, sent, used, iov, num);
+}
+
+uint8_t *soft_shm_reserve(struct soft_link *link, uint32_t len)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t sent = atomic_load_explicit(&shm->sent, memory_order_relaxed);
+	uint32_t used = in_use(shm, sent), straight = len;
+	uint8_t *place;
+
+	if (used > shm->out.mask + 1 || atomic_load_explicit(&shm->hung_up, memory_order_relaxed))
+		return NULL;
+	arrange(shm, sent, used,
+		len <= SHM_BESIDE		? 0
+		: len <= SHM_FIRST - SHM_BESIDE ? SHM_BESIDE
+						: SHM_FIRST);
+	if (len > shm->out.mask + 1 - used)
+		return NULL;
+	place = piece(&shm->out, sent, &straight);
+	if (straight != len)
+		return NULL;
+	shm->beside = place == shm->own->first && len <= SHM_BESIDE;
+	return shm->beside ? shm->line : place;
+}
+
+void soft_shm_commit(struct soft_link *link, uint32_t len)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t sent = atomic_load_explicit(&shm->sent, memory_order_relaxed) + len;
+
+	if (shm->beside)
+		memcpy(shm->own->first, shm->line, len);
+	shm->spread |= ((sent - 1 - shm->out.origin) & shm->out.mask) >= SHM_FIRST;
+	publish(shm, sent);
+	atomic_store_explicit(&shm->slept, false, memory_order_relaxed);
 }
 
 /* Gives back the pages that nothing but our ring lies in; they may be larger than SHM_PAGE. */
@@ -465,7 +296,56 @@ static ssize_t dry(struct soft_shm *shm, uint32_t taken)
 	if (atomic_load(&shm->peer->sent) != taken)
 		return 1;
 	AFTER_RECV();
-	return outcome(shm);
+	return soft_shm_outcome(shm);
+}
+
+/* The peer's ring is as he says at the moment. */
+static inline void look_at_ring(struct soft_shm *shm)
+{
+	uint64_t geometry = atomic_load_explicit(&shm->peer->geometry, memory_order_acquire);
+
+	AFTER_RECV();
+	shm->in.origin = SHM_ORIGIN(geometry);
+	shm->in.mask = SHM_MASK(geometry);
+}
+
+const uint8_t *soft_shm_peek(struct soft_link *link, uint32_t *len)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t taken = atomic_load_explicit(&shm->taken, memory_order_relaxed);
+
+	*len = atomic_load_explicit(&shm->peer->sent, memory_order_acquire) - taken;
+	if (!*len || *len > SHM_RING)
+		return NULL;
+	look_at_ring(shm);
+	return piece(&shm->in, taken, len);
+}
+
+/*
+ * Whether half of the ring is free even for a peer who has seen nothing but shown: he does not
+ * sleep for room. To make sure that he sees more takes an instruction that waits for him.
+ */
+static inline bool nobody_short(const struct soft_shm *shm)
+{
+	return atomic_load_explicit(&shm->peer->sent, memory_order_relaxed) - shm->shown <=
+	       shm->in.mask / 2;
+}
+
+void soft_shm_consume(struct soft_link *link, uint32_t len)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t taken = atomic_load_explicit(&shm->taken, memory_order_relaxed) + len;
+
+	atomic_store_explicit(&shm->taken, taken, memory_order_relaxed);
+	if (nobody_short(shm)) {
+		atomic_store_explicit(&shm->own->taken, taken, memory_order_release);
+		return;
+	}
+	shm->shown = taken;
+	atomic_store(&shm->own->taken, taken);
+	if ((atomic_load(&shm->peer->wake_on) & SHM_WAKE_ROOM) &&
+	    (int32_t)(taken - atomic_load(&shm->peer->room_at)) >= 0)
+		soft_shm_wake(shm, SHM_WAKE_ROOM);
 }
 
 ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
@@ -473,7 +353,6 @@ ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
 	struct soft_shm *shm = soft_shm(link);
 	uint32_t taken = atomic_load_explicit(&shm->taken, memory_order_relaxed), there;
 	struct cursor at = { .iov = iov, .num = num };
-	uint64_t geometry;
 	ssize_t rc;
 
 	there = atomic_load_explicit(&shm->peer->sent, memory_order_acquire) - taken;
@@ -485,19 +364,10 @@ ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
 	}
 	if (!there || there > SHM_RING)
 		return soft_shm_nonsense(shm);
-	AFTER_RECV();
-	geometry = atomic_load_explicit(&shm->peer->geometry, memory_order_acquire);
-	shm->in.origin = SHM_ORIGIN(geometry);
-	shm->in.mask = SHM_MASK(geometry);
+	look_at_ring(shm);
 	rc = try_move(&shm->in, taken, &at, there, false, num == 1);
-	if (rc < 0)
-		return rc;
-	taken += (uint32_t)rc;
-	atomic_store_explicit(&shm->taken, taken, memory_order_relaxed);
-	atomic_store(&shm->own->taken, taken);
-	if ((atomic_load(&shm->peer->wake_on) & SHM_WAKE_ROOM) &&
-	    (int32_t)(taken - atomic_load(&shm->peer->room_at)) >= 0)
-		wake(shm, SHM_WAKE_ROOM);
+	if (rc > 0)
+		soft_shm_consume(link, (uint32_t)rc);
 	return rc;
 }
 
@@ -509,7 +379,7 @@ void soft_shm_end(struct soft_shm *shm, uint32_t how)
 	if (!atomic_compare_exchange_strong(&shm->own->ended, &none, how))
 		return;
 	atomic_store(&shm->peer->wake_on, 0);
-	send_wakeup(shm);
+	soft_shm_send_wakeup(shm);
 }
 
 void soft_shm_finish(struct soft_link *link)
@@ -541,5 +411,6 @@ void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active
 	shm->out = (struct shm_ring){ .first = shm->own->first, .rest = memory->rest[own] };
 	shm->in = (struct shm_ring){ .first = shm->peer->first, .rest = memory->rest[peer] };
 	atomic_store(&shm->taken, taken);
+	shm->shown = taken;
 	set_geometry(shm, 0, SHM_SMALL - 1);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Links over memory that two processes of one user share: what the two sides of them, set-up
- * (shm_start.c) and data (shm.c), have in common, and the layout of the memory.
+ * (shm_start.c), data (shm.c) and wake-ups (shm_wake.c), have in common, and the layout of the memory.
  *
  * The memory is a sealed memfd of two rings and what each side says about them. The active side
  * makes it and sends it through an abstract Unix socket, named after the address and qualifier of
@@ -29,6 +29,7 @@ enum {
 	SHM_RING = 1 << 20,    /* the size of a ring at most; a power of two, as all sizes */
 	SHM_SMALL = 128 << 10, /* and until it turns out to be short: it stays in the cache */
 	SHM_FIRST = 1772,      /* bytes of a ring that lie with what is said about it */
+	SHM_BESIDE = 44,       /* of these, in the line that the peer polls */
 	SHM_PAGE = 4096,
 	SHM_SIZE = 2 * SHM_RING + SHM_PAGE,
 };
@@ -93,6 +94,7 @@ struct shm_memory {
 };
 
 _Static_assert(sizeof(struct shm_side) == 1920, "whole lines");
+_Static_assert((offsetof(struct shm_side, first) + SHM_BESIDE) % SHM_LINE == 0, "");
 _Static_assert(sizeof(struct shm_page) <= SHM_PAGE, "");
 _Static_assert(sizeof(struct shm_memory) == SHM_SIZE, "");
 
@@ -112,10 +114,16 @@ struct soft_shm {
 	_Atomic uint32_t size;
 	uint32_t acked, known; /* the peer's word when it was looked at last; what he has taken */
 	uint32_t rested;       /* sent, at the last call of rest */
-	bool cramped;	       /* it is to get larger */
-	bool spread;	       /* more than its first bytes were used since it was given back */
-	atomic_bool slept;     /* one of the sides did since send found room last */
-	struct shm_ring in;    /* the peer's, as the last recv found it */
+	uint32_t shown;	       /* taken, when it was last made sure that the peer sees it */
+	bool geometry_told;    /* to the peer */
+	/* What was reserved is written here, and to its place when it is sent: the peer who polls
+	 * takes the line of that away between one word and the next. */
+	bool beside;
+	uint8_t line[SHM_BESIDE];
+	bool cramped;	    /* it is to get larger */
+	bool spread;	    /* more than its first bytes were used since it was given back */
+	atomic_bool slept;  /* one of the sides did since send found room last */
+	struct shm_ring in; /* the peer's, as the last recv found it */
 	atomic_bool hung_up;
 	atomic_bool spoilt; /* the peer wrote what cannot be */
 
@@ -147,11 +155,31 @@ void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active
 void soft_shm_event(struct tp_watch *watch, uint32_t events);
 /* Tells the peer, unless he was told before. */
 void soft_shm_end(struct soft_shm *shm, uint32_t how);
+/*
+ * How the peer ended, who says no more, as recv tells it. One who said nothing is a process that is
+ * gone; as with TCP that is an end in order unless it left something of ours unread.
+ */
+int soft_shm_outcome(struct soft_shm *shm);
 ssize_t soft_shm_nonsense(struct soft_shm *shm);
+/* Wakes the peer. */
+void soft_shm_send_wakeup(struct soft_shm *shm);
+/* Ditto if he sleeps for that, after a position of ours has changed. */
+static inline void soft_shm_wake(struct soft_shm *shm, uint32_t why)
+{
+	if ((atomic_load(&shm->peer->wake_on) & why) && atomic_exchange(&shm->peer->wake_on, 0)) {
+		atomic_store_explicit(&shm->slept, true, memory_order_relaxed);
+		soft_shm_send_wakeup(shm);
+	}
+}
+
 /* Data: shm.c's part of the tables in shm_start.c. */
 ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num);
 bool soft_shm_quiet(struct soft_link *link);
 ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num);
+uint8_t *soft_shm_reserve(struct soft_link *link, uint32_t len);
+void soft_shm_commit(struct soft_link *link, uint32_t len);
+const uint8_t *soft_shm_peek(struct soft_link *link, uint32_t *len);
+void soft_shm_consume(struct soft_link *link, uint32_t len);
 void soft_shm_rest(struct soft_link *link);
 void soft_shm_finish(struct soft_link *link);
 void soft_shm_cut(struct soft_link *link);

@@ -439,4 +439,8 @@ const struct soft_link_class soft_link_shm = {
 	COMMON("shm"),
 	DATA,
 	.send = soft_shm_send,
+	.reserve = soft_shm_reserve,
+	.commit = soft_shm_commit,
+	.peek = soft_shm_peek,
+	.consume = soft_shm_consume,
 };

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Wake-ups over shared memory.
+ *
+ * No wake-up is lost. A side that goes to sleep (arm_wakeup) writes what it waits for into its
+ * wake_on and then looks at the peer's positions; the peer writes its position and then looks at
+ * wake_on (soft_shm_wake). All four are sequentially consistent: either the sleeper sees the new
+ * position and stays awake, or the peer sees wake_on, clears it, so that one byte answers for one
+ * sleep, and sends the byte. Who polls leaves wake_on alone, and costs neither side a system call.
+ *
+ * A byte is for all waiters of this side, the loop and up to two CQs, whose epoll sets all watch
+ * the socket. It stays, and so do they awake, until one who goes to sleep reads it, and he does so
+ * only when nothing that any of them waits for is there: he counts the bytes, then looks at the
+ * positions, and reads as many as he counted. Those were sent for what he saw gone; one that comes
+ * after he counted may be for somebody who sleeps already. If wake_on is cleared meanwhile, he
+ * begins anew. So when he sleeps, nothing was there after wake_on was written, and the byte of
+ * whatever comes later is not read.
+ *
+ * Who goes to sleep and finds something makes his epoll set ready by asking it for EPOLLOUT, which
+ * a socket that carries a byte now and then always has.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "providers/soft/link/shm.h"
+
+enum {
+	TRIES = 8,
+};
+
+static const uint32_t both = EPOLLIN | EPOLLOUT;
+
+/* ---- Wake-ups ---- */
+
+void soft_shm_send_wakeup(struct soft_shm *shm)
+{
+	/* If there is no room for the byte, others wait there; if there is no peer, the loop hears
+	 * of it. */
+	(void)send(shm->link.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* The peer's taken from which on half of our ring is free. */
+static uint32_t room_at(struct soft_shm *shm)
+{
+	return atomic_load(&shm->sent) - atomic_load(&shm->size) / 2;
+}
+
+/* Whether send would get rid of something. */
+static bool room(struct soft_shm *shm)
+{
+	return (int32_t)(atomic_load(&shm->peer->taken) - room_at(shm)) >= 0;
+}
+
+/* What a socket would be ready for. Any thread: positions only grow, so that one that is old makes
+ * it look ready, never the contrary. */
+static uint32_t level(struct soft_shm *shm)
+{
+	uint32_t there = atomic_load(&shm->peer->sent) - atomic_load(&shm->taken);
+	bool over = atomic_load(&shm->hung_up) || atomic_load(&shm->spoilt);
+	bool ended = over || atomic_load(&shm->peer->ended);
+
+	return (there || ended ? EPOLLIN : 0) | (ended ? EPOLLRDHUP : 0) |
+	       (over || room(shm) ? EPOLLOUT : 0);
+}
+
+enum {
+	BYTES = 64,
+};
+
+/* How many bytes there are, which stay; notes the end of the stream. */
+static size_t count_bytes(struct soft_shm *shm)
+{
+	uint8_t bytes[BYTES];
+	ssize_t n = recv(shm->link.fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_PEEK);
+
+	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
+		atomic_store(&shm->hung_up, true);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* What comes after those that were counted stays. */
+static void take_bytes(struct soft_shm *shm, size_t num)
+{
+	uint8_t bytes[BYTES];
+
+	if (num)
+		(void)!recv(shm->link.fd, bytes, num, MSG_DONTWAIT);
+}
+
+/* Somebody goes to sleep: which of what he wants is there already. lock held. */
+static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
+{
+	uint32_t all = 0, wake_on, ready;
+	size_t bytes;
+
+	for (int i = 0; i < SOFT_WATCHERS; i++)
+		all |= shm->wanted[i];
+	wake_on = (all ? SHM_WAKE_END : 0) | (all & EPOLLIN ? SHM_WAKE_DATA : 0) |
+		  (all & EPOLLOUT ? SHM_WAKE_ROOM : 0);
+	for (int i = 0; i < TRIES; i++) {
+		if (wake_on & SHM_WAKE_ROOM) {
+			atomic_store(&shm->own->room_at, room_at(shm));
+			atomic_store_explicit(&shm->slept, true, memory_order_relaxed);
+		}
+		if (wake_on)
+			atomic_fetch_or(&shm->own->wake_on, wake_on);
+		ready = level(shm);
+		if (ready & all)
+			return ready & wants;
+		bytes = count_bytes(shm);
+		/* The byte of what has come since is not this one's alone. */
+		if (level(shm) & all)
+			continue;
+		take_bytes(shm, bytes);
+		if ((atomic_load(&shm->own->wake_on) & wake_on) == wake_on &&
+		    !atomic_load(&shm->hung_up))
+			return 0;
+	}
+	/* A peer that does nothing but send wake-ups. */
+	return wants;
+}
+
+/* ---- Who waits ---- */
+
+/* The hang-up is watched for in any case, but told of once. lock held. */
+static int register_loop(struct soft_shm *shm, bool ready)
+{
+	uint32_t wants = shm->wanted[SOFT_WATCHER_LOOP], events = EPOLLONESHOT;
+
+	if (wants)
+		events |= EPOLLIN;
+	if (ready)
+		events |= EPOLLOUT;
+	if (!shm->told)
+		events |= EPOLLRDHUP;
+	/* EPOLLHUP needs no asking: without EPOLLONESHOT's rest it would come for ever. */
+	if (shm->told && !wants)
+		return 0;
+	return soft_link_register(&shm->link, events);
+}
+
+int soft_shm_watch(struct soft_link *link, uint32_t events)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t wants = events & (both | EPOLLRDHUP);
+	int rc;
+
+	pthread_mutex_lock(&shm->lock);
+	shm->wanted[SOFT_WATCHER_LOOP] = wants;
+	shm->once = events & EPOLLONESHOT;
+	rc = register_loop(shm, wants && arm_wakeup(shm, wants));
+	pthread_mutex_unlock(&shm->lock);
+	return rc;
+}
+
+uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t ready = 0;
+
+	events &= both;
+	pthread_mutex_lock(&shm->lock);
+	shm->wanted[who] = events;
+	if (asleep && events)
+		ready = arm_wakeup(shm, events);
+	pthread_mutex_unlock(&shm->lock);
+	return (events ? EPOLLIN : 0) | (ready ? EPOLLOUT : 0);
+}
+
+/* What the loop's owner is to be told; 0: nothing. The watch goes on accordingly. */
+static uint32_t look(struct soft_shm *shm, uint32_t events)
+{
+	uint32_t *wants = &shm->wanted[SOFT_WATCHER_LOOP], ready;
+	bool first;
+
+	pthread_mutex_lock(&shm->lock);
+	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		atomic_store(&shm->hung_up, true);
+	ready = *wants ? arm_wakeup(shm, *wants) : 0;
+	first = atomic_load(&shm->hung_up) && !shm->told;
+	if (first) {
+		shm->told = true;
+		ready |= EPOLLHUP | EPOLLRDHUP |
+			 (soft_shm_outcome(shm) == -ECONNRESET ? EPOLLERR : 0);
+	}
+	if (ready && shm->once)
+		*wants = 0;
+	/* One who is told as long as there is something to tell gets the next chance to say so. */
+	register_loop(shm, ready && *wants);
+	pthread_mutex_unlock(&shm->lock);
+	return ready;
+}
+
+void soft_shm_event(struct tp_watch *watch, uint32_t events)
+{
+	struct soft_link *link = container_of(watch, struct soft_link, watch);
+	uint32_t told = look(soft_shm(link), events);
+
+	if (told)
+		link->ready(link, told);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The software engine: data that is written and read where it lies in shared memory. */
+#include "test/unit/soft_shm_util.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct soft_link_class *const shm = &soft_link_shm;
+
+static uint8_t from[SHM_SMALL], to[SHM_SMALL];
+
+/* Writes len bytes where they are sent from; false: there is no such place. */
+static bool put_in_place(struct soft_link *link, uint32_t len, unsigned seed)
+{
+	uint8_t *place = shm->reserve(link, len);
+
+	if (!place)
+		return false;
+	fill(place, len, seed);
+	shm->commit(link, len);
+	return true;
+}
+
+static void got_in_place(struct soft_link *link, uint32_t len, unsigned seed)
+{
+	const uint8_t *place;
+	uint32_t there;
+
+	place = shm->peek(link, &there);
+	assert_non_null(place);
+	assert_int_equal(there, len);
+	memcpy(to, place, len);
+	assert_true(filled(to, len, seed));
+	/* It stays until it is done with. */
+	assert_ptr_equal(shm->peek(link, &there), place);
+	shm->consume(link, len);
+	assert_null(shm->peek(link, &there));
+	assert_true(shm->quiet(link));
+}
+
+/* Of an empty ring any message has room in one piece; each call goes with those that copy. */
+static void pieces_in_place(void **state)
+{
+	static const uint32_t sizes[] = { 1,
+					  SHM_BESIDE - 1,
+					  SHM_BESIDE,
+					  SHM_BESIDE + 1,
+					  100,
+					  SHM_FIRST - SHM_BESIDE,
+					  SHM_FIRST - SHM_BESIDE + 1,
+					  SHM_FIRST,
+					  SHM_FIRST + 1,
+					  4096,
+					  SHM_SMALL - SHM_FIRST };
+
+	(void)state;
+	pair();
+	for (unsigned i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct soft_link *a = i & 1 ? pas : act, *b = i & 1 ? act : pas;
+		uint32_t len = sizes[i / 2];
+
+		acknowledge(a, b);
+		assert_true(put_in_place(a, len, i));
+		got_in_place(b, len, i);
+		acknowledge(a, b);
+		assert_true(put_in_place(a, len, i + 1));
+		assert_int_equal(get(b, to, sizeof(to)), len);
+		assert_true(filled(to, len, i + 1));
+		acknowledge(a, b);
+		fill(from, SHM_BESIDE, i + 2);
+		assert_int_equal(put(a, from, SHM_BESIDE), SHM_BESIDE);
+		got_in_place(b, SHM_BESIDE, i + 2);
+	}
+}
+
+/* What was reserved and not sent has not been sent. */
+static void reserved_for_nothing(void **state)
+{
+	(void)state;
+	pair();
+	for (uint32_t len = SHM_BESIDE; len < 10000; len *= 10) {
+		fill(shm->reserve(act, len), len, 1);
+		assert_true(shm->quiet(pas));
+		assert_true(put_in_place(act, 7, 2));
+		got_in_place(pas, 7, 2);
+		acknowledge(act, pas);
+	}
+}
+
+/* Many short ones one behind the other, of which each is seen once, where it lies. */
+static void one_behind_the_other(void **state)
+{
+	unsigned sent = 0, taken = 0;
+	const uint8_t *place;
+	uint32_t there;
+
+	(void)state;
+	pair();
+	while (taken < 20000) {
+		while (sent - taken < 5000 && put_in_place(act, 28, sent % 251))
+			sent++;
+		/* There is no place across an edge: it goes in pieces. */
+		if (sent - taken < 4600) {
+			fill(from, 28, sent++ % 251);
+			assert_int_equal(put(act, from, 28), 28);
+		}
+		place = shm->peek(pas, &there);
+		assert_non_null(place);
+		for (uint32_t at = 0; at + 28 <= there; at += 28, taken++) {
+			assert_true(filled(place + at, 28, taken % 251));
+			shm->consume(pas, 28);
+		}
+		if (there % 28) {
+			assert_int_equal(get(pas, to, 28), 28);
+			assert_true(filled(to, 28, taken++ % 251));
+		}
+	}
+}
+
+static void no_room_in_place(void **state)
+{
+	uint32_t there;
+
+	(void)state;
+	pair();
+	assert_null(shm->reserve(act, SHM_SMALL + 1));
+	assert_null(shm->reserve(act, SHM_SMALL));
+	assert_int_equal(put(act, from, SHM_SMALL), SHM_SMALL);
+	assert_null(shm->reserve(act, 1));
+	assert_int_equal(get(pas, to, 100), 100);
+	assert_null(shm->reserve(act, 101));
+	assert_true(put_in_place(act, 100, 1));
+	/* The peer lies. */
+	atomic_store(&soft_shm(pas)->own->taken, 3 * SHM_RING);
+	assert_null(shm->reserve(act, 1));
+	assert_int_equal(put(act, from, 1), -EPROTO);
+	atomic_store(&soft_shm(act)->own->sent, 3 * SHM_RING);
+	assert_null(shm->peek(pas, &there));
+	assert_int_equal(get(pas, to, 1), -EPROTO);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(pieces_in_place),
+		T(reserved_for_nothing),
+		T(one_behind_the_other),
+		T(no_room_in_place),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	/* They choose themselves. */
+	unsetenv("DAPL_SOFT_LINK");
+	return cmocka_run_group_tests_name("tests", tests, NULL, NULL);
+}
