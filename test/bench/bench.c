@@ -4,10 +4,14 @@
  * processors, as ratios. Absolute times drift on shared machines; the ratio of neighbouring rounds
  * does not.
  *
- *   udapl-bench [-m] [-s] [IA [ROUNDS]]
+ *   udapl-bench [-m] [-s | -c CASE...] [-e ENDPOINTS] [-t] [IA [ROUNDS]]
  *
- * -s goes through all sizes; -m writes one line of tab-separated fields per case for a machine:
- * operation, mode, bytes, figure over DAT, over TCP, unit, ratio.
+ * -s goes through all sizes. -c is one case, OPERATION:MODE:BYTES:COUNT, of send, write, read,
+ * memory or reap and of polling, waiting, stream, waiting-stream or both. -e connects so many
+ * endpoints, which streams of writes go over in turn and others leave idle. -t does without TCP.
+ * -m writes one line of tab-separated fields per case for a machine: operation, mode, bytes, figure
+ * over DAT, over TCP, unit, ratio, and of a ping-pong over DAT the median, the 99th and the 99.9th
+ * percentile of half a round trip.
  */
 #include <errno.h>
 #include <sched.h>
@@ -41,13 +45,18 @@ static const struct bench_case cases[] = {
 	{ .op = BENCH_READ, .size = 1 << 20, .count = 400, .stream = true },
 	{ .op = BENCH_SEND, .size = 1 << 20, .count = 400, .stream = true, .waiting = true },
 	{ .op = BENCH_WRITE, .size = 1 << 20, .count = 400, .stream = true, .waiting = true },
+	{ .op = BENCH_WRITE, .size = 1 << 20, .count = 400, .stream = true, .both = true },
 };
 #define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
 
 #define RATE_COUNT 500
 
+#define MAX_CASES 64
+
 /* For all sizes: as many messages as take about the same time. */
-static struct bench_case swept[64];
+static struct bench_case swept[MAX_CASES];
+/* By -c. */
+static struct bench_case chosen[MAX_CASES];
 
 static size_t sweep(void)
 {
@@ -68,7 +77,8 @@ static size_t sweep(void)
 	return n;
 }
 
-static bool for_machine;
+static bool for_machine, no_tcp;
+static int endpoints = 1;
 
 double bench_now(void)
 {
@@ -126,22 +136,49 @@ static const char *const names[] = {
 	[BENCH_MEMORY] = "in memory", [BENCH_REAP] = "own reaped",
 };
 
+static int by_trip(const void *a, const void *b)
+{
+	float d = *(const float *)a - *(const float *)b;
+
+	return (d > 0) - (d < 0);
+}
+
+/* Half a round trip that so large a part of them took at most, in microseconds. */
+static double percentile(const struct bench_case *bc, double part)
+{
+	return bc->trips[(size_t)(part * (bc->count - 1))] / 2 * 1e6;
+}
+
+static void print_percentiles(const struct bench_case *bc)
+{
+	qsort(bc->trips, bc->count, sizeof(*bc->trips), by_trip);
+	printf(for_machine ? "\t%.3f\t%.3f\t%.3f" : "  %.2f, 99 %% %.2f, 99.9 %% %.2f",
+	       percentile(bc, 0.5), percentile(bc, 0.99), percentile(bc, 0.999));
+}
+
+static const char *mode_of(const struct bench_case *bc)
+{
+	if (bc->both)
+		return "both ways";
+	if (bc->stream)
+		return bc->waiting ? "waiting stream" : "stream";
+	return bc->waiting ? "waiting" : "polling";
+}
+
 static void print_case(const struct bench_case *bc, double *dat, double *tcp, double *ratio,
 		       int rounds)
 {
 	double d = median(dat, rounds), t = median(tcp, rounds), low, high,
 	       r = median(ratio, rounds);
 	const char *unit = bc->stream ? "MB/s" : "us";
-	const char *mode = bc->stream && bc->waiting ? "waiting stream"
-			   : bc->stream		     ? "stream"
-			   : bc->waiting	     ? "waiting"
-						     : "polling";
+	const char *mode = mode_of(bc);
+	int ways = bc->both ? 2 : 1;
 
 	low = ratio[0];
 	high = ratio[rounds - 1];
 	if (bc->stream) {
-		d = (double)bc->size * bc->count / d / 1e6;
-		t = (double)bc->size * bc->count / t / 1e6;
+		d = (double)bc->size * bc->count * ways / d / 1e6;
+		t = (double)bc->size * bc->count * ways / t / 1e6;
 		r = 1 / r;
 		low = 1 / ratio[rounds - 1];
 		high = 1 / ratio[0];
@@ -150,12 +187,15 @@ static void print_case(const struct bench_case *bc, double *dat, double *tcp, do
 		t = t / bc->count / 2 * 1e6;
 	}
 	if (for_machine)
-		printf("%s\t%s\t%zu\t%.3f\t%.3f\t%s\t%.3f\n",
+		printf("%s\t%s\t%zu\t%.3f\t%.3f\t%s\t%.3f",
 		       bc->op == BENCH_WRITE ? "write" : names[bc->op], mode, bc->size, d, t, unit,
 		       r);
 	else
-		printf("%-10s %8zu  %-14s %10.2f %10.2f %-5s %6.2f  [%.2f..%.2f]\n", names[bc->op],
+		printf("%-10s %8zu  %-14s %10.2f %10.2f %-5s %6.2f  [%.2f..%.2f]", names[bc->op],
 		       bc->size, mode, d, t, unit, r, low, high);
+	if (bc->trips)
+		print_percentiles(bc);
+	putchar('\n');
 	fflush(stdout);
 }
 
@@ -189,6 +229,13 @@ static void run_rate(const char *ia, int rounds, bool active, int control)
 	fflush(stdout);
 }
 
+static double run_dat(struct bench_dat *bd, const struct bench_case *bc, bool active, int control)
+{
+	bench_dat_clear(bd, bc);
+	meet(control);
+	return bench_dat_run(bd, bc, active);
+}
+
 static void run(const char *ia, int rounds, bool active, int control, const struct bench_case *todo,
 		size_t num)
 {
@@ -199,48 +246,93 @@ static void run(const char *ia, int rounds, bool active, int control, const stru
 
 	pin(active ? 0 : 1);
 	fd = bench_tcp_open(active, control);
-	bd = bench_dat_open(ia, active, control);
+	bd = bench_dat_open(ia, active, control, endpoints);
 	for (i = 0; i < num; i++) {
+		struct bench_case timed = todo[i];
+
 		for (r = -1; r < rounds; r++) { /* the first one warms up */
 			double t, d;
 
 			meet(control);
-			t = bench_tcp_run(fd, &todo[i], active);
-			bench_dat_clear(bd, &todo[i]);
-			meet(control);
-			d = bench_dat_run(bd, &todo[i], active);
+			t = no_tcp ? 1 : bench_tcp_run(fd, &todo[i], active);
+			d = run_dat(bd, &todo[i], active, control);
 			if (r < 0)
 				continue;
 			tcp[r] = t;
 			dat[r] = d;
 			ratio[r] = d / t;
 		}
+		/* To take the time of each costs time. */
+		if (!todo[i].stream) {
+			if (active)
+				timed.trips = calloc(todo[i].count, sizeof(*timed.trips));
+			run_dat(bd, &timed, active, control);
+		}
 		if (active)
-			print_case(&todo[i], dat, tcp, ratio, rounds);
+			print_case(&timed, dat, tcp, ratio, rounds);
+		free(timed.trips);
 	}
 	meet(control);
 	bench_dat_close(bd);
 	close(fd);
-	run_rate(ia, rounds, active, control);
+	if (todo != chosen)
+		run_rate(ia, rounds, active, control);
+}
+
+/* OPERATION:MODE:BYTES:COUNT */
+static struct bench_case parse_case(const char *text)
+{
+	static const char *const ops[] = { "send", "write", "read", "memory", "reap" };
+	static const char *const modes[] = { "polling", "waiting", "stream", "waiting-stream",
+					     "both" };
+	struct bench_case bc = { 0 };
+	char op[16], mode[16];
+	size_t o = 0, m = 0;
+
+	if (sscanf(text, "%15[^:]:%15[^:]:%zu:%u", op, mode, &bc.size, &bc.count) != 4)
+		bench_die("%s: OPERATION:MODE:BYTES:COUNT", text);
+	while (o < 5 && strcmp(ops[o], op))
+		o++;
+	while (m < 5 && strcmp(modes[m], mode))
+		m++;
+	bc.op = (enum bench_op)o;
+	bc.stream = m >= 2;
+	bc.waiting = m == 1 || m == 3;
+	bc.both = m == 4;
+	if (o == 5 || m == 5 || !bc.size || bc.size > BENCH_MAX_SIZE || !bc.count ||
+	    (bc.both && bc.op != BENCH_WRITE) || (bc.stream && bc.op > BENCH_READ) ||
+	    (!bc.stream && bc.op == BENCH_READ))
+		bench_die("%s: there is no such case", text);
+	return bc;
 }
 
 int main(int argc, char **argv)
 {
 	const struct bench_case *todo = cases;
 	int rounds, fds[2], status = 1, c;
-	size_t num = NUM_CASES;
+	size_t num = NUM_CASES, num_chosen = 0;
 	const char *ia;
 	pid_t child;
 
-	while ((c = getopt(argc, argv, "ms")) != -1)
+	while ((c = getopt(argc, argv, "msc:e:t")) != -1)
 		if (c == 'm') {
 			for_machine = true;
 		} else if (c == 's') {
 			num = sweep();
 			todo = swept;
+		} else if (c == 'c' && num_chosen < MAX_CASES) {
+			chosen[num_chosen++] = parse_case(optarg);
+			num = num_chosen;
+			todo = chosen;
+		} else if (c == 'e') {
+			endpoints = atoi(optarg);
+		} else if (c == 't') {
+			no_tcp = true;
 		} else {
 			return 2;
 		}
+	if (endpoints < 1 || endpoints > BENCH_MAX_ENDPOINTS)
+		bench_die("1 to %d endpoints", BENCH_MAX_ENDPOINTS);
 	ia = argc > optind ? argv[optind] : "soft-lo";
 	rounds = argc > optind + 1 ? atoi(argv[optind + 1]) : 5;
 	if (rounds < 1 || rounds > MAX_ROUNDS)

@@ -19,11 +19,14 @@ struct bench_case {
 	enum bench_op op;
 	bool waiting; /* sleep for events; else poll */
 	bool stream;  /* bandwidth; else ping-pong */
+	bool both;    /* a stream of writes both ways */
 	size_t size;
-	unsigned int count; /* messages of one round */
+	unsigned int count; /* messages of one round, one way */
+	float *trips;	    /* the seconds of each round trip, or NULL */
 };
 
-#define BENCH_MAX_SIZE ((size_t)1 << 20)
+#define BENCH_MAX_SIZE	    ((size_t)4 << 20)
+#define BENCH_MAX_ENDPOINTS 2000
 
 double bench_now(void);
 /* Says what failed and ends the process. */
@@ -34,7 +37,8 @@ __attribute__((noreturn, format(printf, 1, 2))) void bench_die(const char *fmt, 
  * measured part only. run returns the seconds the round took; the figure of the active end counts.
  */
 struct bench_dat;
-struct bench_dat *bench_dat_open(const char *ia_name, bool active, int control);
+/* Streams of writes go over all endpoints in turn, the rest over the first one. */
+struct bench_dat *bench_dat_open(const char *ia_name, bool active, int control, int endpoints);
 /* Before both ends meet for a run: a peer that is faster writes at once. */
 void bench_dat_clear(struct bench_dat *dat, const struct bench_case *bc);
 double bench_dat_run(struct bench_dat *dat, const struct bench_case *bc, bool active);

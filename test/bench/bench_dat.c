@@ -22,7 +22,9 @@ struct bench_dat {
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async, recv, request, conn;
 	DAT_PZ_HANDLE pz;
-	DAT_EP_HANDLE ep;
+	DAT_EP_HANDLE ep; /* the first one */
+	DAT_EP_HANDLE *eps;
+	int endpoints;
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT context;
 	char *buffer; /* what is sent, then where the peer writes */
@@ -97,7 +99,8 @@ static void post_read(struct bench_dat *dat, size_t size)
 	     "post_rdma_read");
 }
 
-static void post_write(struct bench_dat *dat, size_t size, DAT_COMPLETION_FLAGS flags)
+static void post_write_on(struct bench_dat *dat, DAT_EP_HANDLE ep, size_t size,
+			  DAT_COMPLETION_FLAGS flags)
 {
 	DAT_LMR_TRIPLET iov = segment(dat, 0, size);
 	DAT_RMR_TRIPLET to = { .virtual_address = dat->peer.addr,
@@ -105,7 +108,12 @@ static void post_write(struct bench_dat *dat, size_t size, DAT_COMPLETION_FLAGS 
 			       .rmr_context = dat->peer.context };
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
 
-	must(dat_ep_post_rdma_write(dat->ep, 1, &iov, cookie, &to, flags), "post_rdma_write");
+	must(dat_ep_post_rdma_write(ep, 1, &iov, cookie, &to, flags), "post_rdma_write");
+}
+
+static void post_write(struct bench_dat *dat, size_t size, DAT_COMPLETION_FLAGS flags)
+{
+	post_write_on(dat, dat->ep, size, flags);
 }
 
 /* ---- Set-up ---- */
@@ -126,7 +134,7 @@ static void make_memory(struct bench_dat *dat)
 	dat->peer.addr = (DAT_VADDR)(uintptr_t)(dat->buffer + BENCH_MAX_SIZE);
 }
 
-static void make_ep(struct bench_dat *dat)
+static DAT_EP_HANDLE make_ep(struct bench_dat *dat)
 {
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
@@ -140,9 +148,11 @@ static void make_ep(struct bench_dat *dat)
 		.max_rdma_read_out = WINDOW,
 		.srq_soft_hw = DAT_HW_DEFAULT,
 	};
+	DAT_EP_HANDLE ep;
 
-	must(dat_ep_create(dat->ia, dat->pz, dat->recv, dat->request, dat->conn, &attr, &dat->ep),
+	must(dat_ep_create(dat->ia, dat->pz, dat->recv, dat->request, dat->conn, &attr, &ep),
 	     "dat_ep_create");
+	return ep;
 }
 
 static void connect_passive(struct bench_dat *dat, int control, const struct remote *mine)
@@ -156,12 +166,15 @@ static void connect_passive(struct bench_dat *dat, int control, const struct rem
 	must(dat_psp_create_any(dat->ia, &told.qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp), "psp");
 	if (write(control, &told, sizeof(told)) != (ssize_t)sizeof(told))
 		bench_die("control: %s", strerror(errno));
-	event_of(cr_evd, true, &event);
-	must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, dat->ep, 0, NULL),
-	     "accept");
-	event_of(dat->conn, true, &event);
-	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		bench_die("passive: event 0x%x", event.event_number);
+	for (int i = 0; i < dat->endpoints; i++) {
+		event_of(cr_evd, true, &event);
+		must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, dat->eps[i], 0,
+				   NULL),
+		     "accept");
+		event_of(dat->conn, true, &event);
+		if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+			bench_die("passive: event 0x%x", event.event_number);
+	}
 	must(dat_psp_free(psp), "dat_psp_free");
 	must(dat_evd_free(cr_evd), "dat_evd_free");
 }
@@ -172,15 +185,17 @@ static void connect_active(struct bench_dat *dat, DAT_CONN_QUAL qual)
 	DAT_IA_ATTR attr;
 
 	must(dat_ia_query(dat->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query");
-	must(dat_ep_connect(dat->ep, attr.ia_address_ptr, qual, SECONDS, 0, NULL,
-			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-	     "dat_ep_connect");
-	event_of(dat->conn, true, &event);
-	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		bench_die("active: event 0x%x", event.event_number);
+	for (int i = 0; i < dat->endpoints; i++) {
+		must(dat_ep_connect(dat->eps[i], attr.ia_address_ptr, qual, SECONDS, 0, NULL,
+				    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		     "dat_ep_connect");
+		event_of(dat->conn, true, &event);
+		if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+			bench_die("active: event 0x%x", event.event_number);
+	}
 }
 
-struct bench_dat *bench_dat_open(const char *ia_name, bool active, int control)
+struct bench_dat *bench_dat_open(const char *ia_name, bool active, int control, int endpoints)
 {
 	struct bench_dat *dat = calloc(1, sizeof(*dat));
 	struct remote mine;
@@ -190,10 +205,15 @@ struct bench_dat *bench_dat_open(const char *ia_name, bool active, int control)
 	must(dat_evd_create(dat->ia, DEPTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &dat->recv), "evd");
 	must(dat_evd_create(dat->ia, DEPTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &dat->request),
 	     "evd");
-	must(dat_evd_create(dat->ia, 4, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &dat->conn),
+	must(dat_evd_create(dat->ia, 4 + 2 * endpoints, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
+			    &dat->conn),
 	     "evd");
 	make_memory(dat);
-	make_ep(dat);
+	dat->endpoints = endpoints;
+	dat->eps = calloc((size_t)endpoints, sizeof(dat->eps[0]));
+	for (int i = 0; i < endpoints; i++)
+		dat->eps[i] = make_ep(dat);
+	dat->ep = dat->eps[0];
 	mine = dat->peer;
 	if (active) {
 		if (read(control, &dat->peer, sizeof(mine)) != (ssize_t)sizeof(mine) ||
@@ -212,6 +232,7 @@ void bench_dat_close(struct bench_dat *dat)
 {
 	dat_ia_close(dat->ia, DAT_CLOSE_ABRUPT_FLAG);
 	free(dat->buffer);
+	free(dat->eps);
 	free(dat);
 }
 
@@ -268,7 +289,7 @@ static void pong(struct bench_dat *dat, const struct bench_case *bc, unsigned ch
 
 static double ping_pong(struct bench_dat *dat, const struct bench_case *bc, bool active)
 {
-	double start = bench_now();
+	double start = bench_now(), before = start, now;
 	unsigned int i;
 
 	for (i = 0; i < bc->count; i++) {
@@ -279,6 +300,11 @@ static double ping_pong(struct bench_dat *dat, const struct bench_case *bc, bool
 		pong(dat, bc, value);
 		if (!active)
 			ping(dat, bc, value);
+		if (bc->trips) {
+			now = bench_now();
+			bc->trips[i] = (float)(now - before);
+			before = now;
+		}
 	}
 	return bench_now() - start;
 }
@@ -294,7 +320,8 @@ static void stream_out(struct bench_dat *dat, const struct bench_case *bc)
 			if (bc->op == BENCH_READ)
 				post_read(dat, bc->size);
 			else if (bc->op == BENCH_WRITE)
-				post_write(dat, bc->size, DAT_COMPLETION_DEFAULT_FLAG);
+				post_write_on(dat, dat->eps[posted % (unsigned int)dat->endpoints],
+					      bc->size, DAT_COMPLETION_DEFAULT_FLAG);
 			else
 				post_send(dat, bc->size, DAT_COMPLETION_DEFAULT_FLAG);
 			posted++;
@@ -319,7 +346,7 @@ static double stream(struct bench_dat *dat, const struct bench_case *bc, bool ac
 {
 	double start = bench_now();
 
-	if (active)
+	if (active || bc->both)
 		stream_out(dat, bc);
 	else
 		stream_in(dat, bc);

@@ -66,11 +66,35 @@ static void get(int fd, size_t size, bool waiting)
 	}
 }
 
+/* A stream each way at a time. */
+static double both_ways(int fd, const struct bench_case *bc)
+{
+	size_t total = bc->size * bc->count, out = 0, in = 0, part;
+	double start = bench_now();
+	ssize_t n;
+
+	while (out < total || in < total) {
+		part = total - out < bc->size ? total - out : bc->size;
+		n = part ? send(fd, buffer, part, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+		if (n < 0 && errno != EAGAIN)
+			bench_die("tcp send: %s", strerror(errno));
+		out += n > 0 ? (size_t)n : 0;
+		part = total - in < bc->size ? total - in : bc->size;
+		n = part ? recv(fd, buffer, part, MSG_DONTWAIT) : 1;
+		if (!n || (n < 0 && errno != EAGAIN))
+			bench_die("tcp recv: %s", n ? strerror(errno) : "closed");
+		in += part && n > 0 ? (size_t)n : 0;
+	}
+	return bench_now() - start;
+}
+
 double bench_tcp_run(int fd, const struct bench_case *bc, bool active)
 {
 	double start = bench_now();
 	unsigned int i;
 
+	if (bc->both)
+		return both_ways(fd, bc);
 	for (i = 0; i < bc->count; i++) {
 		if (active)
 			put(fd, bc->size);

@@ -20,6 +20,9 @@
 enum {
 	READY_PER_POLL = 16,
 	SPINS_PER_LOOK = 16,
+	PASSES_PER_LOOK =
+		16,	/* an idle connection's message waits for so many polls of the hot ones */
+	HOT_LOOKS = 64, /* after so many it is idle as well */
 };
 
 static void overflow_run(struct tp_task *task)
@@ -84,6 +87,78 @@ static void watch_all(struct soft_cq *cq)
 		soft_watch_update_cqs(member->conn);
 }
 
+/* Ditto where what is polled is polled no more. */
+static void watch_hot(struct soft_cq *cq)
+{
+	struct soft_member *member;
+
+	list_for_each(member, &cq->hot, hot_node)
+		soft_watch_update_cqs(member->conn);
+}
+
+/* ---- Of many connections, those that are hot ---- */
+
+static uint32_t cost_of(const struct soft_member *member)
+{
+	return member->conn->link->class->cost;
+}
+
+/* drive held, as for the next. Leaves it to the epoll set. */
+static void cool(struct soft_cq *cq, struct soft_member *member)
+{
+	if (!atomic_load_explicit(&member->hot, memory_order_relaxed))
+		return;
+	atomic_store(&member->hot, false);
+	list_del(&member->hot_node);
+	cq->hot_cost -= cost_of(member);
+}
+
+/* Ditto, and has the set told of what happens there; what has happened is told at once. */
+static void cool_down(struct soft_cq *cq, struct soft_member *member)
+{
+	cool(cq, member);
+	soft_watch_update_cqs(member->conn);
+}
+
+static struct soft_member *coldest(struct soft_cq *cq)
+{
+	struct soft_member *member, *found = NULL;
+
+	list_for_each(member, &cq->hot, hot_node)
+		if (!found || (int32_t)(member->moved_at - found->moved_at) < 0)
+			found = member;
+	return found;
+}
+
+/* Something came there. Those of which that is longest ago make room. */
+static void warm_up(struct soft_cq *cq, struct soft_member *member)
+{
+	struct soft_member *other;
+
+	member->moved_at = cq->looks;
+	if (!atomic_load_explicit(&member->hot, memory_order_relaxed)) {
+		while (cq->hot_cost + cost_of(member) > SOFT_CQ_FEW && (other = coldest(cq)))
+			cool_down(cq, other);
+		list_add(&cq->hot, &member->hot_node);
+		cq->hot_cost += cost_of(member);
+		atomic_store(&member->hot, true);
+	}
+	soft_watch_update_cqs(member->conn);
+}
+
+static void cool_down_idle(struct soft_cq *cq)
+{
+	struct list *node, *next;
+	struct soft_member *member;
+
+	for (node = cq->hot.next; node != &cq->hot; node = next) {
+		next = node->next;
+		member = container_of(node, struct soft_member, hot_node);
+		if (cq->looks - member->moved_at > HOT_LOOKS)
+			cool_down(cq, member);
+	}
+}
+
 void soft_cq_attach(struct soft_member *member)
 {
 	const struct soft_link_class *class = member->conn->link->class;
@@ -110,6 +185,7 @@ void soft_cq_detach(struct soft_member *member)
 	dapl_lock(&cq->drive);
 	list_del(&member->node);
 	atomic_fetch_sub(&cq->cost, member->conn->link->class->cost);
+	cool(cq, member);
 	pthread_mutex_lock(&member->conn->lock);
 	soft_watch_remove(member);
 	pthread_mutex_unlock(&member->conn->lock);
@@ -189,20 +265,49 @@ static bool drive_all(struct soft_cq *cq)
 	return moved;
 }
 
-static bool drive_ready(int epfd)
+static bool drive_hot(struct soft_cq *cq)
+{
+	struct soft_member *member;
+	bool room = look_for_room(cq), moved = false;
+
+	list_for_each(member, &cq->hot, hot_node)
+		if (soft_drive_poll(member->conn, room)) {
+			member->moved_at = cq->looks;
+			moved = true;
+		}
+	return moved;
+}
+
+static bool drive_ready(struct soft_cq *cq)
 {
 	struct epoll_event events[READY_PER_POLL];
 	struct soft_member *member;
-	int n = epoll_wait(epfd, events, READY_PER_POLL, 0);
 	bool moved = false;
+	int n;
 
+	cq->passes = 0;
+	cq->looks++;
+	cool_down_idle(cq);
+	n = epoll_wait(atomic_load(&cq->epfd), events, READY_PER_POLL, 0);
 	for (int i = 0; i < n; i++) {
 		member = events[i].data.ptr;
-		moved |= soft_drive_poll(member->conn, true);
-		if (member->conn->link->class->arm)
+		if (soft_drive_poll(member->conn, true)) {
+			warm_up(cq, member);
+			moved = true;
+		} else if (member->conn->link->class->arm) {
 			soft_watch_update_cqs(member->conn);
+		}
 	}
 	return moved;
+}
+
+/* The others are looked at now and then, and by one who slept at once. */
+static bool drive_many(struct soft_cq *cq)
+{
+	bool look = cq->woken || list_empty(&cq->hot) || ++cq->passes >= PASSES_PER_LOOK;
+	bool moved = drive_hot(cq);
+
+	return (look && drive_ready(cq)) || moved;
 }
 
 /* Whether anything moved. */
@@ -216,7 +321,7 @@ static bool drive(struct soft_cq *cq)
 	if (soft_cq_few(cq) || atomic_load(&cq->blind))
 		moved = drive_all(cq);
 	else
-		moved = drive_ready(atomic_load(&cq->epfd));
+		moved = drive_many(cq);
 	dapl_unlock(&cq->drive);
 	return moved;
 }
@@ -284,6 +389,8 @@ static void cq_arm(struct tp_cq *base, enum tp_arm how)
 		/* The set of few connections is not kept told of all that a waiter needs. */
 		if (soft_cq_few(cq))
 			watch_all(cq);
+		else
+			watch_hot(cq);
 		dapl_unlock(&cq->drive);
 		if (atomic_load(&cq->blind)) {
 			atomic_store(&cq->waiter, false);
@@ -330,6 +437,7 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	cq->dev = soft_dev(base);
 	cq->overflow.run = overflow_run;
 	list_init(&cq->members);
+	list_init(&cq->hot);
 	dapl_lock_init(&cq->lock);
 	dapl_lock_init(&cq->drive);
 	atomic_init(&cq->epfd, -1);

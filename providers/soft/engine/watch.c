@@ -36,15 +36,20 @@ static void update_cq(struct soft_member *member)
 	struct epoll_event event = { .data.ptr = member };
 	struct soft_cq *cq = member->cq;
 	struct soft_link *link;
-	bool asleep;
+	bool asleep, waits, hot;
 
 	if (!member->enrolled)
 		return;
-	asleep = !soft_cq_few(cq) || atomic_load(&cq->waiter);
+	waits = atomic_load(&cq->waiter);
+	hot = atomic_load(&member->hot);
+	asleep = waits || !(hot || soft_cq_few(cq));
 	event.events = wanted(member->conn);
-	/* A few connections are polled directly, also for room: only a waiter is told of that. */
+	/* What is polled directly is so also for room: only a waiter is told of that. */
 	if (!asleep)
 		event.events &= ~(uint32_t)EPOLLOUT;
+	/* The set is looked at for the others. */
+	if (hot && !waits)
+		event.events = 0;
 	link = member->conn->link;
 	if (link->class->arm)
 		event.events =
