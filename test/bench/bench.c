@@ -8,7 +8,8 @@
  *
  * -s goes through all sizes. -c is one case, OPERATION:MODE:BYTES:COUNT, of send, write, read,
  * memory or reap and of polling, waiting, stream, waiting-stream or both. -e connects so many
- * endpoints, which streams of writes go over in turn and others leave idle. -t does without TCP.
+ * endpoints, which streams of writes go over in turn and others leave idle. -t does without TCP,
+ * and its columns mean nothing.
  * -m writes one line of tab-separated fields per case for a machine: operation, mode, bytes, figure
  * over DAT, over TCP, unit, ratio, and of a ping-pong over DAT the median, the 99th and the 99.9th
  * percentile of half a round trip.
@@ -190,6 +191,9 @@ static void print_case(const struct bench_case *bc, double *dat, double *tcp, do
 		printf("%s\t%s\t%zu\t%.3f\t%.3f\t%s\t%.3f",
 		       bc->op == BENCH_WRITE ? "write" : names[bc->op], mode, bc->size, d, t, unit,
 		       r);
+	else if (no_tcp)
+		printf("%-10s %8zu  %-14s %10.2f %10s %-5s", names[bc->op], bc->size, mode, d, "",
+		       unit);
 	else
 		printf("%-10s %8zu  %-14s %10.2f %10.2f %-5s %6.2f  [%.2f..%.2f]", names[bc->op],
 		       bc->size, mode, d, t, unit, r, low, high);

@@ -3,8 +3,8 @@
 """Measures, and writes a page that people look at: report.py BUILD FOLDER [--rounds N] [--again]
 
 Writes FOLDER/bench.html (needs no other file), FOLDER/performance.md and its plots, FOLDER/*.png. Everything is
-measured beside plain TCP in the same run, pinned, and shown as medians; absolute times drift on shared machines, the
-ratios do not. What `make bench-vm` has left in BUILD/bench-vm.tsv (real kernel verbs and release 2.1.10 in a virtual
+measured beside plain TCP in the same run, and inside a host in turns with UCX, libfabric and memcpy as far as those are
+installed, pinned, and shown as medians; absolute times drift on shared machines, the ratios do not. What `make bench-vm` has left in BUILD/bench-vm.tsv (real kernel verbs and release 2.1.10 in a virtual
 machine) is shown as well.
 """
 import argparse
@@ -20,6 +20,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+
+import peers
 
 
 def run(command, **env):
@@ -62,6 +64,8 @@ def measure(build, source, rounds):
                    % build)
         conf.flush()
         return {"rounds": rounds, "machine": machine(), "rows": bench_rows(build, rounds, conf.name),
+                "peers": peers.measure(build, conf.name, rounds),
+                "endpoints": list(peers.endpoints(build, conf.name, rounds).items()),
                 "cost": cost(build, source, conf.name), "memory": memory(build, source), "tcp_memory": tcp_memory()}
 
 
@@ -81,7 +85,7 @@ def cost(build, source, conf):
             if "Ready" in line:
                 break
         out = subprocess.run([source + "/test/bench/cost.py", dapltest, "soft-lo", "127.0.0.1", port, "--below-post",
-                              "qp_post_send", "--below-poll", "cq_poll", "--below-poll", "cq_take"],
+                              "qp_post_send", "--below-poll", "cq_poll", "--below-poll", "cq_poll_fast"],
                              stdout=subprocess.PIPE, text=True, env=env)
         if out.returncode:
             return None
@@ -127,7 +131,7 @@ def tcp_memory(pairs=1000):
 
 # ---- Plots -------------------------------------------------------------------------------------
 
-COLOURS = {"ours": "#1f6fb4", "2.1.10": "#d1622b", "plain verbs": "#4f9a4f", "plain TCP": "#777777"}
+COLOURS = {"UCX": "#d1622b", "libfabric": "#4f9a4f", "memcpy": "#777777", "ours": "#1f6fb4", "2.1.10": "#d1622b", "plain verbs": "#4f9a4f", "plain TCP": "#777777"}
 
 
 def gnuplot(path, height, script):
@@ -185,6 +189,19 @@ def plot(path, rows, mode, label, logarithmic):
              for name, setting, operation, column in curves]
     gnuplot(path, 540, AGAINST_SIZE + ["set logscale y" if logarithmic else "set yrange [0:*]"] +
             line_panel("", label, lines))
+
+
+def plot_peers(path, found):
+    """Two pictures side by side: round trips, and streams of writes."""
+    script = AGAINST_SIZE + ["set multiplot layout 1,2", "set logscale y"]
+    for operation, mode, label in ("send", "polling", "microseconds"), ("write", "stream", "MB per second"):
+        curves = []
+        for who in "ours", "UCX", "libfabric", "memcpy":
+            points = [(row[2], row[3][who]) for row in found if tuple(row[:2]) == (operation, mode) and who in row[3]]
+            if points:
+                curves.append((who, "lc rgb '%s'" % COLOURS[who], points))
+        script += line_panel("%s, inside a host" % ("send" if operation == "send" else "RDMA write"), label, curves)
+    gnuplot(path, 420, script + ["unset multiplot"])
 
 
 def number(text):
@@ -261,6 +278,7 @@ def draw(folder, found, vm):
     figures = vm_figures(vm)
     plot(folder + "/latency.png", found["rows"], "polling", "microseconds", True)
     plot(folder + "/bandwidth.png", found["rows"], "stream", "MB per second", False)
+    plot_peers(folder + "/peers.png", found["peers"])
     bars(folder, found, figures)
     if figures:
         vm_lines(folder + "/vm-latency.png", figures, "latency, send", "microseconds", True)
@@ -279,6 +297,27 @@ def bench_table(found):
                      *(digits % row[3] for row in each), digits % first[4], first[5],
                      *("%.2f" % row[6] for row in each)))
     return rows
+
+
+def peers_table(found):
+    """Ratios as everywhere: of times to those of UCX, of rates to its rates."""
+    rows = [("operation", "bytes", "mode", "soft", "UCX", "libfabric", "memcpy", "unit", "ratio to UCX", "99 %",
+             "99.9 %")]
+    for operation, mode, size, figures, tail in found:
+        digits = "%.2f" if mode == "polling" else "%.0f"
+        rows.append((operation.replace("write", "RDMA write").replace("read", "RDMA read"), size_name(size), mode,
+                     *(digits % figures[who] if who in figures else "" for who in ("ours", "UCX", "libfabric",
+                                                                                  "memcpy")),
+                     "us" if mode == "polling" else "MB/s",
+                     "%.2f" % (figures["ours"] / figures["UCX"]) if "UCX" in figures else "",
+                     *(digits % tail[at] if len(tail) > at else "" for at in (1, 2))))
+    return rows
+
+
+def endpoints_table(found):
+    return [("endpoints of one dispatcher", "send, 8 bytes, over one of them, us",
+             "RDMA writes of 8 bytes over all in turn, millions a second")] + \
+        [(str(number), "%.2f" % latency, "%.2f" % rate) for number, (latency, rate) in found]
 
 
 def facts(found):
@@ -350,6 +389,15 @@ VM_ABOUT = ("Measured by %s on soft-RoCE (RXE) and soft-iWARP (SIW) of an emulat
             "trip. \"fails\": the program does not get through on that device with those libraries.")
 
 
+PEERS_HEAD = "## Beside other libraries, inside a host"
+
+PEERS_ABOUT = ("With no setting touched, over shared memory: half a round trip, and a stream, in turns on the same two "
+               "processors. UCX (ucx_perftest, its shared memory): tag_lat, ucp_put_lat, tag_bw, ucp_put_bw, ucp_get; its "
+               "put and get are of memory that it has allocated to be shared, so that they are one memcpy, where DAT "
+               "registers what the program has. libfabric: fi_pingpong with its provider shm. The last two columns are "
+               "the 99th and 99.9th percentile of ours.")
+
+
 PLOTS = (("latency", "Latency: half a round trip"), ("bandwidth", "Bandwidth: a stream"),
          ("connections", "Connections a second"), ("instructions", "Instructions of a call"),
          ("memory", "Memory"))
@@ -363,6 +411,9 @@ def write_markdown(folder, found, vm):
         for name, text in PLOTS:
             out.write("![%s](%s.png)\n\n" % (text, name))
         out.write(as_markdown(bench_table(found["rows"])) + "\n\n" + as_markdown(facts(found)) + "\n")
+        out.write("\n%s\n\n%s\n\n![Beside other libraries](peers.png)\n\n%s\n\n%s\n" % (
+            PEERS_HEAD, PEERS_ABOUT, as_markdown(peers_table(found["peers"])),
+            as_markdown(endpoints_table(found["endpoints"]))))
         if vm:
             out.write("\n" + VM_HEAD + "\n\n" + VM_ABOUT % "`make bench-vm`" + "\n\n")
             for name, text in VM_PLOTS:
@@ -379,6 +430,9 @@ def write_html(folder, found, vm):
         for name, text in PLOTS:
             out.write("<h2>%s</h2>\n%s\n" % (text, picture("%s/%s.png" % (folder, name), text)))
         out.write("<h2>All figures</h2>\n%s\n%s\n" % (as_html(bench_table(found["rows"])), as_html(facts(found))))
+        out.write("<h2>%s</h2>\n<p>%s</p>\n%s\n%s\n%s\n" % (
+            PEERS_HEAD.strip("# "), html.escape(PEERS_ABOUT), picture(folder + "/peers.png", "Beside other libraries"),
+            as_html(peers_table(found["peers"])), as_html(endpoints_table(found["endpoints"]))))
         if vm:
             out.write("<h2>%s</h2>\n<p>%s</p>\n" % (VM_HEAD.strip("# "), VM_ABOUT % "<code>make bench-vm</code>"))
             for name, text in VM_PLOTS:

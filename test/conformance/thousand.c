@@ -14,7 +14,7 @@ enum {
 	BATCH = 32,
 	QUEUE = 16,	      /* length of the queues of each endpoint */
 	SLOT = 256,	      /* bytes of a message */
-	MOST_KIB = 64,	      /* memory of one connection, both sides together */
+	MOST_KIB = 36,	      /* memory of one connection, both sides together */
 	WATCH_MS = 5 * CT_MS, /* for all connections together */
 };
 

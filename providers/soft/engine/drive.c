@@ -385,6 +385,7 @@ static void look_at(struct soft_conn *conn)
 	if (!dapl_trylock(&conn->qp->lock))
 		return;
 	soft_rx_shrink(conn);
+	soft_tx_shrink(conn);
 	if (conn->link->class->rest)
 		conn->link->class->rest(conn->link);
 	if (!atomic_load(&conn->unreceived))

@@ -375,9 +375,9 @@ static bool may_go(const struct soft_qp *qp, uint32_t ulpdu)
 	if (!conn || soft_conn_over(conn) || soft_ring_used(&qp->sq))
 		return false;
 	tx = &conn->tx;
-	return tx->at_once && soft_tx_idle(tx) && tx->source == SOFT_TX_NONE && !tx->hold &&
-	       !tx->rtr && !soft_response_owed(tx) && ulpdu <= tx->mulpdu && !conn->draining &&
-	       !conn->tx_err;
+	return tx->plain && conn->link->class->reserve && soft_tx_idle(tx) &&
+	       tx->source == SOFT_TX_NONE && !tx->hold && !tx->rtr && !soft_response_owed(tx) &&
+	       ulpdu <= tx->mulpdu && !conn->draining && !conn->tx_err;
 }
 
 /* Its memory is looked up and copied; false: that cannot be. */

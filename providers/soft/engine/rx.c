@@ -54,43 +54,84 @@ static void compact(struct soft_rx *rx)
 	rx->begin = 0;
 }
 
-static bool grow(struct soft_conn *conn)
+/* One of that size, with what is in the one before; false: there is no memory. */
+static bool make_stage(struct soft_conn *conn, uint32_t size)
 {
 	struct soft_rx *rx = &conn->rx;
-	uint8_t *large;
+	uint8_t *made = malloc(size);
 
-	rx->large_used = true;
-	if (rx->size == SOFT_RX_LARGE)
-		return true;
-	large = malloc(SOFT_RX_LARGE);
-	if (!large) {
-		dapl_err_limited("%s: no buffer of %d bytes for a connection: %s", conn->dev->name,
-				 SOFT_RX_LARGE, dapl_strerror(ENOMEM));
-		soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
+	if (!made) {
+		dapl_err_limited("%s: no buffer of %u bytes for a connection: %s", conn->dev->name,
+				 size, dapl_strerror(ENOMEM));
 		return false;
 	}
-	memcpy(large, stage(rx), staged(rx));
+	if (staged(rx))
+		memcpy(made, stage(rx), staged(rx));
 	rx->end = staged(rx);
 	rx->begin = 0;
-	rx->stage = large;
-	rx->size = SOFT_RX_LARGE;
+	free(rx->stage);
+	rx->stage = made;
+	rx->size = size;
 	return true;
+}
+
+/* Of that size at least; false: the connection is lost. */
+static bool have_stage(struct soft_conn *conn, uint32_t size)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	rx->stage_used = true;
+	if (rx->size >= size || make_stage(conn, size))
+		return true;
+	soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
+	return false;
+}
+
+static bool grow(struct soft_conn *conn)
+{
+	conn->rx.large_used = true;
+	return have_stage(conn, SOFT_RX_LARGE);
+}
+
+/* Where the link has memory, whole FPDUs need no stage. */
+static bool is_spare(const struct soft_conn *conn)
+{
+	return conn->link->class->peek && !conn->crc;
+}
+
+int soft_rx_prepare(struct soft_conn *conn)
+{
+	return is_spare(conn) || make_stage(conn, SOFT_RX_SMALL) ? 0 : -ENOMEM;
+}
+
+void soft_rx_rest(struct soft_conn *conn)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	if (!is_spare(conn) || staged(rx))
+		return;
+	free(rx->stage);
+	rx->stage = NULL;
+	rx->size = rx->full = 0;
 }
 
 void soft_rx_shrink(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
+	uint8_t *small;
 
+	if (!rx->stage_used)
+		soft_rx_rest(conn);
 	if (rx->size == SOFT_RX_LARGE && !rx->large_used && staged(rx) <= SOFT_RX_SMALL) {
-		memcpy(rx->small, stage(rx), staged(rx));
-		rx->end = staged(rx);
-		rx->begin = 0;
-		free(rx->stage);
-		rx->stage = rx->small;
-		rx->size = SOFT_RX_SMALL;
-		rx->full = 0;
+		compact(rx);
+		small = realloc(rx->stage, SOFT_RX_SMALL);
+		if (small) {
+			rx->stage = small;
+			rx->size = SOFT_RX_SMALL;
+			rx->full = 0;
+		}
 	}
-	rx->large_used = false;
+	rx->large_used = rx->stage_used = false;
 }
 
 /* ---- FPDUs ---- */
@@ -326,14 +367,17 @@ static enum step take_in_direct(struct soft_conn *conn, uint32_t *done)
 static bool cut_receive(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
-	const uint8_t *ddp = stage(rx) + WIRE_MPA_LENGTH;
+	const uint8_t *ddp;
 	uint8_t opcode;
 
 	if (rx->held || !soft_ring_used(&conn->qp->rq))
 		return false;
 	if (rx->busy)
 		return rx->sink == SOFT_SINK_RECV;
-	if (staged(rx) < WIRE_MPA_LENGTH + 2 || (ddp[0] & WIRE_DDP_TAGGED))
+	if (staged(rx) < WIRE_MPA_LENGTH + 2)
+		return false;
+	ddp = stage(rx) + WIRE_MPA_LENGTH;
+	if (ddp[0] & WIRE_DDP_TAGGED)
 		return false;
 	opcode = ddp[1] & WIRE_RDMAP_OPCODE;
 	return opcode >= WIRE_OP_SEND && opcode <= WIRE_OP_SEND_SE_INVALIDATE;
@@ -399,7 +443,7 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	ssize_t n;
 	int num = 0;
 
-	if (rx->full >= FULL_READS && !grow(conn))
+	if (!have_stage(conn, SOFT_RX_SMALL) || (rx->full >= FULL_READS && !grow(conn)))
 		return -1;
 	compact(rx);
 	if (rx->busy && rx->left > rx->tail) {
@@ -440,9 +484,12 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 static void discard(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
-	struct iovec iov = { .iov_base = rx->stage, .iov_len = rx->size };
+	struct iovec iov;
 	ssize_t n = 1;
 
+	if (!have_stage(conn, SOFT_RX_SMALL))
+		return;
+	iov = (struct iovec){ .iov_base = rx->stage, .iov_len = rx->size };
 	for (uint32_t done = 0; n > 0 && done < RUN_BYTES; done += (uint32_t)n)
 		n = conn->link->class->recv(conn->link, &iov, 1);
 	if (n <= 0 && n != -EAGAIN)
@@ -501,8 +548,6 @@ void soft_rx_init(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
 
-	rx->stage = rx->small;
-	rx->size = SOFT_RX_SMALL;
 	rx->held = NULL;
 	rx->held_end = &rx->held;
 	for (int qn = 0; qn < WIRE_QN_COUNT; qn++)
@@ -518,6 +563,5 @@ void soft_rx_fini(struct soft_conn *conn)
 		free(held);
 	}
 	free(conn->rx.filling);
-	if (conn->rx.stage != conn->rx.small)
-		free(conn->rx.stage);
+	free(conn->rx.stage);
 }

@@ -72,19 +72,22 @@ struct soft_rx {
 	int err;       /* with which the stream ended */
 	bool cut;      /* it ended in order, within an FPDU */
 
-	/* The stage: small, or a large one as long as it is of use. */
+	/* The stage: small, or a large one as long as it is of use; none where none was needed. */
 	uint8_t *stage;
-	uint32_t size, begin, end; /* its own, and of what it holds */
-	uint32_t full;		   /* reads in a row that filled it */
-	bool large_used;	   /* since the last keepalive */
-	uint8_t small[SOFT_RX_SMALL];
+	uint32_t size, begin, end;   /* its own, and of what it holds */
+	uint32_t full;		     /* reads in a row that filled it */
+	bool stage_used, large_used; /* since the last keepalive */
 };
 
 void soft_rx_init(struct soft_conn *conn);
 void soft_rx_fini(struct soft_conn *conn);
+/* The link is there, and whether there is a CRC is known: 0, -ENOMEM. */
+int soft_rx_prepare(struct soft_conn *conn);
 /* Takes in what has come, lock held, connection live. */
 void soft_rx_run(struct soft_conn *conn);
-/* Gives the large stage back if it was not used since the last call, lock held. */
+/* Gives back a stage that is empty and not always needed, lock held; and what was not used since
+ * the last call. */
+void soft_rx_rest(struct soft_conn *conn);
 void soft_rx_shrink(struct soft_conn *conn);
 
 /* ---- Placement of an FPDU's payload (place.c); lock held ---- */

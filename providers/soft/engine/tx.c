@@ -19,6 +19,7 @@
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/link/link.h"
 #include "providers/soft/wire/mpa.h"
+#include "trace/log.h"
 
 enum {
 	RUN_BYTES = 2 << 20,	  /* so much goes out before others get their turn */
@@ -92,12 +93,55 @@ static bool add_fpdu(struct soft_conn *conn)
 	}
 }
 
+/* Headers and short payload of a batch lie there; false: the connection is lost. */
+static bool have_scratch(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+
+	tx->scratch_used_lately = true;
+	if (!tx->scratch)
+		tx->scratch = malloc(tx->scratch_size);
+	if (tx->scratch)
+		return true;
+	dapl_err_limited("%s: no buffer of %u bytes for a connection: %s", conn->dev->name,
+			 tx->scratch_size, dapl_strerror(ENOMEM));
+	soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
+	return false;
+}
+
+/* What most connections over memory send needs no batch. */
+static bool is_spare(const struct soft_conn *conn)
+{
+	return conn->tx.plain && conn->link->class->reserve;
+}
+
+void soft_tx_rest(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+
+	if (!is_spare(conn) || !soft_tx_idle(tx))
+		return;
+	free(tx->scratch);
+	tx->scratch = NULL;
+}
+
+void soft_tx_shrink(struct soft_conn *conn)
+{
+	if (!conn->tx.scratch_used_lately)
+		soft_tx_rest(conn);
+	conn->tx.scratch_used_lately = false;
+}
+
 /* Fills an empty batch; false if there is nothing to send. */
 static bool build(struct soft_conn *conn)
 {
 	struct soft_tx *tx = &conn->tx;
 
 	batch_reset(tx);
+	if (tx->source == SOFT_TX_NONE && !choose(conn))
+		return false;
+	if (!have_scratch(conn))
+		return false;
 	while (!batch_full(tx) && add_fpdu(conn))
 		;
 	if (tx->markers && tx->mark_num)
@@ -282,15 +326,16 @@ int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord, uint32_t pr
 	tx->crc = conn->crc;
 	tx->markers = conn->markers;
 	tx->summed = tx->crc && !tx->markers;
-	tx->at_once = conn->link->class->reserve && !tx->crc && !tx->markers && !prove_depth;
+	tx->plain = !tx->crc && !tx->markers && !prove_depth;
 	tx->mulpdu = choose_mulpdu(conn);
 	tx->adjust_in = FIRST_ADJUST;
 	tx->response = malloc(size * sizeof(*tx->response));
 	tx->flight = malloc(flights * sizeof(*tx->flight));
 	/* Of a large one only what is used becomes memory. */
 	tx->scratch_size = tx->crc || tx->markers ? SOFT_TX_STAGE : SOFT_TX_SCRATCH;
-	tx->scratch = malloc(tx->scratch_size);
-	if (!tx->response || !tx->flight || !tx->scratch)
+	if (!is_spare(conn))
+		tx->scratch = malloc(tx->scratch_size);
+	if (!tx->response || !tx->flight || !(tx->scratch || is_spare(conn)))
 		return -ENOMEM;
 	tx->flight_mask = flights - 1;
 	plain = WIRE_MPA_LENGTH + tx->mulpdu + 3;

@@ -71,8 +71,8 @@ struct soft_tx {
 	uint32_t mulpdu;
 	uint32_t adjust_in; /* bytes until it is looked at again */
 	bool crc, markers;
-	bool summed;  /* a CRC is formed of each FPDU as it is built */
-	bool at_once; /* the link has memory, and FPDUs are nothing but written there */
+	bool summed; /* a CRC is formed of each FPDU as it is built */
+	bool plain;  /* FPDUs are nothing but written down: no CRC, marker or proof */
 	bool hold;   /* passive side before the peer's first FPDU (RFC 5044 section 7.1.2 rule 4) */
 	uint8_t rtr; /* 1 + opcode of the ready-to-receive message still to be sent; 0: none */
 	uint32_t marker_stream, marker_start; /* position behind and before the batch */
@@ -85,7 +85,8 @@ struct soft_tx {
 	uint32_t built, sent; /* bytes */
 	uint64_t tail;	      /* bytes sent since the last request was sent to its end */
 	uint32_t scratch_used, scratch_size;
-	uint8_t *scratch;
+	uint8_t *scratch;	  /* NULL: none was needed lately */
+	bool scratch_used_lately; /* since the last keepalive */
 
 	/* The message being cut into FPDUs. */
 	uint8_t source;	       /* enum soft_tx_source */
@@ -119,6 +120,10 @@ struct soft_tx {
 /* prove_depth: as ord, for delayed acknowledgement; 0: none. */
 int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord, uint32_t prove_depth);
 void soft_tx_fini(struct soft_conn *conn);
+/* Gives back a scratch that is empty and not always needed, lock held; and one that was not used
+ * since the last call. */
+void soft_tx_rest(struct soft_conn *conn);
+void soft_tx_shrink(struct soft_conn *conn);
 /* Whether nothing is built that is not all sent. */
 static inline bool soft_tx_idle(const struct soft_tx *tx)
 {

@@ -216,23 +216,38 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 	return fill(shm, sent, used, iov, num);
 }
 
+/* Where len bytes are next, in one piece, or NULL. */
+static uint8_t *straight(struct soft_shm *shm, uint32_t sent, uint32_t used, uint32_t len)
+{
+	uint32_t begin = SHM_FIRST, n = len;
+	uint8_t *place;
+
+	if (len <= SHM_BESIDE)
+		begin = 0;
+	else if (len <= SHM_FIRST - SHM_BESIDE)
+		begin = SHM_BESIDE;
+	arrange(shm, sent, used, begin);
+	if (len > shm->out.mask + 1 - used)
+		return NULL;
+	place = piece(&shm->out, sent, &n);
+	return n == len ? place : NULL;
+}
+
 uint8_t *soft_shm_reserve(struct soft_link *link, uint32_t len)
 {
 	struct soft_shm *shm = soft_shm(link);
 	uint32_t sent = atomic_load_explicit(&shm->sent, memory_order_relaxed);
-	uint32_t used = in_use(shm, sent), straight = len;
+	uint32_t used = in_use(shm, sent);
 	uint8_t *place;
 
 	if (used > shm->out.mask + 1 || atomic_load_explicit(&shm->hung_up, memory_order_relaxed))
 		return NULL;
-	arrange(shm, sent, used,
-		len <= SHM_BESIDE		? 0
-		: len <= SHM_FIRST - SHM_BESIDE ? SHM_BESIDE
-						: SHM_FIRST);
-	if (len > shm->out.mask + 1 - used)
-		return NULL;
-	place = piece(&shm->out, sent, &straight);
-	if (straight != len)
+	place = straight(shm, sent, used, len);
+	if (!place && atomic_load_explicit(&shm->peer->taken, memory_order_acquire) == sent) {
+		shm->known = sent;
+		place = straight(shm, sent, 0, len);
+	}
+	if (!place)
 		return NULL;
 	shm->beside = place == shm->own->first && len <= SHM_BESIDE;
 	return shm->beside ? shm->line : place;
