@@ -44,7 +44,7 @@
 #include "dapl/registration.h"
 #include "dapl/work.h"
 
-#define DAPL_TRANSPORT_VERSION 9
+#define DAPL_TRANSPORT_VERSION 10
 
 struct dapl_lock;
 struct dapl_option;

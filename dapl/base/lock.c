@@ -90,6 +90,7 @@ static bool leave(struct dapl_lock *lock, uint32_t requests)
 {
 	uint32_t state = atomic_load_explicit(&lock->state, memory_order_relaxed);
 
+	dapl_tsan_left(lock);
 	while ((state & DAPL_LOCK_HELD) && (state & DAPL_LOCK_SERVING))
 		if (atomic_compare_exchange_weak_explicit(&lock->state, &state, state | requests,
 							  memory_order_acq_rel,
@@ -121,10 +122,21 @@ uint32_t dapl_serve_end_slow(struct dapl_lock *lock)
 		/* It has been held all the time. */
 		dapl_tsan_mutex(pre_lock, lock, 0);
 		dapl_tsan_mutex(post_lock, lock, 0, 0);
+		dapl_tsan_found(lock);
 		return requests;
 	}
 	if (atomic_fetch_sub_explicit(&lock->state, DAPL_LOCK_HELD, memory_order_release) !=
 	    DAPL_LOCK_HELD)
 		dapl_unlock_slow(lock);
 	return 0;
+}
+
+uint32_t dapl_serve_stop(struct dapl_lock *lock)
+{
+	uint32_t state = atomic_fetch_and_explicit(
+		&lock->state, ~(uint32_t)(DAPL_LOCK_SERVING | DAPL_LOCK_REQUESTS),
+		memory_order_acq_rel);
+
+	dapl_tsan_found(lock);
+	return state & DAPL_LOCK_REQUESTS;
 }

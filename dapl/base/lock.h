@@ -46,6 +46,8 @@ static inline bool dapl_mutex_is_locked(pthread_mutex_t *mutex)
 #ifdef WITH_TSAN
 #include <sanitizer/tsan_interface.h>
 #define dapl_tsan_mutex(step, ...) __tsan_mutex_##step(__VA_ARGS__)
+#define dapl_tsan_left(lock)	   __tsan_release(lock)
+#define dapl_tsan_found(lock)	   __tsan_acquire(lock)
 #define dapl_tsan_tried(lock, taken)                                                           \
 	__tsan_mutex_post_lock(lock,                                                           \
 			       (taken) ? __tsan_mutex_try_lock                                 \
@@ -53,6 +55,8 @@ static inline bool dapl_mutex_is_locked(pthread_mutex_t *mutex)
 			       0)
 #else
 #define dapl_tsan_mutex(step, ...)   ((void)0)
+#define dapl_tsan_left(lock)	     ((void)0)
+#define dapl_tsan_found(lock)	     ((void)0)
 #define dapl_tsan_tried(lock, taken) ((void)0)
 #endif
 
@@ -141,17 +145,29 @@ static inline void dapl_unlock(struct dapl_lock *lock)
  */
 bool dapl_serve_slow(struct dapl_lock *lock, uint32_t requests);
 uint32_t dapl_serve_end_slow(struct dapl_lock *lock);
+/*
+ * He serves no longer, though he has the lock until dapl_unlock: what has been asked for so far. So
+ * one who is asked again and again lets others have it.
+ */
+uint32_t dapl_serve_stop(struct dapl_lock *lock);
+
+/* From this state of it; false: *state is another one. */
+static inline bool dapl_serve_from(struct dapl_lock *lock, uint32_t *state)
+{
+	return atomic_compare_exchange_strong_explicit(&lock->state, state,
+						       *state | DAPL_LOCK_HELD | DAPL_LOCK_SERVING,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
 
 /* Takes the lock in order to serve; false: somebody has it. */
 static inline bool dapl_serve_try(struct dapl_lock *lock)
 {
-	uint32_t none = 0;
+	uint32_t state = 0;
 	bool taken;
 
 	dapl_tsan_mutex(pre_lock, lock, __tsan_mutex_try_lock);
-	taken = atomic_compare_exchange_strong_explicit(&lock->state, &none,
-							DAPL_LOCK_HELD | DAPL_LOCK_SERVING,
-							memory_order_acq_rel, memory_order_relaxed);
+	taken = dapl_serve_from(lock, &state) ||
+		(state == DAPL_LOCK_WANTED && dapl_serve_from(lock, &state));
 	dapl_tsan_tried(lock, taken);
 	return taken;
 }

@@ -215,6 +215,40 @@ static void who_serves_is_waited_for(void **state)
 	assert_true(taken);
 }
 
+/* Who has served long enough keeps the lock, and the next to ask takes it over. */
+static void who_served_long_stops(void **state)
+{
+	const struct timespec pause = { .tv_nsec = 20 * MS };
+	_Atomic bool taken = false;
+	pthread_t thread;
+
+	(void)state;
+	assert_true(dapl_serve(&lock, REQUEST));
+	assert_null(run(requests, (void *)OTHER));
+	assert_int_equal(dapl_serve_stop(&lock), OTHER);
+	assert_false(dapl_trylock(&lock));
+	assert_int_equal(pthread_create(&thread, NULL, takes_it, &taken), 0);
+	nanosleep(&pause, NULL);
+	assert_false(taken);
+	dapl_unlock(&lock);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(taken);
+	assert_true(dapl_serve(&lock, REQUEST));
+	assert_int_equal(dapl_serve_stop(&lock), 0);
+	dapl_unlock(&lock);
+}
+
+/* One that is wanted is free if nobody holds it: its last holder may not have come to say so. */
+static void wanted_is_not_held(void **state)
+{
+	(void)state;
+	lock.state = DAPL_LOCK_WANTED;
+	assert_true(dapl_serve_try(&lock));
+	assert_false(dapl_serve_try(&lock));
+	assert_int_equal(dapl_serve_end(&lock), 0);
+	assert_int_equal(lock.state, 0);
+}
+
 static _Atomic unsigned wanted[THREADS];
 static unsigned served[THREADS];
 
@@ -229,6 +263,8 @@ static void *wants(void *arg)
 {
 	_Atomic unsigned *mine = arg;
 
+	uint32_t more;
+
 	for (int i = 0; i < TURNS; i++) {
 		if (i % 64 == 63) {
 			dapl_lock(&lock);
@@ -236,10 +272,15 @@ static void *wants(void *arg)
 			dapl_unlock(&lock);
 		}
 		atomic_fetch_add(mine, 1);
-		if (dapl_serve(&lock, i % 2 ? REQUEST : OTHER))
-			do
-				serve_all();
-			while (dapl_serve_end(&lock));
+		if (!dapl_serve(&lock, i % 2 ? REQUEST : OTHER))
+			continue;
+		serve_all();
+		more = dapl_serve_end(&lock);
+		if (!more)
+			continue;
+		dapl_serve_stop(&lock);
+		serve_all();
+		dapl_unlock(&lock);
 	}
 	return NULL;
 }
@@ -269,6 +310,8 @@ int main(void)
 		cmocka_unit_test(who_serves_is_asked),
 		cmocka_unit_test(who_does_not_serve_is_waited_for),
 		cmocka_unit_test(who_serves_is_waited_for),
+		cmocka_unit_test(who_served_long_stops),
+		cmocka_unit_test(wanted_is_not_held),
 		cmocka_unit_test(no_request_is_lost),
 	};
 

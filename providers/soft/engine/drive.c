@@ -26,6 +26,7 @@ enum {
 	 */
 	LOOK_MIN_NS = 100000,
 	LOOK_MAX_NS = 1000000,
+	ROUNDS = 16, /* for others, who then have to take over */
 	KEEPALIVE_MS = 10000,
 	STARVED_MS = 3000, /* a message that waits so long for a Receive is worth a word */
 	UNRECEIVED_LOOKS = 4,
@@ -69,11 +70,17 @@ static bool drive(struct soft_qp *qp, uint32_t what)
 	uint32_t before = qp->moved;
 	bool moved;
 
-	do {
+	for (int round = 0; round < ROUNDS; round++) {
 		move_data(qp, what);
 		moved = qp->moved != before;
 		what = dapl_serve_end(&qp->lock);
-	} while (what);
+		if (!what)
+			return moved;
+	}
+	what |= dapl_serve_stop(&qp->lock);
+	move_data(qp, what);
+	moved = qp->moved != before;
+	dapl_unlock(&qp->lock);
 	return moved;
 }
 

@@ -375,8 +375,9 @@ static bool may_go(const struct soft_qp *qp, uint32_t ulpdu)
 	if (!conn || soft_conn_over(conn) || soft_ring_used(&qp->sq))
 		return false;
 	tx = &conn->tx;
-	return tx->plain && conn->link->class->reserve && soft_tx_idle(tx) &&
-	       tx->source == SOFT_TX_NONE && !tx->hold && !tx->rtr && !soft_response_owed(tx) &&
+	/* Without hold the link is what it is: before that the loop may change it. */
+	return !tx->hold && tx->plain && conn->link->class->reserve && soft_tx_idle(tx) &&
+	       tx->source == SOFT_TX_NONE && !tx->rtr && !soft_response_owed(tx) &&
 	       ulpdu <= tx->mulpdu && !conn->draining && !conn->tx_err;
 }
 

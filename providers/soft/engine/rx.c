@@ -324,6 +324,7 @@ static enum step direct_fpdu(struct soft_conn *conn, const uint8_t *p, uint32_t 
 	if (len < sizeof(head))
 		return STEP_READ;
 	memcpy(head, p, sizeof(head));
+	atomic_signal_fence(memory_order_seq_cst);
 	ulpdu = (uint32_t)head[0] << 8 | head[1];
 	header = soft_ddp_header(head[WIRE_MPA_LENGTH]);
 	size = soft_mpa_fpdu(ulpdu);
