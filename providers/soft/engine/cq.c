@@ -20,9 +20,10 @@
 enum {
 	READY_PER_POLL = 16,
 	SPINS_PER_LOOK = 16,
-	PASSES_PER_LOOK =
-		16,	/* an idle connection's message waits for so many polls of the hot ones */
-	HOT_LOOKS = 64, /* after so many it is idle as well */
+	/* An idle connection's message waits for so many polls of the hot ones. */
+	PASSES_PER_LOOK = 16,
+	/* What a hot one may cost in vain: about what it costs its peer and this side to wake. */
+	VAIN_MAX = 256,
 };
 
 static void overflow_run(struct tp_task *task)
@@ -98,65 +99,31 @@ static void watch_hot(struct soft_cq *cq)
 
 /* ---- Of many connections, those that are hot ---- */
 
-static uint32_t cost_of(const struct soft_member *member)
-{
-	return member->conn->link->class->cost;
-}
-
 /* drive held, as for the next. Leaves it to the epoll set. */
-static void cool(struct soft_cq *cq, struct soft_member *member)
+static void cool(struct soft_member *member)
 {
 	if (!atomic_load_explicit(&member->hot, memory_order_relaxed))
 		return;
 	atomic_store(&member->hot, false);
 	list_del(&member->hot_node);
-	cq->hot_cost -= cost_of(member);
 }
 
 /* Ditto, and has the set told of what happens there; what has happened is told at once. */
-static void cool_down(struct soft_cq *cq, struct soft_member *member)
+static void cool_down(struct soft_member *member)
 {
-	cool(cq, member);
+	cool(member);
 	soft_watch_update_cqs(member->conn);
 }
 
-static struct soft_member *coldest(struct soft_cq *cq)
-{
-	struct soft_member *member, *found = NULL;
-
-	list_for_each(member, &cq->hot, hot_node)
-		if (!found || (int32_t)(member->moved_at - found->moved_at) < 0)
-			found = member;
-	return found;
-}
-
-/* Something came there. Those of which that is longest ago make room. */
+/* Something came there. */
 static void warm_up(struct soft_cq *cq, struct soft_member *member)
 {
-	struct soft_member *other;
-
-	member->moved_at = cq->looks;
+	member->vain = 0;
 	if (!atomic_load_explicit(&member->hot, memory_order_relaxed)) {
-		while (cq->hot_cost + cost_of(member) > SOFT_CQ_FEW && (other = coldest(cq)))
-			cool_down(cq, other);
 		list_add(&cq->hot, &member->hot_node);
-		cq->hot_cost += cost_of(member);
 		atomic_store(&member->hot, true);
 	}
 	soft_watch_update_cqs(member->conn);
-}
-
-static void cool_down_idle(struct soft_cq *cq)
-{
-	struct list *node, *next;
-	struct soft_member *member;
-
-	for (node = cq->hot.next; node != &cq->hot; node = next) {
-		next = node->next;
-		member = container_of(node, struct soft_member, hot_node);
-		if (cq->looks - member->moved_at > HOT_LOOKS)
-			cool_down(cq, member);
-	}
 }
 
 void soft_cq_attach(struct soft_member *member)
@@ -185,7 +152,7 @@ void soft_cq_detach(struct soft_member *member)
 	dapl_lock(&cq->drive);
 	list_del(&member->node);
 	atomic_fetch_sub(&cq->cost, member->conn->link->class->cost);
-	cool(cq, member);
+	cool(member);
 	pthread_mutex_lock(&member->conn->lock);
 	soft_watch_remove(member);
 	pthread_mutex_unlock(&member->conn->lock);
@@ -267,14 +234,22 @@ static bool drive_all(struct soft_cq *cq)
 
 static bool drive_hot(struct soft_cq *cq)
 {
-	struct soft_member *member;
 	bool room = look_for_room(cq), moved = false;
+	struct soft_member *member;
+	struct list *node, *next;
 
-	list_for_each(member, &cq->hot, hot_node)
+	for (node = cq->hot.next; node != &cq->hot; node = next) {
+		next = node->next;
+		member = container_of(node, struct soft_member, hot_node);
 		if (soft_drive_poll(member->conn, room)) {
-			member->moved_at = cq->looks;
+			member->vain = 0;
 			moved = true;
+			continue;
 		}
+		member->vain += member->conn->link->class->cost;
+		if (member->vain > VAIN_MAX)
+			cool_down(member);
+	}
 	return moved;
 }
 
@@ -286,8 +261,6 @@ static bool drive_ready(struct soft_cq *cq)
 	int n;
 
 	cq->passes = 0;
-	cq->looks++;
-	cool_down_idle(cq);
 	n = epoll_wait(atomic_load(&cq->epfd), events, READY_PER_POLL, 0);
 	for (int i = 0; i < n; i++) {
 		member = events[i].data.ptr;

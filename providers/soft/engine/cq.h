@@ -27,7 +27,7 @@ struct soft_member {
 	/* Of a CQ with many: polled directly since something came lately. Under soft_cq.drive. */
 	atomic_bool hot;
 	struct list hot_node;
-	uint32_t moved_at; /* soft_cq.looks then */
+	uint32_t vain; /* what polling it has cost since then */
 };
 
 /* Of tp_wc.flags, in the queue only: what tp_cq.take may return; what the peer's data completed. */
@@ -59,9 +59,7 @@ struct soft_cq {
 	struct dapl_lock drive;
 	struct list members;
 	struct list hot;
-	uint32_t hot_cost; /* as cost, of these */
 	uint32_t passes;   /* over the hot ones, since a look at the others */
-	uint32_t looks;	   /* at the others, so far */
 	atomic_uint cost;  /* of driving all members one by one */
 	atomic_int epfd;   /* -1 until needed */
 	atomic_bool blind; /* there is none, or it does not have all members */
