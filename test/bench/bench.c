@@ -69,12 +69,32 @@ static size_t sweep(void)
 			swept[n++] = (struct bench_case){ .op = (enum bench_op)op,
 							  .size = size,
 							  .count = size < 8192 ? 4000 : 1500 };
+		swept[n++] = (struct bench_case){
+			.op = (enum bench_op)op, .size = 8, .count = 4000, .waiting = true
+		};
 		for (size = 64; size <= BENCH_MAX_SIZE; size *= 4)
 			swept[n++] = (struct bench_case){ .op = (enum bench_op)op,
 							  .size = size,
 							  .count = size < 65536 ? 4000 : 400,
 							  .stream = true };
+		for (size = 65536; size <= 1 << 20; size *= 16)
+			swept[n++] = (struct bench_case){ .op = (enum bench_op)op,
+							  .size = size,
+							  .count = 400,
+							  .stream = true,
+							  .waiting = true };
 	}
+	for (size = 65536; size <= 1 << 20; size *= 16)
+		swept[n++] = (struct bench_case){
+			.op = BENCH_READ, .size = size, .count = 400, .stream = true
+		};
+	for (size = 65536; size <= 1 << 20; size *= 16)
+		swept[n++] = (struct bench_case){
+			.op = BENCH_WRITE, .size = size, .count = 400, .stream = true, .both = true
+		};
+	for (op = BENCH_MEMORY; op <= BENCH_REAP; op++)
+		swept[n++] =
+			(struct bench_case){ .op = (enum bench_op)op, .size = 8, .count = 2000 };
 	return n;
 }
 

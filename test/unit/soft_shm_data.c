@@ -460,17 +460,10 @@ static void ping_pong_with_sleep(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(all_sizes),
-		T(back_pressure),
-		T(short_messages_share_a_line),
-		T(grows_and_rests),
-		T(who_polls_rings_nobody),
-		T(room_is_told),
-		T(sleepers_together),
-		T(one_sleeps_already),
-		T(the_loop_is_woken),
-		T(stream_with_sleep),
-		T(ping_pong_with_sleep),
+		T(all_sizes),	      T(back_pressure),		 T(short_messages_share_a_line),
+		T(grows_and_rests),   T(who_polls_rings_nobody), T(room_is_told),
+		T(sleepers_together), T(one_sleeps_already),	 T(the_loop_is_woken),
+		T(stream_with_sleep), T(ping_pong_with_sleep),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
