@@ -137,16 +137,6 @@ SIM_CALL int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timesp
 	return pthread_mutex_lock(mutex);
 }
 
-SIM_CALL int pthread_mutex_trylock(pthread_mutex_t *mutex)
-{
-	fiber_point();
-	if (mutex_of(mutex)->owner)
-		return EBUSY;
-	mutex_of(mutex)->owner = fiber_id(fiber_self) + 1;
-	fiber_holds(1);
-	return 0;
-}
-
 static void unlock(struct mutex *m)
 {
 	if (m->owner != fiber_id(fiber_self) + 1)
