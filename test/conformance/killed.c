@@ -156,29 +156,38 @@ static void no_descriptor_is_left(unsigned int round)
 	}
 }
 
+/* The first byte of the region, which a peer writes. */
+CU_PEER_MEMORY static void freshen(const struct ct_mem *mem)
+{
+	*(volatile uint8_t *)mem->base = FRESH;
+}
+
+CU_PEER_MEMORY static bool is_fresh(const struct ct_mem *mem)
+{
+	return *(volatile uint8_t *)mem->base == FRESH;
+}
+
 static void the_writer_is_killed(void **state)
 {
 	struct cu_rig *rig = *state;
-	volatile uint8_t *first;
 	struct ct_mem mem;
 
 	region_open(rig, &mem);
-	first = mem.base;
 	for (unsigned int round = 0; round < rounds(); round++) {
 		struct peer *peer = start(rig, "writer");
 
-		*first = FRESH;
+		freshen(&mem);
 		peer_put_word(peer->fd, (uintptr_t)mem.base);
 		peer_put_word(peer->fd, mem.rmr_context);
-		ct_await(*first != FRESH);
+		ct_await(!is_fresh(&mem));
 		pause_us((unsigned int)rand() % LATEST_US);
 		peer_kill(peer);
 		ended(rig);
 		/* It stays as it is: nobody writes there any more. */
-		*first = FRESH;
+		freshen(&mem);
 		zones_are_whole(&mem);
 		no_descriptor_is_left(round);
-		assert_int_equal(*first, FRESH);
+		assert_true(is_fresh(&mem));
 	}
 	region_close(&mem);
 }
