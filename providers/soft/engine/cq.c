@@ -21,9 +21,13 @@ enum {
 	READY_PER_POLL = 16,
 	SPINS_PER_LOOK = 16,
 	/* An idle connection's message waits for so many polls of the hot ones. */
-	PASSES_PER_LOOK = 16,
+	PASSES_PER_LOOK = 64,
+	/* As one in vain count so many completions; one that moved something, as so many. */
+	COMPLETIONS_PER_PASS = 4,
+	PASSES_PER_MOVE = 4,
 	/* What a hot one may cost in vain: about what it costs its peer and this side to wake. */
 	VAIN_MAX = 256,
+	HOT_PER_POLL = 64, /* cost of one poll */
 };
 
 static void overflow_run(struct tp_task *task)
@@ -88,15 +92,6 @@ static void watch_all(struct soft_cq *cq)
 		soft_watch_update_cqs(member->conn);
 }
 
-/* Ditto where what is polled is polled no more. */
-static void watch_hot(struct soft_cq *cq)
-{
-	struct soft_member *member;
-
-	list_for_each(member, &cq->hot, hot_node)
-		soft_watch_update_cqs(member->conn);
-}
-
 /* ---- Of many connections, those that are hot ---- */
 
 /* drive held, as for the next. Leaves it to the epoll set. */
@@ -113,6 +108,22 @@ static void cool_down(struct soft_member *member)
 {
 	cool(member);
 	soft_watch_update_cqs(member->conn);
+}
+
+/* Who polls them goes to sleep. Those where nothing came since are not armed again at each sleep. */
+static void watch_hot(struct soft_cq *cq)
+{
+	struct soft_member *member;
+	struct list *node, *next;
+
+	for (node = cq->hot.next; node != &cq->hot; node = next) {
+		next = node->next;
+		member = container_of(node, struct soft_member, hot_node);
+		if (member->vain)
+			cool_down(member);
+		else
+			soft_watch_update_cqs(member->conn);
+	}
 }
 
 /* Something came there. */
@@ -232,23 +243,29 @@ static bool drive_all(struct soft_cq *cq)
 	return moved;
 }
 
-static bool drive_hot(struct soft_cq *cq)
+/* Those that were polled longest ago, as many as a poll may cost. At how many anything moved. */
+static uint32_t drive_hot(struct soft_cq *cq)
 {
-	bool room = look_for_room(cq), moved = false;
+	struct list *node, *last = cq->hot.prev;
+	uint32_t cost, spent = 0, moved = 0;
 	struct soft_member *member;
-	struct list *node, *next;
+	bool room = look_for_room(cq);
 
-	for (node = cq->hot.next; node != &cq->hot; node = next) {
-		next = node->next;
+	while (!list_empty(&cq->hot) && spent < HOT_PER_POLL) {
+		node = cq->hot.next;
 		member = container_of(node, struct soft_member, hot_node);
+		list_del(node);
+		list_add(&cq->hot, node);
+		cost = member->conn->link->class->cost;
+		spent += cost;
 		if (soft_drive_poll(member->conn, room)) {
 			member->vain = 0;
-			moved = true;
-			continue;
-		}
-		member->vain += member->conn->link->class->cost;
-		if (member->vain > VAIN_MAX)
+			moved++;
+		} else if ((member->vain += cost) > VAIN_MAX) {
 			cool_down(member);
+		}
+		if (node == last)
+			break;
 	}
 	return moved;
 }
@@ -262,6 +279,8 @@ static bool drive_ready(struct soft_cq *cq)
 
 	cq->passes = 0;
 	n = epoll_wait(atomic_load(&cq->epfd), events, READY_PER_POLL, 0);
+	if (n == READY_PER_POLL) /* there may be more */
+		cq->passes = PASSES_PER_LOOK;
 	for (int i = 0; i < n; i++) {
 		member = events[i].data.ptr;
 		if (soft_drive_poll(member->conn, true)) {
@@ -274,12 +293,20 @@ static bool drive_ready(struct soft_cq *cq)
 	return moved;
 }
 
-/* The others are looked at now and then, and by one who slept at once. */
+/*
+ * The others are looked at now and then, sooner where much moved meanwhile, and by one who slept at
+ * once.
+ */
 static bool drive_many(struct soft_cq *cq)
 {
-	bool look = cq->woken || list_empty(&cq->hot) || ++cq->passes >= PASSES_PER_LOOK;
-	bool moved = drive_hot(cq);
+	bool look = cq->woken || list_empty(&cq->hot);
+	uint32_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	uint32_t moved = drive_hot(cq);
 
+	head = atomic_load_explicit(&cq->head, memory_order_relaxed) - head;
+	cq->passes += (moved ? moved * PASSES_PER_MOVE : 1) + head / COMPLETIONS_PER_PASS;
+	if (cq->passes >= PASSES_PER_LOOK)
+		look = true;
 	return (look && drive_ready(cq)) || moved;
 }
 

@@ -75,22 +75,16 @@ static bool make_stage(struct soft_conn *conn, uint32_t size)
 	return true;
 }
 
-/* Of that size at least; false: the connection is lost. */
-static bool have_stage(struct soft_conn *conn, uint32_t size)
+/* false: the connection is lost. */
+static bool grow(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
 
-	rx->stage_used = true;
-	if (rx->size >= size || make_stage(conn, size))
+	rx->stage_used = rx->large_used = true;
+	if (rx->size == SOFT_RX_LARGE || make_stage(conn, SOFT_RX_LARGE))
 		return true;
 	soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
 	return false;
-}
-
-static bool grow(struct soft_conn *conn)
-{
-	conn->rx.large_used = true;
-	return have_stage(conn, SOFT_RX_LARGE);
 }
 
 /* Where the link has memory, whole FPDUs need no stage. */
@@ -434,6 +428,33 @@ static uint32_t room(struct soft_rx *rx, uint32_t direct)
 	return direct || rx->full < FULL_READS ? SOFT_RX_SMALL : rx->size;
 }
 
+/* The link told so: 0 or a negative errno. */
+static void over(struct soft_conn *conn, int why)
+{
+	struct soft_rx *rx = &conn->rx;
+
+	rx->cut |= why == -ESHUTDOWN;
+	if (why && !rx->cut && !rx->err)
+		rx->err = why;
+	ended(conn);
+}
+
+/* There is no memory for a stage, and an end needs none. */
+static int fill_nothing(struct soft_conn *conn)
+{
+	uint8_t byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	ssize_t n = conn->link->class->recv(conn->link, &iov, 1);
+
+	if (n == -EAGAIN)
+		return 0;
+	if (n > 0)
+		soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
+	else
+		over(conn, (int)n);
+	return -1;
+}
+
 /* One read: 1 if more may be there, 0 if not, -1 if there will be no more. */
 static int fill(struct soft_conn *conn, uint32_t *done)
 {
@@ -444,7 +465,10 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	ssize_t n;
 	int num = 0;
 
-	if (!have_stage(conn, SOFT_RX_SMALL) || (rx->full >= FULL_READS && !grow(conn)))
+	rx->stage_used = true;
+	if (!rx->stage && !make_stage(conn, SOFT_RX_SMALL))
+		return fill_nothing(conn);
+	if (rx->full >= FULL_READS && !grow(conn))
 		return -1;
 	compact(rx);
 	if (rx->busy && rx->left > rx->tail) {
@@ -463,10 +487,7 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 			soft_place_fault(conn);
 			return -1;
 		}
-		rx->cut |= n == -ESHUTDOWN;
-		if (n && !rx->cut && !rx->err)
-			rx->err = (int)n;
-		ended(conn);
+		over(conn, (int)n);
 		return -1;
 	}
 	conn->qp->moved++;
@@ -484,13 +505,10 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 /* Throws away what comes, until the peer ends: it is not kept from taking in the answers. */
 static void discard(struct soft_conn *conn)
 {
-	struct soft_rx *rx = &conn->rx;
-	struct iovec iov;
+	uint8_t waste[SOFT_RX_SMALL];
+	struct iovec iov = { .iov_base = waste, .iov_len = sizeof(waste) };
 	ssize_t n = 1;
 
-	if (!have_stage(conn, SOFT_RX_SMALL))
-		return;
-	iov = (struct iovec){ .iov_base = rx->stage, .iov_len = rx->size };
 	for (uint32_t done = 0; n > 0 && done < RUN_BYTES; done += (uint32_t)n)
 		n = conn->link->class->recv(conn->link, &iov, 1);
 	if (n <= 0 && n != -EAGAIN)
