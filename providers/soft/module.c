@@ -16,6 +16,7 @@
 #include "providers/soft/memory/window.h"
 
 static const char *const crcs[] = { "no", "yes", "auto", NULL };
+static const char *const directs[] = { "no", "auto", NULL };
 static const char *const links[] = { "auto", "tcp", "shm", NULL };
 
 #define CONFIG	       soft_config

@@ -550,6 +550,14 @@ WRAP(int, -1, ppoll,
      (fds, num, timeout, mask))
 WRAP(int, -1, epoll_wait, (int epfd, struct epoll_event *events, int num, int timeout),
      (epfd, events, num, timeout))
+WRAP(ssize_t, -1, process_vm_readv,
+     (pid_t pid, const struct iovec *local, unsigned long locals, const struct iovec *remote,
+      unsigned long remotes, unsigned long flags),
+     (pid, local, locals, remote, remotes, flags))
+WRAP(ssize_t, -1, process_vm_writev,
+     (pid_t pid, const struct iovec *local, unsigned long locals, const struct iovec *remote,
+      unsigned long remotes, unsigned long flags),
+     (pid, local, locals, remote, remotes, flags))
 WRAP(int, interpose_error, pthread_create,
      (pthread_t * thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg),
      (thread, attr, run, arg))

@@ -45,6 +45,8 @@ const struct fault faults[] = {
 	{ "open_memstream", ENOMEM },
 
 	{ "ppoll", EINTR },
+	{ "process_vm_readv", EPERM },
+	{ "process_vm_writev", ESRCH },
 	{ "pthread_create", EAGAIN },
 	{ "pthread_key_create", EAGAIN },
 	{ "pthread_setspecific", ENOMEM },

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "test/sim/libc.h"
 #include "test/sim/sim.h"
@@ -316,4 +317,43 @@ SIM_CALL char *strdup(const char *text)
 	if (!sim_on)
 		return memcpy(__libc_malloc(size), text, size);
 	return FAILS("strdup", ENOMEM) ? NULL : memcpy(allocate(size, CALLER), text, size);
+}
+
+/* ---- Memory of another process, which is this one ---- */
+
+LIBC(ssize_t, process_vm_readv,
+     (pid_t pid, const struct iovec *local, unsigned long locals, const struct iovec *remote,
+      unsigned long remotes, unsigned long flags),
+     (pid, local, locals, remote, remotes, flags))
+LIBC(ssize_t, process_vm_writev,
+     (pid_t pid, const struct iovec *local, unsigned long locals, const struct iovec *remote,
+      unsigned long remotes, unsigned long flags),
+     (pid, local, locals, remote, remotes, flags))
+
+SIM_CALL ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long locals,
+				  const struct iovec *remote, unsigned long remotes,
+				  unsigned long flags)
+{
+	ssize_t n;
+
+	fiber_point();
+	if (FAILS("process_vm_readv", EPERM))
+		return -1;
+	n = libc_process_vm_readv(pid, local, locals, remote, remotes, flags);
+	fiber_point();
+	return n;
+}
+
+SIM_CALL ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long locals,
+				   const struct iovec *remote, unsigned long remotes,
+				   unsigned long flags)
+{
+	ssize_t n;
+
+	fiber_point();
+	if (FAILS("process_vm_writev", ESRCH))
+		return -1;
+	n = libc_process_vm_writev(pid, local, locals, remote, remotes, flags);
+	fiber_point();
+	return n;
 }

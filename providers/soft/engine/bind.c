@@ -19,7 +19,7 @@ static struct soft_mw *soft_mw(struct tp_mw *mw)
 	return container_of(mw, struct soft_mw, base);
 }
 
-void soft_bind_quiesce(struct soft_dev *dev)
+void soft_bind_quiesce(struct soft_dev *dev, uint32_t key)
 {
 	struct soft_qp *qp;
 
@@ -27,6 +27,8 @@ void soft_bind_quiesce(struct soft_dev *dev)
 	/* Who moves data looks keys up under the lock. */
 	list_for_each(qp, &dev->qps, node) {
 		dapl_lock(&qp->lock);
+		if (key && qp->conn)
+			soft_direct_revoke(qp->conn, key);
 		dapl_unlock(&qp->lock);
 	}
 	pthread_mutex_unlock(&dev->lock);
@@ -47,7 +49,7 @@ void soft_bind_clear(struct soft_conn *conn)
 		sqe->status = TP_WC_BIND_FAILED;
 	}
 	dapl_unlock(&qp->lock);
-	soft_stags_settle(conn->dev->stags);
+	soft_stags_settle(conn->dev->stags, 0);
 	dapl_lock(&qp->lock);
 	conn->tx.bind_wait = false;
 	dapl_unlock(&qp->lock);
@@ -156,7 +158,7 @@ static void mw_free(struct tp_mw *base)
 	}
 	pthread_mutex_unlock(&dev->lock);
 	soft_window_unbind(mw);
-	soft_stags_settle(dev->stags);
+	soft_stags_settle(dev->stags, 0);
 	free(mw);
 }
 

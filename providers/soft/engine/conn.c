@@ -191,6 +191,7 @@ static void part(struct soft_conn *conn, struct soft_qp *qp, struct soft_rest *r
 		    oldest->status == TP_WC_FLUSHED)
 			oldest->status = TP_WC_TRANSPORT;
 	}
+	soft_direct_close(conn);
 	qp->conn = NULL;
 	soft_complete_flush(qp, recv_status);
 }

@@ -28,6 +28,7 @@ enum {
 	/* What a hot one may cost in vain: about what it costs its peer and this side to wake. */
 	VAIN_MAX = 256,
 	HOT_PER_POLL = 64, /* cost of one poll */
+	VAIN_TO_TELL = 64, /* polls */
 };
 
 static void overflow_run(struct tp_task *task)
@@ -310,6 +311,23 @@ static bool drive_many(struct soft_cq *cq)
 	return (look && drive_ready(cq)) || moved;
 }
 
+/*
+ * Peers that see nobody poll reach this side's memory themselves and send nothing, so that nothing
+ * tells the service thread that there is somebody; and by the link they would be faster.
+ */
+static void tell_of_polls(struct soft_cq *cq)
+{
+	const struct soft_direct_ops *direct;
+	struct soft_member *member;
+
+	cq->vain = 0;
+	list_for_each(member, &cq->members, node) {
+		direct = member->conn->link->class->direct;
+		if (direct)
+			direct->polled(member->conn->link, VAIN_TO_TELL);
+	}
+}
+
 /* Whether anything moved. */
 static bool drive(struct soft_cq *cq)
 {
@@ -322,6 +340,8 @@ static bool drive(struct soft_cq *cq)
 		moved = drive_all(cq);
 	else
 		moved = drive_many(cq);
+	if (!moved && ++cq->vain >= VAIN_TO_TELL && soft_cq_few(cq))
+		tell_of_polls(cq);
 	dapl_unlock(&cq->drive);
 	return moved;
 }

@@ -44,6 +44,7 @@ struct soft_cq {
 	atomic_uint polls; /* that found it empty, so far, and more for those that took what came */
 	bool woken;	   /* slept since the last look for room to send */
 	uint32_t spins;	   /* polls since then */
+	uint32_t vain;	   /* polls since peers were told of them */
 
 	/* The producers'. */
 	struct dapl_lock lock;

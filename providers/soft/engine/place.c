@@ -66,6 +66,7 @@ static int write_iov(struct soft_conn *conn, uint32_t pos, uint32_t len, struct 
 		return -1;
 	}
 	*iov = (struct iovec){ .iov_base = mem, .iov_len = len };
+	soft_direct_expose(conn, ddp->stag);
 	return 1;
 }
 
@@ -205,6 +206,8 @@ bool soft_place_plain_write(struct soft_conn *conn, const uint8_t *ddp, const ui
 				    TP_ACCESS_REMOTE_WRITE, &mem) ||
 		    !soft_copy_in(mem, payload, len)))
 		return false;
+	if (len)
+		soft_direct_expose(conn, be32toh(header.stag));
 	rx->written = len;
 	rx->wrote = true;
 	return true;

@@ -185,7 +185,7 @@ int soft_recv_set_limits(struct tp_qp *qp, uint32_t soft, uint32_t hard);
 /* ---- Bindings of memory windows as requests (bind.c) ---- */
 
 /* soft_stags.quiesce: passes through the locks of all QPs of the device. */
-void soft_bind_quiesce(struct soft_dev *dev);
+void soft_bind_quiesce(struct soft_dev *dev, uint32_t key);
 /*
  * The next request binds a window of PD scope that is bound: unbinds it, waits until nobody uses
  * it, and lets the binding go on. On the loop.

@@ -327,6 +327,8 @@ bool soft_request_ready(struct soft_conn *conn)
 
 	while (!tx->hold && qp->sq_next != atomic_load(&qp->sq.tail)) {
 		sqe = soft_sqe(qp, qp->sq_next);
+		if (soft_direct_request(conn, sqe))
+			continue;
 		if (!(sqe->flags & (TP_WR_FENCE | SOFT_WR_CAREFUL)))
 			return true;
 		if (sqe->opcode != SOFT_OP_BIND)
@@ -412,6 +414,13 @@ static void put_wr_header(const struct soft_tx *tx, const struct tp_wr *wr, uint
 				      true, WIRE_QN_SEND, tx->msn[WIRE_QN_SEND], 0);
 }
 
+static void sent_at_once(struct soft_qp *qp, const struct tp_wr *wr)
+{
+	qp->moved++;
+	if (wr->flags & TP_WR_SIGNALED)
+		soft_complete_at_once(qp, wr->wr_id);
+}
+
 bool soft_request_at_once(struct soft_qp *qp, const struct tp_wr *wr)
 {
 	uint32_t header = wr->opcode == TP_SEND ? WIRE_DDP_UNTAGGED_SIZE : WIRE_DDP_TAGGED_SIZE;
@@ -425,6 +434,10 @@ bool soft_request_at_once(struct soft_qp *qp, const struct tp_wr *wr)
 		return false;
 	link = qp->conn->link;
 	tx = &qp->conn->tx;
+	if (wr->opcode == TP_RDMA_WRITE && link->class->direct && soft_direct_write(qp, wr)) {
+		sent_at_once(qp, wr);
+		return true;
+	}
 	place = link->class->reserve(link, size);
 	if (!place || !put_payload(qp, wr, place + WIRE_MPA_LENGTH + header))
 		return false;
@@ -434,9 +447,7 @@ bool soft_request_at_once(struct soft_qp *qp, const struct tp_wr *wr)
 	link->class->commit(link, size);
 	tx->msn[WIRE_QN_SEND] += wr->opcode == TP_SEND;
 	tx->tail = 0;
-	qp->moved++;
-	if (wr->flags & TP_WR_SIGNALED)
-		soft_complete_at_once(qp, wr->wr_id);
+	sent_at_once(qp, wr);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/fpdu.h"
 #include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/rx.h"
 #include "providers/soft/memory/copy.h"
 #include "providers/soft/memory/stag.h"
 
@@ -57,6 +58,8 @@ static bool read_arrived(struct soft_conn *conn, const struct soft_ddp *ddp, con
 	if (!response)
 		return too_many(conn, ddp);
 	response->read = read;
+	if (read.size)
+		soft_direct_expose(conn, read.source_stag);
 	conn->qp->due |= SOFT_DRIVE_TX;
 	return true;
 }

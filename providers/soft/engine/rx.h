@@ -72,6 +72,11 @@ struct soft_rx {
 	int err;       /* with which the stream ended */
 	bool cut;      /* it ended in order, within an FPDU */
 
+	/* Memory that the peer may reach himself (direct.c): whether there is any, and the key of
+	 * the last; 0: that is gone. */
+	bool exposes;
+	uint32_t exposed;
+
 	/* The stage: small, or a large one as long as it is of use; none where none was needed. */
 	uint8_t *stage;
 	uint32_t size, begin, end;   /* its own, and of what it holds */
@@ -113,6 +118,14 @@ int soft_place_begin(struct soft_conn *conn);
 bool soft_place_copy(struct soft_conn *conn, const uint8_t *src, uint32_t len);
 /* The FPDU is complete and right: delivers what it ends. false on a fault. */
 bool soft_place_done(struct soft_conn *conn);
+
+/* ---- Memory that the peer may reach himself (direct.c); lock held ---- */
+
+/* The peer has had access by this key. */
+void soft_direct_expose(struct soft_conn *conn, uint32_t key);
+/* A key is gone, and the connection: the peer has no access when they return. */
+void soft_direct_revoke(struct soft_conn *conn, uint32_t key);
+void soft_direct_close(struct soft_conn *conn);
 
 /* ---- What arrives in order on a queue (untagged.c); lock held ---- */
 

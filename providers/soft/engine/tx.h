@@ -149,6 +149,10 @@ bool soft_request_add(struct soft_conn *conn);
  * room. false: nothing was done, and it is for the queue, which also tells of faults.
  */
 bool soft_request_at_once(struct soft_qp *qp, const struct tp_wr *wr);
+/* Does and completes a request in the peer's memory itself; false: nothing was done, as above. */
+bool soft_direct_request(struct soft_conn *conn, struct soft_sqe *sqe);
+/* Does an RDMA Write that may go at once; false: ditto. */
+bool soft_direct_write(struct soft_qp *qp, const struct tp_wr *wr);
 /* All of the oldest one that is not sent is. */
 void soft_request_sent(struct soft_conn *conn);
 /* Ends the connection because of a request of its own program. */

@@ -37,6 +37,48 @@ enum soft_watcher {
 	SOFT_WATCHERS,
 };
 
+/* Registered memory of one side, as the other names it. */
+struct soft_exposed {
+	uint32_t key;
+	uint32_t access; /* TP_ACCESS_REMOTE_* */
+	uint64_t start;	 /* what the peer calls its first byte */
+	uint64_t length;
+	uint8_t *mem; /* that byte */
+};
+
+/* An RDMA Write or Read of len bytes. The last word of its sink is stored last (DTO-47). */
+struct soft_access {
+	uint32_t key;
+	uint32_t right; /* TP_ACCESS_REMOTE_WRITE or TP_ACCESS_REMOTE_READ */
+	uint64_t addr;
+	uint32_t len;
+	struct iovec *iov; /* the local bytes, changed; there is room for one piece more */
+	int num;
+};
+
+/*
+ * Access to the peer's registered memory by one side alone, past the bytes of the link. What has
+ * once been asked for by way of them is exposed to the peer, who need not ask again. Under the
+ * connection's lock, but for polled.
+ */
+struct soft_direct_ops {
+	/* The peer may reach it, until revoke of its key or close of all returns, which wait for
+	 * access that is under way. After close nothing is exposed. */
+	void (*expose)(struct soft_link *link, const struct soft_exposed *region);
+	void (*revoke)(struct soft_link *link, uint32_t key);
+	void (*close)(struct soft_link *link);
+	/* All that has been received is done with. */
+	void (*settle)(struct soft_link *link);
+	/* Whether that is so at the peer's for all that was sent, and he may be reached, and len
+	 * bytes get there sooner than by the link. */
+	bool (*apt)(struct soft_link *link, uint32_t len);
+	/* false: not everything was done, and the link has to be asked, which also knows why. */
+	bool (*access)(struct soft_link *link, struct soft_access *access);
+	/* Somebody polled the link so often in vain: if the peer takes him for asleep, and has not
+	 * done about as much, the link is the faster way. */
+	void (*polled)(struct soft_link *link, uint32_t polls);
+};
+
 struct soft_link_class {
 	const char *name;
 	uint32_t cost;	   /* of asking it for bytes in vain, see cq.c */
@@ -94,6 +136,7 @@ struct soft_link_class {
 	void (*commit)(struct soft_link *link, uint32_t len);
 	const uint8_t *(*peek)(struct soft_link *link, uint32_t *len);
 	void (*consume)(struct soft_link *link, uint32_t len);
+	const struct soft_direct_ops *direct; /* NULL: the peer's memory is out of reach */
 	/* Whether recv would find nothing; NULL: that cannot be seen for less. Any thread. */
 	bool (*quiet)(struct soft_link *link);
 	/* Now and then, as send: gives memory back that was of no use since the last time. NULL:

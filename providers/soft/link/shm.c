@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/link/shm.h"
 #include "providers/soft/memory/copy.h"
@@ -425,6 +426,9 @@ void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active
 	shm->peer = &memory->page.side[peer];
 	shm->out = (struct shm_ring){ .first = shm->own->first, .rest = memory->rest[own] };
 	shm->in = (struct shm_ring){ .first = shm->peer->first, .rest = memory->rest[peer] };
+	shm->own_direct = &memory->direct[own];
+	shm->peer_direct = &memory->direct[peer];
+	shm->closed = !shm->link.dev->config->direct;
 	atomic_store(&shm->taken, taken);
 	shm->shown = taken;
 	set_geometry(shm, 0, SHM_SMALL - 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Links over memory that two processes of one user share: what the two sides of them, set-up
- * (shm_start.c), data (shm.c) and wake-ups (shm_wake.c), have in common, and the layout of the memory.
+ * Links over memory that two processes of one user share: what set-up (shm_start.c), data (shm.c),
+ * wake-ups (shm_wake.c) and direct access (shm_direct.c) have in common, and the layout of the
+ * memory.
  *
  * The memory is a sealed memfd of two rings and what each side says about them. The active side
  * makes it and sends it through an abstract Unix socket, named after the address and qualifier of
@@ -19,19 +20,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "providers/soft/link/link.h"
 #include "util/list.h"
 
 enum {
-	SHM_VERSION = 4,
+	SHM_VERSION = 5,
 	SHM_LINE = 64,
 	SHM_RING = 1 << 20,    /* the size of a ring at most; a power of two, as all sizes */
 	SHM_SMALL = 128 << 10, /* and until it turns out to be short: it stays in the cache */
 	SHM_FIRST = 1772,      /* bytes of a ring that lie with what is said about it */
 	SHM_BESIDE = 44,       /* of these, in the line that the peer polls */
 	SHM_PAGE = 4096,
-	SHM_SIZE = 2 * SHM_RING + SHM_PAGE,
+	SHM_SIZE = 2 * SHM_RING + 2 * SHM_PAGE,
+	SHM_REGIONS = 60, /* that one side exposes at a time */
 };
 
 /* The name of the socket at which a service point takes such connections begins with it. */
@@ -65,7 +68,8 @@ enum {
  * the cache line of the words that announce it.
  */
 struct shm_side {
-	_Alignas(SHM_LINE) _Atomic uint32_t taken;   /* bytes out of the other's ring so far */
+	_Alignas(SHM_LINE) _Atomic uint32_t taken; /* bytes out of the other's ring so far */
+	_Atomic uint32_t settled; /* of these, those of which all was done that they ask for */
 	_Alignas(SHM_LINE) _Atomic uint32_t wake_on; /* SHM_WAKE_*; cleared by who wakes */
 	_Atomic uint32_t room_at;		     /* the other's taken for SHM_WAKE_ROOM */
 	_Alignas(SHM_LINE) _Atomic uint32_t sent;    /* bytes into its ring so far */
@@ -86,9 +90,33 @@ struct shm_page {
 	uint64_t qual;
 };
 
-/* A connection that has not much to say touches one page. */
+/* Registered memory that the other side may reach. Its owner writes key last, and 0 first. */
+struct shm_region {
+	_Atomic uint32_t key; /* 0: none */
+	uint32_t access;      /* TP_ACCESS_REMOTE_* */
+	uint64_t start;	      /* what the peer calls its first byte */
+	uint64_t length;
+	uint64_t mem; /* that byte, in the memory of its process */
+};
+
+/* Direct access, see shm_direct.c: what one side writes. */
+struct shm_direct {
+	/* Where in its process's memory the second word stands, for who asks whether it has the
+	 * right process; 0: nothing was exposed so far. */
+	_Atomic uint64_t proof_at;
+	uint64_t proof;
+	_Atomic uint32_t polled; /* grows while it polls without being known to */
+	/* Its own access to the other's memory: odd while it is under way, and to which bytes of his
+	 * process, which he takes away if that may no longer begin. */
+	_Alignas(SHM_LINE) _Atomic uint32_t access;
+	struct iovec bytes[2];
+	_Alignas(SHM_LINE) struct shm_region region[SHM_REGIONS];
+};
+
+/* A connection that has not much to say touches one page, and the second one if it exposes memory. */
 struct shm_memory {
 	struct shm_page page;
+	_Alignas(SHM_PAGE) struct shm_direct direct[2];
 	/* The rings, behind their first bytes. */
 	_Alignas(SHM_PAGE) uint8_t rest[2][SHM_RING];
 };
@@ -96,6 +124,7 @@ struct shm_memory {
 _Static_assert(sizeof(struct shm_side) == 1920, "whole lines");
 _Static_assert((offsetof(struct shm_side, first) + SHM_BESIDE) % SHM_LINE == 0, "");
 _Static_assert(sizeof(struct shm_page) <= SHM_PAGE, "");
+_Static_assert(sizeof(struct shm_direct) == SHM_PAGE / 2, "");
 _Static_assert(sizeof(struct shm_memory) == SHM_SIZE, "");
 
 /* A ring as one side sees it for the moment. */
@@ -124,6 +153,14 @@ struct soft_shm {
 	bool spread;	    /* more than its first bytes were used since it was given back */
 	atomic_bool slept;  /* one of the sides did since send found room last */
 	struct shm_ring in; /* the peer's, as the last recv found it */
+	/* Direct access: what each side says about it, and what is known of his process. */
+	struct shm_direct *own_direct, *peer_direct;
+	uint8_t reach;	      /* enum shm_reach */
+	bool closed;	      /* there is none, or no more */
+	uint32_t accesses;    /* of ours */
+	uint32_t polled;      /* the peer's word when it was looked at last */
+	uint32_t peer_access; /* ditto; of who polls */
+	pid_t pid;	      /* the peer's process, if it can be reached */
 	atomic_bool hung_up;
 	atomic_bool spoilt; /* the peer wrote what cannot be */
 
@@ -171,6 +208,8 @@ static inline void soft_shm_wake(struct soft_shm *shm, uint32_t why)
 		soft_shm_send_wakeup(shm);
 	}
 }
+
+extern const struct soft_direct_ops soft_shm_direct; /* shm_direct.c */
 
 /* Data: shm.c's part of the tables in shm_start.c. */
 ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num);

@@ -443,4 +443,5 @@ const struct soft_link_class soft_link_shm = {
 	.commit = soft_shm_commit,
 	.peek = soft_shm_peek,
 	.consume = soft_shm_consume,
+	.direct = &soft_shm_direct,
 };

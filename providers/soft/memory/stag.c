@@ -175,7 +175,7 @@ void soft_stag_unpublish(struct soft_stags *stags, struct soft_region *region)
 	stags->live--;
 }
 
-int soft_stags_init(struct soft_dev *dev, void (*quiesce)(struct soft_dev *dev))
+int soft_stags_init(struct soft_dev *dev, void (*quiesce)(struct soft_dev *dev, uint32_t key))
 {
 	struct soft_stag_table *table = table_alloc(FIRST_SLOTS);
 	struct soft_stags *stags = calloc(1, sizeof(*stags));
@@ -214,7 +214,7 @@ static void free_tables(struct soft_stag_table *table)
 	}
 }
 
-void soft_stags_settle(struct soft_stags *stags)
+void soft_stags_settle(struct soft_stags *stags, uint32_t key)
 {
 	struct soft_stag_table *retired;
 
@@ -222,7 +222,7 @@ void soft_stags_settle(struct soft_stags *stags)
 	retired = stags->retired;
 	stags->retired = NULL;
 	pthread_mutex_unlock(&stags->lock);
-	stags->quiesce(stags->dev);
+	stags->quiesce(stags->dev, key);
 	free_tables(retired);
 }
 
@@ -388,7 +388,7 @@ static void mr_dereg(struct tp_mr *base)
 	pthread_mutex_lock(&dev->stags->lock);
 	soft_stag_unpublish(dev->stags, &mr->region);
 	pthread_mutex_unlock(&dev->stags->lock);
-	soft_stags_settle(dev->stags);
+	soft_stags_settle(dev->stags, mr->base.lkey);
 	free(mr);
 }
 

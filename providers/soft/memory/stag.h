@@ -44,8 +44,9 @@ struct soft_stags {
 	uint32_t drawn; /* keys so far */
 	uint16_t secret[SOFT_STAG_ROUNDS];
 	struct soft_dev *dev;
-	/* Waits until nobody who may have seen a key that is gone is at work. No lock held. */
-	void (*quiesce)(struct soft_dev *dev);
+	/* Waits until nobody who may have seen a key that is gone is at work, peers among them if it
+	 * is a region's; 0: a window's. No lock held. */
+	void (*quiesce)(struct soft_dev *dev, uint32_t key);
 };
 
 /* What decides which keys a QP may use. */
@@ -65,10 +66,11 @@ enum soft_stag_result {
 };
 
 /* Sets dev->stags: 0, -ENOMEM, or what getrandom(2) said. */
-int soft_stags_init(struct soft_dev *dev, void (*quiesce)(struct soft_dev *dev));
+int soft_stags_init(struct soft_dev *dev, void (*quiesce)(struct soft_dev *dev, uint32_t key));
 void soft_stags_fini(struct soft_stags *stags);
-/* Keys and bindings that were taken out are forgotten by all: their memory may go. No lock held. */
-void soft_stags_settle(struct soft_stags *stags);
+/* Keys and bindings that were taken out are forgotten by all: their memory may go. key: as for
+ * quiesce. No lock held. */
+void soft_stags_settle(struct soft_stags *stags, uint32_t key);
 /*
  * Is access to [addr, addr + len) by this key allowed, and which memory is that? Call and use of
  * the memory under one of the QP's locks.

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Direct access: one side copies from or to the other's registered memory by a call of the kernel
+ * (process_vm_writev(2)), in one copy and without that side's help.
+ *
+ * The owner exposes regions in the memory that both share, and revokes them there. No access
+ * outlasts that: who copies first says so (shm_direct.access) and then looks whether the region is
+ * still there; who revokes it first takes it out and then looks whether somebody copies. All four
+ * are sequentially consistent, so that one of them sees the other, and the owner waits for the end
+ * of the copy or of the peer. A peer may be stopped before he calls the kernel, and go on much later:
+ * which bytes he wants it reads in the shared memory, where the owner has taken them away.
+ *
+ * The peer's process is known by the socket. That it is the one with the memory, neither side having
+ * handed the connection on, is proved by a random word that it has at a place it tells. What has
+ * this number may be another program once it has ended or called execve(2), but then its end of
+ * the socket is closed, which is looked at each time.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "providers/soft/base/config.h"
+#include "providers/soft/base/device.h"
+#include "providers/soft/link/shm.h"
+#include "trace/log.h"
+
+enum {
+	LARGE = 32 << 10,   /* from here on it is the faster way also to a peer who polls */
+	CHUNK = 1 << 20,    /* of a copy; the owner waits for one of them */
+	PLACES = 8,	    /* where a key may stand */
+	PATIENCE_MS = 1000, /* with a peer who is stopped in the middle */
+	/* Of one who waits for what the peer does there; who looks at his memory polls less. */
+	POLLS_PER_ACCESS = 4,
+};
+
+enum shm_reach {
+	REACH_UNKNOWN,
+	REACH_YES,
+	REACH_NO,
+};
+
+static struct shm_region *place(struct shm_direct *direct, uint32_t key, uint32_t i)
+{
+	return &direct->region[(key + i) % SHM_REGIONS];
+}
+
+static struct shm_region *find(struct shm_direct *direct, uint32_t key)
+{
+	for (uint32_t i = 0; i < PLACES; i++)
+		if (atomic_load(&place(direct, key, i)->key) == key)
+			return place(direct, key, i);
+	return NULL;
+}
+
+/* ---- The owner ---- */
+
+/* At its place no other process has this word. */
+static uint64_t proof;
+
+/* Of the first region: false if there is no proof to be had. */
+static bool prove(struct shm_direct *direct)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	bool there;
+
+	pthread_mutex_lock(&lock);
+	there = proof || getrandom(&proof, sizeof(proof), 0) == sizeof(proof);
+	pthread_mutex_unlock(&lock);
+	if (!there)
+		return false;
+	direct->proof = proof;
+	atomic_store(&direct->proof_at, (uintptr_t)&proof);
+	return true;
+}
+
+static bool exposes(const struct soft_shm *shm)
+{
+	return atomic_load_explicit(&shm->own_direct->proof_at, memory_order_relaxed);
+}
+
+static struct shm_region *free_place(struct shm_direct *direct, uint32_t key)
+{
+	for (uint32_t i = 0; i < PLACES; i++)
+		if (!atomic_load(&place(direct, key, i)->key))
+			return place(direct, key, i);
+	return NULL;
+}
+
+/* Where all places of a key are taken, or there is no proof, the peer goes on by the link. */
+static void shm_expose(struct soft_link *link, const struct soft_exposed *what)
+{
+	struct soft_shm *shm = soft_shm(link);
+	struct shm_region *region;
+
+	if (shm->closed || find(shm->own_direct, what->key))
+		return;
+	region = free_place(shm->own_direct, what->key);
+	if (!region || (!exposes(shm) && !prove(shm->own_direct)))
+		return;
+	region->access = what->access;
+	region->start = what->start;
+	region->length = what->length;
+	region->mem = (uintptr_t)what->mem;
+	atomic_store(&region->key, what->key);
+}
+
+static bool gone(const struct soft_shm *shm, int ms)
+{
+	struct pollfd fd = { .fd = shm->link.fd, .events = POLLRDHUP };
+
+	return poll(&fd, 1, ms) > 0 && fd.revents;
+}
+
+/* The peer may be in the middle of an access to what was just revoked. */
+static void await_access(struct soft_shm *shm)
+{
+	struct shm_direct *peer = shm->peer_direct;
+	uint32_t access = atomic_load(&peer->access);
+	uint64_t until;
+
+	if (!(access & 1))
+		return;
+	peer->bytes[0].iov_len = peer->bytes[1].iov_len = 0;
+	until = dapl_now() + PATIENCE_MS * 1000000ull;
+	while (atomic_load(&peer->access) == access && !gone(shm, 1)) {
+		if (dapl_now() < until)
+			continue;
+		/* He cannot begin any more; one who does that again and again is not waited for. */
+		shm->closed = true;
+		dapl_err_limited("%s: a peer stands still in the middle of an RDMA operation; its "
+				 "connection goes on without direct access to memory",
+				 shm->link.dev->name);
+		return;
+	}
+}
+
+static void shm_revoke(struct soft_link *link, uint32_t key)
+{
+	struct soft_shm *shm = soft_shm(link);
+	struct shm_region *region;
+
+	if (!exposes(shm) || shm->closed)
+		return;
+	region = find(shm->own_direct, key);
+	if (!region)
+		return;
+	atomic_store(&region->key, 0);
+	await_access(shm);
+}
+
+static void shm_close_direct(struct soft_link *link)
+{
+	struct soft_shm *shm = soft_shm(link);
+
+	if (!exposes(shm) || shm->closed)
+		return;
+	for (uint32_t i = 0; i < SHM_REGIONS; i++)
+		atomic_store(&shm->own_direct->region[i].key, 0);
+	await_access(shm);
+	shm->closed = true;
+}
+
+static void shm_settle(struct soft_link *link)
+{
+	struct soft_shm *shm = soft_shm(link);
+
+	atomic_store_explicit(&shm->own->settled,
+			      atomic_load_explicit(&shm->taken, memory_order_relaxed),
+			      memory_order_release);
+}
+
+/* ---- The peer ---- */
+
+static void say_refused(const struct soft_shm *shm, int err)
+{
+	static atomic_bool said;
+
+	if (!atomic_exchange(&said, true))
+		dapl_err("%s: RDMA inside this host takes the peer's help and another copy: its "
+			 "memory is out of reach: %s (kernel.yama.ptrace_scope, CAP_SYS_PTRACE; "
+			 "option direct)",
+			 shm->link.dev->name, dapl_strerror(err));
+}
+
+/* Finds the process that has the memory. */
+static enum shm_reach reach(struct soft_shm *shm)
+{
+	uint64_t at = atomic_load(&shm->peer_direct->proof_at), word = 0;
+	struct iovec local = { .iov_base = &word, .iov_len = sizeof(word) };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)at, .iov_len = sizeof(word) };
+	struct ucred peer = { .pid = 0 };
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(shm->link.fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || peer.pid <= 0)
+		return REACH_NO;
+	shm->pid = peer.pid;
+	if (process_vm_readv(shm->pid, &local, 1, &remote, 1, 0) != sizeof(word)) {
+		if (errno == EPERM || errno == ENOSYS)
+			say_refused(shm, errno);
+		return REACH_NO;
+	}
+	return word == *(volatile uint64_t *)&shm->peer_direct->proof ? REACH_YES : REACH_NO;
+}
+
+static bool shm_apt(struct soft_link *link, uint32_t len)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t polled;
+
+	if (shm->closed || shm->reach == REACH_NO ||
+	    !atomic_load_explicit(&shm->peer_direct->proof_at, memory_order_acquire))
+		return false;
+	if (len < LARGE) {
+		if (!(atomic_load(&shm->peer->wake_on) & SHM_WAKE_DATA))
+			return false;
+		polled = atomic_load(&shm->peer_direct->polled);
+		if (polled != shm->polled) {
+			shm->polled = polled;
+			return false;
+		}
+	}
+	return atomic_load_explicit(&shm->peer->settled, memory_order_acquire) ==
+		       atomic_load_explicit(&shm->sent, memory_order_relaxed) &&
+	       !atomic_load_explicit(&shm->hung_up, memory_order_relaxed);
+}
+
+/* The bytes of the aligned word that ends there. */
+static uint32_t last_word(uintptr_t end, size_t len)
+{
+	uint32_t word = sizeof(uint64_t);
+
+	while (end % word || word > len)
+		word /= 2;
+	return word;
+}
+
+/* Takes the last word of what is to be read into a piece of its own. */
+static void part_sink(const struct soft_access *access, int *num)
+{
+	struct iovec *last = &access->iov[*num - 1];
+	uintptr_t end = (uintptr_t)last->iov_base + last->iov_len;
+	uint32_t word = last_word(end, last->iov_len);
+
+	if (word == last->iov_len)
+		return;
+	last->iov_len -= word;
+	access->iov[(*num)++] = (struct iovec){ (void *)(end - word), word };
+}
+
+/* One call of the kernel: false, not all was copied. */
+static bool copy(struct soft_shm *shm, const struct shm_region *region,
+		 const struct soft_access *access, uintptr_t mem, uint32_t len, bool last)
+{
+	bool write = access->right == TP_ACCESS_REMOTE_WRITE;
+	uint32_t word = write && last ? last_word(mem + len, len) : 0;
+	struct shm_direct *own = shm->own_direct;
+	unsigned long pieces = 1;
+	ssize_t n = -1;
+
+	if (word == len)
+		word = 0;
+	own->bytes[0] = (struct iovec){ (void *)mem, len - word };
+	if (word)
+		own->bytes[pieces++] = (struct iovec){ (void *)(mem + len - word), word };
+	atomic_store(&own->access, 2 * shm->accesses + 1);
+	if (atomic_load(&region->key) == access->key)
+		n = (write ? process_vm_writev : process_vm_readv)(
+			shm->pid, access->iov, (unsigned long)access->num, own->bytes, pieces, 0);
+	atomic_store(&own->access, 2 * ++shm->accesses);
+	return n == (ssize_t)len;
+}
+
+/* Copied: the rest follows. */
+static void skip(struct soft_access *access, size_t len)
+{
+	size_t n;
+
+	for (; len; len -= n) {
+		n = access->iov->iov_len < len ? access->iov->iov_len : len;
+		access->iov->iov_base = (uint8_t *)access->iov->iov_base + n;
+		access->iov->iov_len -= n;
+		if (!access->iov->iov_len) {
+			access->iov++;
+			access->num--;
+		}
+	}
+}
+
+/* Where the first byte is, 0 if the region has not all of them, or not for that. */
+static uintptr_t where(const struct shm_region *region, const struct soft_access *access)
+{
+	const volatile struct shm_region *r = region;
+	uint64_t from = access->addr - r->start, length = r->length, mem = r->mem + from;
+
+	if ((r->access & access->right) != access->right || from > length ||
+	    access->len > length - from || mem + access->len > UINTPTR_MAX)
+		return 0;
+	return (uintptr_t)mem;
+}
+
+static bool shm_access(struct soft_link *link, struct soft_access *access)
+{
+	struct soft_shm *shm = soft_shm(link);
+	struct shm_region *region = find(shm->peer_direct, access->key);
+	uint32_t left = access->len, n;
+	uintptr_t mem;
+
+	if (!region)
+		return false;
+	if (shm->reach == REACH_UNKNOWN)
+		shm->reach = (uint8_t)reach(shm);
+	mem = where(region, access);
+	if (shm->reach != REACH_YES || !mem || gone(shm, 0))
+		return false;
+	if (access->right == TP_ACCESS_REMOTE_READ)
+		part_sink(access, &access->num);
+	for (; left; left -= n, mem += n) {
+		n = left < CHUNK ? left : CHUNK;
+		if (!copy(shm, region, access, mem, n, n == left))
+			return false;
+		skip(access, n);
+	}
+	return true;
+}
+
+static void shm_polled(struct soft_link *link, uint32_t polls)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t access, before = shm->peer_access;
+
+	if (!exposes(shm))
+		return;
+	access = atomic_load_explicit(&shm->peer_direct->access, memory_order_relaxed);
+	shm->peer_access = access;
+	if (access != before && (access - before) / 2 <= polls / POLLS_PER_ACCESS &&
+	    atomic_load_explicit(&shm->own->wake_on, memory_order_relaxed))
+		atomic_fetch_add(&shm->own_direct->polled, 1);
+}
+
+const struct soft_direct_ops soft_shm_direct = {
+	.expose = shm_expose,
+	.revoke = shm_revoke,
+	.close = shm_close_direct,
+	.settle = shm_settle,
+	.apt = shm_apt,
+	.access = shm_access,
+	.polled = shm_polled,
+};

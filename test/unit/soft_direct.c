@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The software engine: RDMA Writes and Reads that one side does alone in the other's memory. Both
+ * ends are of this process, which the kernel treats as it does two.
+ */
+#include "test/unit/soft_two.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "providers/soft/link/shm.h"
+#include "test/unit/soft_loop.h"
+
+enum {
+	HALF = TWO_BIG / 2,
+};
+
+static const struct dapl_transport *const t = &dapl_module_transport;
+static const struct end_options options = { .depth = 16, .sge = 4, .read_in = 4, .read_out = 4 };
+static struct end a, b;
+static int64_t usual_link, usual_direct;
+
+static struct soft_shm *shm_of(const struct end *end)
+{
+	return soft_shm(soft_conn(end->conn)->link);
+}
+
+/* How often one has been in the other's memory. */
+static uint32_t accesses(const struct end *end)
+{
+	return atomic_load(&shm_of(end)->own_direct->access) / 2;
+}
+
+static void rdma(struct end *end, enum tp_opcode opcode, void *local, uint32_t len,
+		 const void *remote)
+{
+	post_rdma(end, opcode, 1, local, len, out_mr, remote, in_mr->rkey, TP_WR_SIGNALED);
+	assert_wc(take_wc(end->send_cq), 1, SUCCESS);
+}
+
+/* Waits until b's end has nothing to do and waits for its peer. */
+static void settle(void)
+{
+	uint64_t deadline = now_ms() + DEADLINE_MS;
+
+	while (atomic_load(&shm_of(&b)->own->settled) != atomic_load(&shm_of(&a)->own->sent) ||
+	       !(atomic_load(&shm_of(&b)->own->wake_on) & SHM_WAKE_DATA)) {
+		assert_true(now_ms() < deadline);
+		pause_ms(1);
+	}
+}
+
+/* Asks for all of the memory once, by the link. */
+static void expose(void)
+{
+	rdma(&a, TP_RDMA_WRITE, out, 1, in + TWO_BIG - 1);
+	settle();
+	in[TWO_BIG - 1] = 0;
+}
+
+static int set_up(void **state)
+{
+	usual_link = soft_config.link;
+	usual_direct = soft_config.direct;
+	soft_config.link = SOFT_LINK_SHM;
+	two_set_up(state);
+	pair(&a, &b, &options);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	unpair(&a, &b);
+	two_tear_down(state);
+	soft_config.link = usual_link;
+	soft_config.direct = usual_direct;
+	return 0;
+}
+
+/* ---- What goes that way ---- */
+
+/* DTO-45, DTO-48: all sizes and alignments, and the bytes beside them stay. */
+static void written_and_read(void **state)
+{
+	static const uint32_t sizes[] = { 1,	    2,	   3,	    4,
+					  5,	    7,	   8,	    9,
+					  15,	    64,	   65,	    4095,
+					  4097,	    40001, 1 << 20, (1 << 20) + 1,
+					  HALF - 64 };
+	uint32_t done = 0;
+
+	(void)state;
+	expose();
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (unsigned shift = 1; shift <= 8; shift += i % 2 + 1) {
+			uint32_t len = sizes[i];
+
+			fill(out + 3, len, i + shift);
+			memset(in, 0xee, len + 16);
+			rdma(&a, TP_RDMA_WRITE, out + 3, len, in + shift);
+			assert_true(filled(in + shift, len, i + shift));
+			assert_int_equal(in[shift - 1], 0xee);
+			assert_int_equal(in[shift + len], 0xee);
+			memset(out + HALF, 0xdd, len + 16);
+			rdma(&a, TP_RDMA_READ, out + HALF + shift, len, in + shift);
+			assert_true(filled(out + HALF + shift, len, i + shift));
+			assert_int_equal(out[HALF + shift - 1], 0xdd);
+			assert_int_equal(out[HALF + shift + len], 0xdd);
+			done += 2 * ((len + (1 << 20) - 1) >> 20);
+		}
+	}
+	assert_int_equal(accesses(&a), done);
+}
+
+/* Several segments, of which the last one is shorter than a word. */
+static void in_segments(void **state)
+{
+	struct tp_sge sge[4];
+	struct tp_wr wr = { .wr_id = 1,
+			    .flags = TP_WR_SIGNALED,
+			    .remote_addr = (uintptr_t)in + 5,
+			    .rkey = in_mr->rkey,
+			    .sge = sge,
+			    .num_sge = 4,
+			    .length = 100 + 70000 + 3 };
+
+	(void)state;
+	expose();
+	sge[0] = (struct tp_sge){ (uintptr_t)out, 100, out_mr->lkey };
+	sge[1] = (struct tp_sge){ (uintptr_t)out + 7, 0, out_mr->lkey };
+	sge[2] = (struct tp_sge){ (uintptr_t)out + 100, 70000, out_mr->lkey };
+	sge[3] = (struct tp_sge){ (uintptr_t)out + 70100, 3, out_mr->lkey };
+	fill(out, 70103, 4);
+	wr.opcode = TP_RDMA_WRITE;
+	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	assert_true(filled(in + 5, 70103, 4));
+	memset(out, 0, 70103);
+	wr.opcode = TP_RDMA_READ;
+	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	assert_true(filled(out, 70103, 4));
+	assert_int_equal(accesses(&a), 2);
+}
+
+/* Nobody of the other side is woken. */
+static void without_its_help(void **state)
+{
+	uint64_t wakeups;
+
+	(void)state;
+	expose();
+	pause_ms(20);
+	wakeups = soft_loop_wakeups(right.loop);
+	for (unsigned i = 0; i < 1000; i++)
+		rdma(&a, i & 1 ? TP_RDMA_READ : TP_RDMA_WRITE, out + HALF, 64, in);
+	assert_int_equal(accesses(&a), 1000);
+	assert_int_equal(soft_loop_wakeups(right.loop), wakeups);
+}
+
+/* ---- Order ---- */
+
+/* Behind a Send that waits for its Receive nothing is done; both are, once it is there. */
+static void behind_what_waits(void **state)
+{
+	(void)state;
+	expose();
+	fill(out, 100, 5);
+	post_send(&a, 2, out, 100, out_mr, TP_WR_SIGNALED);
+	assert_wc(take_wc(a.send_cq), 2, SUCCESS);
+	post_rdma(&a, TP_RDMA_READ, 3, out + HALF, 100, out_mr, in, in_mr->rkey, TP_WR_SIGNALED);
+	assert_int_equal(accesses(&a), 0);
+	post_recv(&b, 9, in, 100, in_mr);
+	assert_wc(take_wc(b.recv_cq), 9, SUCCESS);
+	assert_wc(take_wc(a.send_cq), 3, SUCCESS);
+	assert_true(filled(out + HALF, 100, 5) || accesses(&a) == 0);
+}
+
+/* DTO-47 of the order among writes: what came by the link before is there before. */
+static void writes_in_order(void **state)
+{
+	(void)state;
+	expose();
+	for (unsigned i = 1; i < 2000; i++) {
+		uint32_t len = i % 5 ? 8 : 40000;
+
+		memset(out, (int)(i % 255), len);
+		memset(out + HALF, (int)((i + 1) % 255), len);
+		/* The peer looks busy in between, and not. */
+		if (i % 3 == 0)
+			atomic_fetch_add(&shm_of(&b)->own_direct->polled, 1);
+		post_rdma(&a, TP_RDMA_WRITE, 1, out, len, out_mr, in, in_mr->rkey, 0);
+		rdma(&a, TP_RDMA_WRITE, out + HALF, len, in);
+		settle();
+		assert_int_equal(in[0], (i + 1) % 255);
+		assert_int_equal(in[len - 1], (i + 1) % 255);
+	}
+	assert_true(accesses(&a) > 1000);
+}
+
+/* Who polls is written to by the link, which is faster, if not too much at once. */
+static void to_one_who_polls(void **state)
+{
+	struct tp_wc wc;
+	uint32_t before;
+
+	(void)state;
+	expose();
+	rdma(&a, TP_RDMA_WRITE, out, 8, in);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_false(try_wc(b.recv_cq, &wc));
+	before = accesses(&a);
+	assert_int_equal(before, 1);
+	rdma(&a, TP_RDMA_WRITE, out, 8, in);
+	assert_int_equal(accesses(&a), before);
+}
+
+/* ---- What does not ---- */
+
+static void nothing_of_it(void)
+{
+	for (unsigned i = 0; i < 10; i++) {
+		uint32_t len = i % 2 ? 100 : 100000;
+
+		fill(out, len, i);
+		rdma(&a, TP_RDMA_WRITE, out, len, in);
+		rdma(&a, TP_RDMA_READ, out + HALF, len, in);
+		assert_true(filled(out + HALF, len, i));
+	}
+	assert_int_equal(accesses(&a), 0);
+}
+
+/* The connection is with another process than the memory. */
+static void another_process(void **state)
+{
+	(void)state;
+	expose();
+	shm_of(&b)->own_direct->proof ^= 1;
+	nothing_of_it();
+}
+
+static int set_up_without(void **state)
+{
+	set_up(state);
+	unpair(&a, &b);
+	soft_config.direct = 0;
+	pair(&a, &b, &options);
+	return 0;
+}
+
+static void not_wanted(void **state)
+{
+	(void)state;
+	nothing_of_it();
+}
+
+/* The peer's rights, and the bounds of his memory, hold as by the link. */
+static void not_allowed(void **state)
+{
+	static const struct {
+		uint32_t access;
+		enum tp_opcode opcode;
+		size_t from;
+	} cases[] = {
+		{ TP_ACCESS_LOCAL_WRITE | TP_ACCESS_REMOTE_READ, TP_RDMA_WRITE, 0 },
+		{ TP_ACCESS_LOCAL_WRITE | TP_ACCESS_REMOTE_WRITE, TP_RDMA_READ, 0 },
+		{ FULL, TP_RDMA_WRITE, HALF - 7 },
+		{ FULL, TP_RDMA_READ, HALF - 7 },
+		{ FULL, TP_RDMA_WRITE, (size_t)-1 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tp_mr *mr = reg(&right, in, HALF, cases[i].access);
+
+		post_rdma(&a,
+			  cases[i].access & TP_ACCESS_REMOTE_WRITE ? TP_RDMA_WRITE : TP_RDMA_READ,
+			  1, out, 8, out_mr, in, mr->rkey, TP_WR_SIGNALED);
+		assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+		settle();
+		memset(in, 0xee, TWO_BIG);
+		post_rdma(&a, cases[i].opcode, 2, out, 8, out_mr, in + cases[i].from, mr->rkey,
+			  TP_WR_SIGNALED);
+		end_event(&a, TP_CONN_BROKEN);
+		end_event(&b, TP_CONN_BROKEN);
+		for (size_t at = 0; at < TWO_BIG; at++)
+			assert_int_equal(in[at], 0xee);
+		dereg(mr);
+		unpair(&a, &b);
+		pair(&a, &b, &options);
+	}
+}
+
+/* A program may unmap what it has registered: it hears of it as by the link. */
+static void unmapped(void **state)
+{
+	uint8_t *mem =
+		mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct tp_mr *mr = reg(&right, mem, 1 << 20, FULL);
+
+	(void)state;
+	post_rdma(&a, TP_RDMA_WRITE, 1, out, 8, out_mr, mem, mr->rkey, TP_WR_SIGNALED);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	settle();
+	munmap(mem + (1 << 19), 1 << 19);
+	post_rdma(&a, TP_RDMA_READ, 2, out, 1 << 20, out_mr, mem, mr->rkey, TP_WR_SIGNALED);
+	assert_wc(take_wc(a.send_cq), 2, REMOTE_ACCESS);
+	end_event(&a, TP_CONN_BROKEN);
+	end_event(&b, TP_CONN_BROKEN);
+	dereg(mr);
+	munmap(mem, 1 << 19);
+}
+
+/* ---- LMR-37: who has freed memory has it alone ---- */
+
+static void freed(void **state)
+{
+	struct tp_mr *mr = reg(&right, in, HALF, FULL);
+
+	(void)state;
+	post_rdma(&a, TP_RDMA_WRITE, 1, out, 8, out_mr, in, mr->rkey, TP_WR_SIGNALED);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	settle();
+	dereg(mr);
+	memset(in, 0, 8);
+	post_rdma(&a, TP_RDMA_WRITE, 2, out, 8, out_mr, in, mr->rkey, TP_WR_SIGNALED);
+	end_event(&a, TP_CONN_BROKEN);
+	end_event(&b, TP_CONN_BROKEN);
+	assert_memory_equal(in, "\0\0\0\0\0\0\0", 8);
+}
+
+struct freeing {
+	struct tp_mr *mr;
+	atomic_bool done;
+};
+
+static void *free_it(void *arg)
+{
+	struct freeing *freeing = arg;
+
+	dereg(freeing->mr);
+	atomic_store(&freeing->done, true);
+	return NULL;
+}
+
+/* The peer says that he is at it: who frees waits for him. */
+static void start_freeing(struct freeing *freeing, pthread_t *thread)
+{
+	freeing->mr = reg(&right, in, HALF, FULL);
+	post_rdma(&a, TP_RDMA_WRITE, 1, out, 8, out_mr, in, freeing->mr->rkey, TP_WR_SIGNALED);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	settle();
+	shm_of(&a)->own_direct->bytes[0].iov_len = 8;
+	atomic_store(&shm_of(&a)->own_direct->access, 1);
+	assert_int_equal(pthread_create(thread, NULL, free_it, freeing), 0);
+}
+
+static void freed_meanwhile(void **state)
+{
+	struct freeing freeing = { 0 };
+	pthread_t thread;
+
+	(void)state;
+	start_freeing(&freeing, &thread);
+	pause_ms(100);
+	assert_false(atomic_load(&freeing.done));
+	/* What he has not asked the kernel for yet is gone. */
+	assert_int_equal(shm_of(&a)->own_direct->bytes[0].iov_len, 0);
+	atomic_store(&shm_of(&a)->own_direct->access, 2);
+	pthread_join(thread, NULL);
+}
+
+/* He does not go on: that is said, and from then on he goes by the link. */
+static void freed_while_he_stands_still(void **state)
+{
+	unsigned before = soft_diags(NULL, 0);
+	struct freeing freeing = { 0 };
+	uint64_t start = now_ms();
+	pthread_t thread;
+	char text[256];
+
+	(void)state;
+	start_freeing(&freeing, &thread);
+	pthread_join(thread, NULL);
+	assert_in_range(now_ms() - start, 1000, 5000);
+	assert_int_equal(soft_diags(text, sizeof(text)), before + 1);
+	assert_non_null(strstr(text, "stands still"));
+	atomic_store(&shm_of(&a)->own_direct->access, 0);
+	nothing_of_it();
+}
+
+/* He ends: there is nothing to wait for. */
+static void freed_after_his_end(void **state)
+{
+	struct freeing freeing = { 0 };
+	uint64_t start;
+	pthread_t thread;
+
+	(void)state;
+	start_freeing(&freeing, &thread);
+	pause_ms(20);
+	start = now_ms();
+	shutdown(soft_conn(a.conn)->link->fd, SHUT_RDWR);
+	pthread_join(thread, NULL);
+	assert_true(now_ms() - start < 500);
+	end_any_event(&a);
+	end_any_event(&b);
+}
+
+/* After a disconnect the peer has no access, though he does not know of it yet. */
+static void after_the_end(void **state)
+{
+	(void)state;
+	expose();
+	t->cm->disconnect(b.conn, false);
+	memset(in, 0, 64);
+	post_rdma(&a, TP_RDMA_WRITE, 2, out, 64, out_mr, in, in_mr->rkey, TP_WR_SIGNALED);
+	end_event(&a, TP_CONN_DISCONNECTED);
+	for (unsigned i = 0; i < 64; i++)
+		assert_int_equal(in[i], 0);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(written_and_read),
+		T(in_segments),
+		T(without_its_help),
+		T(behind_what_waits),
+		T(writes_in_order),
+		T(to_one_who_polls),
+		T(another_process),
+		cmocka_unit_test_setup_teardown(not_wanted, set_up_without, tear_down),
+		T(not_allowed),
+		T(unmapped),
+		T(freed),
+		T(freed_meanwhile),
+		T(freed_while_he_stands_still),
+		T(freed_after_his_end),
+		T(after_the_end),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	/* They choose themselves. */
+	unsetenv("DAPL_SOFT_LINK");
+	return cmocka_run_group_tests_name("tests", tests, NULL, NULL);
+}
