@@ -12,7 +12,7 @@
  * and its columns mean nothing.
  * -m writes one line of tab-separated fields per case for a machine: operation, mode, bytes, figure
  * over DAT, over TCP, unit, ratio, and of a ping-pong over DAT the median, the 99th and the 99.9th
- * percentile of half a round trip.
+ * percentile of half a round trip; of a read alone, whose target is busy elsewhere, of all of it.
  */
 #include <errno.h>
 #include <sched.h>
@@ -39,6 +39,7 @@ static const struct bench_case cases[] = {
 	{ .op = BENCH_SEND, .size = 4096, .count = 10000 },
 	{ .op = BENCH_MEMORY, .size = 8, .count = 2000 },
 	{ .op = BENCH_REAP, .size = 8, .count = 2000 },
+	{ .op = BENCH_READ, .size = 8, .count = 2000 },
 	{ .op = BENCH_SEND, .size = 65536, .count = 4000, .stream = true },
 	{ .op = BENCH_WRITE, .size = 65536, .count = 4000, .stream = true },
 	{ .op = BENCH_SEND, .size = 1 << 20, .count = 400, .stream = true },
@@ -92,7 +93,7 @@ static size_t sweep(void)
 		swept[n++] = (struct bench_case){
 			.op = BENCH_WRITE, .size = size, .count = 400, .stream = true, .both = true
 		};
-	for (op = BENCH_MEMORY; op <= BENCH_REAP; op++)
+	for (op = BENCH_READ; op <= BENCH_REAP; op++)
 		swept[n++] =
 			(struct bench_case){ .op = (enum bench_op)op, .size = 8, .count = 2000 };
 	return n;
@@ -164,10 +165,16 @@ static int by_trip(const void *a, const void *b)
 	return (d > 0) - (d < 0);
 }
 
-/* Half a round trip that so large a part of them took at most, in microseconds. */
+/* One way; of a read, there and back. */
+static int legs(const struct bench_case *bc)
+{
+	return bc->op == BENCH_READ ? 1 : 2;
+}
+
+/* The time for that which so large a part of them took at most, in microseconds. */
 static double percentile(const struct bench_case *bc, double part)
 {
-	return bc->trips[(size_t)(part * (bc->count - 1))] / 2 * 1e6;
+	return bc->trips[(size_t)(part * (bc->count - 1))] / (float)legs(bc) * 1e6;
 }
 
 static void print_percentiles(const struct bench_case *bc)
@@ -204,8 +211,8 @@ static void print_case(const struct bench_case *bc, double *dat, double *tcp, do
 		low = 1 / ratio[rounds - 1];
 		high = 1 / ratio[0];
 	} else {
-		d = d / bc->count / 2 * 1e6;
-		t = t / bc->count / 2 * 1e6;
+		d = d / bc->count / legs(bc) * 1e6;
+		t = t / bc->count / legs(bc) * 1e6;
 	}
 	if (for_machine)
 		printf("%s\t%s\t%zu\t%.3f\t%.3f\t%s\t%.3f",
@@ -325,7 +332,7 @@ static struct bench_case parse_case(const char *text)
 	bc.both = m == 4;
 	if (o == 5 || m == 5 || !bc.size || bc.size > BENCH_MAX_SIZE || !bc.count ||
 	    (bc.both && bc.op != BENCH_WRITE) || (bc.stream && bc.op > BENCH_READ) ||
-	    (!bc.stream && bc.op == BENCH_READ))
+	    (bc.waiting && !bc.stream && bc.op >= BENCH_READ))
 		bench_die("%s: there is no such case", text);
 	return bc;
 }

@@ -10,7 +10,7 @@
 enum bench_op {
 	BENCH_SEND,
 	BENCH_WRITE,
-	BENCH_READ,   /* streams only */
+	BENCH_READ,   /* a stream, or one by one from who is busy elsewhere */
 	BENCH_MEMORY, /* writes seen in memory by one who dequeues nothing */
 	BENCH_REAP,   /* ditto, and dequeues his own write once a round */
 };
