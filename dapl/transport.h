@@ -44,7 +44,7 @@
 #include "dapl/registration.h"
 #include "dapl/work.h"
 
-#define DAPL_TRANSPORT_VERSION 10
+#define DAPL_TRANSPORT_VERSION 11
 
 struct dapl_lock;
 struct dapl_option;
@@ -104,8 +104,9 @@ struct dapl_device_ops {
 /* ---- Completion queues ---- */
 
 enum tp_arm {
-	TP_ARM_WAITER, /* the caller goes to sleep on fd() and polls as soon as it is readable */
-	TP_ARM_NOTIFY, /* nobody sleeps: the transport makes progress by itself and calls cq_event
+	TP_ARM_WAITER,	/* the caller goes to sleep on fd() and polls as soon as it is readable */
+	TP_ARM_SLEEPER, /* ditto, in sleep() */
+	TP_ARM_NOTIFY,	/* nobody sleeps: the transport makes progress by itself and calls cq_event
 			*/
 };
 
@@ -153,7 +154,8 @@ struct dapl_cq_ops {
 	/*
 	 * Asks to be notified of the next completion added after this call, once, however often it
 	 * was asked before; the latest way counts. With TP_ARM_WAITER by fd() becoming readable or
-	 * by cq_event, whichever the transport has; with TP_ARM_NOTIFY by cq_event. Poll again
+	 * by cq_event, whichever the transport has, with TP_ARM_SLEEPER by the return of sleep() or
+	 * by cq_event; with TP_ARM_NOTIFY by cq_event. Poll again
 	 * after arming: what came before is not announced. EVD lock held.
 	 */
 	void (*arm)(struct tp_cq *cq, enum tp_arm how);
@@ -163,6 +165,16 @@ struct dapl_cq_ops {
 	/* The descriptor a waiter sleeps on (input readiness), constant for the CQ's life; -1:
 	 * cq_event only. */
 	int (*fd)(struct tp_cq *cq);
+	/*
+	 * Optional, all or none: sleeps in place of the caller, who would look at fd() otherwise,
+	 * until there is something to poll for, *word is not seen, or the deadline (dapl_now): 0,
+	 * for any reason, -EAGAIN, -EINTR, -ETIMEDOUT. The EVD lock is not held. sleeps: whether it
+	 * would, just now; asked before arming with TP_ARM_SLEEPER, EVD lock held. wake: *word has
+	 * changed. Any thread, no lock that the engine takes before it calls up.
+	 */
+	bool (*sleeps)(struct tp_cq *cq);
+	int (*sleep)(struct tp_cq *cq, const uint32_t *word, uint32_t seen, uint64_t deadline);
+	void (*wake)(struct tp_cq *cq);
 };
 
 /* ---- Shared receive queues ---- */

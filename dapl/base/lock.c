@@ -2,6 +2,7 @@
 #include "dapl/base/lock.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -16,20 +17,32 @@
 #define TIMED_FUTEX SYS_futex
 #endif
 
-int dapl_futex_wait(uint32_t *word, uint32_t seen, uint64_t deadline)
+static int wait(uint32_t *word, int op, uint32_t seen, uint64_t deadline)
 {
 	struct timespec ts = { .tv_sec = (time_t)(deadline / 1000000000),
 			       .tv_nsec = (long)(deadline % 1000000000) };
 
-	return syscall(TIMED_FUTEX, word, FUTEX_WAIT_BITSET_PRIVATE, seen, &ts, NULL,
-		       FUTEX_BITSET_MATCH_ANY)
-		       ? -errno
-		       : 0;
+	return syscall(TIMED_FUTEX, word, op, seen, &ts, NULL, FUTEX_BITSET_MATCH_ANY) ? -errno : 0;
+}
+
+int dapl_futex_wait(uint32_t *word, uint32_t seen, uint64_t deadline)
+{
+	return wait(word, FUTEX_WAIT_BITSET_PRIVATE, seen, deadline);
+}
+
+int dapl_futex_wait_shared(uint32_t *word, uint32_t seen, uint64_t deadline)
+{
+	return wait(word, FUTEX_WAIT_BITSET, seen, deadline);
 }
 
 void dapl_futex_wake(uint32_t *word, int num)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, num, NULL, NULL, 0);
+}
+
+void dapl_futex_wake_shared(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 /* What is held for a post or a poll is soon free again: look a few times before going to sleep. */

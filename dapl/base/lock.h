@@ -22,6 +22,9 @@
  */
 int dapl_futex_wait(uint32_t *word, uint32_t seen, uint64_t deadline);
 void dapl_futex_wake(uint32_t *word, int num);
+/* Ditto for a word in memory that is shared with other processes; all are woken. */
+int dapl_futex_wait_shared(uint32_t *word, uint32_t seen, uint64_t deadline);
+void dapl_futex_wake_shared(uint32_t *word);
 
 static inline bool dapl_mutex_is_locked(pthread_mutex_t *mutex)
 {

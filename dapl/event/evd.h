@@ -66,6 +66,7 @@ struct dapl_evd {
 	struct dapl_lock notify_lock;
 	enum dapl_evd_target target;
 	bool asleep;	/* the waiter has looked at woken for the last time before it sleeps */
+	bool in_queue;	/* it sleeps in the transport's queue (dapl_cq_ops.sleep) */
 	int wakefd;	/* of the thread that waits; -1: it sleeps on woken */
 	uint32_t woken; /* futex: 1 when the waiter is to look again */
 };

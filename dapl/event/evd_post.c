@@ -24,9 +24,12 @@ static bool begin_wake(struct dapl_evd *evd)
 	/* It looks at woken before it sleeps, and often adds the completion itself, polling. */
 	if (!evd->asleep)
 		return false;
-	if (evd->wakefd < 0)
+	if (evd->in_queue)
+		evd->cq->ops->wake(evd->cq);
+	else if (evd->wakefd >= 0)
+		dapl_eventfd_signal(evd->wakefd);
+	else
 		return true;
-	dapl_eventfd_signal(evd->wakefd);
 	return false;
 }
 

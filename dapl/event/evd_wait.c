@@ -166,21 +166,29 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 /* ---- Sleeping ---- */
 
 /*
- * A waiter sleeps on the transport's descriptor and one of its thread; where it can have none of
- * its own, or there is no transport's queue, on a word, and the loop is told of completions.
+ * A waiter sleeps in the transport's queue, or on the transport's descriptor and one of its thread;
+ * where it can have none of its own, or there is no transport's queue, on a word, and the loop is
+ * told of completions.
  */
 static void begin_sleep(struct dapl_evd *evd)
 {
-	int fd = evd->cq ? dapl_wakefd() : -1;
+	const struct dapl_cq_ops *ops = evd->cq ? evd->cq->ops : NULL;
+	bool streams = ops && dapl_evd_has_streams(evd);
+	int fd = -1;
 
 	dapl_assert_held(&evd->obj.lock);
+	evd->in_queue = streams && ops->sleeps && ops->sleeps(evd->cq);
+	if (ops && !evd->in_queue)
+		fd = dapl_wakefd();
 	dapl_lock(&evd->notify_lock);
 	evd->target = DAPL_TARGET_WAITER;
 	evd->wakefd = fd;
 	__atomic_store_n(&evd->woken, 0, __ATOMIC_RELAXED);
 	dapl_unlock(&evd->notify_lock);
-	if (evd->cq && dapl_evd_has_streams(evd))
-		evd->cq->ops->arm(evd->cq, fd < 0 ? TP_ARM_NOTIFY : TP_ARM_WAITER);
+	if (evd->in_queue)
+		ops->arm(evd->cq, TP_ARM_SLEEPER);
+	else if (streams)
+		ops->arm(evd->cq, fd < 0 ? TP_ARM_NOTIFY : TP_ARM_WAITER);
 }
 
 /* False: woken since begin_sleep. After it a waker makes a system call. */
@@ -208,7 +216,7 @@ static void end_sleep(struct dapl_evd *evd)
 		evd->cq->ops->disarm(evd->cq);
 }
 
-static int sleep_on_queue(struct dapl_evd *evd, uint64_t deadline)
+static int sleep_on_descriptors(struct dapl_evd *evd, uint64_t deadline)
 {
 	struct pollfd fds[2] = { { .fd = evd->wakefd, .events = POLLIN },
 				 { .fd = evd->cq->ops->fd(evd->cq), .events = POLLIN } };
@@ -231,8 +239,12 @@ static int sleep_until(struct dapl_evd *evd, uint64_t deadline)
 	if (!fall_asleep(evd))
 		return 0;
 	dapl_unlock(&evd->obj.lock);
-	err = evd->wakefd < 0 ? dapl_futex_wait(&evd->woken, 0, deadline)
-			      : sleep_on_queue(evd, deadline);
+	if (evd->in_queue)
+		err = evd->cq->ops->sleep(evd->cq, &evd->woken, 0, deadline);
+	else if (evd->wakefd < 0)
+		err = dapl_futex_wait(&evd->woken, 0, deadline);
+	else
+		err = sleep_on_descriptors(evd, deadline);
 	dapl_lock(&evd->obj.lock);
 	return err == -EAGAIN ? 0 : err; /* woken before it slept */
 }

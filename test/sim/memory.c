@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include "test/sim/libc.h"
@@ -317,6 +318,69 @@ SIM_CALL char *strdup(const char *text)
 	if (!sim_on)
 		return memcpy(__libc_malloc(size), text, size);
 	return FAILS("strdup", ENOMEM) ? NULL : memcpy(allocate(size, CALLER), text, size);
+}
+
+/* ---- Memory that two processes of the world map, each at its own place ---- */
+
+enum {
+	MAPPINGS = 4096,
+	OFFSET_BITS = 28,
+};
+
+static struct mapping {
+	const uint8_t *start;
+	size_t size;
+	uint64_t file;
+} mappings[MAPPINGS];
+
+LIBC(void *, mmap, (void *at, size_t size, int prot, int flags, int fd, off_t offset),
+     (at, size, prot, flags, fd, offset))
+LIBC(int, munmap, (void *at, size_t size), (at, size))
+
+static struct mapping *mapping_of(const void *at)
+{
+	const uint8_t *byte = at;
+
+	for (uint32_t i = 0; i < MAPPINGS; i++)
+		if (mappings[i].size && byte >= mappings[i].start &&
+		    byte < mappings[i].start + mappings[i].size)
+			return &mappings[i];
+	return NULL;
+}
+
+SIM_CALL void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	void *start = libc_mmap(at, size, prot, flags, fd, offset);
+	struct stat file;
+	uint32_t i = 0;
+
+	if (!sim_on || start == MAP_FAILED || !(flags & MAP_SHARED) || fd < 0 || fstat(fd, &file))
+		return start;
+	while (i < MAPPINGS && mappings[i].size)
+		i++;
+	if (i == MAPPINGS)
+		sim_fail("more than %d mappings of files", MAPPINGS);
+	mappings[i] = (struct mapping){ start, size, file.st_ino };
+	return start;
+}
+
+SIM_CALL int munmap(void *at, size_t size)
+{
+	struct mapping *mapping = mapping_of(at);
+
+	if (mapping && mapping->start == at)
+		mapping->size = 0;
+	return libc_munmap(at, size);
+}
+
+const void *memory_shared(const void *word)
+{
+	const struct mapping *mapping = mapping_of(word);
+
+	if (!mapping)
+		return word;
+	return (const void *)(uintptr_t)(1ull << 63 | mapping->file << OFFSET_BITS |
+					 (uint64_t)((const uint8_t *)word - mapping->start));
 }
 
 /* ---- Memory of another process, which is this one ---- */

@@ -152,6 +152,8 @@ int fiber_wait(const void *on, uint64_t deadline);
 int fiber_wait_files(struct sim_file *const *files, uint32_t num, uint64_t deadline);
 /* Wakes so many of who wait; returns how many did. */
 uint32_t fiber_wake(const void *on, uint32_t num);
+/* What a word in memory that others map, too, is known by to all of them (memory.c). */
+const void *memory_shared(const void *word);
 void fiber_wake_file(const struct sim_file *file);
 /*
  * Since fiber_wakes the fiber has waited, its last wait came to its deadline, and nobody has done

@@ -211,7 +211,8 @@ SIM_CALL int pthread_once(pthread_once_t *once, void (*run)(void))
 
 /* ---- Futexes ---- */
 
-static long futex_wait(const uint32_t *word, uint32_t seen, const struct timespec *until)
+static long futex_wait(const uint32_t *word, const void *key, uint32_t seen,
+		       const struct timespec *until)
 {
 	uint64_t deadline = SIM_NEVER;
 	int err;
@@ -225,7 +226,7 @@ static long futex_wait(const uint32_t *word, uint32_t seen, const struct timespe
 	/* One may wake for no reason. */
 	if (sim_once_in(sim_plan.short_one_in))
 		return 0;
-	err = fiber_wait(word, deadline);
+	err = fiber_wait(key, deadline);
 	sim_trace(SIM_FUTEX, deadline, (uint64_t)err, 0, 0);
 	errno = err;
 	return err ? -1 : 0;
@@ -235,6 +236,7 @@ SIM_CALL long syscall(long number, ...)
 {
 	const struct timespec *until;
 	uint32_t *word, value;
+	const void *key;
 	va_list args;
 	int op;
 
@@ -242,14 +244,15 @@ SIM_CALL long syscall(long number, ...)
 		sim_fail("system call %ld is not simulated", number);
 	va_start(args, number);
 	word = va_arg(args, uint32_t *);
-	op = va_arg(args, int) & FUTEX_CMD_MASK;
+	op = va_arg(args, int);
 	value = va_arg(args, uint32_t);
 	until = va_arg(args, const struct timespec *);
 	va_end(args);
 	fiber_point();
-	if (op == FUTEX_WAKE)
-		return fiber_wake(word, value);
-	return futex_wait(word, value, until);
+	key = op & FUTEX_PRIVATE_FLAG ? word : memory_shared(word);
+	if ((op & FUTEX_CMD_MASK) == FUTEX_WAKE)
+		return fiber_wake(key, value);
+	return futex_wait(word, key, value, until);
 }
 
 /* ---- Time ---- */

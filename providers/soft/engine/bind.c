@@ -19,6 +19,19 @@ static struct soft_mw *soft_mw(struct tp_mw *mw)
 	return container_of(mw, struct soft_mw, base);
 }
 
+static void await_peers(struct soft_dev *dev)
+{
+	uint64_t deadline = dapl_now() + SOFT_DIRECT_PATIENCE_NS;
+	struct soft_qp *qp;
+
+	list_for_each(qp, &dev->qps, node) {
+		dapl_lock(&qp->lock);
+		if (qp->conn)
+			soft_direct_await(qp->conn, deadline);
+		dapl_unlock(&qp->lock);
+	}
+}
+
 void soft_bind_quiesce(struct soft_dev *dev, uint32_t key)
 {
 	struct soft_qp *qp;
@@ -31,6 +44,9 @@ void soft_bind_quiesce(struct soft_dev *dev, uint32_t key)
 			soft_direct_revoke(qp->conn, key);
 		dapl_unlock(&qp->lock);
 	}
+	/* All at a time, so that peers who stand still are waited for once. */
+	if (key)
+		await_peers(dev);
 	pthread_mutex_unlock(&dev->lock);
 }
 

@@ -67,7 +67,7 @@ static void complete_request(struct soft_qp *qp, uint32_t status)
 
 	if (status == TP_WC_SUCCESS && sqe->opcode < 32 && (PLAIN_OPS >> sqe->opcode & 1))
 		wc.flags = SOFT_WC_PLAIN;
-	if (sqe->opcode < 32 && (ANSWERED_OPS >> sqe->opcode & 1))
+	if (sqe->opcode < 32 && (ANSWERED_OPS >> sqe->opcode & 1) && !sqe->direct)
 		wc.flags |= SOFT_WC_CAME;
 	atomic_store_explicit(&qp->sq.head, head + 1, memory_order_release);
 	if (told)

@@ -155,6 +155,7 @@ void soft_cq_attach(struct soft_member *member)
 	if (were_few && !soft_cq_few(cq))
 		watch_all(cq);
 	dapl_unlock(&cq->drive);
+	soft_cq_wake(&cq->base);
 }
 
 void soft_cq_detach(struct soft_member *member)
@@ -169,6 +170,7 @@ void soft_cq_detach(struct soft_member *member)
 	soft_watch_remove(member);
 	pthread_mutex_unlock(&member->conn->lock);
 	dapl_unlock(&cq->drive);
+	soft_cq_wake_for_good(cq, member->conn->link);
 }
 
 /* ---- Taking ---- */
@@ -417,6 +419,8 @@ static void cq_arm(struct tp_cq *base, enum tp_arm how)
 			how = TP_ARM_NOTIFY;
 		}
 	}
+	if (how == TP_ARM_SLEEPER)
+		atomic_store(&cq->waiter, true);
 	/* Whoever adds before this is found by the next poll; whoever does after it tells. */
 	dapl_lock(&cq->lock);
 	atomic_store(&cq->armed, (int)how + 1);
@@ -460,6 +464,7 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	list_init(&cq->hot);
 	dapl_lock_init(&cq->lock);
 	dapl_lock_init(&cq->drive);
+	dapl_lock_init(&cq->doze);
 	atomic_init(&cq->epfd, -1);
 	*out = &cq->base;
 	return 0;
@@ -479,6 +484,7 @@ static void cq_destroy(struct tp_cq *base)
 	dapl_loop_cancel(base->dev->loop, &cq->overflow);
 	if (atomic_load(&cq->epfd) >= 0)
 		dapl_fd_close(atomic_load(&cq->epfd));
+	dapl_lock_fini(&cq->doze);
 	dapl_lock_fini(&cq->drive);
 	dapl_lock_fini(&cq->lock);
 	free(cq->ring);
@@ -526,4 +532,7 @@ const struct dapl_cq_ops soft_cq_ops = {
 	.arm = cq_arm,
 	.disarm = cq_disarm,
 	.fd = cq_fd,
+	.sleeps = soft_cq_sleeps,
+	.sleep = soft_cq_sleep,
+	.wake = soft_cq_wake,
 };

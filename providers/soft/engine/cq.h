@@ -13,6 +13,7 @@
 
 struct soft_conn;
 struct soft_dev;
+struct soft_link;
 
 struct soft_cq;
 
@@ -55,7 +56,10 @@ struct soft_cq {
 	atomic_int armed;
 	struct tp_task overflow;
 
-	atomic_bool waiter; /* somebody sleeps on epfd */
+	atomic_bool waiter; /* somebody sleeps, on epfd or */
+	/* on a word of this link; under doze, a lock that comes behind all others. */
+	struct dapl_lock doze;
+	struct soft_link *dozes;
 
 	struct dapl_lock drive;
 	struct list members;
@@ -91,6 +95,16 @@ static inline bool soft_cq_notify(const struct soft_cq *cq)
 {
 	return atomic_load(&cq->armed) == TP_ARM_NOTIFY + 1;
 }
+
+/* ---- cq_sleep.c: dapl_cq_ops.sleeps, sleep and wake ---- */
+
+bool soft_cq_sleeps(struct tp_cq *base);
+int soft_cq_sleep(struct tp_cq *base, const uint32_t *word, uint32_t seen, uint64_t deadline);
+/* Also where what one is to sleep for has changed. */
+void soft_cq_wake(struct tp_cq *base);
+/* The link goes, and its word with it: returns once nobody sleeps there. No more members there. */
+void soft_cq_wake_for_good(struct soft_cq *cq, const struct soft_link *link);
+
 /* Connections start and cease to feed the CQ. On the loop. */
 void soft_cq_attach(struct soft_member *member);
 void soft_cq_detach(struct soft_member *member);

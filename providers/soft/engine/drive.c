@@ -50,6 +50,7 @@ static void work(struct soft_qp *qp)
 		qp->due &= ~(uint32_t)SOFT_DRIVE_TX;
 		soft_tx_run(qp->conn);
 	}
+	soft_direct_settle(qp->conn);
 }
 
 /* What one direction makes due in the other is done as well; lock held. */
@@ -116,6 +117,12 @@ bool soft_drive_poll(struct soft_conn *conn, bool room)
 	if (room && atomic_load_explicit(&qp->tx_stalled, memory_order_relaxed))
 		what |= SOFT_DRIVE_TX;
 	return what && dapl_serve_try(&qp->lock) && drive(qp, what);
+}
+
+void soft_drive_await(struct soft_conn *conn)
+{
+	dapl_lock(&conn->qp->lock);
+	dapl_unlock(&conn->qp->lock);
 }
 
 /* ---- Answers that are owed before the peer is told of a fault ---- */

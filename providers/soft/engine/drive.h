@@ -47,6 +47,9 @@ bool soft_drive_post(struct soft_qp *qp, const struct tp_wr *wr);
  * anything moved. */
 bool soft_drive_poll(struct soft_conn *conn, bool room);
 
+/* Waits for who drives. */
+void soft_drive_await(struct soft_conn *conn);
+
 /* ---- On the loop ---- */
 
 void soft_drive_init(struct soft_dev *dev);
@@ -72,6 +75,9 @@ void soft_drive_look(struct soft_dev *dev, bool now);
 void soft_watch_update(struct soft_conn *conn);
 /* Ditto for the epoll sets of its CQs alone. */
 void soft_watch_update_cqs(struct soft_conn *conn);
+/* A CQ's thread is about to sleep until something comes: on which word, and as it is seen; NULL: it
+ * has. */
+uint32_t *soft_watch_doze(struct soft_conn *conn, uint32_t *seen);
 /* The loop watches for the next event. */
 void soft_watch_loop(struct soft_conn *conn);
 /* A CQ's epoll set watches from now on, and no more; conn->lock held. -errno. */

@@ -82,7 +82,7 @@ static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
 	sqe->opcode = (uint8_t)wr->opcode;
 	sqe->flags = (uint8_t)wr->flags;
 	sqe->status = TP_WC_FLUSHED;
-	sqe->started = sqe->done = false;
+	sqe->started = sqe->done = sqe->direct = false;
 	sqe->num_sge = (uint16_t)soft_copy_sge(sqe->sge, wr->sge, wr->num_sge);
 	if (TP_CAN(wr->opcode) & SPECIAL_OPS)
 		special(sqe, wr);

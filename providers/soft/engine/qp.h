@@ -47,6 +47,7 @@ struct soft_sqe {
 	uint8_t flags;	/* TP_WR_* */
 	uint8_t status; /* what it completes with if it is not done */
 	bool started, done;
+	bool direct;	     /* done by this side alone: nobody has polled for it */
 	struct tp_sge sge[]; /* of one that is started addr is that of the memory */
 };
 

@@ -323,12 +323,16 @@ bool soft_request_ready(struct soft_conn *conn)
 {
 	struct soft_qp *qp = conn->qp;
 	struct soft_tx *tx = &conn->tx;
+	enum soft_direct direct;
 	struct soft_sqe *sqe;
 
-	while (!tx->hold && qp->sq_next != atomic_load(&qp->sq.tail)) {
+	while (!tx->hold && qp->sq_next != atomic_load(&qp->sq.tail) && !soft_conn_over(conn)) {
 		sqe = soft_sqe(qp, qp->sq_next);
-		if (soft_direct_request(conn, sqe))
+		direct = soft_direct_request(conn, sqe);
+		if (direct == SOFT_DIRECT_DONE)
 			continue;
+		if (direct == SOFT_DIRECT_LATER)
+			return false;
 		if (!(sqe->flags & (TP_WR_FENCE | SOFT_WR_CAREFUL)))
 			return true;
 		if (sqe->opcode != SOFT_OP_BIND)

@@ -555,12 +555,15 @@ void soft_rx_run(struct soft_conn *conn)
 		discard(conn);
 	else
 		take_in(conn);
-	if (rx->exposes && !rx->busy && !staged(rx) && !rx->held && !soft_conn_over(conn))
-		conn->link->class->direct->settle(conn->link);
 	if (rx->stalled != atomic_load(&conn->rx_stalled) && !soft_conn_dead(conn)) {
 		atomic_store(&conn->rx_stalled, rx->stalled);
 		soft_watch_update(conn);
 	}
+}
+
+bool soft_rx_idle(const struct soft_rx *rx)
+{
+	return !rx->busy && !staged(rx) && !rx->held;
 }
 
 /* ---- Life ---- */

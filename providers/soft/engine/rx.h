@@ -20,6 +20,9 @@ enum {
 	SOFT_RX_LARGE = 65536 + 4096, /* any FPDU, and some of the next */
 	SOFT_RX_TAIL = 64,	      /* bytes of a message that are placed last */
 	SOFT_RX_CONTROL = 64,
+	/* With a peer who stands still while he is in this side's memory: longer than the kernel
+	 * takes for a piece of a copy, also where it has to bring pages back. */
+	SOFT_DIRECT_PATIENCE_NS = 1000000000,
 	SOFT_HELD_AWAITING = 128, /* times soft_config.held_bytes while an answer is to come */
 };
 
@@ -75,6 +78,7 @@ struct soft_rx {
 	/* Memory that the peer may reach himself (direct.c): whether there is any, and the key of
 	 * the last; 0: that is gone. */
 	bool exposes;
+	bool revoked; /* some that he may be at just now */
 	uint32_t exposed;
 
 	/* The stage: small, or a large one as long as it is of use; none where none was needed. */
@@ -90,6 +94,8 @@ void soft_rx_fini(struct soft_conn *conn);
 int soft_rx_prepare(struct soft_conn *conn);
 /* Takes in what has come, lock held, connection live. */
 void soft_rx_run(struct soft_conn *conn);
+/* Whether nothing that was taken in waits for more, or for a Receive. Lock held. */
+bool soft_rx_idle(const struct soft_rx *rx);
 /* Gives back a stage that is empty and not always needed, lock held; and what was not used since
  * the last call. */
 void soft_rx_rest(struct soft_conn *conn);
@@ -123,9 +129,14 @@ bool soft_place_done(struct soft_conn *conn);
 
 /* The peer has had access by this key. */
 void soft_direct_expose(struct soft_conn *conn, uint32_t key);
-/* A key is gone, and the connection: the peer has no access when they return. */
+/* A key is gone: the peer begins no access by it; and has none when the second returns, which waits
+ * until then, or until the deadline (dapl_now). */
 void soft_direct_revoke(struct soft_conn *conn, uint32_t key);
+void soft_direct_await(struct soft_conn *conn, uint64_t deadline);
+/* The connection ends: all keys, and waits. */
 void soft_direct_close(struct soft_conn *conn);
+/* The driver has done what there was to do. */
+void soft_direct_settle(struct soft_conn *conn);
 
 /* ---- What arrives in order on a queue (untagged.c); lock held ---- */
 

@@ -285,6 +285,8 @@ void soft_tx_run(struct soft_conn *conn)
 	if (conn->tx_err)
 		return;
 	tx->fresh = false;
+	tx->direct_run = 0;
+	tx->direct_later = false;
 	while (!soft_tx_idle(tx) || build(conn)) {
 		n = valid ? send_batch(conn, valid) : -EFAULT;
 		if (n == -EFAULT) {
@@ -309,7 +311,10 @@ void soft_tx_run(struct soft_conn *conn)
 			return;
 		}
 	}
-	unstall(conn);
+	if (tx->direct_later)
+		stall(conn);
+	else
+		unstall(conn);
 	if (atomic_load(&conn->refusing) && !soft_response_owed(tx))
 		soft_conn_fail(conn, &conn->fault);
 }

@@ -67,6 +67,13 @@ struct soft_flight {
 	uint32_t kind;	/* enum soft_flight_kind */
 };
 
+/* What became of a request that goes past the link. */
+enum soft_direct {
+	SOFT_DIRECT_NO, /* it is for the link */
+	SOFT_DIRECT_DONE,
+	SOFT_DIRECT_LATER, /* others first */
+};
+
 struct soft_tx {
 	uint32_t mulpdu;
 	uint32_t adjust_in; /* bytes until it is looked at again */
@@ -95,6 +102,10 @@ struct soft_tx {
 	uint32_t sge, sge_off; /* in its segments */
 	bool fresh;	       /* its memory was looked up in this stay in the lock */
 	bool immediate;	       /* its data are built, the immediate is next */
+
+	uint32_t direct;     /* bytes of the next request that went past the link */
+	uint32_t direct_run; /* and of all, in this stay in the lock */
+	bool direct_later;   /* there are more */
 
 	uint32_t msn[WIRE_QN_COUNT];
 	bool bind_wait;	     /* the loop is clearing the window of the next request */
@@ -149,9 +160,9 @@ bool soft_request_add(struct soft_conn *conn);
  * room. false: nothing was done, and it is for the queue, which also tells of faults.
  */
 bool soft_request_at_once(struct soft_qp *qp, const struct tp_wr *wr);
-/* Does and completes a request in the peer's memory itself; false: nothing was done, as above. */
-bool soft_direct_request(struct soft_conn *conn, struct soft_sqe *sqe);
-/* Does an RDMA Write that may go at once; false: ditto. */
+/* Does and completes a request in the peer's memory itself, if that can be. */
+enum soft_direct soft_direct_request(struct soft_conn *conn, struct soft_sqe *sqe);
+/* Does an RDMA Write that may go at once; false: it is for the link. */
 bool soft_direct_write(struct soft_qp *qp, const struct tp_wr *wr);
 /* All of the oldest one that is not sent is. */
 void soft_request_sent(struct soft_conn *conn);

@@ -38,6 +38,7 @@ static void update_cq(struct soft_member *member)
 	struct soft_link *link;
 	bool asleep, waits, hot;
 
+	soft_cq_wake(&cq->base);
 	if (!member->enrolled)
 		return;
 	waits = atomic_load(&cq->waiter);
@@ -88,6 +89,12 @@ void soft_watch_update(struct soft_conn *conn)
 		soft_conn_serve_later(conn);
 unlock:
 	pthread_mutex_unlock(&conn->lock);
+}
+
+uint32_t *soft_watch_doze(struct soft_conn *conn, uint32_t *seen)
+{
+	/* One that has come to its end is the loop's to close, which wakes. */
+	return conn->link->class->doze(conn->link, soft_conn_dead(conn) ? 0 : wanted(conn), seen);
 }
 
 void soft_watch_loop(struct soft_conn *conn)

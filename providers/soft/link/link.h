@@ -54,6 +54,7 @@ struct soft_access {
 	uint32_t len;
 	struct iovec *iov; /* the local bytes, changed; there is room for one piece more */
 	int num;
+	bool last; /* else it is a part, and others follow */
 };
 
 /*
@@ -62,13 +63,16 @@ struct soft_access {
  * connection's lock, but for polled.
  */
 struct soft_direct_ops {
-	/* The peer may reach it, until revoke of its key or close of all returns, which wait for
-	 * access that is under way. After close nothing is exposed. */
+	/* The peer may reach it, until revoke of its key or close of all. What he is at then is over
+	 * when await returns, which a peer who stands still delays until the deadline (dapl_now).
+	 * After that, and after close, nothing is exposed. */
 	void (*expose)(struct soft_link *link, const struct soft_exposed *region);
-	void (*revoke)(struct soft_link *link, uint32_t key);
+	/* Whether it was exposed. */
+	bool (*revoke)(struct soft_link *link, uint32_t key);
 	void (*close)(struct soft_link *link);
-	/* All that has been received is done with. */
-	void (*settle)(struct soft_link *link);
+	void (*await)(struct soft_link *link, uint64_t deadline);
+	/* Whether all that has been received is done with, and answered. */
+	void (*settle)(struct soft_link *link, bool settled);
 	/* Whether that is so at the peer's for all that was sent, and he may be reached, and len
 	 * bytes get there sooner than by the link. */
 	bool (*apt)(struct soft_link *link, uint32_t len);
@@ -160,6 +164,14 @@ struct soft_link_class {
 	 */
 	uint32_t (*arm)(struct soft_link *link, enum soft_watcher who, uint32_t events,
 			bool asleep);
+
+	/*
+	 * Somebody is about to sleep until one of these events: on a shared word that is changed then
+	 * and woken, and how it is seen; NULL: one of them is there. rouse changes and wakes it
+	 * otherwise. Any thread. NULL: there is no such word.
+	 */
+	uint32_t *(*doze)(struct soft_link *link, uint32_t events, uint32_t *seen);
+	void (*rouse)(struct soft_link *link);
 
 	/* The size of a segment that travels in one piece (EMSS), for the size of FPDUs. */
 	uint32_t (*segment)(struct soft_link *link);

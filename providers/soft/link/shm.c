@@ -394,8 +394,7 @@ void soft_shm_end(struct soft_shm *shm, uint32_t how)
 	BEFORE_SEND();
 	if (!atomic_compare_exchange_strong(&shm->own->ended, &none, how))
 		return;
-	atomic_store(&shm->peer->wake_on, 0);
-	soft_shm_send_wakeup(shm);
+	soft_shm_send_wakeup(shm, atomic_exchange(&shm->peer->wake_on, 0) | SHM_WAKE_SOCKET);
 }
 
 void soft_shm_finish(struct soft_link *link)

@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "dapl/base/lock.h"
 #include "providers/soft/link/link.h"
 #include "util/list.h"
 
@@ -54,6 +55,10 @@ enum {
 	SHM_WAKE_DATA = 1,
 	SHM_WAKE_ROOM = 2, /* as much as room_at says */
 	SHM_WAKE_END = 4,  /* in any case */
+	/* And how: by a byte in the socket, by waking the word. */
+	SHM_WAKE_SOCKET = 8,
+	SHM_WAKE_FUTEX = 16,
+	SHM_WAKE_ROUSED = 256, /* the rest counts how often its own side had it woken */
 };
 
 enum {
@@ -105,6 +110,7 @@ struct shm_direct {
 	 * right process; 0: nothing was exposed so far. */
 	_Atomic uint64_t proof_at;
 	uint64_t proof;
+	uint32_t pointer_size;	 /* of its process: that of bytes */
 	_Atomic uint32_t polled; /* grows while it polls without being known to */
 	/* Its own access to the other's memory: odd while it is under way, and to which bytes of his
 	 * process, which he takes away if that may no longer begin. */
@@ -155,12 +161,13 @@ struct soft_shm {
 	struct shm_ring in; /* the peer's, as the last recv found it */
 	/* Direct access: what each side says about it, and what is known of his process. */
 	struct shm_direct *own_direct, *peer_direct;
-	uint8_t reach;	      /* enum shm_reach */
-	bool closed;	      /* there is none, or no more */
-	uint32_t accesses;    /* of ours */
-	uint32_t polled;      /* the peer's word when it was looked at last */
-	uint32_t peer_access; /* ditto; of who polls */
-	pid_t pid;	      /* the peer's process, if it can be reached */
+	uint8_t reach;		      /* enum shm_reach */
+	bool closed;		      /* there is none, or no more */
+	uint32_t accesses;	      /* of ours */
+	uint32_t polled;	      /* the peer's word when it was looked at last */
+	_Atomic uint32_t peer_access; /* ditto; of who polls */
+	bool deaf;		      /* the peer stood still: he is not waited for */
+	pid_t pid;		      /* the peer's process, if it can be reached */
 	atomic_bool hung_up;
 	atomic_bool spoilt; /* the peer wrote what cannot be */
 
@@ -198,14 +205,19 @@ void soft_shm_end(struct soft_shm *shm, uint32_t how);
  */
 int soft_shm_outcome(struct soft_shm *shm);
 ssize_t soft_shm_nonsense(struct soft_shm *shm);
-/* Wakes the peer. */
-void soft_shm_send_wakeup(struct soft_shm *shm);
+/* Wakes the peer, who wanted that: SHM_WAKE_*. */
+void soft_shm_send_wakeup(struct soft_shm *shm, uint32_t wanted);
 /* Ditto if he sleeps for that, after a position of ours has changed. */
 static inline void soft_shm_wake(struct soft_shm *shm, uint32_t why)
 {
-	if ((atomic_load(&shm->peer->wake_on) & why) && atomic_exchange(&shm->peer->wake_on, 0)) {
+	uint32_t wanted;
+
+	if (!(atomic_load(&shm->peer->wake_on) & why))
+		return;
+	wanted = atomic_exchange(&shm->peer->wake_on, 0);
+	if (wanted) {
 		atomic_store_explicit(&shm->slept, true, memory_order_relaxed);
-		soft_shm_send_wakeup(shm);
+		soft_shm_send_wakeup(shm, wanted);
 	}
 }
 
@@ -224,4 +236,6 @@ void soft_shm_finish(struct soft_link *link);
 void soft_shm_cut(struct soft_link *link);
 int soft_shm_watch(struct soft_link *link, uint32_t events);
 uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t events, bool asleep);
+uint32_t *soft_shm_doze(struct soft_link *link, uint32_t events, uint32_t *seen);
+void soft_shm_rouse(struct soft_link *link);
 #endif

@@ -8,7 +8,8 @@
  * still there; who revokes it first takes it out and then looks whether somebody copies. All four
  * are sequentially consistent, so that one of them sees the other, and the owner waits for the end
  * of the copy or of the peer. A peer may be stopped before he calls the kernel, and go on much later:
- * which bytes he wants it reads in the shared memory, where the owner has taken them away.
+ * which bytes he wants it reads in the shared memory, where the owner has taken them away. One who is
+ * stopped behind it has done all he can.
  *
  * The peer's process is known by the socket. That it is the one with the memory, neither side having
  * handed the connection on, is proved by a random word that it has at a place it tells. What has
@@ -17,23 +18,28 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
+#include "dapl/base/fork.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/link/shm.h"
 #include "trace/log.h"
 
 enum {
-	LARGE = 32 << 10,   /* from here on it is the faster way also to a peer who polls */
-	CHUNK = 1 << 20,    /* of a copy; the owner waits for one of them */
-	PLACES = 8,	    /* where a key may stand */
-	PATIENCE_MS = 1000, /* with a peer who is stopped in the middle */
+	LARGE = 32 << 10,    /* from here on it is the faster way also to a peer who polls */
+	CHUNK = 1 << 20,     /* of a copy; the owner waits for one of them */
+	COPY_NS = 100000000, /* in which the kernel is through with one */
+	PLACES = 8,	     /* where a key may stand */
 	/* Of one who waits for what the peer does there; who looks at his memory polls less. */
 	POLLS_PER_ACCESS = 4,
 };
+
+#define NOT_SETTLED 0x80000000u
 
 enum shm_reach {
 	REACH_UNKNOWN,
@@ -58,19 +64,34 @@ static struct shm_region *find(struct shm_direct *direct, uint32_t key)
 
 /* At its place no other process has this word. */
 static uint64_t proof;
+static pthread_mutex_t proof_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Of the parent's it has a copy. */
+static void in_child(void)
+{
+	pthread_mutex_init(&proof_lock, NULL);
+	proof = 0;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	static struct dats_fork_watcher watcher = { .in_child = in_child };
+
+	dapl_fork_watch(&watcher);
+}
 
 /* Of the first region: false if there is no proof to be had. */
 static bool prove(struct shm_direct *direct)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	bool there;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&proof_lock);
 	there = proof || getrandom(&proof, sizeof(proof), 0) == sizeof(proof);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&proof_lock);
 	if (!there)
 		return false;
 	direct->proof = proof;
+	direct->pointer_size = sizeof(void *);
 	atomic_store(&direct->proof_at, (uintptr_t)&proof);
 	return true;
 }
@@ -106,6 +127,24 @@ static void shm_expose(struct soft_link *link, const struct soft_exposed *what)
 	atomic_store(&region->key, what->key);
 }
 
+static bool shm_revoke(struct soft_link *link, uint32_t key)
+{
+	struct shm_region *region = find(soft_shm(link)->own_direct, key);
+
+	if (region)
+		atomic_store(&region->key, 0);
+	return region;
+}
+
+static void shm_close_direct(struct soft_link *link)
+{
+	struct soft_shm *shm = soft_shm(link);
+
+	shm->closed = true;
+	for (uint32_t i = 0; i < SHM_REGIONS; i++)
+		atomic_store(&shm->own_direct->region[i].key, 0);
+}
+
 static bool gone(const struct soft_shm *shm, int ms)
 {
 	struct pollfd fd = { .fd = shm->link.fd, .events = POLLRDHUP };
@@ -113,61 +152,54 @@ static bool gone(const struct soft_shm *shm, int ms)
 	return poll(&fd, 1, ms) > 0 && fd.revents;
 }
 
-/* The peer may be in the middle of an access to what was just revoked. */
-static void await_access(struct soft_shm *shm)
+/*
+ * What he has not named to the kernel yet is nowhere. It is the first piece that decides: a copy
+ * ends where it fails. If he is at something else by now, that goes by the link.
+ */
+static void take_bytes_away(struct shm_direct *peer)
 {
-	struct shm_direct *peer = shm->peer_direct;
-	uint32_t access = atomic_load(&peer->access);
-	uint64_t until;
+	*(void *volatile *)&peer->bytes[0].iov_base = NULL;
+}
 
-	if (!(access & 1))
+/* He cannot begin any more: nobody has to wait for him again. */
+static void give_up(struct soft_shm *shm)
+{
+	shm_close_direct(&shm->link);
+	shm->deaf = true;
+	dapl_err_limited(
+		"%s: a peer stands still in the middle of an RDMA operation; its connection "
+		"goes on without direct access to memory",
+		shm->link.dev->name);
+}
+
+static void shm_await(struct soft_link *link, uint64_t deadline)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t access = atomic_load(&shm->peer_direct->access);
+	bool taken = false;
+
+	if (!(access & 1) || shm->deaf)
 		return;
-	peer->bytes[0].iov_len = peer->bytes[1].iov_len = 0;
-	until = dapl_now() + PATIENCE_MS * 1000000ull;
-	while (atomic_load(&peer->access) == access && !gone(shm, 1)) {
-		if (dapl_now() < until)
+	while (atomic_load(&shm->peer_direct->access) == access && !gone(shm, 1)) {
+		if (dapl_now() < deadline)
 			continue;
-		/* He cannot begin any more; one who does that again and again is not waited for. */
-		shm->closed = true;
-		dapl_err_limited("%s: a peer stands still in the middle of an RDMA operation; its "
-				 "connection goes on without direct access to memory",
-				 shm->link.dev->name);
-		return;
+		if (taken) {
+			give_up(shm);
+			return;
+		}
+		take_bytes_away(shm->peer_direct);
+		taken = true;
+		deadline = dapl_now() + COPY_NS;
 	}
 }
 
-static void shm_revoke(struct soft_link *link, uint32_t key)
+/* One that is not settled says so each time: an old position would be right again 4 GB later. */
+static void shm_settle(struct soft_link *link, bool settled)
 {
 	struct soft_shm *shm = soft_shm(link);
-	struct shm_region *region;
+	uint32_t taken = atomic_load_explicit(&shm->taken, memory_order_relaxed);
 
-	if (!exposes(shm) || shm->closed)
-		return;
-	region = find(shm->own_direct, key);
-	if (!region)
-		return;
-	atomic_store(&region->key, 0);
-	await_access(shm);
-}
-
-static void shm_close_direct(struct soft_link *link)
-{
-	struct soft_shm *shm = soft_shm(link);
-
-	if (!exposes(shm) || shm->closed)
-		return;
-	for (uint32_t i = 0; i < SHM_REGIONS; i++)
-		atomic_store(&shm->own_direct->region[i].key, 0);
-	await_access(shm);
-	shm->closed = true;
-}
-
-static void shm_settle(struct soft_link *link)
-{
-	struct soft_shm *shm = soft_shm(link);
-
-	atomic_store_explicit(&shm->own->settled,
-			      atomic_load_explicit(&shm->taken, memory_order_relaxed),
+	atomic_store_explicit(&shm->own->settled, settled ? taken : taken ^ NOT_SETTLED,
 			      memory_order_release);
 }
 
@@ -188,12 +220,16 @@ static void say_refused(const struct soft_shm *shm, int err)
 static enum shm_reach reach(struct soft_shm *shm)
 {
 	uint64_t at = atomic_load(&shm->peer_direct->proof_at), word = 0;
+	uint32_t size = *(volatile uint32_t *)&shm->peer_direct->pointer_size;
 	struct iovec local = { .iov_base = &word, .iov_len = sizeof(word) };
 	struct iovec remote = { .iov_base = (void *)(uintptr_t)at, .iov_len = sizeof(word) };
 	struct ucred peer = { .pid = 0 };
 	socklen_t len = sizeof(peer);
 
-	if (getsockopt(shm->link.fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || peer.pid <= 0)
+	/* A program that may do more than its user is no tool for the peer. */
+	if (size != sizeof(void *) || getauxval(AT_SECURE) ||
+	    getsockopt(shm->link.fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || peer.pid <= 0 ||
+	    (peer.pid == getpid() && at != (uintptr_t)&proof))
 		return REACH_NO;
 	shm->pid = peer.pid;
 	if (process_vm_readv(shm->pid, &local, 1, &remote, 1, 0) != sizeof(word)) {
@@ -213,7 +249,9 @@ static bool shm_apt(struct soft_link *link, uint32_t len)
 	    !atomic_load_explicit(&shm->peer_direct->proof_at, memory_order_acquire))
 		return false;
 	if (len < LARGE) {
-		if (!(atomic_load(&shm->peer->wake_on) & SHM_WAKE_DATA))
+		/* Who waits for an event is woken meanwhile for what most often follows a write. */
+		if ((atomic_load(&shm->peer->wake_on) & (SHM_WAKE_DATA | SHM_WAKE_FUTEX)) !=
+		    SHM_WAKE_DATA)
 			return false;
 		polled = atomic_load(&shm->peer_direct->polled);
 		if (polled != shm->polled) {
@@ -265,7 +303,7 @@ static bool copy(struct soft_shm *shm, const struct shm_region *region,
 	if (word)
 		own->bytes[pieces++] = (struct iovec){ (void *)(mem + len - word), word };
 	atomic_store(&own->access, 2 * shm->accesses + 1);
-	if (atomic_load(&region->key) == access->key)
+	if (atomic_load(&region->key) == access->key && !gone(shm, 0))
 		n = (write ? process_vm_writev : process_vm_readv)(
 			shm->pid, access->iov, (unsigned long)access->num, own->bytes, pieces, 0);
 	atomic_store(&own->access, 2 * ++shm->accesses);
@@ -303,7 +341,7 @@ static uintptr_t where(const struct shm_region *region, const struct soft_access
 static bool shm_access(struct soft_link *link, struct soft_access *access)
 {
 	struct soft_shm *shm = soft_shm(link);
-	struct shm_region *region = find(shm->peer_direct, access->key);
+	struct shm_region *region = access->key ? find(shm->peer_direct, access->key) : NULL;
 	uint32_t left = access->len, n;
 	uintptr_t mem;
 
@@ -312,13 +350,13 @@ static bool shm_access(struct soft_link *link, struct soft_access *access)
 	if (shm->reach == REACH_UNKNOWN)
 		shm->reach = (uint8_t)reach(shm);
 	mem = where(region, access);
-	if (shm->reach != REACH_YES || !mem || gone(shm, 0))
+	if (shm->reach != REACH_YES || !mem)
 		return false;
-	if (access->right == TP_ACCESS_REMOTE_READ)
+	if (access->right == TP_ACCESS_REMOTE_READ && access->last)
 		part_sink(access, &access->num);
 	for (; left; left -= n, mem += n) {
 		n = left < CHUNK ? left : CHUNK;
-		if (!copy(shm, region, access, mem, n, n == left))
+		if (!copy(shm, region, access, mem, n, n == left && access->last))
 			return false;
 		skip(access, n);
 	}
@@ -328,14 +366,14 @@ static bool shm_access(struct soft_link *link, struct soft_access *access)
 static void shm_polled(struct soft_link *link, uint32_t polls)
 {
 	struct soft_shm *shm = soft_shm(link);
-	uint32_t access, before = shm->peer_access;
+	uint32_t access, before;
 
 	if (!exposes(shm))
 		return;
 	access = atomic_load_explicit(&shm->peer_direct->access, memory_order_relaxed);
-	shm->peer_access = access;
+	before = atomic_exchange_explicit(&shm->peer_access, access, memory_order_relaxed);
 	if (access != before && (access - before) / 2 <= polls / POLLS_PER_ACCESS &&
-	    atomic_load_explicit(&shm->own->wake_on, memory_order_relaxed))
+	    (atomic_load_explicit(&shm->own->wake_on, memory_order_relaxed) & SHM_WAKE_DATA))
 		atomic_fetch_add(&shm->own_direct->polled, 1);
 }
 
@@ -343,6 +381,7 @@ const struct soft_direct_ops soft_shm_direct = {
 	.expose = shm_expose,
 	.revoke = shm_revoke,
 	.close = shm_close_direct,
+	.await = shm_await,
 	.settle = shm_settle,
 	.apt = shm_apt,
 	.access = shm_access,

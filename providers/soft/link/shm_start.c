@@ -413,7 +413,8 @@ static uint32_t shm_unsent(struct soft_link *link)
 	.names = shm_names
 #define DATA                                                                   \
 	.recv = soft_shm_recv, .quiet = soft_shm_quiet, .rest = soft_shm_rest, \
-	.watch = soft_shm_watch, .arm = soft_shm_arm
+	.watch = soft_shm_watch, .arm = soft_shm_arm, .doze = soft_shm_doze,   \
+	.rouse = soft_shm_rouse
 
 const struct soft_link_class soft_link_shm_connecting = {
 	COMMON("shm, connecting"),

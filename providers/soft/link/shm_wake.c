@@ -2,6 +2,10 @@
 /*
  * Wake-ups over shared memory.
  *
+ * A thread that sleeps on a CQ of one connection does so on wake_on itself, which who wakes it
+ * clears, and wakes (soft_shm_doze). The rest is of those who sleep on the socket, the loop among
+ * them.
+ *
  * No wake-up is lost. A side that goes to sleep (arm_wakeup) writes what it waits for into its
  * wake_on and then looks at the peer's positions; the peer writes its position and then looks at
  * wake_on (soft_shm_wake). All four are sequentially consistent: either the sleeper sees the new
@@ -33,8 +37,12 @@ static const uint32_t both = EPOLLIN | EPOLLOUT;
 
 /* ---- Wake-ups ---- */
 
-void soft_shm_send_wakeup(struct soft_shm *shm)
+void soft_shm_send_wakeup(struct soft_shm *shm, uint32_t wanted)
 {
+	if (wanted & SHM_WAKE_FUTEX)
+		dapl_futex_wake_shared((uint32_t *)&shm->peer->wake_on);
+	if (!(wanted & SHM_WAKE_SOCKET))
+		return;
 	/* If there is no room for the byte, others wait there; if there is no peer, the loop hears
 	 * of it. */
 	(void)send(shm->link.fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -96,7 +104,7 @@ static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
 
 	for (int i = 0; i < SOFT_WATCHERS; i++)
 		all |= shm->wanted[i];
-	wake_on = (all ? SHM_WAKE_END : 0) | (all & EPOLLIN ? SHM_WAKE_DATA : 0) |
+	wake_on = (all ? SHM_WAKE_END | SHM_WAKE_SOCKET : 0) | (all & EPOLLIN ? SHM_WAKE_DATA : 0) |
 		  (all & EPOLLOUT ? SHM_WAKE_ROOM : 0);
 	for (int i = 0; i < TRIES; i++) {
 		if (wake_on & SHM_WAKE_ROOM) {
@@ -166,6 +174,28 @@ uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t ev
 		ready = arm_wakeup(shm, events);
 	pthread_mutex_unlock(&shm->lock);
 	return (events ? EPOLLIN : 0) | (ready ? EPOLLOUT : 0);
+}
+
+uint32_t *soft_shm_doze(struct soft_link *link, uint32_t events, uint32_t *seen)
+{
+	struct soft_shm *shm = soft_shm(link);
+	uint32_t wake_on = SHM_WAKE_FUTEX | SHM_WAKE_END | (events & EPOLLIN ? SHM_WAKE_DATA : 0) |
+			   (events & EPOLLOUT ? SHM_WAKE_ROOM : 0);
+
+	if (wake_on & SHM_WAKE_ROOM) {
+		atomic_store(&shm->own->room_at, room_at(shm));
+		atomic_store_explicit(&shm->slept, true, memory_order_relaxed);
+	}
+	*seen = atomic_fetch_or(&shm->own->wake_on, wake_on) | wake_on;
+	return level(shm) & events ? NULL : (uint32_t *)&shm->own->wake_on;
+}
+
+void soft_shm_rouse(struct soft_link *link)
+{
+	struct soft_shm *shm = soft_shm(link);
+
+	atomic_fetch_add(&shm->own->wake_on, SHM_WAKE_ROUSED);
+	dapl_futex_wake_shared((uint32_t *)&shm->own->wake_on);
 }
 
 /* What the loop's owner is to be told; 0: nothing. The watch goes on accordingly. */
