@@ -57,9 +57,11 @@ struct soft_cq {
 	struct tp_task overflow;
 
 	atomic_bool waiter; /* somebody sleeps, on epfd or */
-	/* on a word of this link; under doze, a lock that comes behind all others. */
+	/* on a word (cq_sleep.c). Under doze, which comes behind all other locks. */
 	struct dapl_lock doze;
-	struct soft_link *dozes;
+	bool dozing;
+	struct soft_link *dozes; /* whose word; NULL: */
+	atomic_uint roused;
 
 	struct dapl_lock drive;
 	struct list members;

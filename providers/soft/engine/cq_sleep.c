@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Threads that sleep in a CQ: on a word that one connection shares with its peer, who wakes them by
- * one call of the kernel and is looked for by none. Of two words at a time the kernel can wait as
- * well, but not so that a signal ends it; CQs of several connections have descriptors for that.
+ * Threads that sleep in a CQ: on a word that its one connection shares with the peer, who wakes them
+ * by one call of the kernel, or on one of the CQ's own as long as it has none. The kernel can wait
+ * for several words, too, but not so that every signal ends that (EVD-60): CQs of several connections
+ * have descriptors.
  */
 #include <errno.h>
 #include <time.h>
@@ -16,13 +17,24 @@ enum {
 	MOMENT_NS = 20000,
 };
 
+/* doze held. */
+static void wake(struct soft_cq *cq)
+{
+	if (cq->dozes) {
+		cq->dozes->class->rouse(cq->dozes);
+	} else {
+		atomic_fetch_add(&cq->roused, 1);
+		dapl_futex_wake((uint32_t *)&cq->roused, 1);
+	}
+}
+
 void soft_cq_wake(struct tp_cq *base)
 {
 	struct soft_cq *cq = soft_cq(base);
 
 	dapl_lock(&cq->doze);
-	if (cq->dozes)
-		cq->dozes->class->rouse(cq->dozes);
+	if (cq->dozing)
+		wake(cq);
 	dapl_unlock(&cq->doze);
 }
 
@@ -33,9 +45,9 @@ void soft_cq_wake_for_good(struct soft_cq *cq, const struct soft_link *link)
 
 	for (;;) {
 		dapl_lock(&cq->doze);
-		sleeps = cq->dozes == link;
+		sleeps = cq->dozing && cq->dozes == link;
 		if (sleeps)
-			link->class->rouse(cq->dozes);
+			wake(cq);
 		dapl_unlock(&cq->doze);
 		if (!sleeps)
 			return;
@@ -43,63 +55,86 @@ void soft_cq_wake_for_good(struct soft_cq *cq, const struct soft_link *link)
 	}
 }
 
-/* The one connection, if it has a word to sleep on; drive held. */
-static struct soft_conn *the_only_one(struct soft_cq *cq)
+/* Whether there is none but this one with a word to sleep on, or NULL: none at all; drive held. */
+static bool only_one(struct soft_cq *cq, struct soft_conn **conn)
 {
 	struct list *first = cq->members.next;
-	struct soft_conn *conn;
 
-	if (list_empty(&cq->members) || first->next != &cq->members)
-		return NULL;
-	conn = container_of(first, struct soft_member, node)->conn;
-	return conn->link->class->doze ? conn : NULL;
+	*conn = NULL;
+	if (list_empty(&cq->members))
+		return true;
+	*conn = container_of(first, struct soft_member, node)->conn;
+	return first->next == &cq->members && (*conn)->link->class->doze;
 }
 
 bool soft_cq_sleeps(struct tp_cq *base)
 {
 	struct soft_cq *cq = soft_cq(base);
+	struct soft_conn *conn;
 	bool sleeps;
 
 	dapl_lock(&cq->drive);
-	sleeps = the_only_one(cq);
+	sleeps = only_one(cq, &conn);
 	dapl_unlock(&cq->drive);
 	return sleeps;
 }
 
-/* Where to sleep, NULL: something has come, or the connection is not the only one any more. */
-static uint32_t *lie_down(struct soft_cq *cq, uint32_t *seen)
+static void begin(struct soft_cq *cq, struct soft_link *link)
 {
-	struct soft_conn *conn;
-	uint32_t *word = NULL;
+	dapl_lock(&cq->doze);
+	cq->dozing = true;
+	cq->dozes = link;
+	dapl_unlock(&cq->doze);
+}
 
-	dapl_lock(&cq->drive);
-	conn = the_only_one(cq);
-	if (conn) {
-		dapl_lock(&cq->doze);
-		cq->dozes = conn->link;
-		dapl_unlock(&cq->doze);
-		word = soft_watch_doze(conn, seen);
-		/* What the last poll has left is with somebody who drives. */
-		if (!word)
-			soft_drive_await(conn);
-	}
-	dapl_unlock(&cq->drive);
-	return word;
+static void end(struct soft_cq *cq)
+{
+	dapl_lock(&cq->doze);
+	cq->dozing = false;
+	dapl_unlock(&cq->doze);
+}
+
+struct bed {
+	uint32_t *word; /* NULL: something has come, or there are others */
+	uint32_t seen;
+	int (*wait)(uint32_t *word, uint32_t seen, uint64_t deadline);
+};
+
+/* drive held, as for the next. */
+static struct bed bed_of_none(struct soft_cq *cq)
+{
+	begin(cq, NULL);
+	return (struct bed){ (uint32_t *)&cq->roused, atomic_load(&cq->roused), dapl_futex_wait };
+}
+
+static struct bed bed_of_one(struct soft_cq *cq, struct soft_conn *conn)
+{
+	struct bed bed = { .wait = dapl_futex_wait_shared };
+
+	begin(cq, conn->link);
+	bed.word = soft_watch_doze(conn, &bed.seen);
+	/* What the last poll has left is with somebody who drives. */
+	if (!bed.word)
+		soft_drive_await(conn);
+	return bed;
 }
 
 int soft_cq_sleep(struct tp_cq *base, const uint32_t *word, uint32_t seen, uint64_t deadline)
 {
 	struct soft_cq *cq = soft_cq(base);
-	uint32_t value, *own = lie_down(cq, &value);
+	struct bed bed = { .word = NULL };
+	struct soft_conn *conn;
 	int rc = 0;
 
-	/* Who changed it before this wakes nobody; who does after it finds the link. */
+	dapl_lock(&cq->drive);
+	if (only_one(cq, &conn))
+		bed = conn ? bed_of_one(cq, conn) : bed_of_none(cq);
+	dapl_unlock(&cq->drive);
+	/* Who changed it before this wakes nobody; who does after it finds where. */
 	if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != seen)
 		rc = -EAGAIN;
-	else if (own)
-		rc = dapl_futex_wait_shared(own, value, deadline);
-	dapl_lock(&cq->doze);
-	cq->dozes = NULL;
-	dapl_unlock(&cq->doze);
+	else if (bed.word)
+		rc = bed.wait(bed.word, bed.seen, deadline);
+	end(cq);
 	return rc;
 }
