@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 #include "providers/soft/link/shm.h"
 #include "test/unit/soft_loop.h"
@@ -360,14 +361,15 @@ static void reading_is_not_polling(void **state)
 static void freed(void **state)
 {
 	struct tp_mr *mr = reg(&right, in, HALF, FULL);
+	uint32_t rkey = mr->rkey;
 
 	(void)state;
-	post_rdma(&a, TP_RDMA_WRITE, 1, out, 8, out_mr, in, mr->rkey, TP_WR_SIGNALED);
+	post_rdma(&a, TP_RDMA_WRITE, 1, out, 8, out_mr, in, rkey, TP_WR_SIGNALED);
 	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
 	settle();
 	dereg(mr);
 	memset(in, 0, 8);
-	post_rdma(&a, TP_RDMA_WRITE, 2, out, 8, out_mr, in, mr->rkey, TP_WR_SIGNALED);
+	post_rdma(&a, TP_RDMA_WRITE, 2, out, 8, out_mr, in, rkey, TP_WR_SIGNALED);
 	end_event(&a, TP_CONN_BROKEN);
 	end_event(&b, TP_CONN_BROKEN);
 	assert_memory_equal(in, "\0\0\0\0\0\0\0", 8);
@@ -435,9 +437,16 @@ static void freed_while_he_stands_still(void **state)
 	nothing_of_it();
 }
 
+static int nothing(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
 /* He ends: there is nothing to wait for. */
 static void freed_after_his_end(void **state)
 {
+	int fd = shm_of(&a)->link.fd;
 	struct freeing freeing = { 0 };
 	uint64_t start;
 	pthread_t thread;
@@ -446,7 +455,9 @@ static void freed_after_his_end(void **state)
 	start_freeing(&freeing, &thread);
 	pause_ms(20);
 	start = now_ms();
-	shutdown(soft_conn(a.conn)->link->fd, SHUT_RDWR);
+	/* What was looked at here is his service thread's from now on. */
+	soft_dev_call(soft_dev(left.dev), nothing, NULL);
+	shutdown(fd, SHUT_RDWR);
 	pthread_join(thread, NULL);
 	assert_true(now_ms() - start < 500);
 	end_any_event(&a);
