@@ -111,11 +111,17 @@ static struct bed bed_of_one(struct soft_cq *cq, struct soft_conn *conn)
 {
 	struct bed bed = { .wait = dapl_futex_wait_shared };
 
-	begin(cq, conn->link);
-	bed.word = soft_watch_doze(conn, &bed.seen);
-	/* What the last poll has left is with somebody who drives. */
-	if (!bed.word)
-		soft_drive_await(conn);
+	struct soft_link *link = conn->link;
+
+	begin(cq, link);
+	/* One that has come to its end is the loop's to close, which wakes. */
+	bed.word = link->class->doze(link, soft_conn_dead(conn) ? 0 : soft_watch_wanted(conn),
+				     &bed.seen);
+	/* What the last poll has left is with somebody who drives: waits for him. */
+	if (!bed.word) {
+		dapl_lock(&conn->qp->lock);
+		dapl_unlock(&conn->qp->lock);
+	}
 	return bed;
 }
 

@@ -119,12 +119,6 @@ bool soft_drive_poll(struct soft_conn *conn, bool room)
 	return what && dapl_serve_try(&qp->lock) && drive(qp, what);
 }
 
-void soft_drive_await(struct soft_conn *conn)
-{
-	dapl_lock(&conn->qp->lock);
-	dapl_unlock(&conn->qp->lock);
-}
-
 /* ---- Answers that are owed before the peer is told of a fault ---- */
 
 static void set_refusing_timer(struct soft_conn *conn)

@@ -23,8 +23,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 
 #include "dapl/transport.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/qp.h"
 
 struct soft_conn;
 struct soft_dev;
@@ -47,9 +50,6 @@ bool soft_drive_post(struct soft_qp *qp, const struct tp_wr *wr);
  * anything moved. */
 bool soft_drive_poll(struct soft_conn *conn, bool room);
 
-/* Waits for who drives. */
-void soft_drive_await(struct soft_conn *conn);
-
 /* ---- On the loop ---- */
 
 void soft_drive_init(struct soft_dev *dev);
@@ -71,13 +71,16 @@ void soft_drive_look(struct soft_dev *dev, bool now);
 
 /* ---- What the loop and the epoll sets of CQs are told of a link (watch.c) ---- */
 
-/* What the connection waits for (rx_stalled, tx_stalled) has changed. */
+/* What the connection waits for: EPOLLIN, EPOLLOUT; */
+static inline uint32_t soft_watch_wanted(const struct soft_conn *conn)
+{
+	return (atomic_load(&conn->rx_stalled) ? 0 : EPOLLIN) |
+	       (atomic_load(&conn->qp->tx_stalled) ? EPOLLOUT : 0);
+}
+/* that has changed. */
 void soft_watch_update(struct soft_conn *conn);
 /* Ditto for the epoll sets of its CQs alone. */
 void soft_watch_update_cqs(struct soft_conn *conn);
-/* A CQ's thread is about to sleep until something comes: on which word, and as it is seen; NULL: it
- * has. */
-uint32_t *soft_watch_doze(struct soft_conn *conn, uint32_t *seen);
 /* The loop watches for the next event. */
 void soft_watch_loop(struct soft_conn *conn);
 /* A CQ's epoll set watches from now on, and no more; conn->lock held. -errno. */

@@ -561,11 +561,6 @@ void soft_rx_run(struct soft_conn *conn)
 	}
 }
 
-bool soft_rx_idle(const struct soft_rx *rx)
-{
-	return !rx->busy && !staged(rx) && !rx->held;
-}
-
 /* ---- Life ---- */
 
 void soft_rx_init(struct soft_conn *conn)

@@ -95,7 +95,10 @@ int soft_rx_prepare(struct soft_conn *conn);
 /* Takes in what has come, lock held, connection live. */
 void soft_rx_run(struct soft_conn *conn);
 /* Whether nothing that was taken in waits for more, or for a Receive. Lock held. */
-bool soft_rx_idle(const struct soft_rx *rx);
+static inline bool soft_rx_idle(const struct soft_rx *rx)
+{
+	return !rx->busy && rx->begin == rx->end && !rx->held;
+}
 /* Gives back a stage that is empty and not always needed, lock held; and what was not used since
  * the last call. */
 void soft_rx_rest(struct soft_conn *conn);

@@ -9,16 +9,10 @@
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/link/link.h"
 
-static uint32_t wanted(const struct soft_conn *conn)
-{
-	return (atomic_load(&conn->rx_stalled) ? 0 : EPOLLIN) |
-	       (atomic_load(&conn->qp->tx_stalled) ? EPOLLOUT : 0);
-}
-
 /* conn->lock held. */
 static void arm_loop(struct soft_conn *conn)
 {
-	uint32_t events = wanted(conn) | EPOLLONESHOT;
+	uint32_t events = soft_watch_wanted(conn) | EPOLLONESHOT;
 
 	if (conn->broken)
 		return;
@@ -44,7 +38,7 @@ static void update_cq(struct soft_member *member)
 	waits = atomic_load(&cq->waiter);
 	hot = atomic_load(&member->hot);
 	asleep = waits || !(hot || soft_cq_few(cq));
-	event.events = wanted(member->conn);
+	event.events = soft_watch_wanted(member->conn);
 	/* What is polled directly is so also for room: only a waiter is told of that. */
 	if (!asleep)
 		event.events &= ~(uint32_t)EPOLLOUT;
@@ -89,12 +83,6 @@ void soft_watch_update(struct soft_conn *conn)
 		soft_conn_serve_later(conn);
 unlock:
 	pthread_mutex_unlock(&conn->lock);
-}
-
-uint32_t *soft_watch_doze(struct soft_conn *conn, uint32_t *seen)
-{
-	/* One that has come to its end is the loop's to close, which wakes. */
-	return conn->link->class->doze(conn->link, soft_conn_dead(conn) ? 0 : wanted(conn), seen);
 }
 
 void soft_watch_loop(struct soft_conn *conn)
