@@ -201,6 +201,46 @@ static void writes_in_order(void **state)
 	}
 }
 
+static void settle_reads(unsigned *posted)
+{
+	for (; *posted; --*posted)
+		assert_wc(take_wc(b.send_cq), 7, SUCCESS);
+	settle();
+}
+
+/* A long one is done in pieces, and what the peer asks for meanwhile is answered in between. */
+static void in_pieces(void **state)
+{
+	static uint8_t from[6 << 20], to[6 << 20];
+	struct tp_mr *from_mr = reg(&left, from, sizeof(from), FULL);
+	struct tp_mr *to_mr = reg(&right, to, sizeof(to), FULL);
+	struct tp_wc wc;
+	unsigned posted = 0;
+
+	(void)state;
+	post_rdma(&a, TP_RDMA_WRITE, 1, from, 1, from_mr, to, to_mr->rkey, TP_WR_SIGNALED);
+	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
+	settle();
+	for (unsigned i = 1; i < 30; i++) {
+		memset(from, (int)i, sizeof(from));
+		post_rdma(&a, TP_RDMA_WRITE, i, from, sizeof(from), from_mr, to, to_mr->rkey,
+			  TP_WR_SIGNALED);
+		do {
+			for (; posted < 4; posted++)
+				post_rdma(&b, TP_RDMA_READ, 7, in, 0, in_mr, NULL, 0,
+					  TP_WR_SIGNALED);
+			posted -= try_wc(b.send_cq, &wc);
+		} while (!try_wc(a.send_cq, &wc));
+		assert_wc(wc, i, SUCCESS);
+		settle_reads(&posted);
+		for (size_t at = 0; at < sizeof(to); at += 4093)
+			assert_int_equal(to[at], i);
+	}
+	assert_true(accesses(&a) > 30);
+	dereg(from_mr);
+	dereg(to_mr);
+}
+
 /* Who polls is written to by the link, which is faster, if not too much at once. */
 static void to_one_who_polls(void **state)
 {
@@ -487,6 +527,7 @@ int main(void)
 		T(without_its_help),
 		T(behind_what_waits),
 		T(writes_in_order),
+		T(in_pieces),
 		T(to_one_who_polls),
 		T(another_process),
 		cmocka_unit_test_setup_teardown(not_wanted, set_up_without, tear_down),

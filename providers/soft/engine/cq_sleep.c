@@ -113,10 +113,14 @@ static struct bed bed_of_one(struct soft_cq *cq, struct soft_conn *conn)
 
 	struct soft_link *link = conn->link;
 
+	bool idle = soft_conn_dead(conn) || atomic_load(&conn->unreceived);
+
 	begin(cq, link);
-	/* One that has come to its end is the loop's to close, which wakes. */
-	bed.word = link->class->doze(link, soft_conn_dead(conn) ? 0 : soft_watch_wanted(conn),
-				     &bed.seen);
+	/* Who changes what is wanted does so before he has this lock, and wakes in it. One that has
+	 * come to its end is the loop's, which wakes. */
+	pthread_mutex_lock(&conn->lock);
+	bed.word = link->class->doze(link, idle ? 0 : soft_watch_wanted(conn), &bed.seen);
+	pthread_mutex_unlock(&conn->lock);
 	/* What the last poll has left is with somebody who drives: waits for him. */
 	if (!bed.word) {
 		dapl_lock(&conn->qp->lock);
@@ -141,6 +145,8 @@ int soft_cq_sleep(struct tp_cq *base, const uint32_t *word, uint32_t seen, uint6
 		rc = -EAGAIN;
 	else if (bed.word)
 		rc = bed.wait(bed.word, bed.seen, deadline);
+	else if (dapl_now() >= deadline)
+		rc = -ETIMEDOUT;
 	end(cq);
 	return rc;
 }

@@ -107,8 +107,11 @@ enum soft_direct soft_direct_request(struct soft_conn *conn, struct soft_sqe *sq
 {
 	struct soft_tx *tx = &conn->tx;
 
-	if (!may_begin(conn, sqe))
-		return SOFT_DIRECT_NO;
+	if (!may_begin(conn, sqe)) {
+		/* An answer to the peer has come in between. */
+		tx->direct_later |= tx->direct;
+		return tx->direct ? SOFT_DIRECT_LATER : SOFT_DIRECT_NO;
+	}
 	if (tx->direct_run < RUN_BYTES && !copy_piece(conn, sqe)) {
 		tx->direct = 0;
 		return SOFT_DIRECT_NO;

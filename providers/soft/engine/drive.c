@@ -355,6 +355,9 @@ static void link_ready(struct soft_link *link, uint32_t events)
 		hung_up(conn, events);
 	if (!soft_conn_dead(conn) && driver(conn) != DRIVER_SERVICE) {
 		hand_over(conn);
+		/* Of a peer who is gone nobody else tells who sleeps. */
+		if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+			soft_watch_update_cqs(conn);
 		/* Who asked for notification, or stalled, before that was seen is seen now. */
 		if (!notified(conn) && !atomic_load(&conn->rx_stalled))
 			return;

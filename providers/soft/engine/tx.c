@@ -171,6 +171,7 @@ static void unstall(struct soft_conn *conn)
 static void send_failed(struct soft_conn *conn, int err)
 {
 	conn->tx_err = err;
+	unstall(conn);
 	soft_conn_serve_later(conn);
 }
 

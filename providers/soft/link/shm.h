@@ -27,7 +27,7 @@
 #include "util/list.h"
 
 enum {
-	SHM_VERSION = 5,
+	SHM_VERSION = 6,
 	SHM_LINE = 64,
 	SHM_RING = 1 << 20,    /* the size of a ring at most; a power of two, as all sizes */
 	SHM_SMALL = 128 << 10, /* and until it turns out to be short: it stays in the cache */
@@ -58,7 +58,7 @@ enum {
 	/* And how: by a byte in the socket, by waking the word. */
 	SHM_WAKE_SOCKET = 8,
 	SHM_WAKE_FUTEX = 16,
-	SHM_WAKE_ROUSED = 256, /* the rest counts how often its own side had it woken */
+	SHM_WAKE_BITS = 8, /* behind them is soft_shm.roused */
 };
 
 enum {
@@ -168,6 +168,7 @@ struct soft_shm {
 	_Atomic uint32_t peer_access; /* ditto; of who polls */
 	bool deaf;		      /* the peer stood still: he is not waited for */
 	pid_t pid;		      /* the peer's process, if it can be reached */
+	_Atomic uint32_t roused; /* how often who sleeps on the word was woken by his own side */
 	atomic_bool hung_up;
 	atomic_bool spoilt; /* the peer wrote what cannot be */
 

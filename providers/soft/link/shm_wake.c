@@ -176,6 +176,18 @@ uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t ev
 	return (events ? EPOLLIN : 0) | (ready ? EPOLLOUT : 0);
 }
 
+/* What it becomes; one that was seen before a rouse does not come back, though the peer clears it. */
+static uint32_t add_to_word(struct soft_shm *shm, uint32_t wake_on)
+{
+	uint32_t old = atomic_load(&shm->own->wake_on), word;
+
+	do
+		word = (old & ((1u << SHM_WAKE_BITS) - 1)) | wake_on |
+		       atomic_load(&shm->roused) << SHM_WAKE_BITS;
+	while (!atomic_compare_exchange_weak(&shm->own->wake_on, &old, word));
+	return word;
+}
+
 uint32_t *soft_shm_doze(struct soft_link *link, uint32_t events, uint32_t *seen)
 {
 	struct soft_shm *shm = soft_shm(link);
@@ -186,7 +198,7 @@ uint32_t *soft_shm_doze(struct soft_link *link, uint32_t events, uint32_t *seen)
 		atomic_store(&shm->own->room_at, room_at(shm));
 		atomic_store_explicit(&shm->slept, true, memory_order_relaxed);
 	}
-	*seen = atomic_fetch_or(&shm->own->wake_on, wake_on) | wake_on;
+	*seen = add_to_word(shm, wake_on);
 	return level(shm) & events ? NULL : (uint32_t *)&shm->own->wake_on;
 }
 
@@ -194,7 +206,8 @@ void soft_shm_rouse(struct soft_link *link)
 {
 	struct soft_shm *shm = soft_shm(link);
 
-	atomic_fetch_add(&shm->own->wake_on, SHM_WAKE_ROUSED);
+	atomic_fetch_add(&shm->roused, 1);
+	add_to_word(shm, 0);
 	dapl_futex_wake_shared((uint32_t *)&shm->own->wake_on);
 }
 
