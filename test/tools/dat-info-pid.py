@@ -97,6 +97,8 @@ def _():
 
 @case("a busy program: states, peers, queue depths")
 def _():
+    # By the link requests wait for their turn.
+    ENV["DAPL_SOFT_DIRECT"] = "no"
     with Scratch() as s, Server(s) as server:
         # More than a socket takes at once, so that some of it waits.
         client = server.client("-p", "16", "RW", "262144")

@@ -329,6 +329,12 @@ static void by_the_end(void **state)
 	end_event(&b, TP_CONN_DISCONNECTED);
 }
 
+static int nothing_there(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
 static void *kill_late(void *arg)
 {
 	pause_ms(50);
@@ -346,6 +352,8 @@ static void by_his_death(void **state)
 
 	(void)state;
 	post_recv(&b, 1, in, 64, in_mr);
+	/* What was looked at here is his service thread's from now on. */
+	soft_dev_call(soft_dev(left.dev), nothing_there, NULL);
 	assert_int_equal(pthread_create(&thread, NULL, kill_late, &fd), 0);
 	t->cq->arm(b.recv_cq, TP_ARM_SLEEPER);
 	t->cq->sleep(b.recv_cq, &word, 0, dapl_now() + 10ull * SECOND_NS);

@@ -59,9 +59,7 @@ struct soft_cq {
 	atomic_bool waiter; /* somebody sleeps, on epfd or */
 	/* on a word (cq_sleep.c). Under doze, which comes behind all other locks. */
 	struct dapl_lock doze;
-	bool dozing;
-	struct soft_link *dozes; /* whose word; NULL: */
-	atomic_uint roused;
+	struct soft_link *dozes; /* whose word; NULL: nobody does */
 
 	struct dapl_lock drive;
 	struct list members;
