@@ -2,8 +2,8 @@
 /*
  * Latency of messages and bandwidth of RDMA writes against size, with the same loops over DAT and
  * over plain verbs, polling, what memory an end takes, and connections made and ended one after the
- * other: sizes dat IA COUNT, sizes verbs ADDRESS COUNT. One line for each: what, bytes, figure,
- * unit, with tabs between. One thread drives both ends.
+ * other: sizes dat IA COUNT [PART], sizes verbs ADDRESS COUNT [PART]. One line for each: what,
+ * bytes, figure, unit, with tabs between. One thread drives both ends.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,12 @@
 #define WINDOW	    8 /* writes under way at once */
 #define WARM	    20
 #define CROWD	    64
-#define CONNECTIONS 50
+#define CONNECTIONS (messages / 4)
+
+static const size_t sizes[] = { 8, 512, 4096, 32768 };
+#define NUM_SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static int messages; /* of each size */
 
 static double now(void)
 {
@@ -52,13 +57,13 @@ static void stream(const struct sizes_ops *ops, size_t size, int count)
 }
 
 static double timed(void (*run)(const struct sizes_ops *, size_t, int), const struct sizes_ops *ops,
-		    size_t size, int count)
+		    size_t size)
 {
 	double begun;
 
 	run(ops, size, WARM);
 	begun = now();
-	run(ops, size, count);
+	run(ops, size, messages);
 	return now() - begun;
 }
 
@@ -99,33 +104,54 @@ static void print_connections(const struct sizes_ops *ops)
 	printf("connections, one by one\t0\t%.1f\t/s\n", CONNECTIONS / (now() - begun));
 }
 
+static void print_latency(const struct sizes_ops *ops)
+{
+	size_t i;
+
+	for (i = 0; i < NUM_SIZES; i++)
+		printf("latency, send\t%zu\t%.1f\tus\n", sizes[i],
+		       timed(ping_pong, ops, sizes[i]) / messages / 2 * 1e6);
+}
+
+static void print_stream(const struct sizes_ops *ops)
+{
+	size_t i;
+
+	for (i = 0; i < NUM_SIZES; i++)
+		printf("stream, RDMA write\t%zu\t%.2f\tMB/s\n", sizes[i],
+		       (double)sizes[i] * messages / timed(stream, ops, sizes[i]) / 1e6);
+}
+
+static const struct {
+	const char *name;
+	void (*print)(const struct sizes_ops *ops);
+} parts[] = {
+	{ "latency", print_latency },
+	{ "stream", print_stream },
+	{ "memory", print_memory },
+	{ "connections", print_connections },
+};
+
 int main(int argc, char **argv)
 {
-	static const size_t sizes[] = { 8, 512, 4096, 32768 };
 	const struct sizes_ops *ops = NULL;
 	size_t i;
-	int count;
 
-	if (argc == 4 && !strcmp(argv[1], "dat"))
+	if ((argc == 4 || argc == 5) && !strcmp(argv[1], "dat"))
 		ops = &sizes_dat;
-	else if (argc == 4 && !strcmp(argv[1], "verbs"))
+	else if ((argc == 4 || argc == 5) && !strcmp(argv[1], "verbs"))
 		ops = &sizes_verbs;
-	count = ops ? atoi(argv[3]) : 0;
-	if (count < 1) {
-		fprintf(stderr, "usage: sizes dat IA COUNT | verbs ADDRESS COUNT\n");
+	messages = ops ? atoi(argv[3]) : 0;
+	if (messages < 1) {
+		fprintf(stderr, "usage: sizes dat IA COUNT [PART] | verbs ADDRESS COUNT [PART]\n");
 		return 2;
 	}
 	ops->open(argv[2]);
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		printf("latency, send\t%zu\t%.1f\tus\n", sizes[i],
-		       timed(ping_pong, ops, sizes[i], count) / count / 2 * 1e6);
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		printf("stream, RDMA write\t%zu\t%.2f\tMB/s\n", sizes[i],
-		       (double)sizes[i] * count / timed(stream, ops, sizes[i], count) / 1e6);
-	print_memory(ops);
-	/* What was found is told if this fails. */
-	print_connections(ops);
-	fflush(stdout);
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (argc == 4 || !strcmp(argv[4], parts[i].name)) {
+			parts[i].print(ops);
+			fflush(stdout); /* what was found is told if the next one fails */
+		}
 	ops->close();
 	return 0;
 }
