@@ -88,11 +88,9 @@ struct bed {
 /* drive held. */
 static struct bed bed_of_one(struct soft_cq *cq, struct soft_conn *conn)
 {
-	struct bed bed = { .word = NULL };
-
-	struct soft_link *link = conn->link;
-
 	bool idle = soft_conn_dead(conn) || atomic_load(&conn->unreceived);
+	struct soft_link *link = conn->link;
+	struct bed bed;
 
 	begin(cq, link);
 	/* Who changes what is wanted does so before he has this lock, and wakes in it. One that has
