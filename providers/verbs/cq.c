@@ -9,13 +9,9 @@
 #include "dapl/base/fd.h"
 #include "trace/log.h"
 
-#define BATCH	  16 /* completions taken at once when collecting */
-#define ACK_AFTER 64 /* acknowledging takes a lock of libibverbs */
-
-/* A CQ that cannot be resized has so many times what is asked for: several QPs may join it. */
-#define SPARE	    4
-#define SPARE_LEAST 512
-#define SPARE_MOST  4096
+#define BATCH	   16	/* completions taken at once when collecting */
+#define FIXED_SIZE 4096 /* of CQs that cannot be resized, where that is more than asked for */
+#define ACK_AFTER  64	/* acknowledging takes a lock of libibverbs */
 
 /* ---- Polling ---- */
 
@@ -200,12 +196,6 @@ static int cq_fd(struct tp_cq *base)
 
 /* ---- Size ---- */
 
-/* The device's queue has room for all that can be under way; lock held. */
-static bool covered(const struct vrb_cq *cq)
-{
-	return cq->attached <= (uint32_t)cq->ibcq->cqe;
-}
-
 /* Has the device's queue hold cqe completions at least; lock held. */
 static int resize(struct vrb_cq *cq, uint32_t cqe)
 {
@@ -231,7 +221,7 @@ static int resize(struct vrb_cq *cq, uint32_t cqe)
 
 /*
  * A queue that cannot grow is used as it is: it overflows only if the program leaves more in it
- * than it asked room for. Not so where dat_evd_resize was told that there is room.
+ * than it asked room for.
  */
 int vrb_cq_attach(struct vrb_cq *cq, uint32_t num)
 {
@@ -243,18 +233,13 @@ int vrb_cq_attach(struct vrb_cq *cq, uint32_t num)
 	vrb_cq_lock(cq);
 	kept = cq->count + cq->attached + num;
 	if (!vrb_cq_grow(cq, kept < cq->cqe ? kept : cq->cqe)) {
+		dapl_err("%s: completion queue not extended by %u: %s", cq->dev->name, num,
+			 dapl_strerror(ENOMEM));
 		rc = -ENOMEM;
 	} else {
 		cq->attached += num;
-		if (resize(cq, cq->attached > cq->cqe ? cq->attached : cq->cqe) &&
-		    cq->cqe > (uint32_t)cq->ibcq->cqe && !covered(cq)) {
-			cq->attached -= num;
-			rc = -ENOSPC;
-		}
+		resize(cq, cq->attached > cq->cqe ? cq->attached : cq->cqe);
 	}
-	if (rc)
-		dapl_err("%s: completion queue of %d not extended by %u: %s", cq->dev->name,
-			 cq->ibcq->cqe, num, dapl_strerror(-rc));
 	vrb_cq_unlock(cq);
 	return rc;
 }
@@ -274,8 +259,6 @@ static int cq_resize(struct tp_cq *base, uint32_t cqe)
 	struct vrb_cq *cq = vrb_cq(base);
 	int rc = resize(cq, cqe);
 
-	if (rc && cq->dev->no_resize && covered(cq))
-		rc = 0; /* what is completed and not taken yet is the core's */
 	if (!rc)
 		cq->cqe = cqe;
 	else
@@ -317,22 +300,12 @@ static int next_vector(struct vrb_dev *dev)
 	return num > 1 ? (int)(atomic_fetch_add(&dev->next_vector, 1) % (uint32_t)num) : 0;
 }
 
-static uint32_t with_spare(const struct vrb_cq *cq, uint32_t cqe)
-{
-	uint32_t most = (uint32_t)cq->dev->attr.max_cqe;
-	uint32_t size = cqe < SPARE_MOST / SPARE ? cqe * SPARE : SPARE_MOST;
-
-	if (size < SPARE_LEAST)
-		size = SPARE_LEAST;
-	if (size > most)
-		size = most;
-	return size > cqe ? size : cqe;
-}
-
 static int open_cq(struct vrb_cq *cq, uint32_t cqe)
 {
-	uint32_t size = cq->dev->no_resize ? with_spare(cq, cqe) : cqe;
+	uint32_t size = cqe;
 
+	if (cq->dev->no_resize && size < FIXED_SIZE)
+		size = FIXED_SIZE < cq->dev->attr.max_cqe ? FIXED_SIZE : cq->dev->attr.max_cqe;
 	errno = 0;
 	cq->ibcq = VRB_GLOBAL(
 		ibv_create_cq(cq->dev->ctx, (int)size, cq, cq->channel, next_vector(cq->dev)));
