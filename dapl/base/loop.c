@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "dapl/base/fd.h"
@@ -15,6 +16,7 @@
 #include "trace/log.h"
 
 #define EVENTS_PER_WAIT 64
+#define WAKES		8
 #define FAR_NS		50000000 /* of timers, in which a tick is nothing */
 #define NEAR_NS		10000000
 
@@ -31,12 +33,21 @@ struct entry {
 struct dapl_loop {
 	int epfd, wakefd;
 	pthread_mutex_t lock;	   /* everything below; a leaf */
-	pthread_cond_t idle;	   /* a callback has returned */
+	pthread_cond_t idle;	   /* a callback has returned, or it is the next one's turn */
 	pthread_mutex_t wake_lock; /* of who signals wakefd, taken with lock held */
 	pthread_t thread;
 	struct dapl_stack stack; /* of thread */
 	atomic_bool started;	 /* written under lock; then thread is valid */
 	bool stopping, sleeping;
+	uint64_t sleeps_until; /* or less: UINT64_MAX: for ever */
+
+	/* The thread with what has happened, or a caller of dapl_loop_enter: in the order in which
+	 * they came. */
+	uint32_t tickets, turn;
+	atomic_uintptr_t runner; /* the thread whose turn it is; 0: none */
+	/* The runner's: words to wake behind its turn, and how it was to be cancelled before. */
+	uint32_t *wakes[WAKES], num_wakes;
+	int cancel_state;
 
 	struct entry *entries;
 	uint32_t num_entries, first_free;
@@ -48,7 +59,44 @@ struct dapl_loop {
 
 bool dapl_loop_is_self(const struct dapl_loop *loop)
 {
-	return loop->started && pthread_equal(loop->thread, pthread_self());
+	return atomic_load_explicit(&loop->runner, memory_order_relaxed) ==
+	       (uintptr_t)pthread_self();
+}
+
+/* ---- Turns ---- */
+
+static void take_turn(struct dapl_loop *loop)
+{
+	uint32_t ticket = loop->tickets++;
+
+	dapl_assert_mutex_held(&loop->lock);
+	while (loop->turn != ticket)
+		pthread_cond_wait(&loop->idle, &loop->lock);
+	atomic_store_explicit(&loop->runner, (uintptr_t)pthread_self(), memory_order_relaxed);
+}
+
+/* Unlocks the loop. */
+static void end_turn(struct dapl_loop *loop)
+{
+	uint32_t num = loop->num_wakes, *wakes[WAKES];
+
+	dapl_assert_mutex_held(&loop->lock);
+	memcpy(wakes, loop->wakes, num * sizeof(wakes[0]));
+	loop->num_wakes = 0;
+	atomic_store_explicit(&loop->runner, 0, memory_order_relaxed);
+	loop->turn++;
+	pthread_cond_broadcast(&loop->idle);
+	pthread_mutex_unlock(&loop->lock);
+	for (uint32_t i = 0; i < num; i++)
+		dapl_futex_wake(wakes[i], 1);
+}
+
+bool dapl_loop_wake_later(struct dapl_loop *loop, uint32_t *word)
+{
+	if (!dapl_loop_is_self(loop) || loop->num_wakes == WAKES)
+		return false;
+	loop->wakes[loop->num_wakes++] = word;
+	return true;
 }
 
 /* ---- The thread ---- */
@@ -65,8 +113,14 @@ static void end_callback(struct dapl_loop *loop)
 	pthread_mutex_lock(&loop->lock);
 	loop->current = NULL;
 	pthread_cond_broadcast(&loop->idle);
+	if (!loop->num_wakes && loop->tickets == loop->turn + 1)
+		return;
+	end_turn(loop);
+	pthread_mutex_lock(&loop->lock);
+	take_turn(loop);
 }
 
+/* In the caller's turn. */
 static void run_tasks(struct dapl_loop *loop)
 {
 	struct tp_task *task;
@@ -157,18 +211,21 @@ static void *loop_main(void *arg)
 	int i, n;
 
 	pthread_mutex_lock(&loop->lock);
+	take_turn(loop);
 	while (!loop->stopping) {
 		ns = run_timers(loop);
 		loop->sleeping = ns != 0;
-		pthread_mutex_unlock(&loop->lock);
+		loop->sleeps_until = loop->timers ? loop->timers->deadline : UINT64_MAX;
+		end_turn(loop);
 		n = wait_events(loop, events, ns);
 		pthread_mutex_lock(&loop->lock);
 		loop->sleeping = false;
+		take_turn(loop);
 		for (i = 0; i < n; i++)
 			run_event(loop, &events[i]);
 		run_tasks(loop);
 	}
-	pthread_mutex_unlock(&loop->lock);
+	end_turn(loop);
 	return NULL;
 }
 
@@ -194,21 +251,53 @@ static int start(struct dapl_loop *loop)
 
 /*
  * Unlocks the loop, and wakes its thread if that sleeps: not before, since the thread takes the
- * lock at once.
+ * lock at once. Who has entered looks after it himself.
  */
 static void unlock_wake(struct dapl_loop *loop)
 {
-	bool sleeping = loop->sleeping;
+	bool sleeping = loop->sleeping && !dapl_loop_is_self(loop);
 
 	dapl_assert_mutex_held(&loop->lock);
-	loop->sleeping = false;
-	if (sleeping)
-		pthread_mutex_lock(&loop->wake_lock);
-	pthread_mutex_unlock(&loop->lock);
-	if (sleeping) {
-		dapl_eventfd_signal(loop->wakefd);
-		pthread_mutex_unlock(&loop->wake_lock);
+	if (!sleeping) {
+		pthread_mutex_unlock(&loop->lock);
+		return;
 	}
+	loop->sleeping = false;
+	pthread_mutex_lock(&loop->wake_lock);
+	pthread_mutex_unlock(&loop->lock);
+	dapl_eventfd_signal(loop->wakefd);
+	pthread_mutex_unlock(&loop->wake_lock);
+}
+
+/* ---- Others in its place ---- */
+
+/* Who was cancelled in its turn would keep it for ever. */
+void dapl_loop_enter(struct dapl_loop *loop)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_mutex_lock(&loop->lock);
+	take_turn(loop);
+	loop->cancel_state = state;
+	run_tasks(loop);
+	pthread_mutex_unlock(&loop->lock);
+}
+
+void dapl_loop_leave(struct dapl_loop *loop)
+{
+	int state = loop->cancel_state;
+	bool due;
+
+	pthread_mutex_lock(&loop->lock);
+	run_tasks(loop);
+	due = loop->tasks || (loop->timers && loop->timers->deadline < loop->sleeps_until);
+	end_turn(loop);
+	if (due) {
+		pthread_mutex_lock(&loop->lock);
+		unlock_wake(loop);
+	}
+	pthread_setcancelstate(state, NULL);
 }
 
 /*

@@ -64,7 +64,22 @@ void dapl_loop_timer(struct dapl_loop *loop, struct tp_timer *timer, uint64_t de
 /* Not running on another thread after return. Locks as dapl_loop_del. */
 void dapl_loop_timer_cancel(struct dapl_loop *loop, struct tp_timer *timer);
 
-/* Whether the caller is the loop's thread. */
+/*
+ * The caller does the loop's work until it leaves: no callback runs on another thread. What was
+ * posted before runs first, here. Waits for what the loop is at: no lock that work on the loop may
+ * take, and not on the loop.
+ */
+void dapl_loop_enter(struct dapl_loop *loop);
+void dapl_loop_leave(struct dapl_loop *loop);
+
+/*
+ * Where the loop's work is done: wakes word as dapl_futex_wake(word, 1) does, but behind the
+ * callback or with dapl_loop_leave, so that who wakes up finds no lock of it taken and may enter.
+ * False: the caller is elsewhere, or there are too many, and wakes it himself.
+ */
+bool dapl_loop_wake_later(struct dapl_loop *loop, uint32_t *word);
+
+/* Whether the caller is the loop's thread, or has entered. */
 bool dapl_loop_is_self(const struct dapl_loop *loop);
 
 #endif

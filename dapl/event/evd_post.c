@@ -202,6 +202,8 @@ static bool post_unlock(struct dapl_evd *evd, const struct dapl_event *event)
 		asleep = evd->satisfied && begin_wake_unlocked(evd);
 		trigger_cno(evd);
 	}
+	/* Without the lock the EVD may go, and the IA's loop with it. */
+	asleep = asleep && !dapl_loop_wake_later(evd->obj.ia->loop, &evd->woken);
 	dapl_unlock(&evd->obj.lock);
 	if (asleep)
 		dapl_futex_wake(&evd->woken, 1);

@@ -84,14 +84,8 @@ int harness_run(const struct CMUnitTest *tests, size_t count)
 
 bool harness_sanitized(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SANITIZED
 	return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-	return true;
-#else
-	return false;
-#endif
 #else
 	return false;
 #endif
@@ -284,7 +278,7 @@ void ct_mem_close(struct ct_mem *mem)
 DAT_LMR_TRIPLET ct_segment(const struct ct_mem *mem, size_t offset, size_t len)
 {
 	DAT_LMR_TRIPLET segment = {
-		.virtual_address = (DAT_VADDR)(uintptr_t)(mem->base + offset),
+		.virtual_address = (DAT_VADDR)((uintptr_t)mem->base + offset),
 		.segment_length = (DAT_SEG_LENGTH)len,
 		.lmr_context = mem->lmr_context,
 	};
@@ -295,7 +289,7 @@ DAT_LMR_TRIPLET ct_segment(const struct ct_mem *mem, size_t offset, size_t len)
 DAT_RMR_TRIPLET ct_target(const struct ct_mem *mem, size_t offset, size_t len)
 {
 	DAT_RMR_TRIPLET target = {
-		.virtual_address = (DAT_VADDR)(uintptr_t)(mem->base + offset),
+		.virtual_address = (DAT_VADDR)((uintptr_t)mem->base + offset),
 		.segment_length = (DAT_SEG_LENGTH)len,
 		.rmr_context = mem->rmr_context,
 	};

@@ -3,7 +3,15 @@
 #include "workers.h"
 #include "conn_util.h"
 
+#include <limits.h>
 #include <stdio.h>
+
+/* What sanitizers add to a frame is no measure. */
+#ifdef SANITIZED
+#define SMALL_STACK (1 << 20)
+#else
+#define SMALL_STACK PTHREAD_STACK_MIN
+#endif
 
 /* ---- Parts of workers -------------------------------------------------- */
 
@@ -68,6 +76,45 @@ static void gen_24_connections_on_many_threads(void **state)
 	}
 	workers_join(workers, PAIRS);
 	close_pairs(a, p, PAIRS);
+}
+
+struct small {
+	struct worker worker;
+	const struct cu_rig *rig;
+};
+
+static void *live_and_refuse(void *arg)
+{
+	struct small *small = arg;
+	struct worker *w = &small->worker;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	live_often(w);
+	if (cu_connect(w->end, small->rig->qual, CT_US) != DAT_SUCCESS ||
+	    dat_evd_wait(small->rig->cr, CT_US, 1, &event, &more) != DAT_SUCCESS ||
+	    dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL) !=
+		    DAT_SUCCESS ||
+	    dat_evd_wait(w->end->connect, CT_US, 1, &event, &more) != DAT_SUCCESS ||
+	    event.event_number != DAT_CONNECTION_EVENT_PEER_REJECTED)
+		WORKER_WRONG(w, "not rejected");
+	return NULL;
+}
+
+/* A program that has thousands of threads gives them little. */
+static void gen_24_connections_on_a_small_stack(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct small small = { { .end = &rig->a, .other = &rig->p, .n = 20 }, rig };
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	assert_int_equal(pthread_attr_init(&attr), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attr, SMALL_STACK), 0);
+	assert_int_equal(pthread_create(&thread, &attr, live_and_refuse, &small), 0);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+	assert_string_equal(small.worker.wrong, "");
 }
 
 /* Makes and frees objects of every kind. */
@@ -182,6 +229,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		E(gen_24_connections_on_many_threads),
+		E(gen_24_connections_on_a_small_stack),
 		E(gen_24_objects_on_many_threads),
 		E(dto_22_disconnect_while_another_thread_posts),
 	};

@@ -15,7 +15,7 @@
 #include "trace/log.h"
 
 enum {
-	DISCARD_BYTES = 16384,
+	DISCARD_BYTES = 2048, /* on the stack of any thread of the program */
 	DISCARDS_PER_EVENT = 64,
 };
 
