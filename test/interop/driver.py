@@ -363,6 +363,7 @@ def establish(
     accept_data=b"",
     ep=None,
     rcvbuf=0,
+    maxseg=0,
     mulpdu=1460,
     **attributes
 ):
@@ -374,7 +375,7 @@ def establish(
     ep = ep or Endpoint(victim, **attributes)
     if role == "initiates":
         frame = frame or Startup(private_data=data)
-        wire = Wire.connect(victim.address, victim.port(), rcvbuf=rcvbuf)
+        wire = Wire.connect(victim.address, victim.port(), rcvbuf=rcvbuf, maxseg=maxseg)
 
         def answer():
             request = victim.request()
@@ -395,7 +396,7 @@ def establish(
         kick(peer)
         connected(victim, ep, b"")
         return ep, peer
-    listener = listen(victim.address, rcvbuf=rcvbuf)
+    listener = listen(victim.address, rcvbuf=rcvbuf, maxseg=maxseg)
     got = victim.ask(
         "connect",
         ep=ep.number,

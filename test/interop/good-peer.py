@@ -293,6 +293,28 @@ def small_fpdus(_, role):
         note("FPDUs of %d octets: %d segments of Sends", size, seen[0])
 
 
+@both("FPDUs are larger than a TCP segment only where both sides say that they take it (RFC 5044 4.5)")
+def large_fpdus(_, role):
+    def converse(victim, says, asks):
+        frame = Startup(large=asks) if role == "initiates" else lambda request: request.answer(large=asks)
+        ep, peer = establish(victim, role, frame, size=6000, recvs=6, maxseg=1000)
+        conversation(ep, peer)
+        equal(peer.provider_frame.large, says and (asks or role == "responds"), "the provider's bit")
+        segments = peer.seen[iwarp.SEND]
+        part(ep, peer, role)
+        return segments
+
+    def count(asks, says=True, **environment):
+        seen = []
+        driver.once(lambda victim: seen.append(converse(victim, says, asks)), environment=environment)
+        return seen[0]
+
+    messages, many = count(True), count(False)
+    check(messages < many, "%d segments of Sends, and %d where the peer takes no large ones", messages, many)
+    small = count(True, False, DAPL_SOFT_FPDU="900")
+    check(small >= many, "%d segments of Sends at FPDUs of 900", small)
+
+
 # ---- Private data --------------------------------------------------------------------------------
 
 

@@ -77,11 +77,13 @@ class Wire:
             pass
 
     @staticmethod
-    def connect(address, port, timeout=10.0, rcvbuf=0):
+    def connect(address, port, timeout=10.0, rcvbuf=0, maxseg=0):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         sock = socket.socket(family, socket.SOCK_STREAM)
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+        if maxseg:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, maxseg)
         sock.settimeout(timeout)
         sock.connect((address, port))
         return Wire(sock)
@@ -140,10 +142,12 @@ class Wire:
         self.sock.close()
 
 
-def listen(address="127.0.0.1", backlog=8, rcvbuf=0):
+def listen(address="127.0.0.1", backlog=8, rcvbuf=0, maxseg=0):
     sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
     if rcvbuf:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+    if maxseg:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, maxseg)
     sock.bind((address, 0))
     sock.listen(backlog)
     return sock
@@ -179,10 +183,11 @@ class Startup:
     ord: int = 4
     peer_to_peer: bool = False  # control flag A
     rtr: tuple = ()  # control flags B, C, D
+    large: bool = False  # a reserved bit: takes FPDUs larger than a TCP segment, as soft-iWARP says it
 
     def pack(self):
         data = self.private_data
-        flags = self.markers << 7 | self.crc << 6 | self.reject << 5
+        flags = self.markers << 7 | self.crc << 6 | self.reject << 5 | self.large << 3
         if self.enhanced and self.rev >= 2:
             flags |= 1 << 4
             word = self.peer_to_peer << 31 | (RTR_SEND in self.rtr) << 30 | self.ird << 16
@@ -203,7 +208,7 @@ class Startup:
             raise ProtocolError("RFC 5044 7.1.1: PD_Length %d" % length)
         if request and flags & 0x20:
             raise ProtocolError("RFC 5044 7.1.1: R set in a request")
-        if flags & 0x0F or (flags & 0x10 and rev < 2):
+        if flags & 0x07 or (flags & 0x18 and rev < 2):
             raise ProtocolError("RFC 5044 7.1.1: reserved bits %#x set" % flags)
         frame = Startup(
             request,
@@ -213,6 +218,7 @@ class Startup:
             rev,
             wire.recv_exact(length, timeout, 20),
             bool(flags & 0x10),
+            large=bool(flags & 0x08),
         )
         if frame.enhanced:
             frame.take_words()

@@ -2,6 +2,7 @@
 /* Connections and their ends without data. */
 #include "test/unit/soft_two.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -222,12 +223,27 @@ static void aborted_attempts(void **state)
 	unpair(&a, &b);
 }
 
+/* The network takes nothing. */
+static atomic_bool jammed;
+
+ssize_t send(int fd, const void *data, size_t size, int flags)
+{
+	if (jammed) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return syscall(SYS_sendto, fd, data, size, flags, NULL, 0);
+}
+
 static int accept_and_leave(void *arg)
 {
 	struct end *b = arg;
-	int rc = t->cm->accept(b->conn, b->qp, NULL, 0, b);
+	int rc;
 
+	jammed = true;
+	rc = t->cm->accept(b->conn, b->qp, NULL, 0, b);
 	t->cm->release(b->conn);
+	jammed = false;
 	b->conn = NULL;
 	return rc;
 }

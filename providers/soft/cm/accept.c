@@ -81,6 +81,7 @@ static void take_request(struct soft_conn *conn, const struct soft_mpa_frame *fr
 
 	soft_setup_crc(conn, frame->crc);
 	conn->markers = frame->markers;
+	conn->large = frame->large && soft_setup_wants_large(conn);
 	setup->revision = frame->revision;
 	setup->enhanced = frame->enhanced;
 	setup->p2p = frame->p2p;
@@ -277,6 +278,7 @@ static void build_reply(const struct answer *answer)
 		.reply = true,
 		.revision = setup->revision,
 		.crc = conn->crc,
+		.large = conn->large,
 		.reject = !qp,
 		.enhanced = setup->enhanced,
 		.p2p = setup->p2p,
@@ -313,17 +315,27 @@ static void established(struct soft_conn *conn, enum soft_conn_cause cause)
 	soft_setup_done(conn, cause, NULL, 0);
 }
 
+static bool awaits_rtr(const struct soft_conn *conn)
+{
+	return conn->setup->enhanced && conn->setup->p2p;
+}
+
+static int await_rtr(struct soft_conn *conn)
+{
+	soft_conn_take(conn, SOFT_CAUSE_REPLIED_CONFIRM);
+	list_add(&conn->dev->cm->awaiting, &conn->node);
+	soft_conn_await_first(conn);
+	return soft_link_watch(conn->link, EPOLLIN);
+}
+
 static void accepting(struct soft_conn *conn)
 {
-	int rc = soft_setup_send(conn);
+	int rc = conn->setup->err ? conn->setup->err : soft_setup_send(conn);
 
 	if (rc < 0) {
 		accept_failed(conn, rc);
-	} else if (rc > 0 && conn->setup->enhanced && conn->setup->p2p) {
-		soft_conn_take(conn, SOFT_CAUSE_REPLIED_CONFIRM);
-		list_add(&conn->dev->cm->awaiting, &conn->node);
-		soft_conn_await_first(conn);
-		if (soft_link_watch(conn->link, EPOLLIN))
+	} else if (rc > 0 && awaits_rtr(conn)) {
+		if (await_rtr(conn))
 			accept_failed(conn, -ENOMEM);
 	} else if (rc > 0) {
 		/* Without a ready-to-receive message: our requests wait for the peer's first FPDU.
@@ -427,7 +439,13 @@ static int accept_on_loop(void *arg)
 	soft_conn_bind(conn);
 	soft_conn_take(conn, SOFT_CAUSE_ACCEPT);
 	soft_setup_timeout(conn);
-	/* Even if the peer has gone the outcome comes by event. */
+	/* What the core has to be told comes by event, also that the peer has gone. */
+	rc = soft_setup_send(conn);
+	if (rc > 0 && awaits_rtr(conn)) {
+		await_rtr(conn);
+		return 0;
+	}
+	conn->setup->err = rc < 0 ? rc : 0;
 	soft_link_watch(conn->link, EPOLLOUT);
 	return 0;
 }

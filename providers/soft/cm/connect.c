@@ -53,6 +53,7 @@ static void build_request(struct soft_conn *conn, const void *data, uint32_t len
 	};
 
 	if (revision >= 2) {
+		frame.large = soft_setup_wants_large(conn);
 		frame.enhanced = frame.p2p = frame.rtr_write = frame.rtr_read = true;
 		frame.ird = soft_setup_depth(conn->qp->max_read_in);
 		frame.ord = soft_setup_depth(soft_setup_reads_out(conn->qp));
@@ -108,6 +109,14 @@ static int start_link(struct soft_conn *conn)
 	return rc;
 }
 
+/* Waits for the link. Over shared memory the request need not: it lies there before the answer. */
+static int await_link(struct soft_conn *conn)
+{
+	int rc = conn->link->class->checked ? soft_setup_send(conn) : 0;
+
+	return rc < 0 ? rc : soft_link_watch(conn->link, EPOLLOUT | EPOLLONESHOT);
+}
+
 /* Once more over another link, with the same private data. */
 static void start_again(struct soft_conn *conn, bool abort)
 {
@@ -123,7 +132,7 @@ static void start_again(struct soft_conn *conn, bool abort)
 	if (!rc) {
 		build_request(conn, setup->in, frame.len);
 		setup->in_have = 0;
-		rc = soft_link_watch(conn->link, EPOLLOUT | EPOLLONESHOT);
+		rc = await_link(conn);
 	}
 	if (rc)
 		failed(conn, SOFT_CAUSE_FAILED, rc);
@@ -178,6 +187,7 @@ static void reply_accepted(struct soft_conn *conn, const struct soft_mpa_frame *
 	conn->setup->peer_ird = reply->ird;
 	soft_setup_crc(conn, reply->crc);
 	conn->markers = reply->markers;
+	conn->large = reply->large && conn->setup->revision >= 2 && soft_setup_wants_large(conn);
 	/* The responder's depth may not exceed what we said, but if it does we can follow. */
 	if (reply->enhanced && reply->ord != SOFT_MPA_NO_DEPTH && reply->ord > ird)
 		ird = reply->ord;
@@ -333,7 +343,7 @@ static int connect_stream(struct soft_qp *qp, const struct tp_connect *param, vo
 		goto failed;
 	build_request(conn, param->private_data, param->private_data_len);
 	*out = &conn->base;
-	rc = soft_link_watch(conn->link, EPOLLOUT | EPOLLONESHOT);
+	rc = await_link(conn);
 	if (!rc)
 		return 0;
 	drop_link(conn, true);

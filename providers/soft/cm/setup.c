@@ -126,6 +126,11 @@ static bool wants_crc(const struct soft_conn *conn, const char **why)
 	return true;
 }
 
+bool soft_setup_wants_large(const struct soft_conn *conn)
+{
+	return !conn->dev->config->fpdu;
+}
+
 bool soft_setup_wants_crc(const struct soft_conn *conn)
 {
 	const char *why;

@@ -36,6 +36,7 @@ struct soft_setup {
 	/* Passive */
 	struct soft_listener *listener; /* half open: whose */
 	bool offers_write, offers_read; /* what the peer can confirm by */
+	int err;			/* why the answer cannot be sent; its event is awaited */
 };
 
 /* A connection that is to be set up, or NULL. */
@@ -59,6 +60,9 @@ int soft_setup_send(struct soft_conn *conn);
  * further.
  */
 int soft_setup_recv(struct soft_conn *conn, bool reply);
+
+/* Whether this side takes FPDUs that are larger than a segment of TCP, and says so. */
+bool soft_setup_wants_large(const struct soft_conn *conn);
 
 /* Whether this side asks for a CRC. */
 bool soft_setup_wants_crc(const struct soft_conn *conn);

@@ -15,6 +15,7 @@
 
 enum {
 	DEFAULT_TIME_MS = 30000, /* without option peer_timeout */
+	BELIEVED_MS = 200,	 /* soft_ud_conn.repeat_ms when the second repetition is out */
 };
 
 static uint64_t active_time(const struct soft_ud_conn *conn)
@@ -58,10 +59,15 @@ static void active_frame(struct soft_ud_conn *conn, const struct soft_ud_frame *
 	}
 }
 
-/* What the network says of a peer; of an exchange that is over it says nothing. */
+/*
+ * What the network says of a peer; of an exchange that is over it says nothing. Two programs that
+ * tell each other where they listen may ask before they do: nobody is there if the second
+ * repetition finds nobody either.
+ */
 static void active_error(struct soft_ud_conn *conn, int err)
 {
-	if (conn->state != SOFT_UD_REQUESTING)
+	if (conn->state != SOFT_UD_REQUESTING ||
+	    (err == ECONNREFUSED && conn->repeat_ms < BELIEVED_MS))
 		return;
 	if (err == ECONNREFUSED)
 		soft_ud_fail(conn, TP_CONN_REFUSED, -err, NULL, 0);

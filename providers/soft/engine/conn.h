@@ -63,9 +63,11 @@ struct soft_conn {
 	struct soft_setup *setup; /* freed when the data phase begins */
 	struct list node;	  /* in a list of the manager's, or soft_dev.conns */
 	bool markers, crc;
+	bool large; /* FPDUs need not fit into a segment of TCP: both sides said so */
 	/* Why it has this link, and a CRC or none; NULL: not known. Under lock, as what follows. */
 	const char *link_name, *link_why, *crc_why;
 	uint8_t rtr_repeats;
+	bool driven; /* the loop's: another thread drove when an event came */
 
 	/* Progress. */
 	pthread_mutex_t lock;

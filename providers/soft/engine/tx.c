@@ -22,8 +22,9 @@
 #include "trace/log.h"
 
 enum {
-	RUN_BYTES = 2 << 20,	  /* so much goes out before others get their turn */
-	MARKED_MULPDU = 8192,	  /* with markers every byte is copied: keep it small */
+	RUN_BYTES = 2 << 20,		     /* so much goes out before others get their turn */
+	LARGE_FPDU = SOFT_TX_STAGE / 2 - 64, /* two of them are a batch, with their headers */
+	MARKED_MULPDU = 8192,		     /* with markers every byte is copied: keep it small */
 	FIRST_ADJUST = 128 << 10, /* so much is sent before the segment size is looked at again */
 	ADJUST_BYTES = 64 << 20,
 };
@@ -177,9 +178,11 @@ static void send_failed(struct soft_conn *conn, int err)
 
 static uint32_t choose_mulpdu(struct soft_conn *conn)
 {
-	uint32_t segment = conn->dev->config->fpdu ? (uint32_t)conn->dev->config->fpdu
-						   : conn->link->class->segment(conn->link);
-	uint32_t mulpdu = soft_mpa_mulpdu(segment, conn->tx.markers);
+	uint32_t size = (uint32_t)conn->dev->config->fpdu, mulpdu;
+
+	if (!size)
+		size = conn->large ? LARGE_FPDU : conn->link->class->segment(conn->link);
+	mulpdu = soft_mpa_mulpdu(size, conn->tx.markers);
 
 	return conn->tx.markers && mulpdu > MARKED_MULPDU ? MARKED_MULPDU : mulpdu;
 }

@@ -53,6 +53,7 @@ int soft_mpa_decode(const uint8_t *buf, size_t len, bool reply, struct soft_mpa_
 	frame->revision = head.revision;
 	frame->markers = head.flags & WIRE_MPA_MARKERS;
 	frame->crc = head.flags & WIRE_MPA_CRC;
+	frame->large = head.flags & WIRE_MPA_LARGE;
 	frame->reject = reply && (head.flags & WIRE_MPA_REJECT);
 	frame->enhanced = head.revision >= 2 && (head.flags & WIRE_MPA_ENHANCED);
 	frame->data = buf + sizeof(head);
@@ -91,7 +92,7 @@ size_t soft_mpa_encode(uint8_t *buf, const struct soft_mpa_frame *frame)
 		return 0;
 	memcpy(head.key, frame->reply ? WIRE_MPA_KEY_REPLY : WIRE_MPA_KEY_REQUEST, WIRE_MPA_KEY);
 	head.flags = (frame->markers ? WIRE_MPA_MARKERS : 0) | (frame->crc ? WIRE_MPA_CRC : 0) |
-		     (frame->reject ? WIRE_MPA_REJECT : 0) |
+		     (frame->large ? WIRE_MPA_LARGE : 0) | (frame->reject ? WIRE_MPA_REJECT : 0) |
 		     (frame->enhanced ? WIRE_MPA_ENHANCED : 0);
 	head.pd_length = htobe16((uint16_t)(frame->len + extra));
 	memcpy(buf, &head, sizeof(head));

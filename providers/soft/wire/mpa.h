@@ -19,7 +19,7 @@ enum {
 struct soft_mpa_frame {
 	bool reply;
 	uint8_t revision;
-	bool markers, crc, reject;
+	bool markers, crc, reject, large;
 	bool enhanced; /* the members up to ord are valid */
 	bool p2p, rtr_send, rtr_write, rtr_read;
 	uint16_t ird, ord;

@@ -23,7 +23,12 @@ enum {
 	WIRE_MPA_CRC = 0x40,	  /* prefers CRCs */
 	WIRE_MPA_REJECT = 0x20,	  /* replies only */
 	WIRE_MPA_ENHANCED = 0x10, /* revision 2: struct wire_mpa_enhanced leads the private data */
-	WIRE_MPA_PD_MAX = 512,	  /* private data, enhanced words included */
+	/*
+	 * Takes FPDUs that are larger than a segment of TCP. RFC 5044 reserves the bit, and has
+	 * receivers not look at it; Linux' soft-iWARP means the same by it (MPA_RR_FLAG_GSO_EXP).
+	 */
+	WIRE_MPA_LARGE = 0x08,
+	WIRE_MPA_PD_MAX = 512, /* private data, enhanced words included */
 };
 
 struct wire_mpa_frame {
