@@ -251,13 +251,18 @@ uint32_t libc_blocks_since(uint64_t since, uint32_t threads, char *out, size_t s
 
 /* ---- The calls ---- */
 
+uint64_t sim_no_memory;
+
 #define CALLER __builtin_return_address(0)
 
 SIM_CALL void *malloc(size_t size)
 {
 	if (!sim_on)
 		return __libc_malloc(size);
-	return FAILS("malloc", ENOMEM) ? NULL : allocate(size, CALLER);
+	if (!FAILS("malloc", ENOMEM))
+		return allocate(size, CALLER);
+	sim_no_memory = sim_now;
+	return NULL;
 }
 
 SIM_CALL void *calloc(size_t num, size_t size)

@@ -48,9 +48,10 @@ struct sim_report {
 
 extern struct sim_report *sim_report;
 extern struct sim_plan sim_plan;
-extern bool sim_on;	    /* the world has begun */
-extern uint64_t sim_now;    /* nanoseconds */
-extern uint32_t sim_faults; /* that have happened so far */
+extern bool sim_on;	       /* the world has begun */
+extern uint64_t sim_now;       /* nanoseconds */
+extern uint32_t sim_faults;    /* that have happened so far */
+extern uint64_t sim_no_memory; /* when malloc failed last; 0: never */
 
 /* Begins the world of a seed. */
 void sim_begin(uint64_t seed, struct sim_report *report);

@@ -181,18 +181,21 @@ static void silent_process(void **state)
 	open_node(0, 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = limit;
+	few.rlim_cur = FILES;
+	/* Before anything comes: what is there already would only go with what comes next. */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	pid = fork();
 	if (!pid) {
 		close(pair[0]);
+		if (setrlimit(RLIMIT_NOFILE, &limit))
+			_exit(3);
 		for (int i = 0; i < 2 * FILES; i++)
 			if (raw_connect(INADDR_LOOPBACK) < 0)
 				_exit(1);
 		_exit(write(pair[1], "", 1) == 1 && read(pair[1], &byte, 1) >= 0 ? 0 : 2);
 	}
 	close(pair[1]);
-	few = limit;
-	few.rlim_cur = FILES;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	for (uint64_t until = now_ms() + DEADLINE_MS; !is_gone(pair[0], 0) && now_ms() < until;)
 		pause_ms(1);
 	for (int i = 0; i < 100; i++) {

@@ -201,6 +201,28 @@ static void writes_in_order(void **state)
 	}
 }
 
+/* One who polls gets small writes by the link, for a while. */
+static void to_who_polls(void **state)
+{
+	uint32_t before;
+	unsigned i;
+
+	(void)state;
+	expose();
+	atomic_fetch_add(&shm_of(&b)->own_direct->polled, 1);
+	before = accesses(&a);
+	for (i = 0; i < 8; i++) {
+		rdma(&a, TP_RDMA_WRITE, out, 8, in);
+		settle();
+	}
+	assert_int_equal(accesses(&a), before);
+	for (i = 0; i < 1000 && accesses(&a) == before; i++) {
+		rdma(&a, TP_RDMA_WRITE, out, 8, in);
+		settle();
+	}
+	assert_int_not_equal(accesses(&a), before);
+}
+
 static void settle_reads(unsigned *posted)
 {
 	for (; *posted; --*posted)
@@ -244,18 +266,40 @@ static void in_pieces(void **state)
 /* Who polls is written to by the link, which is faster, if not too much at once. */
 static void to_one_who_polls(void **state)
 {
-	struct tp_wc wc;
-	uint32_t before;
-
 	(void)state;
 	expose();
 	rdma(&a, TP_RDMA_WRITE, out, 8, in);
-	for (unsigned i = 0; i < 1000; i++)
-		assert_false(try_wc(b.recv_cq, &wc));
-	before = accesses(&a);
-	assert_int_equal(before, 1);
+	poll_in_vain(b.recv_cq, 1000);
+	assert_int_equal(accesses(&a), 1);
 	rdma(&a, TP_RDMA_WRITE, out, 8, in);
-	assert_int_equal(accesses(&a), before);
+	assert_int_equal(accesses(&a), 1);
+}
+
+/* Ditto if his dispatcher has too many connections to look at each. */
+static void to_one_who_polls_many(void **state)
+{
+	atomic_uint *cost = &container_of(b.recv_cq, struct soft_cq, base)->cost;
+
+	atomic_fetch_add(cost, SOFT_CQ_FEW);
+	to_one_who_polls(state);
+	atomic_fetch_sub(cost, SOFT_CQ_FEW);
+}
+
+/* Ditto, after more accesses than polls since the others were told of those. */
+static void to_one_who_polls_for_others(void **state)
+{
+	struct soft_cq *cq = container_of(b.recv_cq, struct soft_cq, base);
+
+	(void)state;
+	expose();
+	dapl_lock(&cq->drive);
+	cq->vain_told += 1000;
+	dapl_unlock(&cq->drive);
+	for (unsigned i = 0; i < 40; i++)
+		rdma(&a, TP_RDMA_WRITE, out, 8, in);
+	poll_in_vain(b.recv_cq, 100);
+	rdma(&a, TP_RDMA_WRITE, out, 8, in);
+	assert_int_equal(accesses(&a), 40);
 }
 
 /* ---- What does not ---- */
@@ -303,13 +347,13 @@ static void not_allowed(void **state)
 	static const struct {
 		uint32_t access;
 		enum tp_opcode opcode;
-		size_t from;
+		ptrdiff_t from;
 	} cases[] = {
 		{ TP_ACCESS_LOCAL_WRITE | TP_ACCESS_REMOTE_READ, TP_RDMA_WRITE, 0 },
 		{ TP_ACCESS_LOCAL_WRITE | TP_ACCESS_REMOTE_WRITE, TP_RDMA_READ, 0 },
 		{ FULL, TP_RDMA_WRITE, HALF - 7 },
 		{ FULL, TP_RDMA_READ, HALF - 7 },
-		{ FULL, TP_RDMA_WRITE, (size_t)-1 },
+		{ FULL, TP_RDMA_WRITE, -1 },
 	};
 
 	(void)state;
@@ -527,8 +571,11 @@ int main(void)
 		T(without_its_help),
 		T(behind_what_waits),
 		T(writes_in_order),
+		T(to_who_polls),
 		T(in_pieces),
 		T(to_one_who_polls),
+		T(to_one_who_polls_many),
+		T(to_one_who_polls_for_others),
 		T(another_process),
 		cmocka_unit_test_setup_teardown(not_wanted, set_up_without, tear_down),
 		T(not_allowed),

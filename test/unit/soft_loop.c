@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ struct dapl_loop {
 	struct tp_task *tasks;
 	struct tp_timer *timers;
 	const void *running;
+	atomic_uintptr_t runner; /* the thread with what has happened, or who has entered */
 };
 
 static void wake(struct dapl_loop *loop)
@@ -134,6 +136,34 @@ static void run_tasks(struct dapl_loop *loop)
 	}
 }
 
+static void begin(struct dapl_loop *loop)
+{
+	while (atomic_load(&loop->runner))
+		pthread_cond_wait(&loop->idle, &loop->lock);
+	atomic_store(&loop->runner, (uintptr_t)pthread_self());
+}
+
+static void end(struct dapl_loop *loop)
+{
+	atomic_store(&loop->runner, 0);
+	pthread_cond_broadcast(&loop->idle);
+}
+
+void dapl_loop_enter(struct dapl_loop *loop)
+{
+	pthread_mutex_lock(&loop->lock);
+	begin(loop);
+	run_tasks(loop);
+	pthread_mutex_unlock(&loop->lock);
+}
+
+void dapl_loop_leave(struct dapl_loop *loop)
+{
+	pthread_mutex_lock(&loop->lock);
+	end(loop);
+	pthread_mutex_unlock(&loop->lock);
+}
+
 static void *loop_main(void *arg)
 {
 	struct epoll_event events[32];
@@ -153,6 +183,7 @@ static void *loop_main(void *arg)
 		n = epoll_wait(loop->epfd, events, 32, 0);
 		pthread_mutex_lock(&loop->lock);
 		loop->wakeups++;
+		begin(loop);
 		for (int i = 0; i < n; i++) {
 			struct entry *entry;
 
@@ -170,6 +201,7 @@ static void *loop_main(void *arg)
 		}
 		run_tasks(loop);
 		run_timers(loop);
+		end(loop);
 	}
 	pthread_mutex_unlock(&loop->lock);
 	return NULL;
@@ -276,7 +308,7 @@ void dapl_loop_timer_cancel(struct dapl_loop *loop, struct tp_timer *timer)
 
 bool dapl_loop_is_self(const struct dapl_loop *loop)
 {
-	return pthread_equal(loop->thread, pthread_self());
+	return atomic_load(&loop->runner) == (uintptr_t)pthread_self();
 }
 
 struct dapl_loop *soft_loop_start(void)

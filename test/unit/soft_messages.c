@@ -225,12 +225,12 @@ static void listen_for(struct end *end, struct tp_cq *cq)
 
 static struct tp_wr *polled_fast(struct tp_cq *cq)
 {
-	struct tp_wr *wr;
+	struct tp_wr *wr = cq->poll_plain(cq);
 
-	return soft_fast_ops.poll(cq, &wr) > 0 ? wr : NULL;
+	return wr == TP_WR_UNTOLD ? NULL : wr;
 }
 
-/* dapl_fast_ops.poll: successes of a Send, a write, a read, and of a receive with its length, no
+/* tp_cq.poll_plain: successes of a Send, a write, a read, and of a receive with its length, no
  * others. */
 static void plain_successes_are_polled_fast(void **state)
 {

@@ -368,6 +368,14 @@ bool try_wc(struct tp_cq *cq, struct tp_wc *wc)
 	return t->cq->poll(cq, wc) == 1;
 }
 
+void poll_in_vain(struct tp_cq *cq, unsigned times)
+{
+	struct tp_wc wc;
+
+	while (times--)
+		assert_false(try_wc(cq, &wc));
+}
+
 struct tp_wc take_wc(struct tp_cq *cq)
 {
 	uint64_t end = now_ms() + DEADLINE_MS;

@@ -112,6 +112,8 @@ struct tp_wc take_wc(struct tp_cq *cq);
 /* Ditto by arming and sleeping on the descriptor. */
 struct tp_wc wait_wc(struct end *end, struct tp_cq *cq);
 bool try_wc(struct tp_cq *cq, struct tp_wc *wc);
+/* Nothing is there, so many times. */
+void poll_in_vain(struct tp_cq *cq, unsigned times);
 #define assert_wc(wc, id, state)                             \
 	do {                                                 \
 		struct tp_wc wc_ = (wc);                     \

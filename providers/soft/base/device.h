@@ -71,11 +71,15 @@ struct soft_dev {
 	atomic_bool looped; /* something of ours ran or runs on the loop */
 
 	/* The loop's. */
-	struct list handed;	   /* connections that threads of the program drive (drive.h) */
-	atomic_uint num_handed;	   /* for other threads */
-	struct tp_timer look;	   /* whether they are still there */
-	atomic_bool looking;	   /* it is set */
-	uint64_t look_ns;	   /* for so long from one look to the next */
+	struct list handed;	/* connections that threads of the program drive (drive.h) */
+	atomic_uint num_handed; /* for other threads */
+	struct tp_timer look;	/* whether they are still there */
+	atomic_bool looking;	/* it is set */
+	uint64_t look_ns;	/* for so long from one look to the next */
+	uint64_t look_least_ns; /* and not less, where there are many */
+	bool look_doubted;	/* the last look found some that nobody drove: they had one more */
+	pthread_mutex_t look_lock; /* when the timer is set, and to when */
+	uint64_t look_at;
 	struct list conns;	   /* established ones */
 	struct tp_timer keepalive; /* as long as there are any */
 	bool keeping;

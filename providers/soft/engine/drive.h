@@ -15,7 +15,8 @@
  * nobody polled in between nor waits on is taken back. A poll that finds nothing to do is not
  * polling yet: a program that looks at its memory for what peers write, and takes the completions
  * of its own requests now and then, leaves its connections to the service thread, which serves them
- * as they come. Who asks a CQ for notification neither polls nor waits: its connections are the
+ * as they come. One that another thread drives each time that something comes, for long, is handed
+ * over as well. Who asks a CQ for notification neither polls nor waits: its connections are the
  * service thread's.
  */
 #ifndef SOFT_DRIVE_H

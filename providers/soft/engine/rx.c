@@ -333,6 +333,13 @@ static enum step direct_fpdu(struct soft_conn *conn, const uint8_t *p, uint32_t 
 	return step == STEP_ON && rx->waiting_first ? first_fpdu(conn) : step;
 }
 
+static bool nothing_there(const struct soft_conn *conn)
+{
+	const struct soft_link_class *class = conn->link->class;
+
+	return class->quiet && class->quiet(conn->link);
+}
+
 /* As many as there are. STEP_READ: what follows, if anything, is for the stage. */
 static enum step take_in_direct(struct soft_conn *conn, uint32_t *done)
 {
@@ -342,6 +349,9 @@ static enum step take_in_direct(struct soft_conn *conn, uint32_t *done)
 	const uint8_t *p;
 
 	if (conn->rx.held && !soft_untagged_replay(conn))
+		return STEP_STOP;
+	/* Before the look at it: what comes behind that look is for the next one, not for the stage. */
+	if (nothing_there(conn))
 		return STEP_STOP;
 	p = class->peek(conn->link, &there);
 	if (!p)
@@ -497,7 +507,7 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	rx->left -= placed;
 	rx->end += (uint32_t)n - placed;
 	if ((uint32_t)n != direct + (uint32_t)iov[num - 1].iov_len)
-		return class->quiet && !class->quiet(conn->link);
+		return class->quiet && !nothing_there(conn);
 	rx->full = direct ? 0 : rx->full + 1;
 	return 1;
 }
@@ -534,10 +544,12 @@ static void take_in(struct soft_conn *conn)
 			break;
 		if (step == STEP_ON && !direct)
 			continue;
-		if (!more || done >= RUN_BYTES || (class->quiet && class->quiet(conn->link)))
+		if (!more || done >= RUN_BYTES)
 			break;
 		if (step == STEP_ON)
 			continue;
+		if (!direct && nothing_there(conn))
+			break;
 		more = fill(conn, &done);
 		if (more < 0)
 			break;

@@ -165,6 +165,7 @@ struct soft_shm {
 	bool closed;		      /* there is none, or no more */
 	uint32_t accesses;	      /* of ours */
 	uint32_t polled;	      /* the peer's word when it was looked at last */
+	uint32_t by_link;	      /* so many small writes still go that way */
 	_Atomic uint32_t peer_access; /* ditto; of who polls */
 	bool deaf;		      /* the peer stood still: he is not waited for */
 	pid_t pid;		      /* the peer's process, if it can be reached */

@@ -37,6 +37,8 @@ enum {
 	PLACES = 8,	     /* where a key may stand */
 	/* Of one who waits for what the peer does there; who looks at his memory polls less. */
 	POLLS_PER_ACCESS = 4,
+	/* Small writes by the link once he is seen: until it is known to him as one that is used. */
+	BY_LINK = 8,
 };
 
 #define NOT_SETTLED 0x80000000u
@@ -240,25 +242,38 @@ static enum shm_reach reach(struct soft_shm *shm)
 	return word == *(volatile uint64_t *)&shm->peer_direct->proof ? REACH_YES : REACH_NO;
 }
 
+/* Who waits for an event is woken meanwhile for what most often follows a write. */
+static bool is_served_by_loop(struct soft_shm *shm)
+{
+	return (atomic_load(&shm->peer->wake_on) & (SHM_WAKE_DATA | SHM_WAKE_FUTEX)) ==
+	       SHM_WAKE_DATA;
+}
+
+/* Whether he has polled since this was asked last, or did so a few writes ago. */
+static bool is_polled(struct soft_shm *shm)
+{
+	uint32_t polled = atomic_load(&shm->peer_direct->polled);
+
+	if (polled != shm->polled) {
+		shm->polled = polled;
+		shm->by_link = BY_LINK;
+	}
+	if (!shm->by_link)
+		return false;
+	shm->by_link--;
+	return true;
+}
+
 static bool shm_apt(struct soft_link *link, uint32_t len)
 {
 	struct soft_shm *shm = soft_shm(link);
-	uint32_t polled;
+	bool small = len < LARGE;
 
-	if (shm->closed || shm->reach == REACH_NO ||
-	    !atomic_load_explicit(&shm->peer_direct->proof_at, memory_order_acquire))
+	/* First what lies in the page that the link needs as well. */
+	if (shm->closed || shm->reach == REACH_NO || (small && !is_served_by_loop(shm)) ||
+	    !atomic_load_explicit(&shm->peer_direct->proof_at, memory_order_acquire) ||
+	    (small && is_polled(shm)))
 		return false;
-	if (len < LARGE) {
-		/* Who waits for an event is woken meanwhile for what most often follows a write. */
-		if ((atomic_load(&shm->peer->wake_on) & (SHM_WAKE_DATA | SHM_WAKE_FUTEX)) !=
-		    SHM_WAKE_DATA)
-			return false;
-		polled = atomic_load(&shm->peer_direct->polled);
-		if (polled != shm->polled) {
-			shm->polled = polled;
-			return false;
-		}
-	}
 	return atomic_load_explicit(&shm->peer->settled, memory_order_acquire) ==
 		       atomic_load_explicit(&shm->sent, memory_order_relaxed) &&
 	       !atomic_load_explicit(&shm->hung_up, memory_order_relaxed);

@@ -365,6 +365,12 @@ static int shm_connect(struct soft_dev *dev, const struct sockaddr_storage *loca
 	return 0;
 }
 
+/* Into the memory, where the peer finds it when he takes that. */
+static ssize_t connecting_send(struct soft_link *link, const struct iovec *iov, int num)
+{
+	return link->start_err ? -EAGAIN : soft_shm_send(link, iov, num);
+}
+
 /* The answer is one byte. */
 static int connecting_watch(struct soft_link *link, uint32_t events)
 {
@@ -418,7 +424,7 @@ static uint32_t shm_unsent(struct soft_link *link)
 
 const struct soft_link_class soft_link_shm_connecting = {
 	COMMON("shm, connecting"),
-	.send = no_data,
+	.send = connecting_send,
 	.recv = no_data,
 	.watch = connecting_watch,
 };
