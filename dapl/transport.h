@@ -11,7 +11,7 @@
  * - Every function that can fail returns 0 (or a count) or a negative errno. The core alone speaks
  *   DAT_RETURN. The transport logs why, once, where it first knows (dapl_err in trace/log.h), with
  *   object, peer, errno text and the limit that was hit.
- * - No function of a table is NULL, but those of struct dapl_fast_ops. What a transport does not
+ * - No function of a table is NULL, but where it says so. What a transport does not
  *   support answers -EOPNOTSUPP (dapl/unsupported.h), and struct tp_device_attr says so.
  * - Objects are allocated by the transport, which embeds the tp_* base first in its own structure.
  *   The transport fills all members of the base; members marked "core" are the core's to read and
@@ -21,8 +21,9 @@
  *   the QP's before the CQ's and both before all of its own. It never calls up while it holds a
  *   lock of its own, except cq_event.
  * - Threads. Each open device has one service thread, the loop (dapl/base/loop.h). Everything that
- *   takes time or calls up (connection management, asynchronous errors) runs there. Polling threads
- *   only move data; when they find a broken connection they hand the rest to the loop.
+ *   takes time or calls up (connection management, asynchronous errors) runs there, or on a thread
+ *   that has entered it (dapl_loop_call). Polling threads only move data; when they find a broken
+ *   connection they hand the rest to the loop.
  * - Teardown is close, stop, free: destroy functions stop new work, wait until no callback of the
  *   object runs on another thread, and free. Called on the loop itself they do not wait for it: an
  *   upcall on the loop may end with its connection released or its listener gone, so whoever made
@@ -44,7 +45,7 @@
 #include "dapl/registration.h"
 #include "dapl/work.h"
 
-#define DAPL_TRANSPORT_VERSION 11
+#define DAPL_TRANSPORT_VERSION 12
 
 struct dapl_lock;
 struct dapl_option;
@@ -110,6 +111,8 @@ enum tp_arm {
 			*/
 };
 
+#define TP_WR_UNTOLD ((struct tp_wr *)1)
+
 struct tp_cq {
 	struct tp_device *dev;
 	const struct dapl_cq_ops *ops;
@@ -126,6 +129,13 @@ struct tp_cq {
 	 * the cq_event of it; rather once too often than not at all. The core clears it.
 	 */
 	_Atomic bool notified;
+	/*
+	 * What most polls come down to, or NULL. Takes the oldest completion if it is the success
+	 * of a Send, RDMA Write or RDMA Read, or of a receive of a QP's own without flags but
+	 * TP_WC_RECV and TP_WC_SOLICITED: what its wr_id is the address of, with the length of a
+	 * receive filled in. NULL: there is none. TP_WR_UNTOLD: poll tells. EVD lock held.
+	 */
+	struct tp_wr *(*poll_plain)(struct tp_cq *cq);
 };
 
 struct dapl_cq_ops {
@@ -231,6 +241,15 @@ struct tp_qp {
 	const struct dapl_qp_ops *ops;
 	void *owner;		/* core: the EP */
 	struct dapl_lock *lock; /* core: the EP lock, from the return of create on */
+	/*
+	 * What most posts come down to, or NULL, for which the core puts post_send: as that, of a
+	 * signalled Send or RDMA Write without other flags and with one segment, wr->one, which may
+	 * be empty. wr_id is the address of wr, which stays as it is until its completion was
+	 * polled; wr_id itself is the transport's to change. Anything but 0: the core calls
+	 * post_send with wr as it is now, which takes back what was begun and decides. EP lock
+	 * held, under which the transport may put another.
+	 */
+	int (*post_plain)(struct tp_qp *qp, struct tp_wr *wr);
 };
 
 /*
@@ -276,9 +295,10 @@ struct dapl_qp_ops {
 	/*
 	 * Posts one request; connected or error state only. The core has checked the number of
 	 * outstanding requests, segments and the length. Bad keys are reported by completion
-	 * (DTO-83). -ENOMEM: no room, -ENOTCONN: idle. EP lock held; never blocks.
+	 * (DTO-83). wr_id and flags are the transport's to change. -ENOMEM: no room, -ENOTCONN:
+	 * idle. EP lock held; never blocks.
 	 */
-	int (*post_send)(struct tp_qp *qp, const struct tp_wr *wr);
+	int (*post_send)(struct tp_qp *qp, struct tp_wr *wr);
 	/* Posts one receive, any state. EP lock held; never blocks. */
 	int (*post_recv)(struct tp_qp *qp, uint64_t wr_id, const struct tp_sge *sge,
 			 uint32_t num_sge);
@@ -305,29 +325,6 @@ struct dapl_qp_ops {
 	 * waiting for those who move data; for messages. NULL: it cannot be told. Any thread.
 	 */
 	bool (*starved)(struct tp_qp *qp);
-};
-
-/* ---- Fast operations ---- */
-
-/*
- * What most posts and polls come down to, without what is rare. A transport may have one of them,
- * both or none (NULL); it then does with post_send and poll.
- */
-struct dapl_fast_ops {
-	/*
-	 * As post_send, of a signalled Send or RDMA Write without other flags and with one segment,
-	 * wr->one, which may be empty. wr_id is the address of wr, which stays as it is until its
-	 * completion was polled; wr_id itself is the transport's to change. Anything but 0: the
-	 * core calls post_send with wr as it is now, which takes back what was begun and decides.
-	 */
-	int (*post)(struct tp_qp *qp, struct tp_wr *wr);
-	/*
-	 * Takes the oldest completion if it is the success of a Send, RDMA Write or RDMA Read, or
-	 * of a receive of a QP's own without flags but TP_WC_RECV and TP_WC_SOLICITED: 1, and *wr
-	 * is what its wr_id is the address of, with the length of a receive filled in. 0: as poll,
-	 * there is none. Else poll tells. EVD lock held.
-	 */
-	int (*poll)(struct tp_cq *cq, struct tp_wr **wr);
 };
 
 /* ---- Connection management ---- */
@@ -434,8 +431,9 @@ struct dapl_cm_ops {
 	 * No lock held.
 	 */
 	void (*release)(struct tp_conn *conn);
-	/* Both ends' names and what is known of the connection, the rest zeroed. Valid from conn_request, or from connect's return on,
-	 * until release. Any thread, the endpoint's lock may be held. */
+	/* Both ends' names and what is known of the connection, the rest zeroed. Valid from
+	 * conn_request, or from connect's return on, until release. Any thread, the endpoint's lock
+	 * may be held. */
 	void (*addr)(struct tp_conn *conn, struct tp_conn_addr *addr);
 	/*
 	 * Gives back what a ud_event handed out; no request to it is outstanding, or its QP is
@@ -568,8 +566,7 @@ struct dapl_transport {
 	const struct dapl_cq_ops *cq;
 	const struct dapl_qp_ops *qp;
 	const struct dapl_cm_ops *cm;
-	const struct dapl_fast_ops *fast;     /* NULL: none */
-	const struct dapl_socket_ops *socket; /* ditto (DAT_IW_ATTR_SSP) */
+	const struct dapl_socket_ops *socket; /* NULL: none (DAT_IW_ATTR_SSP) */
 };
 
 /* Each module's transport defines this one. */

@@ -51,9 +51,10 @@ enum {
  * integers of the host, and so is what it leaves in memory (IBX-42).
  */
 struct tp_wr {
-	uint64_t wr_id;		  /* returned in the completion, opaque */
-	struct tp_wr *next;	  /* NULL */
-	const struct tp_sge *sge; /* the caller's; copied before the post returns (DTO-7) */
+	uint64_t wr_id;	    /* returned in the completion, opaque */
+	struct tp_wr *next; /* NULL */
+	/* The caller's, copied before the post returns (DTO-7); or one, which stays as wr does. */
+	const struct tp_sge *sge;
 	uint32_t num_sge;
 	uint32_t opcode; /* enum tp_opcode */
 	uint32_t flags;	 /* TP_WR_* */

@@ -184,6 +184,8 @@ void dapl_ep_take_attr(struct dapl_ep *ep, const struct tp_device_attr *dev,
 	fast = !dapl_config.strict && !qp->request_unsignalled && !qp->ud;
 	qp->plain_send_below = fast && qp->max_send_sge ? qp->cold->max_message + 1 : 0;
 	qp->plain_write_below = fast && qp->max_write_sge ? qp->cold->max_rdma + 1 : 0;
+	qp->plain_read_below =
+		fast && qp->max_read_sge && qp->cold->max_read_out ? qp->cold->max_rdma + 1 : 0;
 	dapl_slots_unsilence(&qp->request);
 	dapl_ep_update_slots(ep);
 }
@@ -315,7 +317,6 @@ no_memory:
 DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out)
 {
-	const struct dapl_fast_ops *fast = ia->dev->transport->fast;
 	struct dapl_ep *ep = alloc_ep(ia, parts, attr, state);
 	struct tp_qp_attr qp_attr;
 	DAT_RETURN rc;
@@ -329,7 +330,8 @@ DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 	if (err)
 		goto free_ep;
 	ep->qp.tp->lock = &ep->qp.lock;
-	ep->qp.post_fast = fast && fast->post ? fast->post : dapl_post_fast;
+	if (!ep->qp.tp->post_plain)
+		ep->qp.tp->post_plain = dapl_post_plain;
 	dapl_ep_each_part(parts, dapl_object_use);
 	dapl_ep_count_streams(ep, 1);
 	if (attr->srq_soft_hw > 0) {

@@ -46,7 +46,7 @@ static inline void dapl_slot_free(const struct dapl_slot *slot)
 }
 
 /*
- * The event data of a success that dapl_fast_ops.poll told of; gives the slot back, with those of
+ * The event data of a success that tp_cq.poll_plain told of; gives the slot back, with those of
  * the suppressed requests before it. EVD lock held.
  */
 static inline void dapl_slot_succeeded(struct dapl_slot *slot, DAT_DTO_COMPLETION_EVENT_DATA *dto)

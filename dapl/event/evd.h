@@ -43,8 +43,10 @@ struct dapl_evd {
 	struct dapl_ring ring;
 	struct tp_cq *cq; /* NULL without DTO and bind streams */
 	/* The transport's, while the ring is empty and dequeue has nothing else to look at. */
-	int (*poll_fast)(struct tp_cq *cq, struct tp_wr **wr);
-	_Atomic bool nothing; /* nothing is queued, and no completions come here */
+	struct tp_wr *(*poll_plain)(struct tp_cq *cq);
+	/* Nothing is queued, and no completions come here. Asked before it is known that this is an
+	 * EVD: no bool, which may not be just any byte. */
+	_Atomic uint8_t nothing;
 	struct dapl_cno *cno;
 	uint32_t qlen;
 	uint32_t flags; /* DAT_EVD_FLAGS of creation */

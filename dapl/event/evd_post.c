@@ -84,10 +84,9 @@ static void notify(struct dapl_evd *evd, bool notifies)
 
 void dapl_evd_choose_dequeue(struct dapl_evd *evd)
 {
-	const struct dapl_fast_ops *fast = dapl_module_transport.fast;
 	bool empty = !evd->waiter && !evd->ring.count;
 
-	evd->poll_fast = empty && evd->cq && !evd->overflowed && fast ? fast->poll : NULL;
+	evd->poll_plain = empty && evd->cq && !evd->overflowed ? evd->cq->poll_plain : NULL;
 	atomic_store_explicit(&evd->nothing, empty && !evd->cq, memory_order_relaxed);
 }
 

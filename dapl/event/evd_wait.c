@@ -111,6 +111,8 @@ static __attribute__((noinline)) DAT_RETURN dequeue_locked(struct dapl_evd *evd,
 /* Whoever polls for connections never contends with the loop, which makes them, for the lock. */
 static __attribute__((noinline)) DAT_RETURN dequeue_nothing(struct dapl_evd *evd)
 {
+	if (!dapl_evd_get(evd))
+		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	atomic_fetch_add_explicit(&evd->counters.missed_early, 1, memory_order_relaxed);
 	return DAPL_QUEUE_EMPTY;
 }
@@ -130,29 +132,27 @@ static __attribute__((noinline)) DAT_RETURN dequeue_contended(struct dapl_evd *e
 	return dequeue_locked(evd, event);
 }
 
-/* The fast path: the ring is empty, and what the transport has is a success. */
+/*
+ * The fast path: the ring is empty, and what the transport has is a success. A handle of another
+ * kind has this lock as well, and shows under it.
+ */
 DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	struct dapl_evd *evd = evd_handle;
 	struct tp_wr *wr;
-	int found;
 
-	if (unlikely(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD)))
-		return DAPL_BAD_HANDLE(EVD_REQUEST);
 	if (unlikely(!event))
-		return DAPL_BAD_ARG(2);
+		return dapl_evd_get(evd) ? DAPL_BAD_ARG(2) : DAPL_BAD_HANDLE(EVD_REQUEST);
 	if (unlikely(atomic_load_explicit(&evd->nothing, memory_order_relaxed)))
 		return dequeue_nothing(evd);
 	if (unlikely(dapl_trace_wanted(event_taken) || !dapl_trylock(&evd->obj.lock)))
 		return dequeue_contended(evd, event);
 	/* From here on it is not freed. */
-	if (unlikely(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD) || !evd->poll_fast))
+	if (unlikely(!dapl_object_looks(&evd->obj, DAPL_TYPE_EVD) || !evd->poll_plain))
 		return dequeue_locked(evd, event);
-	found = evd->poll_fast(evd->cq, &wr);
-	if (!found)
-		return dequeue_empty(evd);
-	if (unlikely(found < 0))
-		return dequeue_locked(evd, event);
+	wr = evd->poll_plain(evd->cq);
+	if ((uintptr_t)wr <= (uintptr_t)TP_WR_UNTOLD)
+		return wr ? dequeue_locked(evd, event) : dequeue_empty(evd);
 	evd->counters.taken++;
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
 	event->evd_handle = evd;

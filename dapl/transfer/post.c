@@ -236,27 +236,15 @@ DAT_RETURN dapl_request_rdma(struct dapl_request *rq, DAT_COUNT num, const DAT_R
 }
 
 static __attribute__((noinline)) DAT_RETURN
-write_general(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-	      const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+rdma_general(struct dapl_qp *qp, const struct dapl_operation *op, DAT_COUNT num,
+	     const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+	     DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_request rq = {
-		.qp = qp, .op = &op_write, .iov = iov, .cookie = cookie.as_64, .flags = flags
+		.qp = qp, .op = op, .iov = iov, .cookie = cookie.as_64, .flags = flags
 	};
 
 	return dapl_request_rdma(&rq, num, remote, 2);
-}
-
-DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-				  const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
-{
-	struct dapl_request rq = { .qp = dapl_qp_get(ep_handle),
-				   .op = &op_read,
-				   .iov = local_iov,
-				   .cookie = user_cookie.as_64,
-				   .flags = flags };
-
-	return rq.qp ? dapl_request_rdma(&rq, num_segments, remote_iov, 2) : DAPL_BAD_HANDLE(EP);
 }
 
 static_assert(offsetof(DAT_RMR_TRIPLET, virtual_address) == offsetof(struct tp_sge, addr) &&
@@ -287,16 +275,18 @@ DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle, const DAT_RMR_
 /* ---- The fast path ---- */
 
 /*
- * Whether the fast path is for a request: one segment of less than *below bytes, no flags, and
- * nobody who traces it or has the lock, which is taken then.
+ * Whether the fast path is for a request: one segment of *length, less than *below bytes, no flags,
+ * and nobody who traces it or has the lock, which is taken then.
  */
-static inline __attribute__((always_inline)) bool begin_fast(struct dapl_qp *qp, DAT_COUNT num,
-							     const DAT_LMR_TRIPLET *iov,
-							     DAT_COMPLETION_FLAGS flags,
-							     const uint64_t *below)
+static inline __attribute__((always_inline)) bool
+begin_fast(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
+	   DAT_COMPLETION_FLAGS flags, const uint64_t *below, uint32_t *length)
 {
-	return num == 1 && iov->segment_length < *below && !flags &&
-	       !dapl_trace_wanted(post_request) && dapl_trylock(&qp->lock);
+	if (num != 1)
+		return false;
+	*length = iov->segment_length;
+	return *length < *below && !flags && !dapl_trace_wanted(post_request) &&
+	       dapl_trylock(&qp->lock);
 }
 
 /* Neither is NULL, by one test. False may be said of others, which take the general way then. */
@@ -311,26 +301,35 @@ static __attribute__((noinline)) DAT_RETURN end_fast(struct dapl_qp *qp, DAT_RET
 	return rc;
 }
 
-/* The transport did not take the last one on its fast path. */
-static __attribute__((noinline)) DAT_RETURN post_again(struct dapl_qp *qp, uint32_t counter)
+/* The transport refused what is in slot, the last one. */
+static __attribute__((noinline)) DAT_RETURN end_refused(struct dapl_qp *qp, uint32_t counter,
+							struct dapl_slot *slot, int err)
 {
-	struct dapl_slot *slot = dapl_slots_last(&qp->request);
-	int err = qp->tp->ops->post_send(qp->tp, &slot->wr);
-
-	if (!err)
-		return end_fast(qp, DAT_SUCCESS);
 	qp->posted[counter]--;
 	qp->posted[counter + 1] -= slot->wr.length;
 	return end_fast(qp, dapl_post_failed(qp, &qp->request, slot, err));
 }
 
+/*
+ * The transport did not take the last one on its fast path, to which the lock is all that is left
+ * of the QP by then.
+ */
+static __attribute__((noinline)) DAT_RETURN post_again(struct dapl_lock *lock, uint32_t counter)
+{
+	struct dapl_qp *qp = container_of(lock, struct dapl_qp, lock);
+	struct dapl_slot *slot = dapl_slots_last(&qp->request);
+	int err = qp->tp->ops->post_send(qp->tp, &slot->wr);
+
+	return err ? end_refused(qp, counter, slot, err) : end_fast(qp, DAT_SUCCESS);
+}
+
 /* Posts where there is room, and unlocks; remote is NULL for a Send. */
 static inline __attribute__((always_inline)) DAT_RETURN
 post_fast(struct dapl_qp *qp, uint32_t opcode, uint32_t dto, uint32_t counter,
-	  const DAT_LMR_TRIPLET *iov, DAT_UINT64 cookie, const DAT_RMR_TRIPLET *remote)
+	  const DAT_LMR_TRIPLET *iov, uint32_t length, DAT_UINT64 cookie,
+	  const DAT_RMR_TRIPLET *remote)
 {
 	struct dapl_slot *slot = dapl_slots_take(&qp->request);
-	uint32_t length = iov->segment_length;
 
 	qp->posted[counter]++;
 	memcpy(&slot->wr.one, iov, sizeof(slot->wr.one));
@@ -342,8 +341,8 @@ post_fast(struct dapl_qp *qp, uint32_t opcode, uint32_t dto, uint32_t counter,
 	slot->done.user_cookie.as_64 = cookie;
 	slot->done.operation = (DAT_DTOS)dto;
 	qp->posted[counter + 1] += length;
-	if (unlikely(qp->post_fast(qp->tp, &slot->wr)))
-		return post_again(qp, counter);
+	if (unlikely(qp->tp->post_plain(qp->tp, &slot->wr)))
+		return post_again(&qp->lock, counter);
 	dapl_unlock(&qp->lock);
 	return DAT_SUCCESS;
 }
@@ -353,30 +352,168 @@ static __attribute__((noinline)) DAT_RETURN
 post_checked(struct dapl_qp *qp, const struct dapl_operation *op, const DAT_LMR_TRIPLET *iov,
 	     DAT_UINT64 cookie, const DAT_RMR_TRIPLET *remote)
 {
-	DAT_RETURN rc = dapl_slots_check(&qp->request);
+	DAT_RETURN rc = dapl_request_check(qp);
 
 	if (rc)
-		rc = dapl_post_refused(qp, rc);
-	if (rc)
 		return end_fast(qp, rc);
-	return post_fast(qp, op->opcode, op->dto, op->counter, iov, cookie, remote);
+	return post_fast(qp, op->opcode, op->dto, op->counter, iov, iov->segment_length, cookie,
+			 remote);
 }
+
+/* ---- Nearly as fast: with flags, and of several segments ---- */
+
+#define SIMPLE_FLAGS                                                         \
+	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG | \
+	 DAT_COMPLETION_BARRIER_FENCE_FLAG)
+
+/* As begin_fast, of a request with such flags and max segments at most, none of them empty. */
+static inline __attribute__((always_inline)) bool
+begin_simple(struct dapl_qp *qp, DAT_COUNT num, uint32_t max, const DAT_LMR_TRIPLET *iov,
+	     DAT_COMPLETION_FLAGS flags, uint64_t below, uint32_t *length)
+{
+	uint64_t total = 0;
+
+	if ((uint32_t)num - 1 >= max || ((uint32_t)flags & ~(uint32_t)SIMPLE_FLAGS) ||
+	    dapl_trace_wanted(post_request))
+		return false;
+	for (; num; num--, iov++) {
+		if (!iov->segment_length)
+			return false;
+		total += iov->segment_length;
+	}
+	*length = (uint32_t)total;
+	return total < below && dapl_trylock(&qp->lock);
+}
+
+/* Posts, and unlocks. */
+static inline __attribute__((always_inline)) DAT_RETURN
+post_simple(struct dapl_qp *qp, const struct dapl_operation *op, uint32_t num,
+	    const DAT_LMR_TRIPLET *iov, uint32_t length, DAT_UINT64 cookie,
+	    const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_RETURN rc = unlikely(qp->request.next == qp->request.stop) ? dapl_request_check(qp)
+								       : DAT_SUCCESS;
+	struct dapl_slot *slot;
+	int err;
+
+	if (unlikely(rc))
+		return end_fast(qp, rc);
+	slot = dapl_slots_take(&qp->request);
+	slot->wr.wr_id = (uintptr_t)slot;
+	memcpy(&slot->wr.one, iov, sizeof(slot->wr.one));
+	if (num > 1) {
+		slot->wr.sge = (const struct tp_sge *)iov;
+		slot->wr.num_sge = num;
+		slot->wr.length = length;
+	}
+	slot->wr.opcode = op->opcode;
+	slot->wr.flags = dapl_request_flags(flags);
+	if (remote) {
+		slot->wr.remote_addr = remote->virtual_address;
+		slot->wr.rkey = remote->rmr_context;
+	}
+	slot->done.user_cookie.as_64 = cookie;
+	slot->done.operation = (DAT_DTOS)op->dto;
+	qp->posted[op->counter]++;
+	qp->posted[op->counter + 1] += length;
+	err = qp->tp->ops->post_send(qp->tp, &slot->wr);
+	slot->wr.flags = TP_WR_SIGNALED;
+	if (num > 1) {
+		slot->wr.sge = &slot->wr.one;
+		slot->wr.num_sge = 1;
+	}
+	if (unlikely(err))
+		return end_refused(qp, op->counter, slot, err);
+	if (flags & DAT_COMPLETION_SUPPRESS_FLAG)
+		dapl_note_suppressed(qp->cold, slot);
+	dapl_unlock(&qp->lock);
+	return DAT_SUCCESS;
+}
+
+static __attribute__((noinline)) DAT_RETURN send_flagged(struct dapl_qp *qp,
+							 const DAT_LMR_TRIPLET *iov,
+							 DAT_DTO_COOKIE cookie,
+							 DAT_COMPLETION_FLAGS flags)
+{
+	uint32_t length;
+
+	if (!begin_simple(qp, 1, 1, iov, flags, qp->plain_send_below, &length))
+		return send_general(qp, 1, iov, cookie, flags);
+	return post_simple(qp, &op_send, 1, iov, length, cookie.as_64, NULL, flags);
+}
+
+static __attribute__((noinline)) DAT_RETURN send_segments(struct dapl_qp *qp, DAT_COUNT num,
+							  const DAT_LMR_TRIPLET *iov,
+							  DAT_DTO_COOKIE cookie,
+							  DAT_COMPLETION_FLAGS flags)
+{
+	uint32_t length;
+
+	if (!iov ||
+	    !begin_simple(qp, num, qp->max_send_sge, iov, flags, qp->plain_send_below, &length))
+		return send_general(qp, num, iov, cookie, flags);
+	return post_simple(qp, &op_send, (uint32_t)num, iov, length, cookie.as_64, NULL, flags);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+write_flagged(struct dapl_qp *qp, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	      const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+	uint32_t length;
+
+	if (!begin_simple(qp, 1, 1, iov, flags, qp->plain_write_below, &length))
+		return rdma_general(qp, &op_write, 1, iov, cookie, remote, flags);
+	return post_simple(qp, &op_write, 1, iov, length, cookie.as_64, remote, flags);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+write_segments(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	       const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+	uint32_t length;
+
+	if (!iov || !remote ||
+	    !begin_simple(qp, num, qp->max_write_sge, iov, flags, qp->plain_write_below, &length))
+		return rdma_general(qp, &op_write, num, iov, cookie, remote, flags);
+	return post_simple(qp, &op_write, (uint32_t)num, iov, length, cookie.as_64, remote, flags);
+}
+
+/* What the fast path is not for. */
+static __attribute__((noinline)) DAT_RETURN send_else(struct dapl_qp *qp, DAT_COUNT num,
+						      const DAT_LMR_TRIPLET *iov,
+						      DAT_DTO_COOKIE cookie,
+						      DAT_COMPLETION_FLAGS flags)
+{
+	return num == 1 && iov ? send_flagged(qp, iov, cookie, flags)
+			       : send_segments(qp, num, iov, cookie, flags);
+}
+
+static __attribute__((noinline)) DAT_RETURN
+write_else(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	   const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+	return num == 1 && iov && remote ? write_flagged(qp, iov, cookie, remote, flags)
+					 : write_segments(qp, num, iov, cookie, remote, flags);
+}
+
+/* ---- The calls ---- */
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_qp *qp = ep_handle;
+	uint32_t length;
 
 	if (unlikely(!dapl_object_looks(&qp->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	if (unlikely(!local_iov ||
-		     !begin_fast(qp, num_segments, local_iov, flags, &qp->plain_send_below)))
-		return send_general(qp, num_segments, local_iov, user_cookie, flags);
+	if (unlikely(!local_iov || !begin_fast(qp, num_segments, local_iov, flags,
+					       &qp->plain_send_below, &length)))
+		return send_else(qp, num_segments, local_iov, user_cookie, flags);
 	if (unlikely(qp->request.next == qp->request.stop))
 		return post_checked(qp, &op_send, local_iov, user_cookie.as_64, NULL);
-	return post_fast(qp, TP_SEND, DAT_DTO_SEND, DCNT_EP_POST_SEND, local_iov, user_cookie.as_64,
-			 NULL);
+	return post_fast(qp, TP_SEND, DAT_DTO_SEND, DCNT_EP_POST_SEND, local_iov, length,
+			 user_cookie.as_64, NULL);
 }
 
 DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -384,14 +521,34 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 				   const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_qp *qp = ep_handle;
+	uint32_t length;
 
 	if (unlikely(!dapl_object_looks(&qp->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
 	if (unlikely(!surely_both(local_iov, remote_iov) ||
-		     !begin_fast(qp, num_segments, local_iov, flags, &qp->plain_write_below)))
-		return write_general(qp, num_segments, local_iov, user_cookie, remote_iov, flags);
+		     !begin_fast(qp, num_segments, local_iov, flags, &qp->plain_write_below,
+				 &length)))
+		return write_else(qp, num_segments, local_iov, user_cookie, remote_iov, flags);
 	if (unlikely(qp->request.next == qp->request.stop))
 		return post_checked(qp, &op_write, local_iov, user_cookie.as_64, remote_iov);
 	return post_fast(qp, TP_RDMA_WRITE, DAT_DTO_RDMA_WRITE, DCNT_EP_POST_WRITE, local_iov,
-			 user_cookie.as_64, remote_iov);
+			 length, user_cookie.as_64, remote_iov);
+}
+
+DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				  const DAT_RMR_TRIPLET *remote_iov, DAT_COMPLETION_FLAGS flags)
+{
+	struct dapl_qp *qp = ep_handle;
+	uint32_t length;
+
+	if (unlikely(!dapl_object_looks(&qp->obj, DAPL_TYPE_EP)))
+		return DAPL_BAD_HANDLE(EP);
+	if (unlikely(!local_iov || !remote_iov ||
+		     !begin_simple(qp, num_segments, qp->max_read_sge, local_iov, flags,
+				   qp->plain_read_below, &length)))
+		return rdma_general(qp, &op_read, num_segments, local_iov, user_cookie, remote_iov,
+				    flags);
+	return post_simple(qp, &op_read, (uint32_t)num_segments, local_iov, length,
+			   user_cookie.as_64, remote_iov, flags);
 }

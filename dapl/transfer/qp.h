@@ -24,9 +24,9 @@ struct dapl_qp {
 	/* Where the fast path ends, by the bytes of a segment; 0: there is none. */
 	uint64_t plain_send_below, plain_write_below;
 	struct tp_qp *tp;
-	int (*post_fast)(struct tp_qp *tp, struct tp_wr *wr);
 	struct dapl_slots request, recv;
 	uint64_t posted[DCNT_EP_RECV]; /* by DAT_EP_COUNTERS */
+	uint64_t plain_read_below;     /* as those above; of any number of segments */
 	uint32_t max_send_sge, max_recv_sge, max_write_sge, max_read_sge;
 	bool ud; /* of datagrams alone; constant */
 	struct dapl_pz *pz;

@@ -22,8 +22,8 @@ static DAT_RETURN check_recv(const struct dapl_qp *qp, DAT_COUNT num, const DAT_
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN post(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
-		       DAT_UINT64 cookie, DAT_COMPLETION_FLAGS flags)
+static inline DAT_RETURN post(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
+			      DAT_UINT64 cookie, DAT_COMPLETION_FLAGS flags)
 {
 	uint64_t length = num ? dapl_total_length(iov, num) : 0;
 	struct dapl_slot *slot = dapl_slots_take(&qp->recv);
@@ -46,30 +46,48 @@ static DAT_RETURN post(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET 
 #define POST_RECV_FORMAT "segments=%d cookie=0x%llx"
 DAPL_TRACE_POINT(post_recv, DAPL_TRC_POST, POST_RECV_FORMAT);
 
-DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-			     DAT_COMPLETION_FLAGS flags)
+static __attribute__((noinline)) DAT_RETURN recv_general(struct dapl_qp *qp, DAT_COUNT num,
+							 const DAT_LMR_TRIPLET *iov,
+							 DAT_DTO_COOKIE cookie,
+							 DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_qp *qp = dapl_qp_get(ep_handle);
+	DAT_RETURN rc = check_recv(qp, num, iov, flags);
 	bool stopped;
-	DAT_RETURN rc;
 
-	if (!qp)
-		return DAPL_BAD_HANDLE(EP);
-	rc = check_recv(qp, num_segments, local_iov, flags);
 	if (unlikely(rc))
 		return rc;
-	dapl_trace_at(post_recv, qp, POST_RECV_FORMAT, num_segments,
-		      (unsigned long long)user_cookie.as_64);
+	dapl_trace_at(post_recv, qp, POST_RECV_FORMAT, num, (unsigned long long)cookie.as_64);
 	dapl_lock(&qp->lock);
 	stopped = qp->recv.next == qp->recv.stop;
 	if (unlikely(stopped))
 		rc = dapl_slots_check(&qp->recv);
 	if (!rc)
-		rc = post(qp, num_segments, local_iov, user_cookie.as_64, flags);
+		rc = post(qp, num, iov, cookie.as_64, flags);
 	dapl_unlock(&qp->lock);
 	/* From the watermark on every post is stopped. */
 	if (unlikely(stopped) && !rc)
 		qp->cold->check_marks(qp);
+	return rc;
+}
+
+/* The fast path: one segment, no flags, and nothing to be checked before. */
+DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+			     DAT_COMPLETION_FLAGS flags)
+{
+	struct dapl_qp *qp = ep_handle;
+	DAT_RETURN rc;
+
+	if (unlikely(!dapl_object_looks(&qp->obj, DAPL_TYPE_EP)))
+		return DAPL_BAD_HANDLE(EP);
+	if (unlikely(num_segments != 1 || flags || !local_iov || qp->srq || !qp->max_recv_sge ||
+		     dapl_trace_wanted(post_recv) || !dapl_trylock(&qp->lock)))
+		return recv_general(qp, num_segments, local_iov, user_cookie, flags);
+	if (unlikely(qp->recv.next == qp->recv.stop)) {
+		dapl_unlock(&qp->lock);
+		return recv_general(qp, num_segments, local_iov, user_cookie, flags);
+	}
+	rc = post(qp, 1, local_iov, user_cookie.as_64, 0);
+	dapl_unlock(&qp->lock);
 	return rc;
 }

@@ -6,7 +6,6 @@
 
 #include "dapl/base/config.h"
 #include "dapl/base/status.h"
-#include "dapl/transfer/refusal.h"
 
 /* A caller's segment array goes to the transport as it is. */
 static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct tp_sge), "segment size");
@@ -24,13 +23,6 @@ bool dapl_request_flags_bad(const struct dapl_qp *qp, DAT_COMPLETION_FLAGS flags
 			 DAT_COMPLETION_BARRIER_FENCE_FLAG | qp->request_unsignalled;
 
 	return dapl_config.strict && ((uint32_t)flags & ~legal);
-}
-
-uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags)
-{
-	return (flags & DAT_COMPLETION_SUPPRESS_FLAG ? 0 : TP_WR_SIGNALED) |
-	       (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG ? TP_WR_SOLICITED : 0) |
-	       (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG ? TP_WR_FENCE : 0);
 }
 
 /* Negative numbers are too large ones. */
@@ -67,20 +59,15 @@ DAT_RETURN dapl_post_failed(struct dapl_qp *qp, struct dapl_slots *slots, struct
 DAT_RETURN dapl_request_take(struct dapl_qp *qp, struct dapl_slot **slot)
 {
 	struct dapl_slots *slots = &qp->request;
-	DAT_RETURN rc = DAT_SUCCESS;
+	DAT_RETURN rc = slots->next == slots->stop ? dapl_request_check(qp) : DAT_SUCCESS;
 
 	dapl_assert_held(&qp->lock);
-	if (slots->next == slots->stop)
-		rc = dapl_slots_check(slots);
-	if (rc)
-		rc = dapl_post_refused(qp, rc);
-	if (rc)
-		return rc;
-	*slot = dapl_slots_take(slots);
-	return DAT_SUCCESS;
+	if (!rc)
+		*slot = dapl_slots_take(slots);
+	return rc;
 }
 
-int dapl_post_fast(struct tp_qp *qp, struct tp_wr *wr)
+int dapl_post_plain(struct tp_qp *qp, struct tp_wr *wr)
 {
 	return qp->ops->post_send(qp, wr);
 }

@@ -3,8 +3,9 @@
 #ifndef DAPL_REQUEST_H
 #define DAPL_REQUEST_H
 
-#include "dapl/transfer/qp.h"
 #include "dapl/transfer/operations.h"
+#include "dapl/transfer/qp.h"
+#include "dapl/transfer/refusal.h"
 #include "dapl/transfer/slots.h"
 
 /* A request, as far as its arguments are read and checked. */
@@ -29,19 +30,33 @@ DAT_RETURN dapl_request_post_locked(const struct dapl_request *rq);
 /* Checks and posts an RDMA request whose number of segments is argument arg of the call. */
 DAT_RETURN dapl_request_rdma(struct dapl_request *rq, DAT_COUNT num, const DAT_RMR_TRIPLET *remote,
 			     unsigned int arg);
+/* Next has met stop: as dapl_slots_check, of requests. EP lock held, as for the next. */
+static inline DAT_RETURN dapl_request_check(struct dapl_qp *qp)
+{
+	DAT_RETURN rc = dapl_slots_check(&qp->request);
+
+	return rc ? dapl_post_refused(qp, rc) : DAT_SUCCESS;
+}
+
 /* The next slot for a request that goes another way, or why there is none. */
 DAT_RETURN dapl_request_take(struct dapl_qp *qp, struct dapl_slot **slot);
 /* The transport refused what was to be in slot, the last one of slots that was taken. */
 DAT_RETURN dapl_post_failed(struct dapl_qp *qp, struct dapl_slots *slots, struct dapl_slot *slot,
 			    int err);
 
-/* dapl_fast_ops.post of a transport that has none. */
-int dapl_post_fast(struct tp_qp *qp, struct tp_wr *wr);
+/* tp_qp.post_plain of a transport that has none. */
+int dapl_post_plain(struct tp_qp *qp, struct tp_wr *wr);
 
 /* ---- Arguments ---- */
 
 /* The transport's flags for the consumer's. */
-uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags);
+static inline uint32_t dapl_request_flags(DAT_COMPLETION_FLAGS flags)
+{
+	return (flags & DAT_COMPLETION_SUPPRESS_FLAG ? 0 : TP_WR_SIGNALED) |
+	       (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG ? TP_WR_SOLICITED : 0) |
+	       (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG ? TP_WR_FENCE : 0);
+}
+
 /* Strict mode: whether a request of the EP may not carry the flags (DTO-27). */
 bool dapl_request_flags_bad(const struct dapl_qp *qp, DAT_COMPLETION_FLAGS flags);
 /*

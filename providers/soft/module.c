@@ -60,6 +60,5 @@ const struct dapl_transport dapl_module_transport = {
 	.cq = &soft_cq_ops,
 	.qp = &soft_qp_ops,
 	.cm = &cm_ops,
-	.fast = &soft_fast_ops,
 	.socket = &socket_ops,
 };

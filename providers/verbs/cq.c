@@ -323,7 +323,9 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 
 	if (!cq)
 		goto fail;
-	cq->base = (struct tp_cq){ .dev = base, .ops = &vrb_cq_ops, .owner = owner };
+	cq->base = (struct tp_cq){
+		.dev = base, .ops = &vrb_cq_ops, .owner = owner, .poll_plain = vrb_cq_poll_plain
+	};
 	cq->dev = dev;
 	cq->cqe = cqe;
 	cq->overflow.run = overflown;

@@ -101,8 +101,8 @@ void vrb_cq_deliver(struct vrb_cq *cq, struct vrb_qp *qp);
 struct vrb_qp *vrb_cq_process(struct vrb_cq *cq, const struct ibv_wc *ib, struct tp_wc *wc);
 /* The core gets it later. */
 void vrb_cq_process_later(struct vrb_cq *cq, const struct ibv_wc *ib);
-/* dapl_fast_ops.poll */
-int vrb_cq_poll_fast(struct tp_cq *base, struct tp_wr **done);
+/* tp_cq.poll_plain */
+struct tp_wr *vrb_cq_poll_plain(struct tp_cq *base);
 /* Takes the lock: decides whether the queue's next completion may be taken the fast way. */
 void vrb_queue_choose_path(struct vrb_queue *queue);
 

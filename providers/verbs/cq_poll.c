@@ -58,10 +58,10 @@ static bool segments_allowed(const struct vrb_wr *wr)
 	const struct vrb_queue *queue = wr->queue;
 	struct vrb_dev *dev = queue->srq ? queue->srq->dev : queue->qp->dev;
 	const struct vrb_pd *pd = queue->srq ? queue->srq->pd : queue->qp->pd;
+	const struct tp_wr *own = (const struct tp_wr *)(uintptr_t)wr->id;
 
 	if (!queue->recv && !(wr->flags & VRB_WR_SLOW))
-		return vrb_mr_allows(dev, pd, &((const struct tp_wr *)(uintptr_t)wr->id)->one, 1,
-				     false);
+		return vrb_mr_allows(dev, pd, &own->one, 1, own->opcode == TP_RDMA_READ);
 	return vrb_mr_allows(dev, pd, vrb_wr_sge(wr), wr->num_sge,
 			     queue->recv || (wr->flags & VRB_WR_FETCH));
 }
@@ -134,6 +134,7 @@ static void deliver_in_order(struct vrb_cq *cq, struct vrb_queue *queue)
 		    (!(wr->flags & VRB_WR_UNSIGNALED) || (wr->flags & VRB_WR_FETCH)))
 			break;
 		queue->fetched += wr->flags & VRB_WR_FETCH ? 1 : 0;
+		queue->waiting -= wr->flags & VRB_WR_DONE ? 1 : 0;
 		if (!(wr->flags & VRB_WR_DONE))
 			wr->wc = (struct tp_wc){ .wr_id = wr->id };
 		if (((wr->flags & VRB_WR_DONE) || queue->failed) &&
@@ -207,16 +208,15 @@ static struct vrb_qp *process_shared(struct vrb_cq *cq, const struct ibv_wc *ib,
 	return given ? qp : NULL;
 }
 
-/* A completion waits for its turn. The fast path leaves done behind, where nothing waits. */
+/* A completion waits for its turn. Where nothing waits done is behind. */
 static void done_out_of_order(struct vrb_queue *queue, struct vrb_wr *wr, const struct tp_wc *wc)
 {
 	struct vrb_wr *head = vrb_queue_head(queue);
-	uint32_t end = vrb_queue_span(queue, head, queue->done);
 
 	wr->wc = *wc;
 	wr->flags |= VRB_WR_DONE;
-	if (end > vrb_queue_span(queue, head, vrb_queue_next(queue)) ||
-	    vrb_queue_span(queue, head, wr) >= end)
+	if (!queue->waiting++ ||
+	    vrb_queue_span(queue, head, wr) >= vrb_queue_span(queue, head, queue->done))
 		queue->done = wr->next;
 }
 
@@ -262,6 +262,26 @@ static bool is_plain_receive(const struct vrb_queue *queue, const struct ibv_wc 
 	       ib->opcode == IBV_WC_RECV && !(ib->wc_flags & TELLING);
 }
 
+/* Flags of a request whose success says nothing more than that it is over. */
+#define QUIET (VRB_WR_SLOW | VRB_WR_FETCH)
+
+/* Whether a success is of the oldest request, of which the fast path can tell as well. */
+static bool is_plain_request(struct vrb_queue *queue, const struct vrb_wr *wr,
+			     const struct ibv_wc *ib)
+{
+	return !queue->recv && !(wr->flags & ~(uint32_t)QUIET) && !ib->status && !queue->failed &&
+	       !queue->deferring && queue->qp && !atomic_load(&queue->qp->draining) &&
+	       (!queue->out_of_order || (wr == vrb_queue_head(queue) && !queue->waiting));
+}
+
+static void end_request(struct vrb_queue *queue, struct vrb_wr *wr)
+{
+	queue->fetched += queue->out_of_order && (wr->flags & VRB_WR_FETCH) ? 1 : 0;
+	wr->flags = 0;
+	atomic_store_explicit(&queue->head, wr->next, memory_order_release);
+	choose_path(queue);
+}
+
 /* The core gets it later. */
 void vrb_cq_process_later(struct vrb_cq *cq, const struct ibv_wc *ib)
 {
@@ -273,7 +293,7 @@ void vrb_cq_process_later(struct vrb_cq *cq, const struct ibv_wc *ib)
 }
 
 /* What the fast path found but cannot tell of goes into the backlog. */
-static __attribute__((noinline)) int poll_slow(struct vrb_cq *cq, struct tp_wr **done)
+static __attribute__((noinline)) struct tp_wr *poll_slow(struct vrb_cq *cq)
 {
 	const struct ibv_wc *ib = &cq->ib;
 	struct vrb_wr *wr = (struct vrb_wr *)(uintptr_t)ib->wr_id;
@@ -282,28 +302,34 @@ static __attribute__((noinline)) int poll_slow(struct vrb_cq *cq, struct tp_wr *
 	if (is_plain_receive(wr->queue, ib)) {
 		atomic_store_explicit(&wr->queue->head, wr->next, memory_order_release);
 		own->length = ib->byte_len;
-		*done = own;
-		return 1;
+		return own;
+	}
+	if (is_plain_request(wr->queue, wr, ib)) {
+		end_request(wr->queue, wr);
+		return own;
 	}
 	vrb_cq_process_later(cq, ib);
-	return -1;
+	return TP_WR_UNTOLD;
 }
 
 /* It and all before it are done. */
-int vrb_cq_poll_fast(struct tp_cq *base, struct tp_wr **done)
+struct tp_wr *vrb_cq_poll_plain(struct tp_cq *base)
 {
 	struct vrb_cq *cq = container_of(base, struct vrb_cq, base);
 	struct vrb_queue *queue;
 	struct vrb_wr *wr;
+	int num;
 
-	if (unlikely(cq->count || cq->ib_poll(cq->ibcq, 1, &cq->ib) != 1))
-		return -1;
+	if (unlikely(cq->count))
+		return TP_WR_UNTOLD;
+	num = cq->ib_poll(cq->ibcq, 1, &cq->ib);
+	if (unlikely(num != 1))
+		return num ? TP_WR_UNTOLD : NULL;
 	wr = (struct vrb_wr *)(uintptr_t)cq->ib.wr_id;
 	queue = wr->queue;
 	if (unlikely((uint32_t)cq->ib.status | wr->flags |
 		     atomic_load_explicit(&queue->slow, memory_order_relaxed)))
-		return poll_slow(cq, done);
+		return poll_slow(cq);
 	atomic_store_explicit(&queue->head, wr->next, memory_order_release);
-	*done = (struct tp_wr *)(uintptr_t)wr->id;
-	return 1;
+	return (struct tp_wr *)(uintptr_t)wr->id;
 }

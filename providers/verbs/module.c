@@ -129,11 +129,6 @@ static void dev_query(struct tp_device *base, struct tp_device_attr *attr)
 	*attr = vrb_dev(base)->attr;
 }
 
-static const struct dapl_fast_ops fast_ops = {
-	.post = vrb_qp_post_fast,
-	.poll = vrb_cq_poll_fast,
-};
-
 static const struct dapl_device_ops device_ops = {
 	.open = dev_open,
 	.close = dev_close,
@@ -159,5 +154,4 @@ const struct dapl_transport dapl_module_transport = {
 	.cq = &vrb_cq_ops,
 	.qp = &vrb_qp_ops,
 	.cm = &vrb_cm_ops,
-	.fast = &fast_ops,
 };

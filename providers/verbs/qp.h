@@ -9,6 +9,9 @@
 
 struct vrb_conn; /* each connection manager's own */
 
+/* As ibv_context_ops.post_send. */
+typedef int vrb_post_fn(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+
 struct vrb_qp {
 	struct tp_qp base;
 	struct vrb_dev *dev;
@@ -17,9 +20,7 @@ struct vrb_qp {
 	struct vrb_queue sq, rq;
 	struct ibv_send_wr *bad; /* of the last post; nobody reads it */
 	/* The device's own, past the checks of the library. */
-	int (*ib_post)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-	/* The same while a plain request may go straight to the device, else NULL; QP lock. */
-	int (*ib_post_fast)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+	vrb_post_fn *ib_post;
 	struct vrb_srq *srq; /* where its receives come from; rq has none then */
 	uint32_t max_inline;
 	struct vrb_mr_hint hint;
@@ -79,7 +80,7 @@ extern const struct dapl_qp_ops vrb_qp_ops;
 /* ---- QPs of datagrams (qp_ud.c) ---- */
 
 /* dapl_qp_ops.post_send */
-int vrb_ud_post_send(struct tp_qp *base, const struct tp_wr *wr);
+int vrb_ud_post_send(struct tp_qp *base, struct tp_wr *wr);
 /* Loop. The connection manager looks at it from now on: qp->served. */
 void vrb_ud_qp_serve(struct vrb_qp *qp);
 /* It never does again. */
@@ -87,13 +88,12 @@ void vrb_ud_qp_leave(struct vrb_qp *qp);
 
 /* ---- Posting (qp_post.c); QP lock held ---- */
 
-int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr);
+int vrb_qp_post_send(struct tp_qp *base, struct tp_wr *wr);
 int vrb_qp_post_recv(struct tp_qp *base, uint64_t wr_id, const struct tp_sge *sge,
 		     uint32_t num_sge);
-/* post_is_a_call: ib_post of such a device. */
-int vrb_qp_post_by_call(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-/* dapl_fast_ops.post, and whether the device gets the request as it is. */
-int vrb_qp_post_fast(struct tp_qp *base, struct tp_wr *wr);
+/* post_is_a_call: ib_post of such a device, and of one with post_raises_sigpipe. */
+vrb_post_fn vrb_qp_post_by_call, vrb_qp_post_by_call_quietly;
+/* What tp_qp.post_plain is from now on. */
 void vrb_qp_choose_post(struct vrb_qp *qp);
 /* Posts ib as wr. What the device does not take is given back or refused. */
 int vrb_qp_post_ib(struct vrb_qp *qp, struct vrb_wr *wr, struct ibv_send_wr *ib);

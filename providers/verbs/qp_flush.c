@@ -91,6 +91,7 @@ static void flush_all(struct vrb_queue *queue, bool gave_up)
 		wr->flags = 0;
 	}
 	queue->fetched = atomic_load(&queue->fetches);
+	queue->waiting = 0;
 	queue->done = end;
 	atomic_store(&queue->head, end);
 }

@@ -52,73 +52,97 @@ static_assert((int)TP_WR_FENCE == IBV_SEND_FENCE && (int)TP_WR_SIGNALED == IBV_S
  * soft-iWARP's kernel refuses the call while it ends the connection, and flushes what is queued.
  * For any other reason the device stays silent for good.
  */
-static void not_told(struct vrb_qp *qp, int err)
+static __attribute__((noinline)) int not_told(struct ibv_qp *ibqp, int err)
 {
-	if (err == ENOTCONN)
-		return;
+	struct vrb_qp *qp = ibqp->qp_context;
+	int reason = errno;
+
+	if (abs(err) == EINVAL || abs(err) == ENOMEM) /* the library's: not queued */
+		return abs(err);
+	if (reason == ENOTCONN)
+		return 0;
 	dapl_err_limited("%s: QP 0x%x: the device is not told of a request: %s", qp->dev->name,
-			 qp->ibqp->qp_num, dapl_strerror(err));
+			 ibqp->qp_num, dapl_strerror(reason));
 	if (vrb_qp_set_fault(qp, TP_WC_TRANSPORT))
 		vrb_qp_notify(qp);
+	return 0;
+}
+
+static inline int post_by_call(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+			       struct ibv_send_wr **bad)
+{
+	int err = ibqp->context->ops.post_send(ibqp, wr, bad);
+
+	return unlikely(err) ? not_told(ibqp, err) : 0;
 }
 
 int vrb_qp_post_by_call(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	struct vrb_qp *qp = ibqp->qp_context;
-	bool quietly = qp->dev->quirks.post_raises_sigpipe;
+	return post_by_call(ibqp, wr, bad);
+}
+
+int vrb_qp_post_by_call_quietly(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+				struct ibv_send_wr **bad)
+{
 	struct dats_signals signals;
 	int err;
 
-	if (quietly)
-		dats_signals_block(&signals);
-	err = abs(ibqp->context->ops.post_send(ibqp, wr, bad));
-	if (quietly)
-		dats_signals_restore(&signals);
-	if (!err || err == EINVAL || err == ENOMEM) /* the library's: not queued */
-		return err;
-	not_told(qp, errno);
-	return 0;
+	dats_signals_block(&signals);
+	err = vrb_qp_post_by_call(ibqp, wr, bad);
+	dats_signals_restore(&signals);
+	return err;
 }
 
 /* ---- The fast path ---- */
 
-/* What the device refuses vrb_qp_post_send takes back. */
-static inline int post_plain(struct vrb_qp *qp, struct tp_wr *wr, __typeof__(qp->ib_post) post)
+/* What the device refuses of it vrb_qp_post_send takes back. */
+static inline struct ibv_send_wr *reserve(struct vrb_qp *qp, struct tp_wr *wr)
 {
-	struct vrb_wr *own = vrb_queue_reserve(&qp->sq, (uintptr_t)wr, 0);
-
-	wr->wr_id = (uintptr_t)own;
-	return post(qp->ibqp, (struct ibv_send_wr *)(void *)wr, &qp->bad);
+	wr->wr_id = (uintptr_t)vrb_queue_reserve(&qp->sq, (uintptr_t)wr, 0);
+	return (struct ibv_send_wr *)(void *)wr;
 }
 
-static __attribute__((noinline)) int post_slow(struct vrb_qp *qp, struct tp_wr *wr)
+static int post_plain(struct tp_qp *base, struct tp_wr *wr)
 {
+	struct vrb_qp *qp = vrb_qp(base);
+
+	return qp->ib_post(qp->ibqp, reserve(qp, wr), &qp->bad);
+}
+
+/* The same by vrb_qp_post_by_call. */
+static int post_called(struct tp_qp *base, struct tp_wr *wr)
+{
+	struct vrb_qp *qp = vrb_qp(base);
+
+	return post_by_call(qp->ibqp, reserve(qp, wr), &qp->bad);
+}
+
+static int post_inline(struct tp_qp *base, struct tp_wr *wr)
+{
+	struct vrb_qp *qp = vrb_qp(base);
 	uint32_t flags = wr->flags;
 	int err;
 
-	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
-		return vrb_qp_post_inactive(qp, (uintptr_t)wr);
 	if (wr->length <= qp->max_inline && vrb_mr_covers(qp->dev, &qp->hint, qp->pd, &wr->one))
 		wr->flags |= IBV_SEND_INLINE;
-	err = post_plain(qp, wr, qp->ib_post);
+	err = post_plain(base, wr);
 	wr->flags = flags;
 	return err;
 }
 
-int vrb_qp_post_fast(struct tp_qp *base, struct tp_wr *wr)
+static int post_inactive(struct tp_qp *base, struct tp_wr *wr)
 {
-	struct vrb_qp *qp = vrb_qp(base);
-
-	if (unlikely(!qp->ib_post_fast))
-		return post_slow(qp, wr);
-	return post_plain(qp, wr, qp->ib_post_fast);
+	return vrb_qp_post_inactive(vrb_qp(base), (uintptr_t)wr);
 }
 
 void vrb_qp_choose_post(struct vrb_qp *qp)
 {
-	bool fast = qp->sq.mode == VRB_QUEUE_ACTIVE && !qp->max_inline;
-
-	qp->ib_post_fast = fast ? qp->ib_post : NULL;
+	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
+		qp->base.post_plain = post_inactive;
+	else if (qp->ib_post == vrb_qp_post_by_call)
+		qp->base.post_plain = post_called;
+	else
+		qp->base.post_plain = qp->max_inline ? post_inline : post_plain;
 }
 
 int vrb_qp_post_inactive(struct vrb_qp *qp, uint64_t id)
@@ -169,57 +193,97 @@ static bool is_misaligned(const struct tp_wr *wr)
 	return tp_is_atomic(wr->opcode) && wr->remote_addr % sizeof(uint64_t);
 }
 
-static uint32_t flags_of(const struct tp_wr *wr)
-{
-	bool plain = wr->opcode == TP_SEND || wr->opcode == TP_RDMA_WRITE ||
-		     wr->opcode == TP_RDMA_READ || wr->opcode == TP_SEND_INVALIDATE;
+#define PLAIN_OPS                                                         \
+	(TP_CAN(TP_SEND) | TP_CAN(TP_RDMA_WRITE) | TP_CAN(TP_RDMA_READ) | \
+	 TP_CAN(TP_SEND_INVALIDATE))
 
-	return VRB_WR_SLOW | (wr->flags & TP_WR_SIGNALED ? 0 : VRB_WR_UNSIGNALED) |
-	       (is_fetch(wr) ? VRB_WR_FETCH : 0) | (plain ? 0 : VRB_WR_POLLED);
+static uint32_t flags_of(const struct vrb_queue *queue, const struct tp_wr *wr)
+{
+	return (wr->flags & TP_WR_SIGNALED ? 0 : VRB_WR_UNSIGNALED) |
+	       (PLAIN_OPS & TP_CAN(wr->opcode) ? 0 : VRB_WR_POLLED) |
+	       (queue->out_of_order && is_fetch(wr) ? VRB_WR_FETCH : 0);
 }
 
 /* What a device makes of flags that the contract explains for all requests. */
 static unsigned int send_flags(const struct tp_wr *wr)
 {
-	unsigned int flags = wr->flags;
-
 	/* A read has nothing to wait for: those before it are executed before it. */
 	if (wr->opcode == TP_RDMA_READ)
-		flags &= ~(unsigned int)IBV_SEND_FENCE;
-	if (wr->opcode != TP_SEND && wr->opcode != TP_SEND_INVALIDATE &&
-	    wr->opcode != TP_RDMA_WRITE_IMM)
-		flags &= ~(unsigned int)IBV_SEND_SOLICITED;
-	return flags;
+		return wr->flags & IBV_SEND_SIGNALED;
+	if (wr->opcode == TP_SEND || wr->opcode == TP_SEND_INVALIDATE ||
+	    wr->opcode == TP_RDMA_WRITE_IMM)
+		return wr->flags;
+	return wr->flags & ~(unsigned int)IBV_SEND_SOLICITED;
 }
 
-static int post_request(struct vrb_qp *qp, const struct tp_wr *wr, uint64_t id)
+/* Whether a request moves all of its segments, and each has bytes. */
+static bool is_whole(const struct tp_wr *wr)
 {
+	uint64_t total = 0;
+	uint32_t i;
+
+	for (i = 0; i < wr->num_sge && wr->sge[i].length; i++)
+		total += wr->sge[i].length;
+	return i == wr->num_sge && total == wr->length;
+}
+
+/* Whether the device can get the segments from where they are. */
+static inline bool segments_fit(const struct tp_wr *wr)
+{
+	return wr->length && (likely(wr->sge == &wr->one) || is_whole(wr));
+}
+
+/* Those that are the caller's are kept where the device does not say what is wrong with them. */
+static void keep_segments(struct vrb_wr *own, const struct tp_wr *wr)
+{
+	vrb_wr_copy_sge(own, wr->sge, wr->num_sge, wr->length);
+	own->flags |= VRB_WR_SLOW | (is_fetch(wr) ? VRB_WR_FETCH : 0);
+}
+
+/* out_of_order: a read's or atomic's completion may wait for its turn; the flag it goes with. */
+static unsigned int await_turn(struct vrb_queue *queue)
+{
+	atomic_fetch_add(&queue->fetches, 1);
+	atomic_store(&queue->slow, 1);
+	return IBV_SEND_SIGNALED;
+}
+
+/* What some devices do not do as they should. */
+static void heed_quirks(struct vrb_qp *qp, const struct tp_wr *wr, struct vrb_wr *own,
+			struct ibv_send_wr *ib)
+{
+	const struct vrb_quirks *quirks = &qp->dev->quirks;
 	struct vrb_queue *queue = &qp->sq;
+
+	if (!wr->length && wr->opcode == TP_RDMA_READ && quirks->empty_read_hangs) {
+		ib->opcode = IBV_WR_RDMA_WRITE;
+		own->flags &= ~(uint32_t)VRB_WR_FETCH;
+	}
+	if (quirks->checks_atomic_alignment && is_misaligned(wr)) {
+		ib->opcode = IBV_WR_RDMA_WRITE;
+		ib->send_flags |= IBV_SEND_SIGNALED;
+		ib->num_sge = 0;
+		own->flags |= VRB_WR_FAILS;
+	}
+	if (queue->out_of_order && (own->flags & VRB_WR_FETCH))
+		ib->send_flags |= await_turn(queue);
+}
+
+static __attribute__((noinline)) int post_request(struct vrb_qp *qp, const struct tp_wr *wr,
+						  uint64_t id)
+{
 	struct ibv_send_wr ib;
 	struct vrb_wr *own;
 
 	memcpy(&ib, wr, offsetof(struct tp_wr, one));
-	own = vrb_queue_reserve(queue, id, flags_of(wr));
+	own = vrb_queue_reserve(&qp->sq, id, flags_of(&qp->sq, wr));
 	ib.send_flags = send_flags(wr);
-	if (!wr->length && wr->opcode == TP_RDMA_READ && qp->dev->quirks.empty_read_hangs) {
-		ib.opcode = IBV_WR_RDMA_WRITE;
-		own->flags &= ~(uint32_t)VRB_WR_FETCH;
-	}
-	vrb_wr_copy_sge(own, wr->sge, wr->num_sge, wr->length);
+	keep_segments(own, wr);
 	ib.sg_list = (struct ibv_sge *)vrb_wr_sge(own);
 	ib.num_sge = own->num_sge;
-	if (qp->dev->quirks.checks_atomic_alignment && is_misaligned(wr)) {
-		ib.opcode = IBV_WR_RDMA_WRITE;
-		ib.send_flags |= IBV_SEND_SIGNALED;
-		ib.num_sge = 0;
-		own->flags |= VRB_WR_FAILS;
-	}
-	if (queue->out_of_order && (own->flags & VRB_WR_FETCH)) {
-		ib.send_flags |= IBV_SEND_SIGNALED;
-		atomic_fetch_add(&queue->fetches, 1);
-		atomic_store(&queue->slow, 1);
-	}
-	if (may_inline(qp, &ib, wr))
+	if (is_fetch(wr))
+		heed_quirks(qp, wr, own, &ib);
+	else if (may_inline(qp, &ib, wr))
 		ib.send_flags |= IBV_SEND_INLINE;
 	return vrb_qp_post_ib(qp, own, &ib);
 }
@@ -235,11 +299,44 @@ static uint64_t take_back(struct vrb_queue *queue, const struct tp_wr *wr)
 	return last->id;
 }
 
-int vrb_qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
+/* Whether a request can go to the device as it is. */
+static inline bool goes_as_it_is(struct vrb_qp *qp, const struct tp_wr *wr)
+{
+	const uint32_t ops = TP_CAN(TP_SEND) | TP_CAN(TP_RDMA_WRITE) | TP_CAN(TP_RDMA_READ);
+
+	return qp->sq.mode == VRB_QUEUE_ACTIVE && wr->wr_id == (uintptr_t)wr &&
+	       !vrb_queue_full(&qp->sq) && (ops & TP_CAN(wr->opcode)) && segments_fit(wr);
+}
+
+static int post_as_it_is(struct vrb_qp *qp, struct tp_wr *wr)
+{
+	struct ibv_send_wr *ib = (struct ibv_send_wr *)(void *)wr;
+	struct vrb_wr *own = vrb_queue_reserve(&qp->sq, (uintptr_t)wr,
+					       wr->flags & TP_WR_SIGNALED ? 0 : VRB_WR_UNSIGNALED);
+	int err;
+
+	if (unlikely(wr->sge != &wr->one && qp->sq.copies_sge))
+		keep_segments(own, wr);
+	wr->wr_id = (uintptr_t)own;
+	wr->flags = send_flags(wr);
+	if (unlikely(wr->opcode == TP_RDMA_READ && qp->sq.out_of_order)) {
+		own->flags |= VRB_WR_FETCH;
+		wr->flags |= await_turn(&qp->sq);
+	}
+	if (wr->length <= qp->max_inline && may_inline(qp, ib, wr))
+		wr->flags |= IBV_SEND_INLINE;
+	err = qp->ib_post(qp->ibqp, ib, &qp->bad);
+	return likely(!err) ? 0 : vrb_queue_refused(&qp->sq, own, err);
+}
+
+int vrb_qp_post_send(struct tp_qp *base, struct tp_wr *wr)
 {
 	struct vrb_qp *qp = vrb_qp(base);
-	uint64_t id = take_back(&qp->sq, wr);
+	uint64_t id;
 
+	if (likely(goes_as_it_is(qp, wr)))
+		return post_as_it_is(qp, wr);
+	id = take_back(&qp->sq, wr);
 	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
 		return vrb_qp_post_inactive(qp, id);
 	return vrb_queue_full(&qp->sq) ? -ENOMEM : post_request(qp, wr, id);

@@ -97,6 +97,15 @@ static uint32_t least_extra(const struct vrb_qp *qp)
 		      VRB_DRAIN_WRS + (qp->dev->quirks.needs_wake ? VRB_WAKE_WRS : 0));
 }
 
+static vrb_post_fn *device_post(const struct vrb_qp *qp)
+{
+	const struct vrb_quirks *quirks = &qp->dev->quirks;
+
+	if (!quirks->post_is_a_call)
+		return qp->ibqp->context->ops.post_send;
+	return quirks->post_raises_sigpipe ? vrb_qp_post_by_call_quietly : vrb_qp_post_by_call;
+}
+
 /* Whose it is the device learns later: see vrb_qp_adopt_ib. */
 int vrb_qp_make_ib(struct vrb_qp *qp)
 {
@@ -123,8 +132,7 @@ int vrb_qp_make_ib(struct vrb_qp *qp)
 		max_inline = make(qp, &init);
 	}
 	if (qp->ibqp) {
-		qp->ib_post = qp->dev->quirks.post_is_a_call ? vrb_qp_post_by_call
-							     : qp->ibqp->context->ops.post_send;
+		qp->ib_post = device_post(qp);
 		qp->init = early_init(qp);
 		qp->max_inline = lesser(max_inline, inline_wanted(qp));
 		return 0;

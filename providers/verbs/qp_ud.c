@@ -17,7 +17,7 @@ static_assert(offsetof(struct tp_wr, ah) == offsetof(struct ibv_send_wr, wr.ud.a
 static_assert(TP_UD_RESERVED == sizeof(struct ibv_grh), "the global routing header");
 
 /* What the device refuses of a QP in error waits for the connection manager to flush it. */
-int vrb_ud_post_send(struct tp_qp *base, const struct tp_wr *wr)
+int vrb_ud_post_send(struct tp_qp *base, struct tp_wr *wr)
 {
 	uint32_t flags = VRB_WR_SLOW | VRB_WR_POLLED;
 	struct vrb_qp *qp = vrb_qp(base);

@@ -60,6 +60,7 @@ void vrb_queue_reset(struct vrb_queue *queue)
 	queue->failed = false;
 	queue->slow = queue->recv;
 	queue->fetched = atomic_load(&queue->fetches);
+	queue->waiting = 0;
 }
 
 void vrb_queue_move(struct vrb_queue *to, const struct vrb_queue *from)
@@ -82,19 +83,17 @@ void vrb_queue_move_receives(struct vrb_queue *to, struct vrb_queue *from)
 
 void vrb_wr_copy_sge(struct vrb_wr *wr, const struct tp_sge *sge, uint32_t num, uint64_t length)
 {
-	struct tp_sge *to = vrb_wr_sge(wr);
-	uint16_t used = 0;
-	uint32_t i;
+	struct tp_sge *begin = vrb_wr_sge(wr), *to = begin;
 
-	for (i = 0; i < num && length; i++) {
-		if (!sge[i].length)
+	for (; num && length; num--, sge++) {
+		if (!sge->length)
 			continue;
-		to[used] = sge[i];
-		if (to[used].length > length)
-			to[used].length = (uint32_t)length;
-		length -= to[used++].length;
+		*to = *sge;
+		if (to->length > length)
+			to->length = (uint32_t)length;
+		length -= to++->length;
 	}
-	wr->num_sge = used;
+	wr->num_sge = (uint16_t)(to - begin);
 }
 
 void vrb_wr_recv(const struct vrb_wr *wr, struct ibv_recv_wr *ib)

@@ -23,7 +23,7 @@ enum vrb_mode {
 
 /* What a work request is besides a plain one that was posted the fast way. */
 enum {
-	VRB_WR_SLOW = 0x1,	 /* not posted the fast way: its segments are beside the ring */
+	VRB_WR_SLOW = 0x1,	 /* its segments are beside the ring, not in its tp_wr */
 	VRB_WR_INTERNAL = 0x2,	 /* of this transport: a drain, an invalidation */
 	VRB_WR_UNSIGNALED = 0x4, /* success makes no completion */
 	VRB_WR_FETCH = 0x8,	 /* a read or an atomic: writes to its segments */
@@ -51,10 +51,11 @@ struct vrb_queue {
 	bool out_of_order;	  /* the device completes reads behind what was posted later */
 	_Atomic uint32_t fetches; /* out_of_order: reads and atomics posted; QP lock */
 	uint32_t fetched;	  /* and done; CQ lock */
+	uint32_t waiting;	  /* entries with VRB_WR_DONE; CQ lock */
 	bool failed;		  /* a completion was no success; CQ lock */
 	bool deferring;		  /* successful completions wait: see vrb_cq_defer; CQ lock */
 	enum vrb_mode mode;	  /* QP lock */
-	struct vrb_wr *done;	  /* out_of_order: end of what the device has completed; CQ lock */
+	struct vrb_wr *done;	  /* end of those that wait, if any do; CQ lock */
 	struct vrb_wr *hw_end;	  /* VRB_QUEUE_FLUSHING: end of what the device has */
 	struct vrb_wr *flush_to;  /* and of what it makes completions of */
 	uint32_t mask;
@@ -155,10 +156,14 @@ void vrb_wr_recv(const struct vrb_wr *wr, struct ibv_recv_wr *ib);
 static inline void vrb_wr_recv_from(struct vrb_wr *wr, const struct tp_sge *sge, uint32_t num,
 				    struct ibv_recv_wr *ib)
 {
-	if (unlikely(num != 1 || !sge->length || wr->queue->copies_sge)) {
+	if (unlikely(num != 1 || !sge->length)) {
 		vrb_wr_copy_sge(wr, sge, num, UINT64_MAX);
 		vrb_wr_recv(wr, ib);
 		return;
+	}
+	if (wr->queue->copies_sge) {
+		*vrb_wr_sge(wr) = *sge;
+		wr->num_sge = 1;
 	}
 	*ib = (struct ibv_recv_wr){ .wr_id = (uintptr_t)wr,
 				    .sg_list = (struct ibv_sge *)sge,

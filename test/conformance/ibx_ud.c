@@ -227,6 +227,25 @@ static void ibx_69_74_query_and_reject(void **state)
 	cu_quiet(rig->p.connect, 20);
 }
 
+/* Two programs that tell each other where they listen may ask a moment before they do. */
+static void ibx_66_asks_before_it_listens(void **state)
+{
+	struct cu_rig *rig = *state, there = *rig;
+	DAT_EVENT event;
+
+	xu_need(rig, DAT_IB_ATTR_UD);
+	if (strncmp(harness_ia_name(), "soft", 4))
+		harness_skip("a kernel's connection manager answers at once");
+	there.qual = cu_free_qual(rig);
+	expect_ok(uu_connect(&rig->a, there.qual, CT_US, "soon"));
+	ct_pause();
+	expect_ok(dat_psp_create(rig->ia, there.qual, rig->cr, DAT_PSP_CONSUMER_FLAG, &there.psp));
+	expect_ok(dat_cr_reject(uu_take_cr(&there), 2, (DAT_PVOID)(uintptr_t) "no"));
+	uu_event(&rig->a, DAT_IB_UD_CONNECTION_REJECT_EVENT, DAT_IB_UD_CONNECT_REJECT, "no",
+		 &event);
+	expect_ok(dat_psp_free(there.psp));
+}
+
 /* Each asks the other as well: two events for each, of one type each. */
 static void ibx_62_70_both_directions(void **state)
 {
@@ -389,6 +408,7 @@ int main(int argc, char **argv)
 		U(ibx_67_68_kinds_do_not_mix),
 		U(ibx_68_endpoints_of_the_provider),
 		U(ibx_69_74_query_and_reject),
+		U(ibx_66_asks_before_it_listens),
 		U(ibx_62_70_both_directions),
 		U(ibx_62_66_77_many_at_once),
 		U(ibx_75_77_no_answer),

@@ -220,7 +220,7 @@ static void qp_destroy(struct tp_qp *base)
 	free(qp);
 }
 
-static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
+static int qp_post_send(struct tp_qp *base, struct tp_wr *wr)
 {
 	struct mini_work *work = work_new(wr);
 	struct mini_qp *qp = qp_of(base);

@@ -262,14 +262,14 @@ static struct vrb_qp *qp_new(bool with_srq)
 	return vrb_qp(qp);
 }
 
-static void settled(struct tp_task *task)
+static inline void settled(struct tp_task *task)
 {
 	(void)task;
 	sem_post(&t.settled);
 }
 
 /* What the loop has to do is done. */
-static void settle(void)
+static inline void settle(void)
 {
 	struct timespec deadline;
 

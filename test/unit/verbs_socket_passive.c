@@ -244,7 +244,9 @@ static void a_flood_is_bounded(void **state)
 	uint8_t byte;
 
 	(void)state;
+	dapl_loop_enter(sk.dev.base.loop);
 	sk.config.half_open = BUDGET;
+	dapl_loop_leave(sk.dev.base.loop);
 	for (i = 0; i < MANY; i++)
 		fds[i] = sk_peer();
 	fd = sk_peer_request(9, "real");

@@ -45,7 +45,7 @@ void pair_side_evds(const struct pair *pair, struct pair_side *side)
 static void make_ep(const struct pair *pair, struct pair_side *side)
 {
 	pair_ok("dat_ep_create", dat_ep_create(pair->ia, pair->pz, side->recv, side->request,
-					       side->conn, NULL, &side->ep));
+					       side->conn, pair->attr, &side->ep));
 }
 
 void pair_listen(const struct pair *pair, struct pair_listener *listener)

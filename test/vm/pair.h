@@ -28,6 +28,7 @@ struct pair {
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
 	unsigned char *memory;
+	DAT_EP_ATTR *attr; /* of endpoints to come; NULL: the provider's */
 	struct pair_side side[2];
 };
 

@@ -62,29 +62,39 @@ static void reap_request(int side)
 	reap(pair.side[side].request);
 }
 
-static void crowd(int num)
+/* What plain verbs are asked for. */
+static DAT_EP_ATTR small_attr(void)
 {
-	DAT_EVD_HANDLE recv, request;
 	DAT_EP_PARAM param;
-	DAT_EP_HANDLE ep;
 
 	pair_ok("dat_ep_query", dat_ep_query(pair.side[0].ep, DAT_EP_FIELD_ALL, &param));
 	param.ep_attr.max_recv_dtos = param.ep_attr.max_request_dtos = SIZES_DEPTH;
 	param.ep_attr.max_recv_iov = param.ep_attr.max_request_iov = 1;
+	return param.ep_attr;
+}
+
+static void crowd(int num)
+{
+	DAT_EP_ATTR attr = small_attr();
+	DAT_EVD_HANDLE recv, request;
+	DAT_EP_HANDLE ep;
+
 	while (num--) {
 		pair_evd(pair.ia, SIZES_DEPTH, DAT_EVD_DTO_FLAG, &recv);
 		pair_evd(pair.ia, SIZES_DEPTH, DAT_EVD_DTO_FLAG, &request);
 		pair_ok("dat_ep_create", dat_ep_create(pair.ia, pair.pz, recv, request,
-						       pair.side[0].conn, &param.ep_attr, &ep));
+						       pair.side[0].conn, &attr, &ep));
 	}
 }
 
 static void connect_more(int num)
 {
+	DAT_EP_ATTR attr = small_attr();
 	struct pair_listener listener;
 	struct pair_side side[2];
 	int i;
 
+	pair.attr = &attr;
 	pair_listen(&pair, &listener);
 	for (i = 0; i < 2; i++)
 		pair_side_evds(&pair, &side[i]);
@@ -93,6 +103,7 @@ static void connect_more(int num)
 	for (i = 0; i < 2; i++)
 		pair_side_close(&side[i]);
 	pair_unlisten(&listener);
+	pair.attr = NULL;
 }
 
 const struct sizes_ops sizes_dat = {

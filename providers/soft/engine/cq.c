@@ -29,6 +29,7 @@ enum {
 	VAIN_MAX = 256,
 	HOT_PER_POLL = 64, /* cost of one poll */
 	VAIN_TO_TELL = 64, /* polls */
+	TOLD_AT_ONCE = 4,  /* members, after so many, where they are more than a few */
 };
 
 static void overflow_run(struct tp_task *task)
@@ -146,6 +147,7 @@ void soft_cq_attach(struct soft_member *member)
 
 	dapl_lock(&cq->drive);
 	were_few = soft_cq_few(cq);
+	member->vain_told = cq->vain_told;
 	list_add(&cq->members, &member->node);
 	atomic_fetch_add(&cq->cost, class->cost);
 	if (atomic_load(&cq->epfd) >= 0)
@@ -202,24 +204,23 @@ static inline bool pop(struct soft_cq *cq, struct tp_wc *wc)
 	return true;
 }
 
-/* As dapl_fast_ops.poll, of what is in the queue. */
-static inline int pop_plain(struct soft_cq *cq, struct tp_wr **done)
+/* As poll_plain, of what is in the queue. */
+static inline struct tp_wr *pop_plain(struct soft_cq *cq)
 {
 	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
 	const struct tp_wc *wc = &cq->ring[tail & (cq->size - 1)];
 	struct tp_wr *wr;
 
 	if (tail == atomic_load_explicit(&cq->head, memory_order_acquire))
-		return 0;
+		return NULL;
 	if (!(wc->flags & SOFT_WC_PLAIN))
-		return -1;
+		return TP_WR_UNTOLD;
 	wr = (struct tp_wr *)(uintptr_t)wc->wr_id;
 	if (wc->flags & TP_WC_RECV)
 		wr->length = wc->byte_len;
 	note_taken(cq, wc->flags);
 	atomic_store_explicit(&cq->tail, tail + 1, memory_order_release);
-	*done = wr;
-	return 1;
+	return wr;
 }
 
 /*
@@ -315,19 +316,28 @@ static bool drive_many(struct soft_cq *cq)
 
 /*
  * Peers that see nobody poll reach this side's memory themselves and send nothing, so that nothing
- * tells the service thread that there is somebody; and by the link they would be faster.
+ * tells the service thread that there is somebody; and by the link they would be faster. Of many
+ * members a few are told each time, in turn.
  */
 static void tell_of_polls(struct soft_cq *cq)
 {
 	const struct soft_direct_ops *direct;
+	struct list *node, *last = cq->members.prev;
 	struct soft_member *member;
+	int left = soft_cq_few(cq) ? SOFT_CQ_FEW : TOLD_AT_ONCE;
 
+	cq->vain_told += cq->vain;
 	cq->vain = 0;
-	list_for_each(member, &cq->members, node) {
+	do {
+		node = cq->members.next;
+		member = container_of(node, struct soft_member, node);
 		direct = member->conn->link->class->direct;
 		if (direct)
-			direct->polled(member->conn->link, VAIN_TO_TELL);
-	}
+			direct->polled(member->conn->link, cq->vain_told - member->vain_told);
+		member->vain_told = cq->vain_told;
+		list_del(node);
+		list_add(&cq->members, node);
+	} while (node != last && --left);
 }
 
 /* Whether anything moved. */
@@ -342,7 +352,7 @@ static bool drive(struct soft_cq *cq)
 		moved = drive_all(cq);
 	else
 		moved = drive_many(cq);
-	if (!moved && ++cq->vain >= VAIN_TO_TELL && soft_cq_few(cq))
+	if (!moved && ++cq->vain >= VAIN_TO_TELL && !list_empty(&cq->members))
 		tell_of_polls(cq);
 	dapl_unlock(&cq->drive);
 	return moved;
@@ -358,15 +368,15 @@ static int cq_poll(struct tp_cq *base, struct tp_wc *wc)
 	return pop(cq, wc);
 }
 
-static int cq_poll_fast(struct tp_cq *base, struct tp_wr **done)
+static struct tp_wr *cq_poll_plain(struct tp_cq *base)
 {
 	struct soft_cq *cq = soft_cq(base);
-	int found = pop_plain(cq, done);
+	struct tp_wr *done = pop_plain(cq);
 
-	if (found)
-		return found;
+	if (done)
+		return done;
 	note_poll(cq, drive(cq) ? SOFT_CQ_POLLED : 1);
-	return pop_plain(cq, done);
+	return pop_plain(cq);
 }
 
 /* In tp_wc.flags while completions are removed: this one is. */
@@ -457,14 +467,17 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	cq->ring = calloc(cq->size, sizeof(*cq->ring));
 	if (!cq->ring)
 		goto free_cq;
-	cq->base = (struct tp_cq){ .dev = base, .ops = &soft_cq_ops, .owner = owner };
+	cq->base = (struct tp_cq){
+		.dev = base, .ops = &soft_cq_ops, .owner = owner, .poll_plain = cq_poll_plain
+	};
 	cq->dev = soft_dev(base);
 	cq->overflow.run = overflow_run;
 	list_init(&cq->members);
 	list_init(&cq->hot);
 	dapl_lock_init(&cq->lock);
 	dapl_lock_init(&cq->drive);
-	dapl_lock_init(&cq->doze);
+	pthread_mutex_init(&cq->doze, NULL);
+	pthread_cond_init(&cq->is_up, NULL);
 	atomic_init(&cq->epfd, -1);
 	*out = &cq->base;
 	return 0;
@@ -484,7 +497,8 @@ static void cq_destroy(struct tp_cq *base)
 	dapl_loop_cancel(base->dev->loop, &cq->overflow);
 	if (atomic_load(&cq->epfd) >= 0)
 		dapl_fd_close(atomic_load(&cq->epfd));
-	dapl_lock_fini(&cq->doze);
+	pthread_cond_destroy(&cq->is_up);
+	pthread_mutex_destroy(&cq->doze);
 	dapl_lock_fini(&cq->drive);
 	dapl_lock_fini(&cq->lock);
 	free(cq->ring);
@@ -520,8 +534,6 @@ static int cq_resize(struct tp_cq *base, uint32_t cqe)
 	free(old);
 	return 0;
 }
-
-const struct dapl_fast_ops soft_fast_ops = { .poll = cq_poll_fast };
 
 const struct dapl_cq_ops soft_cq_ops = {
 	.create = cq_create,

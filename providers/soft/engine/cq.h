@@ -28,7 +28,8 @@ struct soft_member {
 	/* Of a CQ with many: polled directly since something came lately. Under soft_cq.drive. */
 	atomic_bool hot;
 	struct list hot_node;
-	uint32_t vain; /* what polling it has cost since then */
+	uint32_t vain;	    /* what polling it has cost since then */
+	uint32_t vain_told; /* soft_cq.vain_told when its peer was told last */
 };
 
 /* Of tp_wc.flags, in the queue only: what tp_cq.take may return; what the peer's data completed. */
@@ -46,6 +47,7 @@ struct soft_cq {
 	bool woken;	   /* slept since the last look for room to send */
 	uint32_t spins;	   /* polls since then */
 	uint32_t vain;	   /* polls since peers were told of them */
+	uint32_t vain_told; /* and before */
 
 	/* The producers'. */
 	struct dapl_lock lock;
@@ -58,7 +60,8 @@ struct soft_cq {
 
 	atomic_bool waiter; /* somebody sleeps, on epfd or */
 	/* on a word (cq_sleep.c). Under doze, which comes behind all other locks. */
-	struct dapl_lock doze;
+	pthread_mutex_t doze;
+	pthread_cond_t is_up;	 /* dozes became NULL */
 	struct soft_link *dozes; /* whose word; NULL: nobody does */
 
 	struct dapl_lock drive;
@@ -76,7 +79,6 @@ static inline struct soft_cq *soft_cq(struct tp_cq *cq)
 }
 
 extern const struct dapl_cq_ops soft_cq_ops;
-extern const struct dapl_fast_ops soft_fast_ops;
 
 /* So much may it cost to try connections one by one rather than by epoll. */
 enum {

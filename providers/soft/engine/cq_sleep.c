@@ -5,42 +5,30 @@
  * ends that (EVD-60): CQs of several connections have descriptors.
  */
 #include <errno.h>
-#include <time.h>
 
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/link/link.h"
 
-enum {
-	MOMENT_NS = 20000,
-};
-
 void soft_cq_wake(struct tp_cq *base)
 {
 	struct soft_cq *cq = soft_cq(base);
 
-	dapl_lock(&cq->doze);
+	pthread_mutex_lock(&cq->doze);
 	if (cq->dozes)
 		cq->dozes->class->rouse(cq->dozes);
-	dapl_unlock(&cq->doze);
+	pthread_mutex_unlock(&cq->doze);
 }
 
 void soft_cq_wake_for_good(struct soft_cq *cq, const struct soft_link *link)
 {
-	const struct timespec moment = { .tv_nsec = MOMENT_NS };
-	bool sleeps;
-
-	for (;;) {
-		dapl_lock(&cq->doze);
-		sleeps = cq->dozes == link;
-		if (sleeps)
-			link->class->rouse(cq->dozes);
-		dapl_unlock(&cq->doze);
-		if (!sleeps)
-			return;
-		nanosleep(&moment, NULL);
+	pthread_mutex_lock(&cq->doze);
+	while (cq->dozes == link) {
+		link->class->rouse(cq->dozes);
+		pthread_cond_wait(&cq->is_up, &cq->doze);
 	}
+	pthread_mutex_unlock(&cq->doze);
 }
 
 /* The one connection, if it has a word to sleep on; drive held. */
@@ -68,16 +56,17 @@ bool soft_cq_sleeps(struct tp_cq *base)
 
 static void begin(struct soft_cq *cq, struct soft_link *link)
 {
-	dapl_lock(&cq->doze);
+	pthread_mutex_lock(&cq->doze);
 	cq->dozes = link;
-	dapl_unlock(&cq->doze);
+	pthread_mutex_unlock(&cq->doze);
 }
 
 static void end(struct soft_cq *cq)
 {
-	dapl_lock(&cq->doze);
+	pthread_mutex_lock(&cq->doze);
 	cq->dozes = NULL;
-	dapl_unlock(&cq->doze);
+	pthread_cond_broadcast(&cq->is_up);
+	pthread_mutex_unlock(&cq->doze);
 }
 
 struct bed {

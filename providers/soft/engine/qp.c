@@ -61,7 +61,7 @@ static bool is_plain(const struct tp_wr *wr)
 	       !(wr->flags & ~(uint32_t)(TP_WR_SIGNALED | TP_WR_SOLICITED));
 }
 
-static int qp_post_send(struct tp_qp *base, const struct tp_wr *wr)
+static int qp_post_send(struct tp_qp *base, struct tp_wr *wr)
 {
 	struct soft_qp *qp = soft_qp(base);
 	struct soft_sqe *sqe;

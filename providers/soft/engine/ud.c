@@ -66,7 +66,7 @@ static bool send_frame(struct soft_qp *qp, const struct tp_wr *wr)
 	return true;
 }
 
-static int ud_post_send(struct tp_qp *base, const struct tp_wr *wr)
+static int ud_post_send(struct tp_qp *base, struct tp_wr *wr)
 {
 	struct soft_qp *qp = soft_qp(base);
 	struct soft_ud *ud = qp->ud;

@@ -52,9 +52,21 @@ static inline struct vrb_mw *vrb_mw(struct tp_mw *base)
 extern const struct dapl_pd_ops vrb_pd_ops;
 extern const struct dapl_mr_ops vrb_mr_ops;
 
+/* The region of pd with this key, or none, is the hint from now on. */
+void vrb_mr_take_hint(struct vrb_dev *dev, struct vrb_mr_hint *hint, const struct vrb_pd *pd,
+		      uint32_t lkey);
+
 /* Whether sge lies in a region of pd, so that the processor may read it as the device would. */
-bool vrb_mr_covers(struct vrb_dev *dev, struct vrb_mr_hint *hint, const struct vrb_pd *pd,
-		   const struct tp_sge *sge);
+static inline bool vrb_mr_covers(struct vrb_dev *dev, struct vrb_mr_hint *hint,
+				 const struct vrb_pd *pd, const struct tp_sge *sge)
+{
+	if (unlikely(hint->lkey != sge->lkey ||
+		     hint->gen != atomic_load_explicit(&dev->mr_gen, memory_order_relaxed)))
+		vrb_mr_take_hint(dev, hint, pd, sge->lkey);
+	return sge->lkey == hint->lkey && sge->addr >= hint->start && sge->addr <= hint->end &&
+	       sge->length <= hint->end - sge->addr;
+}
+
 /* Whether the device may read, or write, all of the segments. */
 bool vrb_mr_allows(struct vrb_dev *dev, const struct vrb_pd *pd, const struct tp_sge *sge,
 		   uint32_t num, bool write);

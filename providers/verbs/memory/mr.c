@@ -90,13 +90,7 @@ static void unlist(struct vrb_dev *dev, struct vrb_mr *mr)
 	pthread_mutex_unlock(&dev->mr_lock);
 }
 
-static inline bool hint_covers(const struct vrb_mr_hint *hint, const struct tp_sge *sge)
-{
-	return sge->lkey == hint->lkey && sge->addr >= hint->start && sge->addr <= hint->end &&
-	       sge->length <= hint->end - sge->addr;
-}
-
-static void take_hint(struct vrb_dev *dev, struct vrb_mr_hint *hint, const struct vrb_pd *pd,
+void vrb_mr_take_hint(struct vrb_dev *dev, struct vrb_mr_hint *hint, const struct vrb_pd *pd,
 		      uint32_t lkey)
 {
 	struct vrb_mr *mr = NULL;
@@ -111,15 +105,6 @@ static void take_hint(struct vrb_dev *dev, struct vrb_mr_hint *hint, const struc
 	hint->start = mr ? mr->start : 1;
 	hint->end = mr ? mr->end : 0;
 	pthread_mutex_unlock(&dev->mr_lock);
-}
-
-bool vrb_mr_covers(struct vrb_dev *dev, struct vrb_mr_hint *hint, const struct vrb_pd *pd,
-		   const struct tp_sge *sge)
-{
-	if (unlikely(hint->lkey != sge->lkey ||
-		     hint->gen != atomic_load_explicit(&dev->mr_gen, memory_order_relaxed)))
-		take_hint(dev, hint, pd, sge->lkey);
-	return hint_covers(hint, sge);
 }
 
 static bool allows(struct vrb_dev *dev, const struct vrb_pd *pd, const struct tp_sge *sge,

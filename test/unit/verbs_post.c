@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Requests that go to the device as they are, and when each of them is over. The device is this
+ * program's. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "test/unit/verbs_cq_rig.h"
+
+/* As the core posts. */
+static uint64_t post_own(struct vrb_qp *qp, struct tp_wr *wr, enum tp_opcode opcode, uint32_t flags)
+{
+	*wr = (struct tp_wr){ .wr_id = (uintptr_t)wr,
+			      .sge = &wr->one,
+			      .num_sge = 1,
+			      .one = { .addr = 4096, .length = 8, .lkey = 77 },
+			      .opcode = opcode,
+			      .flags = flags };
+	assert_int_equal(vrb_qp_post_send(&qp->base, wr), 0);
+	return t.posted;
+}
+
+static struct tp_wr *told(uint64_t posted)
+{
+	t.posted = posted;
+	give(FIRST_NUMBER, IBV_WC_SUCCESS);
+	return vrb_cq_poll_plain(&t.cq.base);
+}
+
+static void a_suppressed_request_is_over_with_the_next(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+	struct tp_wr wr[3];
+	uint64_t last;
+
+	(void)state;
+	post_own(qp, &wr[0], TP_RDMA_WRITE, 0);
+	post_own(qp, &wr[1], TP_RDMA_READ, 0);
+	last = post_own(qp, &wr[2], TP_SEND, TP_WR_SIGNALED | TP_WR_SOLICITED);
+	assert_ptr_equal(told(last), &wr[2]);
+	assert_int_equal(vrb_queue_used(&qp->sq), 0);
+	no_completion();
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* Its segment lies where the core keeps it. */
+static void a_bad_segment_of_a_suppressed_one_is_named(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+	struct tp_wr wr;
+
+	(void)state;
+	post_own(qp, &wr, TP_RDMA_READ, 0);
+	give(FIRST_NUMBER, IBV_WC_LOC_QP_OP_ERR);
+	assert_ptr_equal(vrb_cq_poll_plain(&t.cq.base), TP_WR_UNTOLD);
+	assert_int_equal(completion().status, TP_WC_LOCAL_PROTECTION);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* soft-iWARP completes reads behind what was posted later. */
+static void reads_are_told_at_once_in_their_turn(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+	uint64_t first, second, third;
+	struct tp_wr wr[3];
+
+	(void)state;
+	first = post_own(qp, &wr[0], TP_RDMA_READ, TP_WR_SIGNALED);
+	second = post_own(qp, &wr[1], TP_RDMA_WRITE, TP_WR_SIGNALED);
+	third = post_own(qp, &wr[2], TP_RDMA_READ, TP_WR_SIGNALED);
+	assert_ptr_equal(told(first), &wr[0]);
+	assert_ptr_equal(told(third), TP_WR_UNTOLD);
+	no_completion();
+	assert_ptr_equal(told(second), TP_WR_UNTOLD);
+	assert_int_equal(completion().wr_id, (uintptr_t)&wr[1]);
+	assert_int_equal(completion().wr_id, (uintptr_t)&wr[2]);
+	no_completion();
+	first = post_own(qp, &wr[0], TP_RDMA_WRITE, TP_WR_SIGNALED);
+	second = post_own(qp, &wr[1], TP_RDMA_READ, TP_WR_SIGNALED);
+	assert_ptr_equal(told(first), &wr[0]);
+	assert_ptr_equal(told(second), &wr[1]);
+	assert_int_equal(vrb_queue_used(&qp->sq), 0);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* The write's waits for the read's, and comes right behind it. */
+static void a_success_behind_a_suppressed_one_is_told(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+	uint64_t first, last;
+	struct tp_wr wr[3];
+
+	(void)state;
+	first = post_own(qp, &wr[0], TP_RDMA_READ, TP_WR_SIGNALED);
+	post_own(qp, &wr[1], TP_RDMA_WRITE, 0);
+	last = post_own(qp, &wr[2], TP_RDMA_WRITE, TP_WR_SIGNALED);
+	assert_ptr_equal(told(last), TP_WR_UNTOLD);
+	no_completion();
+	assert_ptr_equal(told(first), TP_WR_UNTOLD);
+	assert_int_equal(completion().wr_id, (uintptr_t)&wr[0]);
+	assert_int_equal(completion().wr_id, (uintptr_t)&wr[2]);
+	no_completion();
+	assert_int_equal(vrb_queue_used(&qp->sq), 0);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* What was told the fast way may be more than a ring ago. */
+static void those_behind_what_waits_are_not_over(struct vrb_qp *qp)
+{
+	uint64_t read, write, silent;
+	struct tp_wr wr[5];
+	struct tp_wc wc;
+
+	read = post_own(qp, &wr[0], TP_RDMA_READ, TP_WR_SIGNALED);
+	write = post_own(qp, &wr[1], TP_RDMA_WRITE, TP_WR_SIGNALED);
+	silent = post_own(qp, &wr[2], TP_RDMA_WRITE, 0);
+	post_own(qp, &wr[3], TP_RDMA_WRITE, 0);
+	post_own(qp, &wr[4], TP_RDMA_READ, TP_WR_SIGNALED);
+	assert_ptr_equal(told(write), TP_WR_UNTOLD);
+	no_completion();
+	assert_ptr_equal(told(read), TP_WR_UNTOLD);
+	assert_int_equal(completion().wr_id, (uintptr_t)&wr[0]);
+	assert_int_equal(completion().wr_id, (uintptr_t)&wr[1]);
+	no_completion();
+	assert_int_equal(vrb_queue_used(&qp->sq), 3);
+	t.posted = silent;
+	give(FIRST_NUMBER, IBV_WC_REM_ACCESS_ERR);
+	wc = completion();
+	assert_int_equal(wc.wr_id, (uintptr_t)&wr[2]);
+	assert_int_equal(wc.status, TP_WC_REMOTE_ACCESS);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+static void told_at_once(struct vrb_qp *qp, enum tp_opcode opcode)
+{
+	struct tp_wr wr;
+
+	for (uint32_t i = 0; i < 2 * (qp->sq.mask + 1) - 4; i++)
+		assert_ptr_equal(told(post_own(qp, &wr, opcode, TP_WR_SIGNALED)), &wr);
+}
+
+static void none_is_over_too_early_behind_sends(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	told_at_once(qp, TP_SEND);
+	those_behind_what_waits_are_not_over(qp);
+}
+
+static void none_is_over_too_early_behind_reads(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	told_at_once(qp, TP_RDMA_READ);
+	those_behind_what_waits_are_not_over(qp);
+}
+
+static void a_ring_takes_no_more_than_it_has(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+	struct tp_wr wr[64], more;
+
+	(void)state;
+	for (uint32_t i = 0; i < qp->sq.mask; i++)
+		post_own(qp, &wr[i], TP_RDMA_WRITE, TP_WR_SIGNALED);
+	more = (struct tp_wr){
+		.wr_id = (uintptr_t)&more, .sge = &more.one, .num_sge = 1, .one.length = 8
+	};
+	assert_int_equal(vrb_qp_post_send(&qp->base, &more), -ENOMEM);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+static enum ibv_wr_opcode opcode;
+
+static int post_noted(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	opcode = wr->opcode;
+	return post_send(ibqp, wr, bad);
+}
+
+/* DTO-56, where a device does not complete an empty read: a write of nothing stands for it. */
+static void a_read_without_segments_is_none(void **state)
+{
+	struct vrb_qp *qp;
+	struct tp_wr wr = { .wr_id = (uintptr_t)&wr,
+			    .opcode = TP_RDMA_READ,
+			    .flags = TP_WR_SIGNALED };
+
+	(void)state;
+	t.ctx.ops.post_send = post_noted;
+	qp = qp_new(false);
+	assert_int_equal(vrb_qp_post_send(&qp->base, &wr), 0);
+	assert_int_equal(opcode, IBV_WR_RDMA_WRITE);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+#define RXE(f) cmocka_unit_test_setup_teardown(f, setup_rxe, teardown)
+#define SIW(f) cmocka_unit_test_setup_teardown(f, setup_siw, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		RXE(a_suppressed_request_is_over_with_the_next),
+		RXE(a_bad_segment_of_a_suppressed_one_is_named),
+		SIW(reads_are_told_at_once_in_their_turn),
+		SIW(a_success_behind_a_suppressed_one_is_told),
+		SIW(none_is_over_too_early_behind_sends),
+		SIW(none_is_over_too_early_behind_reads),
+		SIW(a_ring_takes_no_more_than_it_has),
+		SIW(a_read_without_segments_is_none),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
