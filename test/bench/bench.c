@@ -4,17 +4,21 @@
  * processors, as ratios. Absolute times drift on shared machines; the ratio of neighbouring rounds
  * does not.
  *
- *   udapl-bench [-m] [-s | -c CASE...] [-e ENDPOINTS] [-t] [IA [ROUNDS]]
+ *   udapl-bench [-m] [-s | -c CASE... | -r] [-e ENDPOINTS] [-t] [-n NAMESPACE -a ADDRESS]
+ *               [IA [ROUNDS]]
  *
  * -s goes through all sizes. -c is one case, OPERATION:MODE:BYTES:COUNT, of send, write, read,
- * memory or reap and of polling, waiting, stream, waiting-stream or both. -e connects so many
- * endpoints, which streams of writes go over in turn and others leave idle. -t does without TCP,
- * and its columns mean nothing.
+ * memory or reap and of polling, waiting, stream, waiting-stream or both. -r connects, and does
+ * nothing else. -e connects so many endpoints, which streams of writes go over in turn and others
+ * leave idle. -t does without TCP, and its columns mean nothing. -n puts the passive end into the
+ * network namespace of that file, where the adapter has the address of -a (test/bench/apart).
  * -m writes one line of tab-separated fields per case for a machine: operation, mode, bytes, figure
  * over DAT, over TCP, unit, ratio, and of a ping-pong over DAT the median, the 99th and the 99.9th
  * percentile of half a round trip; of a read alone, whose target is busy elsewhere, of all of it.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -100,6 +104,7 @@ static size_t sweep(void)
 }
 
 static bool for_machine, no_tcp;
+struct sockaddr_in bench_server = { .sin_family = AF_INET };
 static int endpoints = 1;
 
 double bench_now(void)
@@ -310,6 +315,15 @@ static void run(const char *ia, int rounds, bool active, int control, const stru
 		run_rate(ia, rounds, active, control);
 }
 
+static void join(const char *namespace)
+{
+	int fd = open(namespace, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		bench_die("%s: %s", namespace, strerror(errno));
+	close(fd);
+}
+
 /* OPERATION:MODE:BYTES:COUNT */
 static struct bench_case parse_case(const char *text)
 {
@@ -342,10 +356,11 @@ int main(int argc, char **argv)
 	const struct bench_case *todo = cases;
 	int rounds, fds[2], status = 1, c;
 	size_t num = NUM_CASES, num_chosen = 0;
-	const char *ia;
+	const char *ia, *namespace = NULL;
 	pid_t child;
 
-	while ((c = getopt(argc, argv, "msc:e:t")) != -1)
+	bench_server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	while ((c = getopt(argc, argv, "msc:re:tn:a:")) != -1)
 		if (c == 'm') {
 			for_machine = true;
 		} else if (c == 's') {
@@ -355,11 +370,15 @@ int main(int argc, char **argv)
 			chosen[num_chosen++] = parse_case(optarg);
 			num = num_chosen;
 			todo = chosen;
+		} else if (c == 'r') {
+			num = 0;
 		} else if (c == 'e') {
 			endpoints = atoi(optarg);
 		} else if (c == 't') {
 			no_tcp = true;
-		} else {
+		} else if (c == 'n') {
+			namespace = optarg;
+		} else if (c != 'a' || !inet_aton(optarg, &bench_server.sin_addr)) {
 			return 2;
 		}
 	if (endpoints < 1 || endpoints > BENCH_MAX_ENDPOINTS)
@@ -380,6 +399,8 @@ int main(int argc, char **argv)
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(fds[0]);
+		if (namespace)
+			join(namespace);
 		run(ia, rounds, false, fds[1], todo, num);
 		return 0;
 	}

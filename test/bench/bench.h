@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <netinet/in.h>
 
 enum bench_op {
 	BENCH_SEND,
@@ -27,6 +28,9 @@ struct bench_case {
 
 #define BENCH_MAX_SIZE	    ((size_t)4 << 20)
 #define BENCH_MAX_ENDPOINTS 2000
+
+/* Address of the passive end, port 0. */
+extern struct sockaddr_in bench_server;
 
 double bench_now(void);
 /* Says what failed and ends the process. */

@@ -182,12 +182,10 @@ static void connect_passive(struct bench_dat *dat, int control, const struct rem
 static void connect_active(struct bench_dat *dat, DAT_CONN_QUAL qual)
 {
 	DAT_EVENT event;
-	DAT_IA_ATTR attr;
 
-	must(dat_ia_query(dat->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query");
 	for (int i = 0; i < dat->endpoints; i++) {
-		must(dat_ep_connect(dat->eps[i], attr.ia_address_ptr, qual, SECONDS, 0, NULL,
-				    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		must(dat_ep_connect(dat->eps[i], (DAT_IA_ADDRESS_PTR)&bench_server, qual, SECONDS,
+				    0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 		     "dat_ep_connect");
 		event_of(dat->conn, true, &event);
 		if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)

@@ -33,16 +33,6 @@ static void expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *event
 		bench_die("event 0x%x instead of 0x%x", event->event_number, number);
 }
 
-/* The adapter's own address: both ends are here. */
-static DAT_IA_ADDRESS_PTR own_address(DAT_IA_HANDLE ia)
-{
-	DAT_EVD_HANDLE async;
-	DAT_IA_ATTR attr;
-
-	must(dat_ia_query(ia, &async, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL), "dat_ia_query");
-	return attr.ia_address_ptr;
-}
-
 double bench_dat_rate(const char *ia_name, bool active, int control, unsigned int count)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL, cr, conn, dto;
@@ -72,8 +62,8 @@ double bench_dat_rate(const char *ia_name, bool active, int control, unsigned in
 	for (i = 0; i < count; i++) {
 		must(dat_ep_create(ia, pz, dto, dto, conn, NULL, &ep), "dat_ep_create");
 		if (active) {
-			must(dat_ep_connect(ep, own_address(ia), qual, TIMEOUT, 0, NULL,
-					    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+			must(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&bench_server, qual, TIMEOUT, 0,
+					    NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 			     "dat_ep_connect");
 			expect(conn, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
 			must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect");
@@ -96,8 +86,7 @@ double bench_dat_rate(const char *ia_name, bool active, int control, unsigned in
  */
 double bench_tcp_rate(bool active, int control, unsigned int count)
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in addr = bench_server;
 	socklen_t len = sizeof(addr);
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
 	unsigned int i;

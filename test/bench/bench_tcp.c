@@ -14,8 +14,7 @@ static char buffer[BENCH_MAX_SIZE];
 
 int bench_tcp_open(bool active, int control)
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in addr = bench_server;
 	socklen_t len = sizeof(addr);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), conn = fd, one = 1;
 
