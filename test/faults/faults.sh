@@ -8,7 +8,7 @@ top_builddir=${top_builddir:-.}
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=$(cd "$top_builddir" && pwd) || exit 99
 matrix=$build/test/faults/matrix
-if [ ! -x "$build/test/faults/matrix" ]; then
+if [ ! -x "$matrix" ]; then
 	echo "1..0 # SKIP a sanitizer has wrappers of its own for these calls"
 	exit 0
 fi
@@ -18,7 +18,6 @@ trap 'rm -rf "$scratch"' EXIT
 export FAULTS_MODULE=$build/providers/soft/.libs/libdaplsoft.so.2
 export DAT_OVERRIDE=$scratch/dat.conf
 export LD_LIBRARY_PATH=$build/dat/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-[ -x "$build/test/faults/.libs/matrix" ] && matrix=$build/test/faults/.libs/matrix
 for entry in 'soft-lo lo' 'soft-name localhost' 'soft-d0 d0'; do
 	printf '%s u2.0 nonthreadsafe default %s udapl.1.0 "%s" ""\n' "${entry%% *}" "$FAULTS_MODULE" "${entry##* }"
 done >"$DAT_OVERRIDE"

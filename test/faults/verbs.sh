@@ -15,7 +15,6 @@ if [ ! -x "$matrix" ]; then
 fi
 export top_builddir top_srcdir FAULTS_MODULE=$build/providers/verbs/.libs/libdaplofa.so.2
 export LD_LIBRARY_PATH=$build/dat/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-[ -x "$build/test/faults/.libs/matrix-verbs" ] && matrix=$build/test/faults/.libs/matrix-verbs
 # shellcheck source=test/faults/points.sh
 . "$top_srcdir/test/faults/points.sh"
 

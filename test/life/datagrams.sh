@@ -15,6 +15,5 @@ conf=$(mktemp) || exit 99
 trap 'rm -f "$conf"' EXIT
 export DAT_OVERRIDE="$conf"
 export LD_LIBRARY_PATH="$build/dat/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-[ ! -x "$build/test/life/.libs/datagrams" ] || program=$build/test/life/.libs/datagrams
 echo "soft-lo u2.0 nonthreadsafe default $build/providers/soft/.libs/libdaplsoft.so.2 udapl.1.0 \"lo\" \"\"" >"$conf"
 "$program" "${LIFE_PROCESSES:-64}" 4 "${LIFE_LOSS:-5}"

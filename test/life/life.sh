@@ -21,7 +21,6 @@ scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 export FAULTS_MODULE="$build/providers/soft/.libs/libdaplsoft.so.2" DAT_OVERRIDE="$scratch/dat.conf"
 export LD_LIBRARY_PATH="$build/dat/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-[ ! -x "$build/test/life/.libs/lives" ] || lives=$build/test/life/.libs/lives
 echo "soft-lo u2.0 nonthreadsafe default $FAULTS_MODULE udapl.1.0 \"lo\" \"\"" >"$DAT_OVERRIDE"
 seed=${LIFE_SEED:-1}
 echo "# seed $seed"

@@ -15,8 +15,7 @@ number=0 port=31000
 # shellcheck source=test/interop/hosts.sh
 . "$(dirname "$0")/../interop/hosts.sh"
 
-lives=$build/test/life/.libs/lives
-[ -x "$lives" ] || lives=$build/test/life/lives
+lives=$build/test/life/lives
 [ -x "$lives" ] || skip "a sanitizer has wrappers of its own for the calls at which the way is cut"
 scratch=$(mktemp -d) || exit 99
 make_hosts rm -rf "$scratch"

@@ -26,8 +26,7 @@ def count(level):
             env = {k: v for k, v in os.environ.items() if not k.startswith(("DAT_", "DAPL_"))}
             env.update(DAT_TRACE_LEVEL=str(level), DAPL_TRACE_LEVEL=str(level), DAT_TRACE_DEST="none")
             done = subprocess.run(
-                [os.path.join(BUILD, "libtool"), "--mode=execute", "valgrind", "--tool=callgrind",
-                 "--callgrind-out-file=" + out, "--toggle-collect=" + function, program],
+                ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out, "--toggle-collect=" + function, program],
                 env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
             if done.returncode:
                 note("%s", done.stdout)

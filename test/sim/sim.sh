@@ -14,7 +14,6 @@ if [ ! -x "$sim" ]; then
 	echo "1..0 # SKIP a sanitizer has wrappers of its own for these calls"
 	exit 0
 fi
-[ ! -x "$build/test/sim/.libs/sim" ] || sim=$build/test/sim/.libs/sim
 soft=$build/providers/soft/.libs
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

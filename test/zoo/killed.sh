@@ -11,4 +11,4 @@ export UDAPL_PEER_CONF
 UDAPL_TESTS='*killed*'
 export UDAPL_TESTS
 sed "s|[^ ]*/\(libdapl[a-z]*\.so\.2\)|$debian/usr/lib/x86_64-linux-gnu/\1|" "$DAT_OVERRIDE" >"$UDAPL_PEER_CONF"
-"$top_builddir/test/conformance/.libs/twoproc.t"
+"$top_builddir/test/conformance/twoproc.t"

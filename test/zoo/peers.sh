@@ -56,11 +56,11 @@ pair() {
 
 # Private data, messages, writes and reads, all checked: SERVER CLIENT.
 wire() {
-	(side "$1" "$top_builddir/test/vm/.libs/wire" server "$ia" 1) >"$scratch/server" 2>&1 &
+	(side "$1" "$top_builddir/test/vm/wire" server "$ia" 1) >"$scratch/server" 2>&1 &
 	server=$!
 	children="$children $server"
 	wait_line ready "$scratch/server" $server
-	(side "$2" "$top_builddir/test/vm/.libs/wire" client "$ia" "$(sed -n 's/^ready //p' "$scratch/server")") \
+	(side "$2" "$top_builddir/test/vm/wire" client "$ia" "$(sed -n 's/^ready //p' "$scratch/server")") \
 		>"$scratch/client" 2>&1
 	client=$?
 	[ $client -eq 0 ] || kill $server 2>/dev/null
