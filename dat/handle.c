@@ -4,6 +4,7 @@
 #include "dat/fork.h"
 #include "dat/registry.h"
 #include "trace/dat_log.h"
+#include "util/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -137,7 +138,7 @@ DAT_IA_HANDLE dat_handle_begin_close(DAT_IA_HANDLE handle, struct dat_entry **en
 		if (!slot->closing) {
 			slot->closing = 1;
 			while (slot->pins)
-				pthread_cond_wait(&table_unpinned, &dat_handle_lock);
+				dats_cond_wait(&table_unpinned, &dat_handle_lock);
 			ia = slot->ia;
 			*entry = slot->entry;
 		}

@@ -14,6 +14,7 @@
 #include "dat/static.h"
 #include "trace/dat_log.h"
 #include "trace/options.h"
+#include "util/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,7 +293,7 @@ static struct dat_entry *find_or_load(const DAT_PROVIDER_INFO *wanted)
 		/* An init or fini that opens what it is about to serve would wait for itself. */
 		if (pthread_equal(busy->busy_thread, pthread_self()))
 			return NULL;
-		pthread_cond_wait(&source_idle, &dat_registry_lock);
+		dats_cond_wait(&source_idle, &dat_registry_lock);
 	}
 }
 
@@ -342,7 +343,7 @@ static struct dat_entry *entry_of(struct dat_source *source)
 	while ((busy = busy_source(key))) {
 		if (pthread_equal(busy->busy_thread, pthread_self()))
 			return NULL;
-		pthread_cond_wait(&source_idle, &dat_registry_lock);
+		dats_cond_wait(&source_idle, &dat_registry_lock);
 	}
 	entry = exact_entry(key);
 	return entry ? entry : source_load(dat_static_peek(), source);

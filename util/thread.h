@@ -18,6 +18,16 @@ static inline void dats_mutex_init_recursive(pthread_mutex_t *mutex)
 	pthread_mutexattr_destroy(&attr);
 }
 
+/* As pthread_cond_wait, and no cancellation point: who is cancelled there keeps the mutex for ever. */
+static inline void dats_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_cond_wait(cond, mutex);
+	pthread_setcancelstate(state, NULL);
+}
+
 /* The program's signals are for the program's threads, but for faults of this one. */
 static inline int dats_thread_create(pthread_t *thread, const pthread_attr_t *attr,
 				     const char *name, void *(*run)(void *), void *arg)

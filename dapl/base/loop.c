@@ -14,6 +14,7 @@
 #include "dapl/base/thread.h"
 #include "dapl/base/timers.h"
 #include "trace/log.h"
+#include "util/thread.h"
 
 #define EVENTS_PER_WAIT 64
 #define WAKES		8
@@ -30,10 +31,16 @@ struct entry {
 	uint32_t next_free; /* index + 1; 0: none */
 };
 
+/* The thread with what has happened, or a caller of dapl_loop_enter, while it waits. */
+struct turn {
+	struct turn *next;
+	uint32_t given; /* futex */
+};
+
 struct dapl_loop {
 	int epfd, wakefd;
 	pthread_mutex_t lock;	   /* everything below; a leaf */
-	pthread_cond_t idle;	   /* a callback has returned, or it is the next one's turn */
+	pthread_cond_t idle;	   /* a callback has returned */
 	pthread_mutex_t wake_lock; /* of who signals wakefd, taken with lock held */
 	pthread_t thread;
 	struct dapl_stack stack; /* of thread */
@@ -41,10 +48,9 @@ struct dapl_loop {
 	bool stopping, sleeping;
 	uint64_t sleeps_until; /* or less: UINT64_MAX: for ever */
 
-	/* The thread with what has happened, or a caller of dapl_loop_enter: in the order in which
-	 * they came. */
-	uint32_t tickets, turn;
-	atomic_uintptr_t runner; /* the thread whose turn it is; 0: none */
+	struct turn *waiting, **waiting_end; /* in the order in which they came */
+	bool taken;			     /* it is somebody's turn */
+	atomic_uintptr_t runner;	     /* the thread whose it is; 0: not there yet, or none */
 	/* The runner's: words to wake behind its turn, and how it was to be cancelled before. */
 	uint32_t *wakes[WAKES], num_wakes;
 	int cancel_state;
@@ -67,28 +73,47 @@ bool dapl_loop_is_self(const struct dapl_loop *loop)
 
 static void take_turn(struct dapl_loop *loop)
 {
-	uint32_t ticket = loop->tickets++;
+	struct turn turn = { 0 };
 
 	dapl_assert_mutex_held(&loop->lock);
-	while (loop->turn != ticket)
-		pthread_cond_wait(&loop->idle, &loop->lock);
+	if (loop->taken) {
+		*loop->waiting_end = &turn;
+		loop->waiting_end = &turn.next;
+		pthread_mutex_unlock(&loop->lock);
+		while (!__atomic_load_n(&turn.given, __ATOMIC_ACQUIRE))
+			dapl_futex_wait(&turn.given, 0, dapl_deadline(UINT32_MAX));
+		pthread_mutex_lock(&loop->lock);
+	}
+	loop->taken = true;
 	atomic_store_explicit(&loop->runner, (uintptr_t)pthread_self(), memory_order_relaxed);
 }
 
-/* Unlocks the loop. */
+/*
+ * Unlocks the loop, and gives the next one his turn; he may have gone on by the time of the wake-up,
+ * which then wakes nobody.
+ */
 static void end_turn(struct dapl_loop *loop)
 {
 	uint32_t num = loop->num_wakes, *wakes[WAKES];
+	struct turn *next = loop->waiting;
 
 	dapl_assert_mutex_held(&loop->lock);
 	memcpy(wakes, loop->wakes, num * sizeof(wakes[0]));
 	loop->num_wakes = 0;
 	atomic_store_explicit(&loop->runner, 0, memory_order_relaxed);
-	loop->turn++;
-	pthread_cond_broadcast(&loop->idle);
+	loop->taken = next != NULL;
+	if (next) {
+		loop->waiting = next->next;
+		if (!loop->waiting)
+			loop->waiting_end = &loop->waiting;
+	}
 	pthread_mutex_unlock(&loop->lock);
 	for (uint32_t i = 0; i < num; i++)
 		dapl_futex_wake(wakes[i], 1);
+	if (next) {
+		__atomic_store_n(&next->given, 1, __ATOMIC_RELEASE);
+		dapl_futex_wake(&next->given, 1);
+	}
 }
 
 bool dapl_loop_wake_later(struct dapl_loop *loop, uint32_t *word)
@@ -113,7 +138,7 @@ static void end_callback(struct dapl_loop *loop)
 	pthread_mutex_lock(&loop->lock);
 	loop->current = NULL;
 	pthread_cond_broadcast(&loop->idle);
-	if (!loop->num_wakes && loop->tickets == loop->turn + 1)
+	if (!loop->num_wakes && !loop->waiting)
 		return;
 	end_turn(loop);
 	pthread_mutex_lock(&loop->lock);
@@ -279,8 +304,8 @@ void dapl_loop_enter(struct dapl_loop *loop)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&loop->lock);
 	take_turn(loop);
+	run_tasks(loop); /* in which others may have had theirs */
 	loop->cancel_state = state;
-	run_tasks(loop);
 	pthread_mutex_unlock(&loop->lock);
 }
 
@@ -309,7 +334,7 @@ static bool was_running(struct dapl_loop *loop, const void *what)
 	dapl_assert_mutex_held(&loop->lock);
 	if (loop->current != what || dapl_loop_is_self(loop))
 		return false;
-	pthread_cond_wait(&loop->idle, &loop->lock);
+	dats_cond_wait(&loop->idle, &loop->lock);
 	return true;
 }
 
@@ -468,6 +493,7 @@ int dapl_loop_create(struct dapl_loop **out)
 		dapl_err("service loop not created: %s", dapl_strerror(ENOMEM));
 		return -ENOMEM;
 	}
+	loop->waiting_end = &loop->waiting;
 	loop->tasks_end = &loop->tasks;
 	pthread_mutex_init(&loop->lock, NULL);
 	pthread_mutex_init(&loop->wake_lock, NULL);

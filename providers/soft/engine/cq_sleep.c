@@ -10,6 +10,7 @@
 #include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/link/link.h"
+#include "util/thread.h"
 
 void soft_cq_wake(struct tp_cq *base)
 {
@@ -26,7 +27,7 @@ void soft_cq_wake_for_good(struct soft_cq *cq, const struct soft_link *link)
 	pthread_mutex_lock(&cq->doze);
 	while (cq->dozes == link) {
 		link->class->rouse(cq->dozes);
-		pthread_cond_wait(&cq->is_up, &cq->doze);
+		dats_cond_wait(&cq->is_up, &cq->doze);
 	}
 	pthread_mutex_unlock(&cq->doze);
 }

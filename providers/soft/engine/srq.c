@@ -11,6 +11,7 @@
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/engine/qp.h"
 #include "trace/log.h"
+#include "util/thread.h"
 
 static struct soft_srq *soft_srq(struct tp_srq *srq)
 {
@@ -110,7 +111,7 @@ void soft_srq_detach(struct soft_qp *qp)
 	pthread_mutex_lock(&srq->lock);
 	soft_recv_leave_line(srq, qp);
 	while (qp->waking)
-		pthread_cond_wait(&srq->all_woken, &srq->lock);
+		dats_cond_wait(&srq->all_woken, &srq->lock);
 	pthread_mutex_unlock(&srq->lock);
 	dapl_loop_cancel(qp->base.dev->loop, &qp->limit_task);
 }
