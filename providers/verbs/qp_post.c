@@ -132,6 +132,8 @@ static int post_inline(struct tp_qp *base, struct tp_wr *wr)
 
 static int post_inactive(struct tp_qp *base, struct tp_wr *wr)
 {
+	/* Else it has the entry of the one that was in this slot before. */
+	wr->wr_id = (uintptr_t)wr;
 	return vrb_qp_post_inactive(vrb_qp(base), (uintptr_t)wr);
 }
 

@@ -203,6 +203,29 @@ static void a_read_without_segments_is_none(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+/* With room for one request all of them are in the same slot. */
+static void a_post_that_meets_a_reset_takes_no_place(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+	struct tp_wr wr = { .wr_id = (uintptr_t)&wr,
+			    .sge = &wr.one,
+			    .num_sge = 1,
+			    .one = { .addr = 4096, .length = 8, .lkey = 77 },
+			    .opcode = TP_SEND,
+			    .flags = TP_WR_SIGNALED };
+	uint32_t recv, send;
+
+	(void)state;
+	assert_int_equal(qp->base.post_plain(&qp->base, &wr), 0);
+	assert_ptr_equal(told(t.posted), &wr);
+	assert_int_equal(vrb_qp_ops.reset(&qp->base), 0);
+	assert_int_equal(qp->base.post_plain(&qp->base, &wr), -ENOTCONN);
+	assert_int_equal(vrb_qp_post_send(&qp->base, &wr), -ENOTCONN);
+	vrb_qp_ops.pending(&qp->base, &recv, &send);
+	assert_int_equal(send, 0);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
 #define RXE(f) cmocka_unit_test_setup_teardown(f, setup_rxe, teardown)
 #define SIW(f) cmocka_unit_test_setup_teardown(f, setup_siw, teardown)
 
@@ -217,6 +240,7 @@ int main(void)
 		SIW(none_is_over_too_early_behind_reads),
 		SIW(a_ring_takes_no_more_than_it_has),
 		SIW(a_read_without_segments_is_none),
+		RXE(a_post_that_meets_a_reset_takes_no_place),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

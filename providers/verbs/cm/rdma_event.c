@@ -11,8 +11,6 @@
 #include "providers/verbs/cm/rdma.h"
 #include "providers/verbs/map.h"
 
-#define EVENTS_AT_ONCE 16 /* then others have their turn on the loop */
-
 /* So long all ids tell of the same one. */
 #define ONE_FAILOVER_NS 1000000000
 
@@ -391,25 +389,25 @@ static void dispatch(struct vrb_dev *dev, struct vrb_cm_object *object, const st
 	vrb_cm_unlock(object);
 }
 
+/* One: who waits for it is woken behind the callback, and the next one may take its time. */
 void vrb_rdma_ready(struct tp_watch *watch, uint32_t events)
 {
 	struct vrb_rdma *rdma = container_of(watch, struct vrb_rdma, watch);
 	struct vrb_dev *dev = rdma->dev;
 	struct vrb_cm_object *object;
 	struct rdma_cm_event *event;
-	int left = EVENTS_AT_ONCE;
 	struct event copy;
 
-	while (left-- && !VRB_GLOBAL(rdma_get_cm_event(rdma->channel, &event))) {
-		dapl_trace(rdma_event, DAPL_TRC_DETAIL, dev, "ia=%s event=%s status=%d", dev->name,
-			   rdma_event_str(event->event), event->status);
-		object = object_of(event);
-		copy_event(event, &copy);
-		rdma_ack_cm_event(event);
-		dispatch(dev, object, &copy);
-		if (object)
-			vrb_cm_put(object);
-	}
+	if (VRB_GLOBAL(rdma_get_cm_event(rdma->channel, &event)))
+		return;
+	dapl_trace(rdma_event, DAPL_TRC_DETAIL, dev, "ia=%s event=%s status=%d", dev->name,
+		   rdma_event_str(event->event), event->status);
+	object = object_of(event);
+	copy_event(event, &copy);
+	rdma_ack_cm_event(event);
+	dispatch(dev, object, &copy);
+	if (object)
+		vrb_cm_put(object);
 }
 
 /* ---- Events of the QP ---- */
