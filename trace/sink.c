@@ -16,7 +16,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#define PATH_LEN 4096
+#define PATH_LEN 4096 /* static where it is needed: who traces may have the smallest stack */
 
 /* The lock covers the file; the rest is set before there is anything to write, or atomic. */
 pthread_mutex_t dat_sink_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -67,7 +67,7 @@ static const char *reason(int err)
 
 static void file_report(const char *path, const char *why, const char *what)
 {
-	char line[PATH_LEN + 256];
+	static char line[PATH_LEN + 256];
 
 	snprintf(line, sizeof(line), "dat: trace file %s: %s; %s\n", path, why, what);
 	dat_sink_stderr(line);
@@ -135,7 +135,7 @@ static void file_open(const char *path)
 
 static void move_aside(const char *path)
 {
-	char older[PATH_LEN + 16], newer[PATH_LEN + 16];
+	static char older[PATH_LEN + 16], newer[PATH_LEN + 16];
 	unsigned int i;
 
 	for (i = file.keep; i > 0; i--) {
@@ -175,7 +175,7 @@ static int full(void)
 /* 0 if the record is on its way, or lost and that said once; -1: to standard error. */
 static int file_write(const char *line)
 {
-	char path[PATH_LEN];
+	static char path[PATH_LEN];
 
 	if (!file.path || file.given_up)
 		return -1;

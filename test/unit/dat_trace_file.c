@@ -62,6 +62,18 @@ static void sink_file(void **state)
 	assert_null(read_file("unused"));
 }
 
+/* Records, a file that is opened, and ones that are moved aside. */
+static void a_small_stack_is_enough(void **state)
+{
+	(void)state;
+	file_named("small");
+	trace_run(
+		{ "DAPL_TRACE_LEVEL=3", "DAT_TRACE_SIZE=2000", "DAT_TRACE_KEEP=2", file_variable },
+		"small");
+	assert_int_equal(trace_out.code, 0);
+	assert_non_null(read_file("small.2"));
+}
+
 static void the_file_is_named_after_the_process(void **state)
 {
 	char name[64];
@@ -205,6 +217,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(sink_file),
 		cmocka_unit_test(the_file_is_named_after_the_process),
 		cmocka_unit_test(the_file_is_rotated_by_size),
+		cmocka_unit_test(a_small_stack_is_enough),
 		cmocka_unit_test(a_file_that_does_not_open_is_told_once),
 		cmocka_unit_test(a_full_disk_is_told_once),
 		cmocka_unit_test(a_file_as_large_as_the_limit_is_told_once),

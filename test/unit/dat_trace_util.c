@@ -7,6 +7,7 @@
 #include "test/anew.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -115,6 +116,29 @@ static int do_many(void)
 		snprintf(text, sizeof(text), "record %d", i);
 		event(text);
 	}
+	return 0;
+}
+
+static void *many_there(void *arg)
+{
+	return do_many() ? arg : NULL;
+}
+
+/* By a thread with the smallest stack; what sanitizers add to a frame is no measure. */
+static int do_small(void)
+{
+#ifdef SANITIZED
+	size_t size = 1 << 20;
+#else
+	size_t size = PTHREAD_STACK_MIN;
+#endif
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	EXPECT(!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, size));
+	EXPECT(!pthread_create(&thread, &attr, many_there, NULL));
+	EXPECT(!pthread_join(thread, NULL));
+	pthread_attr_destroy(&attr);
 	return 0;
 }
 
@@ -296,23 +320,12 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } actions[] = {
-	{ "levels", do_levels },
-	{ "diag", do_diag },
-	{ "write", do_write },
-	{ "long", do_long },
-	{ "open", do_open },
-	{ "many", do_many },
-	{ "limited", do_limited },
-	{ "dump", do_dump },
-	{ "threads", do_threads },
-	{ "fork", do_fork },
-	{ "internal", do_internal },
-	{ "callback", do_callback },
-	{ "modify", do_modify },
-	{ "follow", do_follow },
-	{ "defaults", do_defaults },
-	{ "command", do_command },
-	{ "broken-pipe", do_broken_pipe },
+	{ "levels", do_levels },     { "diag", do_diag },	{ "write", do_write },
+	{ "long", do_long },	     { "open", do_open },	{ "many", do_many },
+	{ "small", do_small },	     { "limited", do_limited }, { "dump", do_dump },
+	{ "threads", do_threads },   { "fork", do_fork },	{ "internal", do_internal },
+	{ "callback", do_callback }, { "modify", do_modify },	{ "follow", do_follow },
+	{ "defaults", do_defaults }, { "command", do_command }, { "broken-pipe", do_broken_pipe },
 };
 
 int trace_act(const char *action)

@@ -177,6 +177,35 @@ static void no_answer(void **state)
 		close(fd[i]);
 }
 
+/* IBX-74: nobody listens, which is not believed at once, and is when the time is over. */
+static void no_datagram_listener(void **state)
+{
+	static const struct end_options options = { .depth = 4, .sge = 1, .ud = true };
+	int64_t timeout = soft_config.peer_timeout_ms;
+	struct tp_device_attr attr;
+	struct tp_connect param = { .remote = (struct sockaddr *)&attr.addr };
+	socklen_t len = sizeof(attr.addr);
+	struct end a;
+	int fd;
+
+	(void)state;
+	t->device->query(right.dev, &attr);
+	fd = socket(attr.addr.ss_family, SOCK_DGRAM, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&attr.addr, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&attr.addr, &len), 0);
+	close(fd);
+	/* Of both families it lies there. */
+	param.conn_qual = ntohs(((struct sockaddr_in *)&attr.addr)->sin_port);
+	for (int ms = 0; ms <= 60; ms += 60) {
+		soft_config.peer_timeout_ms = ms;
+		end_create(&a, &left, &options);
+		assert_int_equal(t->cm->connect(a.qp, &param, &a, &a.conn), 0);
+		assert_int_equal(end_event(&a, TP_CONN_REFUSED)->err, -ECONNREFUSED);
+		end_destroy(&a);
+	}
+	soft_config.peer_timeout_ms = timeout;
+}
+
 /* EP-138: an attempt that ends without a reason was refused by nobody. */
 static void no_reason(void **state)
 {
@@ -297,6 +326,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(both_disconnect),
 		cmocka_unit_test(silent_host),
 		cmocka_unit_test(no_answer),
+		cmocka_unit_test(no_datagram_listener),
 		cmocka_unit_test(no_reason),
 	};
 

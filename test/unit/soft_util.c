@@ -100,6 +100,13 @@ static void on_event(void *owner, enum tp_conn_event what, int err, const void *
 	pthread_mutex_unlock(&end->node->lock);
 }
 
+static void on_ud_event(void *owner, enum tp_conn_event what, int err,
+			const struct tp_ud_peer *peer, const void *data, uint32_t len)
+{
+	(void)peer;
+	on_event(owner, what, err, data, len);
+}
+
 static void on_cq(void *owner)
 {
 	struct end *end = owner;
@@ -122,6 +129,7 @@ static void on_async(void *owner, enum tp_async_event event, void *object)
 static const struct tp_upcalls upcalls = {
 	.conn_request = on_request,
 	.conn_event = on_event,
+	.ud_event = on_ud_event,
 	.cq_event = on_cq,
 	.async = on_async,
 };
@@ -262,7 +270,8 @@ void end_create(struct end *end, struct node *node, const struct end_options *op
 					 .max_send_sge = o->sge,
 					 .max_recv_sge = o->sge,
 					 .max_read_in = o->read_in,
-					 .max_read_out = o->read_out };
+					 .max_read_out = o->read_out,
+					 .ud = o->ud };
 	assert_int_equal(t->qp->create(node->dev, &end->attr, end, &end->qp), 0);
 }
 
@@ -270,7 +279,7 @@ void end_destroy(struct end *end)
 {
 	if (end->conn)
 		t->cm->release(end->conn);
-	t->qp->destroy(end->qp);
+	end->qp->ops->destroy(end->qp);
 	t->cq->destroy(end->send_cq);
 	if (end->recv_cq != end->send_cq)
 		t->cq->destroy(end->recv_cq);

@@ -74,7 +74,7 @@ struct end {
 
 struct end_options {
 	uint32_t depth, sge, read_in, read_out;
-	bool one_cq;
+	bool one_cq, ud;
 };
 
 void node_open(struct node *node, const char *params);

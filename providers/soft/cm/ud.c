@@ -179,7 +179,7 @@ static void expired(struct tp_timer *timer)
 		soft_ud_conn_free(conn); /* it lingered */
 		return;
 	}
-	if (!conn->repeat_ms) {
+	if (!conn->repeat_ms || (conn->refused && dapl_now() >= conn->give_up)) {
 		soft_ud_fail(conn, TP_CONN_REFUSED, -ECONNREFUSED, NULL, 0);
 		return;
 	}

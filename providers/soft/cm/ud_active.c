@@ -66,10 +66,10 @@ static void active_frame(struct soft_ud_conn *conn, const struct soft_ud_frame *
  */
 static void active_error(struct soft_ud_conn *conn, int err)
 {
-	if (conn->state != SOFT_UD_REQUESTING ||
-	    (err == ECONNREFUSED && conn->repeat_ms < BELIEVED_MS))
+	if (conn->state != SOFT_UD_REQUESTING)
 		return;
-	if (err == ECONNREFUSED)
+	conn->refused = err == ECONNREFUSED;
+	if (conn->refused && conn->repeat_ms >= BELIEVED_MS)
 		soft_ud_fail(conn, TP_CONN_REFUSED, -err, NULL, 0);
 	else if (err == EHOSTUNREACH || err == ENETUNREACH || err == EHOSTDOWN || err == ENETDOWN)
 		soft_ud_fail(conn, TP_CONN_UNREACHABLE, -err, NULL, 0);

@@ -37,6 +37,7 @@ struct soft_ud_conn {
 	struct tp_timer timer;
 	uint64_t give_up;
 	uint32_t repeat_ms;
+	bool refused; /* active: that is what was heard last, and not believed yet */
 	uint64_t id;
 	struct sockaddr_storage remote; /* where frames go */
 	uint64_t local_qual, remote_qual;
