@@ -17,9 +17,9 @@ int dapl_loop_create(struct dapl_loop **loop);
 void dapl_loop_destroy(struct dapl_loop *loop);
 
 /*
- * A watched descriptor. ready runs on the loop with no lock held; events are EPOLL*. Level
- * triggered unless EPOLLONESHOT or EPOLLET is among the events. The memory is the transport's,
- * zeroed before first use.
+ * A watched descriptor. ready runs on the loop with no lock held; events are EPOLL*, and may be of
+ * before the last dapl_loop_mod. Level triggered unless EPOLLONESHOT or EPOLLET is among the
+ * events. The memory is the transport's, zeroed before first use.
  */
 struct tp_watch {
 	void (*ready)(struct tp_watch *watch, uint32_t events);

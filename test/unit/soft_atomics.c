@@ -125,7 +125,9 @@ static void ibx_45_order(void **state)
 {
 	uint64_t *word = (uint64_t *)(void *)in, *got = (uint64_t *)(void *)(out + 4096);
 	uint64_t *seen = (uint64_t *)(void *)(out + 8192);
-	static const struct end_options options = { 128, 4, 2, 3, false };
+	static const struct end_options options = {
+		.depth = 128, .sge = 4, .read_in = 2, .read_out = 3
+	};
 	struct end c, d;
 
 	(void)state;

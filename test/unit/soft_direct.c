@@ -543,7 +543,7 @@ static void freed_after_his_end(void **state)
 	soft_dev_call(soft_dev(left.dev), nothing, NULL);
 	shutdown(fd, SHUT_RDWR);
 	pthread_join(thread, NULL);
-	assert_true(now_ms() - start < 500);
+	assert_true(now_ms() - start < SOFT_DIRECT_PATIENCE_NS / 1000000 - 100);
 	end_any_event(&a);
 	end_any_event(&b);
 }

@@ -237,7 +237,9 @@ static void last_byte_last(void **state)
 
 static void order_and_suppression(void **state)
 {
-	static const struct end_options options = { 64, 4, 2, 8, true };
+	static const struct end_options options = {
+		.depth = 64, .sge = 4, .read_in = 2, .read_out = 8, .one_cq = true
+	};
 	struct end a, b;
 	struct tp_wc wc;
 
@@ -288,7 +290,9 @@ static void fence(void **state)
 /* EP-77: a peer that takes no reads at all. */
 static void no_reads(void **state)
 {
-	static const struct end_options options = { 16, 4, 0, 4, false };
+	static const struct end_options options = {
+		.depth = 16, .sge = 4, .read_in = 0, .read_out = 4
+	};
 	struct end a, b;
 
 	(void)state;
@@ -305,7 +309,9 @@ static void no_reads(void **state)
 /* FL-1 to FL-4: everything completes once, in order, finished ones first. */
 static void flush_order(void **state)
 {
-	static const struct end_options options = { 32, 4, 4, 4, false };
+	static const struct end_options options = {
+		.depth = 32, .sge = 4, .read_in = 4, .read_out = 4
+	};
 	struct end a, b;
 	struct tp_wc wc;
 	bool failed;

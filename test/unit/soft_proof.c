@@ -28,8 +28,8 @@ static int tear_down(void **state)
 static void pair_delayed(struct end *a, struct end *b, bool delayed, uint32_t read_out,
 			 uint32_t read_in)
 {
-	struct end_options mine = { 64, 4, 4, read_out, false };
-	struct end_options theirs = { 64, 4, read_in, 4, false };
+	struct end_options mine = { .depth = 64, .sge = 4, .read_in = 4, .read_out = read_out };
+	struct end_options theirs = { .depth = 64, .sge = 4, .read_in = read_in, .read_out = 4 };
 
 	end_create(a, &left, &mine);
 	end_create(b, &right, &theirs);

@@ -49,7 +49,9 @@ static void end_on_srq(struct end *end)
 
 static int set_up(void **state)
 {
-	static const struct end_options deep = { 256, 4, 4, 4, false };
+	static const struct end_options deep = {
+		.depth = 256, .sge = 4, .read_in = 4, .read_out = 4
+	};
 
 	(void)state;
 	two_open(SIZE, FULL, FULL);

@@ -12,7 +12,9 @@ static const struct dapl_transport *const t = &dapl_module_transport;
 
 static void late_receives(void **state)
 {
-	static const struct end_options options = { 64, 4, 4, 4, false };
+	static const struct end_options options = {
+		.depth = 64, .sge = 4, .read_in = 4, .read_out = 4
+	};
 	struct end a, b;
 	struct tp_wc wc;
 
@@ -50,7 +52,9 @@ static void late_receives(void **state)
 /* More than is kept: the sender stalls, and goes on once there are Receives. */
 static void backpressure(void **state)
 {
-	static const struct end_options options = { 64, 4, 4, 4, false };
+	static const struct end_options options = {
+		.depth = 64, .sge = 4, .read_in = 4, .read_out = 4
+	};
 	struct end a, b;
 	uint32_t recvs, sends_left;
 

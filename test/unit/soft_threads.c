@@ -47,7 +47,9 @@ struct lane {
 
 static void lane_init(struct lane *lane, struct node *node)
 {
-	static const struct end_options options = { 128, 4, 8, 8, false };
+	static const struct end_options options = {
+		.depth = 128, .sge = 4, .read_in = 8, .read_out = 8
+	};
 
 	memset(lane, 0, sizeof(*lane));
 	lane->sends = calloc(WINDOW, SLOT);

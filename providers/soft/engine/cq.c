@@ -147,6 +147,7 @@ void soft_cq_attach(struct soft_member *member)
 
 	dapl_lock(&cq->drive);
 	were_few = soft_cq_few(cq);
+	member->link = member->conn->link;
 	member->vain_told = cq->vain_told;
 	list_add(&cq->members, &member->node);
 	atomic_fetch_add(&cq->cost, class->cost);
@@ -247,29 +248,40 @@ static bool drive_all(struct soft_cq *cq)
 	return moved;
 }
 
+/* Touches no more of a connection where nothing came than it must: of many the cache has not all. */
+static inline bool drive_member(struct soft_member *member, bool room)
+{
+	const struct soft_link_class *class = member->link->class;
+
+	if (!room && class->quiet && class->quiet(member->link))
+		return false;
+	return soft_drive_poll(member->conn, room);
+}
+
 /* Those that were polled longest ago, as many as a poll may cost. At how many anything moved. */
 static uint32_t drive_hot(struct soft_cq *cq)
 {
-	struct list *node, *last = cq->hot.prev;
+	struct list *node = cq->hot.next, *next;
 	uint32_t cost, spent = 0, moved = 0;
 	struct soft_member *member;
 	bool room = look_for_room(cq);
 
-	while (!list_empty(&cq->hot) && spent < HOT_PER_POLL) {
-		node = cq->hot.next;
+	for (; node != &cq->hot && spent < HOT_PER_POLL; node = next) {
+		next = node->next;
 		member = container_of(node, struct soft_member, hot_node);
-		list_del(node);
-		list_add(&cq->hot, node);
-		cost = member->conn->link->class->cost;
+		cost = member->link->class->cost;
 		spent += cost;
-		if (soft_drive_poll(member->conn, room)) {
+		if (drive_member(member, room)) {
 			member->vain = 0;
 			moved++;
 		} else if ((member->vain += cost) > VAIN_MAX) {
 			cool_down(member);
 		}
-		if (node == last)
-			break;
+	}
+	/* The list begins with those that the next poll goes on with. */
+	if (node != &cq->hot) {
+		list_del(&cq->hot);
+		list_add(node, &cq->hot);
 	}
 	return moved;
 }

@@ -19,16 +19,18 @@ struct soft_cq;
 
 /* One connection's membership in a CQ. */
 struct soft_member {
+	/* Of a CQ with many: polled directly since something came lately. Under soft_cq.drive. */
+	struct list hot_node;
 	struct soft_conn *conn;
+	struct soft_link *link; /* its */
+	uint32_t vain;		/* what polling it has cost since then */
+	atomic_bool hot;
+
 	struct soft_cq *cq; /* NULL: none */
 	struct list node;
 	bool enrolled; /* in the CQ's epoll set; under conn->lock, as events */
 	uint32_t events;
-	uint32_t polls; /* the loop's: of the CQ when it looked last */
-	/* Of a CQ with many: polled directly since something came lately. Under soft_cq.drive. */
-	atomic_bool hot;
-	struct list hot_node;
-	uint32_t vain;	    /* what polling it has cost since then */
+	uint32_t polls;	    /* the loop's: of the CQ when it looked last */
 	uint32_t vain_told; /* soft_cq.vain_told when its peer was told last */
 };
 

@@ -140,10 +140,14 @@ struct shm_ring {
 };
 
 struct soft_shm {
-	struct soft_link link;
-	/* One writes sent, one taken: who holds the connection's lock of that direction. */
+	/* With the link's class all that a poll looks at, in one line. One writes sent, one taken:
+	 * who holds the connection's lock of that direction. */
+	_Alignas(SHM_LINE) struct shm_side *peer;
+	struct shm_side *own;
 	_Atomic uint32_t sent, taken;
-	struct shm_side *own, *peer;
+	atomic_bool hung_up;
+	atomic_bool spoilt; /* the peer wrote what cannot be */
+	struct soft_link link;
 	/* Our ring, and what send knows of it. */
 	struct shm_ring out;
 	_Atomic uint32_t size;
@@ -170,8 +174,6 @@ struct soft_shm {
 	bool deaf;		      /* the peer stood still: he is not waited for */
 	pid_t pid;		      /* the peer's process, if it can be reached */
 	_Atomic uint32_t roused; /* how often who sleeps on the word was woken by his own side */
-	atomic_bool hung_up;
-	atomic_bool spoilt; /* the peer wrote what cannot be */
 
 	pthread_mutex_t lock;
 	uint32_t wanted[SOFT_WATCHERS]; /* EPOLL* that each waits for */

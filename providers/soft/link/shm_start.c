@@ -40,10 +40,11 @@ enum {
 
 static struct soft_shm *shm_alloc(struct soft_dev *dev, const struct soft_link_class *class, int fd)
 {
-	struct soft_shm *shm = calloc(1, sizeof(*shm));
+	struct soft_shm *shm = aligned_alloc(_Alignof(struct soft_shm), sizeof(*shm));
 
 	if (!shm)
 		return NULL;
+	memset(shm, 0, sizeof(*shm));
 	soft_link_init(&shm->link, class, dev, fd);
 	shm->memfd = -1;
 	shm->local = dev->addr;
