@@ -163,14 +163,19 @@ static bool stopped(const struct end *end)
 	return end->pair->life.stops != world.stops;
 }
 
-/* Its peer has waited too long for the last frame, which this end took long to send: it is reset. */
+/*
+ * Its peer has waited too long, and it is reset: for the end of this one, once it had disconnected
+ * (option linger), or for the last frame, which this one took long to send.
+ */
 static bool given_up(const struct end *end)
 {
 	const struct end *peer = peer_of(end);
 
-	return !end->which && stopped(end) &&
-	       (peer->phase == PHASE_CONNECTING ||
-		peer->outcome == DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	if (!stopped(end))
+		return false;
+	return peer->left != STAYS ||
+	       (!end->which && (peer->phase == PHASE_CONNECTING ||
+				peer->outcome == DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR));
 }
 
 /* What a call may answer where the system refuses something. */
