@@ -5,7 +5,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=test/vm/lib.sh
 . "$here/lib.sh"
 
-programs=(core_loop core_thread core_thread_code)
+programs=(core_loop core_loop_turns core_thread core_thread_code)
 
 inside() {
 	local program

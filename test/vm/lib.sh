@@ -44,14 +44,16 @@ stage=/dev/shm/stage
 
 # Programs and libraries of the build, where no file server is between: PROGRAM... as in the build tree.
 stage_build() {
-	local program name
+	local program
 	mkdir -p "$stage/bin" "$stage/lib"
 	cp -L "$top_builddir"/{dat,providers/verbs,providers/soft}/.libs/lib*.so.2 "$stage/lib/" || exit 99
 	cp -L "$top_builddir/dat-1.2/.libs/libdat.so.1" "$stage/lib/" || exit 99
 	for program in "$@"; do
-		name=${program##*/}
-		cp "$top_builddir/${program%"$name"}.libs/$name" "$stage/bin/" 2>/dev/null ||
-			cp "$top_builddir/$program" "$stage/bin/" || exit 99
+		case $program in
+		test/*) ;;
+		*) program=.libs/$program ;; # of what is installed the other one is a script of libtool's
+		esac
+		cp "$top_builddir/$program" "$stage/bin/" || exit 99
 	done
 	write_dat_conf ours "$stage/lib/$module"
 	export LD_LIBRARY_PATH=$stage/lib

@@ -41,6 +41,7 @@ static void active_frame(struct soft_ud_conn *conn, const struct soft_ud_frame *
 		return;
 	switch (frame->type) {
 	case SOFT_UD_WAIT:
+		conn->refused = false;
 		conn->give_up = dapl_now() + active_time(conn) * 1000000;
 		break;
 	case SOFT_UD_REPLY:
