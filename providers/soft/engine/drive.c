@@ -30,6 +30,8 @@ enum {
 	 * be stopped in the middle of one. */
 	LOOK_SHARE = 10,
 	LOOK_MANY_NS = 10000000,
+	/* What it costs to take back all of many would keep one who polls them from it for long. */
+	TAKEN_PER_LOOK = 16,
 	ROUNDS = 16, /* for others, who then have to take over */
 	KEEPALIVE_MS = 10000,
 	STARVED_MS = 3000, /* a message that waits so long for a Receive is worth a word */
@@ -237,7 +239,8 @@ static void look(struct tp_timer *timer)
 	enum driver who;
 	/* Where this thread has much to do on their processor they may not have had it. */
 	bool doubtful = atomic_load(&dev->num_handed) > SOFT_CQ_FEW && !dev->look_doubted;
-	bool polled = false, idle = false;
+	bool polled = false, idle = false, left = false;
+	unsigned int taken = 0;
 	uint64_t began = dapl_now();
 
 	/* A waiter that goes after this starts the timer again. */
@@ -252,11 +255,16 @@ static void look(struct tp_timer *timer)
 		idle |= who == DRIVER_SERVICE;
 		if (who != DRIVER_SERVICE || (doubtful && !notified(conn)))
 			continue;
+		if (taken == TAKEN_PER_LOOK && !notified(conn)) {
+			left = true;
+			continue;
+		}
+		taken++;
 		take_back(conn);
 		soft_conn_serve_later(conn);
 	}
 	dev->look_least_ns = LOOK_SHARE * (dapl_now() - began);
-	dev->look_doubted = doubtful && idle;
+	dev->look_doubted = idle && (doubtful || left);
 	if (!polled && !dev->look_doubted)
 		return;
 	dev->look_ns = 2 * dev->look_ns < LOOK_MAX_NS ? 2 * dev->look_ns : LOOK_MAX_NS;
