@@ -44,6 +44,15 @@ static inline void list_del(struct list *node)
 	list_init(node);
 }
 
+/* Turns a list, so that it begins with that node of it; with the list itself: as it is. */
+static inline void list_turn(struct list *list, struct list *node)
+{
+	if (node == list)
+		return;
+	list_del(list);
+	list_add(node, list);
+}
+
 /* Each structure of a list, whose nodes are its members of that name. None may go meanwhile. */
 #define list_for_each(each, list, member)                                  \
 	for (each = container_of((list)->next, __typeof__(*each), member); \

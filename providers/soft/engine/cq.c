@@ -278,11 +278,7 @@ static uint32_t drive_hot(struct soft_cq *cq)
 			cool_down(member);
 		}
 	}
-	/* The list begins with those that the next poll goes on with. */
-	if (node != &cq->hot) {
-		list_del(&cq->hot);
-		list_add(node, &cq->hot);
-	}
+	list_turn(&cq->hot, node); /* the next poll goes on from there */
 	return moved;
 }
 
@@ -334,22 +330,20 @@ static bool drive_many(struct soft_cq *cq)
 static void tell_of_polls(struct soft_cq *cq)
 {
 	const struct soft_direct_ops *direct;
-	struct list *node, *last = cq->members.prev;
+	struct list *node = cq->members.next;
 	struct soft_member *member;
 	int left = soft_cq_few(cq) ? SOFT_CQ_FEW : TOLD_AT_ONCE;
 
 	cq->vain_told += cq->vain;
 	cq->vain = 0;
-	do {
-		node = cq->members.next;
+	for (; node != &cq->members && left; node = node->next, left--) {
 		member = container_of(node, struct soft_member, node);
-		direct = member->conn->link->class->direct;
+		direct = member->link->class->direct;
 		if (direct)
-			direct->polled(member->conn->link, cq->vain_told - member->vain_told);
+			direct->polled(member->link, cq->vain_told - member->vain_told);
 		member->vain_told = cq->vain_told;
-		list_del(node);
-		list_add(&cq->members, node);
-	} while (node != last && --left);
+	}
+	list_turn(&cq->members, node);
 }
 
 /* Whether anything moved. */
