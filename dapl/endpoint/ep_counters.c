@@ -109,7 +109,7 @@ struct ep_view {
 	bool starved;  /* a message waits for a receive */
 };
 
-static bool look_at_ep(struct dapl_ep *ep, struct ep_view *view)
+static bool look_at_entered(struct dapl_ep *ep, struct ep_view *view)
 {
 	if (!dapl_describe_lock(&ep->qp.lock))
 		return false;
@@ -127,6 +127,18 @@ static bool look_at_ep(struct dapl_ep *ep, struct ep_view *view)
 	dapl_unlock(&ep->qp.lock);
 	view->starved = ep->qp.tp->ops->starved && ep->qp.tp->ops->starved(ep->qp.tp);
 	return true;
+}
+
+/* The list that it is found in keeps the EP, but not its QP. */
+static bool look_at_ep(struct dapl_ep *ep, struct ep_view *view)
+{
+	bool seen;
+
+	if (!dapl_object_enter(&ep->obj, DAPL_TYPE_EP))
+		return false;
+	seen = look_at_entered(ep, view);
+	dapl_object_leave(&ep->obj);
+	return seen;
 }
 
 static void describe_traffic(const struct ep_view *view, FILE *out)

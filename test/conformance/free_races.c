@@ -8,6 +8,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+
+#include "trace/exports.h"
 
 enum {
 	CALLERS = 3
@@ -277,6 +280,35 @@ static void srq_7_any_call_on_a_queue_that_is_freed(void **state)
 	finish(r);
 }
 
+static void list_objects(struct race *r, DAT_HANDLE handle, unsigned int i)
+{
+	FILE *out = fopen("/dev/null", "w");
+
+	assert_non_null(out);
+	dats_control_run("objects", out);
+	fclose(out);
+}
+
+/* What is asked from outside (dat-info --pid) is no danger to a program. */
+static void ia_89_endpoints_are_listed_while_they_are_freed(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end end = { 0 };
+	struct race *r = begin(rig, list_objects);
+
+	ct_end_open(&end, rig->ia, NULL);
+	for (unsigned int i = 0; i < rounds; i++) {
+		DAT_EP_HANDLE ep;
+
+		expect_ok(dat_ep_create(rig->ia, end.pz, end.recv, end.request, end.connect, NULL,
+					&ep));
+		let_call(r, ep);
+		expect_ok(dat_ep_free(ep));
+	}
+	finish(r);
+	ct_end_close(&end);
+}
+
 /* A test that failed midway has left its threads behind. */
 static int teardown(void **state)
 {
@@ -294,6 +326,7 @@ int main(void)
 		T(evd_87_any_call_on_a_dispatcher_of_completions),
 		T(cno_32_any_call_on_a_cno_that_is_freed),
 		T(srq_7_any_call_on_a_queue_that_is_freed),
+		T(ia_89_endpoints_are_listed_while_they_are_freed),
 	};
 
 	rounds = harness_rounds(200);
