@@ -13,6 +13,7 @@
 #include "dapl/base/status.h"
 #include "dapl/base/wakefd.h"
 #include "dapl/event/async.h"
+#include "dapl/event/cno.h"
 #include "dapl/object/counters.h"
 #include "dapl/object/users.h"
 #include "trace/log.h"
@@ -201,8 +202,8 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 		return DAPL_BAD_HANDLE(IA);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return DAPL_BAD_ARG(2);
-	/* A proxy agent's thread cannot wait for its own end (CNO-19). */
-	if (ia->agents && dapl_loop_is_self(ia->agents))
+	/* A proxy agent cannot wait for its own end (CNO-19). */
+	if (dapl_cno_in_agent(ia))
 		return DAPL_BAD_STATE(IA_IN_USE);
 	if (!dapl_ia_start_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG)) {
 		dapl_say_left(ia);

@@ -78,26 +78,37 @@ static struct dapl_agent *take_detached(struct dapl_cno *cno, bool *more)
 	return agent;
 }
 
-static void call_agent(struct dapl_agent *agent)
+static __thread const struct dapl_ia *agent_of;
+
+bool dapl_cno_in_agent(const struct dapl_ia *ia)
 {
+	return agent_of == ia;
+}
+
+static void call_agent(const struct dapl_ia *ia, struct dapl_agent *agent)
+{
+	const struct dapl_ia *outer = agent_of;
 	const struct dapl_agent call = *agent;
 
 	free(agent);
+	agent_of = ia;
 	call.proxy.proxy_agent_func(call.proxy.instance_data, call.evd);
+	agent_of = outer;
 }
 
 /* The agent may free the CNO. */
 static void call_next(struct tp_task *task)
 {
 	struct dapl_cno *cno = container_of(task, struct dapl_cno, task);
+	struct dapl_ia *ia = cno->obj.ia;
 	struct dapl_agent *agent;
 	bool more;
 
 	agent = take_detached(cno, &more);
 	if (more)
-		dapl_loop_post(cno->obj.ia->agents, &cno->task);
+		dapl_loop_post(ia->agents, &cno->task);
 	if (agent)
-		call_agent(agent);
+		call_agent(ia, agent);
 }
 
 /* No agent that was detached is running after return, unless it is the caller. No lock held. */
@@ -110,7 +121,7 @@ static void finish_agents(struct dapl_cno *cno)
 		return;
 	dapl_loop_cancel(cno->obj.ia->agents, &cno->task);
 	while ((agent = take_detached(cno, &more)))
-		call_agent(agent);
+		call_agent(cno->obj.ia, agent);
 }
 
 /* ---- Sleeping and waking ---- */

@@ -10,6 +10,7 @@
 
 struct dapl_agent;
 struct dapl_evd;
+struct dapl_ia;
 
 struct dapl_cno {
 	struct dapl_object obj; /* users: EVDs that point here */
@@ -35,6 +36,9 @@ void dapl_cno_evd_gone(struct dapl_cno *cno);
 
 /* The CNO of an argument, which counts one more user; NULL: it is none of ia. No lock held. */
 struct dapl_cno *dapl_cno_use(DAT_CNO_HANDLE handle, const struct dapl_ia *ia);
+
+/* Whether this thread is in an agent of a CNO of ia (CNO-19). */
+bool dapl_cno_in_agent(const struct dapl_ia *ia);
 
 static inline struct dapl_cno *dapl_cno_get(DAT_CNO_HANDLE handle)
 {

@@ -249,6 +249,51 @@ static void cno_19_completions_call_the_agent(void **state)
 	assert_int_equal(atomic_load(&seen.wrong), 0);
 }
 
+/* A program may try, wherever its agent is called. */
+struct closing {
+	DAT_IA_HANDLE ia;
+	pthread_t caller; /* who frees */
+	atomic_int calls, here, wrong;
+};
+
+static void close_it(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	struct closing *c = data;
+	DAT_RETURN rc = dat_ia_close(c->ia, DAT_CLOSE_ABRUPT_FLAG);
+
+	(void)evd;
+	if (rc != (DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_IA_IN_USE))
+		atomic_fetch_add(&c->wrong, 1);
+	if (pthread_equal(pthread_self(), c->caller))
+		atomic_fetch_add(&c->here, 1);
+	atomic_fetch_add(&c->calls, 1);
+}
+
+static void cno_19_the_agent_may_not_close_its_adapter(void **state)
+{
+	struct ct_ia *ia = *state;
+	static struct closing c;
+	DAT_OS_WAIT_PROXY_AGENT agent = { .instance_data = &c, .proxy_agent_func = close_it };
+
+	memset(&c, 0, sizeof(c));
+	c.ia = ia->ia;
+	c.caller = pthread_self();
+	/* The agent's thread may be the first, or the one that frees the dispatcher. */
+	for (int i = 1; i <= 300; i++) {
+		DAT_CNO_HANDLE cno;
+		DAT_EVD_HANDLE evd;
+
+		expect_ok(dat_cno_create(ia->ia, agent, &cno));
+		evd = soft_evd(ia, cno);
+		expect_ok(ct_post_se(evd, 1));
+		expect_ok(dat_evd_free(evd));
+		assert_int_equal(atomic_load(&c.calls), i);
+		assert_int_equal(atomic_load(&c.wrong), 0);
+		expect_ok(dat_cno_free(cno));
+	}
+	assert_true(atomic_load(&c.here) > 0);
+}
+
 static void evd_57_no_agent_for_a_dispatcher_with_a_waiter(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -324,6 +369,7 @@ int main(void)
 		T(cno_21_agents_change_under_traffic),
 		T(cno_19_the_agent_may_call_the_library),
 		T(cno_19_completions_call_the_agent),
+		T(cno_19_the_agent_may_not_close_its_adapter),
 		T(evd_57_no_agent_for_a_dispatcher_with_a_waiter),
 		T(cno_31_the_agent_hears_of_the_last_dispatcher),
 		T(cno_34_freeing_drops_the_agent),
