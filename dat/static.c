@@ -15,17 +15,14 @@ static struct dat_static sr;
 pthread_mutex_t dat_static_lock = PTHREAD_MUTEX_INITIALIZER;
 static int sr_ready;
 
-static void report(const struct dat_conf *conf)
-{
-	const struct dat_conf_diag *diag;
-	size_t i;
-
-	for (i = 0; i < conf->num_diags; i++) {
-		diag = &conf->diags[i];
-		dat_diag("%s:%u: field %d (%s): %s", sr.path, diag->line, diag->field,
-			 dat_conf_field_name(diag->field), diag->reason);
-	}
-}
+/* What came of reading the file, to be said once the lock is free: a trace function may fork. */
+struct reading {
+	int done;
+	const char *path;
+	int passed_over, err; /* negative errno */
+	struct dat_conf conf; /* what is wrong with its lines */
+	size_t num_sources;
+};
 
 static int adopt(struct dat_conf *conf)
 {
@@ -43,17 +40,11 @@ static int adopt(struct dat_conf *conf)
 	return 0;
 }
 
-static int parse_and_adopt(const char *text, size_t length)
+static int parse_and_adopt(const char *text, size_t length, struct dat_conf *conf)
 {
-	struct dat_conf conf;
-	int err = dat_conf_parse(text, length, &conf);
+	int err = dat_conf_parse(text, length, conf);
 
-	if (err)
-		return err;
-	report(&conf);
-	err = adopt(&conf);
-	dat_conf_free(&conf);
-	return err;
+	return err ? err : adopt(conf);
 }
 
 /* What may be otherwise the next time; a file that is not there, or for others only, stays so. */
@@ -70,44 +61,64 @@ static const char *what_next(int err)
 }
 
 /* dat_static_lock held */
-static void read_conf(void)
+static void read_conf(struct reading *reading)
 {
-	const char *path;
 	char *text = NULL, *copy;
 	size_t length;
-	int passed_over, fd = dat_conf_open(&path, &passed_over), err = 0;
+	int fd = dat_conf_open(&reading->path, &reading->passed_over);
 
-	if (passed_over)
-		dat_diag("%s: %s; trying %s", dat_conf_default_path(), dat_errno_text(-passed_over),
-			 DAT_CONF_FALLBACK);
 	if (!sr.path) {
-		copy = strdup(path); /* the environment may change */
+		copy = strdup(reading->path); /* the environment may change */
 		sr.path = copy ? copy : dat_conf_default_path();
 	}
 	if (fd < 0)
-		err = fd;
+		reading->err = fd;
 	else if (!(text = dats_read_file(fd, &length)))
-		err = -errno;
+		reading->err = -errno;
 	else
-		err = parse_and_adopt(text, length);
-	if (err)
-		dat_diag("%s: %s; the static registry is empty%s", path, dat_errno_text(-err),
-			 what_next(err));
-	sr.is_unread = err != 0;
-	dat_trace(conf_read, DATS_TRC_NORMAL, NULL, "file=%s entries=%zu", path, sr.num_sources);
+		reading->err = parse_and_adopt(text, length, &reading->conf);
 	free(text);
 	if (fd >= 0)
 		close(fd);
-	if (!is_passing(err))
+	reading->done = 1;
+	reading->num_sources = sr.num_sources;
+	sr.is_unread = reading->err != 0;
+	if (!is_passing(reading->err))
 		__atomic_store_n(&sr_ready, 1, __ATOMIC_RELEASE);
+}
+
+static void report(const struct reading *reading)
+{
+	const struct dat_conf_diag *diag;
+	size_t i;
+
+	if (reading->passed_over)
+		dat_diag("%s: %s; trying %s", dat_conf_default_path(),
+			 dat_errno_text(-reading->passed_over), DAT_CONF_FALLBACK);
+	for (i = 0; i < reading->conf.num_diags; i++) {
+		diag = &reading->conf.diags[i];
+		dat_diag("%s:%u: field %d (%s): %s", reading->path, diag->line, diag->field,
+			 dat_conf_field_name(diag->field), diag->reason);
+	}
+	if (reading->err)
+		dat_diag("%s: %s; the static registry is empty%s", reading->path,
+			 dat_errno_text(-reading->err), what_next(reading->err));
+	dat_trace(conf_read, DATS_TRC_NORMAL, NULL, "file=%s entries=%zu", reading->path,
+		  reading->num_sources);
 }
 
 const struct dat_static *dat_static_get(void)
 {
+	struct reading reading = { .done = 0 };
+
 	pthread_mutex_lock(&dat_static_lock);
 	if (!sr_ready)
-		read_conf();
+		read_conf(&reading);
 	pthread_mutex_unlock(&dat_static_lock);
+	if (reading.done) {
+		report(&reading);
+		dat_conf_free(&reading.conf);
+	}
 	return dat_static_peek();
 }
 

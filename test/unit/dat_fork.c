@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* A process that forks while a module is half loaded or half unloaded (GEN-33). */
 #include "test/unit/dat_util.h"
+#include "dat2/dat_trace.h"
 #include "util/compiler.h"
 
 #include <pthread.h>
@@ -89,6 +90,37 @@ static void gen_33_a_module_forks_while_it_is_loaded(void **state)
 	assert_true(after.tv_sec - before.tv_sec <= 1);
 }
 
+static void fork_once(DAT_PVOID arg, int hook, int level, const char *record)
+{
+	static int forked;
+
+	(void)arg, (void)hook, (void)level, (void)record;
+	if (forked)
+		return;
+	forked = 1;
+	if (!fork())
+		_exit(0);
+}
+
+/* In a child, which has not read dat.conf so far: that is told to a trace function. */
+static void gen_33_a_trace_function_forks(void **state)
+{
+	DAT_COUNT entries;
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (!child) {
+		alarm(CHILD_SECONDS);
+		dat_trclvl_modify(10, -1);
+		dat_trace_callback(fork_once, NULL);
+		dat_registry_list_providers(0, &entries, NULL);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static int set_up(void **state)
 {
 	char text[512];
@@ -108,6 +140,7 @@ static int set_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gen_33_a_trace_function_forks),
 		cmocka_unit_test(gen_33_a_module_is_being_loaded),
 		cmocka_unit_test(gen_33_a_module_is_being_unloaded),
 		cmocka_unit_test(gen_33_a_module_forks_while_it_is_loaded),
