@@ -38,9 +38,12 @@ struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia, bool ud)
 		if (dapl_ep_check_attr(ia, &none, NULL, &attr, DAPL_NO_MODEL))
 			return NULL;
 	}
-	if (dapl_ep_new(ia, &none, &attr, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, &ep))
-		return NULL;
-	return ep;
+	if (!dapl_ep_new(ia, &none, &attr, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, &ep))
+		return ep;
+	dapl_err_limited("connection request refused: no endpoint can be made for it (limit: "
+			 "max_eps %u of the adapter, or memory)",
+			 ia->attr->max_qp);
+	return NULL;
 }
 
 /* The EP of a request that comes to nothing: an RSP's is the consumer's again, a made one goes
@@ -66,6 +69,19 @@ static void end(struct dapl_object *obj)
 	if (cr->ep)
 		unmake_ep(cr->ep);
 	free(cr->private_data);
+}
+
+struct dapl_cr *dapl_cr_new_with_ep(struct dapl_ia *ia, struct tp_conn *conn,
+				    const struct tp_conn_request *req)
+{
+	struct dapl_ep *ep = dapl_cr_make_ep(ia, req->ud);
+	struct dapl_cr *cr = ep ? dapl_cr_new(ia, conn, req) : NULL;
+
+	if (cr)
+		dapl_cr_bring_ep(cr, ep);
+	else if (ep)
+		unmake_ep(ep);
+	return cr;
 }
 
 /* Refuses as if nobody had listened. */
@@ -231,8 +247,14 @@ static int accept_connection(struct dapl_cr *cr, struct dapl_ep *ep, const void 
 	ep->conn = cr->conn;
 	dapl_ep_learn_addr(ep);
 	err = cm_of(cr)->accept(cr->conn, ep->qp.tp, private_data, len, ep);
-	if (err)
-		ep->conn = NULL;
+	if (!err)
+		return 0;
+	ep->conn = NULL;
+	if (!cr->ep) {
+		dapl_lock(&ep->qp.lock);
+		ep->cold->addr_known = false;
+		dapl_unlock(&ep->qp.lock);
+	}
 	return err;
 }
 

@@ -22,6 +22,9 @@ extern const struct dapl_class dapl_cr_class;
 /* A CR for conn, in the IA's list. NULL: no memory, or the IA is being closed. */
 struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
 			    const struct tp_conn_request *req);
+/* Ditto, with an EP in T that is made for it; NULL also: none can be made. */
+struct dapl_cr *dapl_cr_new_with_ep(struct dapl_ia *ia, struct tp_conn *conn,
+				    const struct tp_conn_request *req);
 /* The one EP it can be accepted on; the EP gets the peer's address (EP-13 to EP-15). */
 void dapl_cr_bring_ep(struct dapl_cr *cr, struct dapl_ep *ep);
 /* Announces it on the service point's EVD. False: no room, the CR is the caller's. */

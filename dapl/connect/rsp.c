@@ -44,7 +44,7 @@ static int arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn
 	pthread_mutex_unlock(&ia->lock);
 	if (!first)
 		return -ECONNREFUSED; /* RSP-6 */
-	cr = dapl_cr_new(ia, conn, req);
+	cr = rsp->ep ? dapl_cr_new(ia, conn, req) : dapl_cr_new_with_ep(ia, conn, req);
 	pthread_mutex_lock(&ia->lock);
 	rsp->cr = cr;
 	rsp->spent = cr;
@@ -94,13 +94,9 @@ static void give_back(struct dapl_ep *ep)
 
 static bool announced(struct dapl_rsp *rsp, struct dapl_cr *cr)
 {
-	struct dapl_ep *ep = NULL;
-
-	if (!fire(rsp->ep, DAPL_EP_REQUEST))
-		ep = rsp->ep ? rsp->ep : dapl_cr_make_ep(rsp->sp.obj.ia, false);
-	if (ep)
-		dapl_cr_bring_ep(cr, ep);
-	if (ep && dapl_cr_announce(cr, &rsp->sp))
+	if (rsp->ep && !fire(rsp->ep, DAPL_EP_REQUEST))
+		dapl_cr_bring_ep(cr, rsp->ep);
+	if (cr->ep && dapl_cr_announce(cr, &rsp->sp))
 		return true;
 	dapl_cr_discard(cr);
 	return false;

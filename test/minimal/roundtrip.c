@@ -203,6 +203,34 @@ static void a_reserved_service_point_is_spent_by_one_request(void **state)
 	expect_ok(dat_rsp_free(rsp));
 }
 
+/* RSP-3: a request for which no endpoint can be made is refused, and another one may come. */
+static void a_reserved_service_point_outlives_a_want_of_endpoints(void **state)
+{
+	static DAT_EP_HANDLE eps[10000];
+	struct rig *rig = *state;
+	DAT_RSP_HANDLE rsp;
+	DAT_EVENT event;
+	size_t num = 0;
+
+	expect_ok(dat_psp_free(rig->psp));
+	expect_ok(dat_rsp_create(rig->ib.ia, rig->qual, DAT_HANDLE_NULL, rig->cr, &rsp));
+	while (!dat_ep_create(rig->ib.ia, rig->b.pz, rig->b.recv, rig->b.request, rig->b.connect,
+			      NULL, &eps[num]))
+		assert_true(++num < RIG_NUM_OF(eps));
+	rig_connect(rig, CT_US);
+	rig_conn_event(&rig->a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	ct_empty(rig->cr);
+	expect_ok(dat_ep_free(eps[--num]));
+	expect_ok(dat_ep_reset(rig->a.ep));
+	rig_connect(rig, CT_US);
+	ct_next(rig->cr, DAT_CONNECTION_REQUEST_EVENT, &event);
+	expect_ok(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL));
+	rig_conn_event(&rig->a, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	while (num)
+		expect_ok(dat_ep_free(eps[--num]));
+	expect_ok(dat_rsp_free(rsp));
+}
+
 static void the_provider_makes_the_endpoint_if_asked(void **state)
 {
 	struct rig *rig = *state;
@@ -438,6 +466,7 @@ int main(void)
 		RIG_TEST(a_silent_peer_times_the_connect_out),
 		RIG_TEST(an_attempt_is_given_up),
 		RIG_TEST(a_reserved_service_point_is_spent_by_one_request),
+		RIG_TEST(a_reserved_service_point_outlives_a_want_of_endpoints),
 		RIG_TEST(the_provider_makes_the_endpoint_if_asked),
 		RIG_CONNECTED(bytes_arrive),
 		RIG_CONNECTED(rdma_writes_and_reads),
