@@ -157,22 +157,40 @@ static DAT_RETURN start(struct dapl_ep *ep, const struct tp_connect *param, uint
 	return dapl_status(err, DAT_RESOURCE_TEP);
 }
 
+/* Where that fails the state is as before (GEN-8): it decides what dat_ep_modify may change. */
+static DAT_RETURN start_datagrams(struct dapl_ep *ep, const struct tp_connect *param,
+				  uint64_t deadline, uint8_t before)
+{
+	DAT_RETURN rc = dapl_ud_connect(ep, param, deadline);
+
+	if (!rc)
+		return DAT_SUCCESS;
+	dapl_lock(&ep->qp.lock);
+	if (dapl_ep_state(ep) == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
+		dapl_ep_set_state(ep, before);
+	dapl_unlock(&ep->qp.lock);
+	return rc;
+}
+
 static DAT_RETURN connect_by(struct dapl_ep *ep, const struct tp_connect *param,
 			     DAT_TIMEOUT timeout)
 {
 	uint64_t deadline = timeout == DAT_TIMEOUT_INFINITE ? 0 : dapl_deadline(timeout);
 	struct dapl_ep_step step;
+	uint8_t before;
 	DAT_RETURN rc;
 
 	pthread_mutex_lock(&ep->cold->cm_lock);
 	dapl_lock(&ep->qp.lock);
-	if (dapl_ep_state(ep) == DAT_EP_STATE_UNCONNECTED && !ep->qp.pz)
+	before = dapl_ep_state(ep);
+	if (before == DAT_EP_STATE_UNCONNECTED && !ep->qp.pz)
 		rc = dapl_not_ready(&ep->qp, &ep->qp.request);
 	else
 		rc = dapl_ep_fire(ep, ep->qp.ud ? DAPL_EP_UD_CONNECT : DAPL_EP_CONNECT, &step);
 	dapl_unlock(&ep->qp.lock);
 	if (!rc)
-		rc = ep->qp.ud ? dapl_ud_connect(ep, param, deadline) : start(ep, param, deadline);
+		rc = ep->qp.ud ? start_datagrams(ep, param, deadline, before)
+			       : start(ep, param, deadline);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
 	return rc;
 }

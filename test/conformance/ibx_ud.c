@@ -2,6 +2,8 @@
 /* Datagram endpoints: what they are, and how they learn of each other. */
 #include "ud_util.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 
 /* ---- Endpoints ---- */
@@ -119,6 +121,24 @@ static void ibx_65_free_at_any_time(void **state)
 	rig->a.ep = DAT_HANDLE_NULL;
 	cu_quiet(rig->a.connect, 200);
 	expect_ok(dat_cr_reject(cr, 0, NULL));
+}
+
+/* GEN-8: what only an unconnected endpoint allows is allowed still. */
+static void ibx_62_a_connect_that_fails_changes_nothing(void **state)
+{
+	/* Of RFC 5737: there is no way from a loopback address. */
+	struct sockaddr_in nobody = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201) };
+	struct cu_rig *rig = *state;
+	DAT_EP_PARAM param = { .pz_handle = rig->p.pz };
+	DAT_RETURN rc;
+
+	xu_need(rig, DAT_IB_ATTR_UD);
+	rc = dat_ep_connect(rig->a.ep, (DAT_IA_ADDRESS_PTR)&nobody, rig->qual, CT_US, 0, NULL,
+			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	if (!rc)
+		harness_skip("this adapter finds out later that nobody is there");
+	STATE(rig->a.ep, UNCONNECTED);
+	expect_ok(dat_ep_modify(rig->a.ep, DAT_EP_FIELD_PZ_HANDLE, &param));
 }
 
 /* ---- Resolution ---- */
@@ -403,6 +423,7 @@ int main(int argc, char **argv)
 		U(ibx_63_calls_of_connections),
 		U(ibx_63_no_binds),
 		U(ibx_58_64_nothing_to_disconnect_or_reset),
+		U(ibx_62_a_connect_that_fails_changes_nothing),
 		U(ibx_65_free_at_any_time),
 		U(ibx_66_67_71_both_learn_of_each_other),
 		U(ibx_67_68_kinds_do_not_mix),
