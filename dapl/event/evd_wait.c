@@ -352,6 +352,9 @@ static DAT_RETURN wait_one(struct dapl_evd *evd, DAT_TIMEOUT timeout, uint64_t d
 	evd->waiter = false;
 	dapl_evd_choose_dequeue(evd);
 	dapl_evd_arm(evd);
+	/* Of what came before that the caller is told, not the CNO (EVD-57). */
+	if (evd->target == DAPL_TARGET_CNO)
+		dapl_evd_drain(evd);
 	return rc;
 }
 

@@ -221,6 +221,33 @@ static void cno_6_no_wakeup_is_lost_with_completions(void **state)
 	finish(s, count);
 }
 
+/* What comes at the end of a wait is told by that, or by the CNO. */
+static void cno_6_no_wakeup_is_lost_behind_a_timeout(void **state)
+{
+	struct ct_ia *ia = *state;
+	DAT_CNO_HANDLE cno = ct_cno(ia->ia);
+	struct sender *s = begin(ia, dto_evd(ia, cno));
+	DAT_RETURN rc = DAT_SUCCESS;
+	DAT_EVD_HANDLE hint;
+	DAT_EVENT event;
+	DAT_COUNT more;
+	int count = 0;
+
+	while (count < messages && (rc == DAT_SUCCESS || DAT_GET_TYPE(rc) == DAT_TIMEOUT_EXPIRED)) {
+		atomic_store(&s->allowed, count + 1);
+		rc = dat_evd_wait(s->p.recv, (DAT_TIMEOUT)(count % 50), 1, &event, &more);
+		if (rc == DAT_SUCCESS) {
+			received(s, &event, &count);
+			continue;
+		}
+		if (!more && dat_cno_wait(cno, CT_US, &hint) != DAT_SUCCESS)
+			break;
+		while (dat_evd_dequeue(s->p.recv, &event) == DAT_SUCCESS)
+			received(s, &event, &count);
+	}
+	finish(s, count);
+}
+
 static void cno_9_no_readiness_is_lost(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -406,6 +433,7 @@ int main(void)
 		T(evd_46_no_wakeup_is_lost_with_a_threshold),
 		T(evd_48_short_waits_lose_nothing),
 		T(cno_6_no_wakeup_is_lost_with_completions),
+		T(cno_6_no_wakeup_is_lost_behind_a_timeout),
 		T(cno_9_no_readiness_is_lost),
 		T(evd_41_enabling_under_traffic),
 		T(evd_75_resizing_under_traffic),
