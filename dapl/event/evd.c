@@ -349,10 +349,10 @@ static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen)
 	if (evd->waiter)
 		return DAPL_BAD_STATE(EVD_WAITER);
 	dapl_evd_drain_notify(evd);
-	if (qlen < evd->ring.count)
-		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	if (qlen == evd->qlen)
 		return DAT_SUCCESS;
+	if (qlen < evd->ring.count)
+		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	if (evd->cq) {
 		err = evd->cq->ops->resize(evd->cq, qlen);
 		if (err)

@@ -418,6 +418,28 @@ static void evd_80_the_same_length_changes_nothing(void **state)
 	ct_take_se(evd, 1);
 }
 
+/* Also where it has more than its length: completions wait in a queue of their own. */
+static void evd_80_the_same_length_with_more_events(void **state)
+{
+	struct ct_ia *ia = *state;
+	struct ct_end a = { 0 }, p = { .recv = ct_evd(ia->ia, 8, DAT_HANDLE_NULL,
+						      DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG) };
+	DAT_COUNT qlen = ct_evd_param(p.recv).evd_qlen;
+
+	ct_end_open(&a, ia->ia, NULL);
+	ct_end_open(&p, ia->ia, NULL);
+	ct_end_connect(&a, &p);
+	for (uint64_t i = 1; i <= 3; i++) {
+		expect_ok(ct_post_recv(&p, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG));
+		expect_ok(ct_post_send(&a, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG));
+		ct_completion(a.request, i, DAT_DTO_SUCCESS);
+	}
+	for (DAT_COUNT i = 1; i <= qlen; i++)
+		expect_ok(ct_post_se(p.recv, (uintptr_t)i));
+	expect_ok(dat_evd_resize(p.recv, qlen));
+	assert_int_equal(ct_evd_param(p.recv).evd_qlen, qlen);
+}
+
 static void evd_81_the_adapters_dispatcher_is_resized(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -451,6 +473,7 @@ int main(void)
 		T(evd_78_impossible_lengths_are_refused),
 		T(evd_79_a_waiter_refuses_resizing),
 		T(evd_80_the_same_length_changes_nothing),
+		T(evd_80_the_same_length_with_more_events),
 		T(evd_81_the_adapters_dispatcher_is_resized),
 	};
 
