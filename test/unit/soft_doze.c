@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "providers/soft/link/shm.h"
@@ -225,6 +226,31 @@ static void what_is_there(void **state)
 	assert_wc(take_wc(b.recv_cq), 1, SUCCESS);
 }
 
+/* Ditto for one who was about to sleep when the peer cleared the word, and another set it again. */
+static void what_another_has_seen(void **state)
+{
+	struct soft_link *link = soft_conn(b.conn)->link;
+	uint32_t seen = 0, *at;
+	bool changed;
+
+	(void)state;
+	/* The service thread would change it as well, and has: that goes with the first message. */
+	dapl_loop_enter(b.qp->dev->loop);
+	post_recv(&b, 1, in, 64, in_mr);
+	post_send(&a, 2, out, 8, out_mr, 0);
+	assert_wc(take_wc(b.recv_cq), 1, SUCCESS);
+	post_recv(&b, 1, in, 64, in_mr);
+	at = link->class->doze(link, EPOLLIN, &seen);
+	assert_non_null(at);
+	assert_int_equal(*at, seen);
+	post_send(&a, 2, out, 8, out_mr, 0);
+	link->class->doze(link, EPOLLIN, &(uint32_t){ 0 });
+	changed = *at != seen;
+	dapl_loop_leave(b.qp->dev->loop);
+	assert_true(changed);
+	assert_wc(take_wc(b.recv_cq), 1, SUCCESS);
+}
+
 /* Who sleeps for room is woken when there is some: nobody polls here but he. */
 static void *receive_late(void *arg)
 {
@@ -423,9 +449,11 @@ static void not_with_tcp(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(ping_pong),	  T(by_the_word),  T(by_the_word_at_once), T(by_a_signal),
-		T(what_is_there), T(by_room),	   T(by_room_for_another), T(by_one_that_comes),
-		T(by_the_end),	  T(by_his_death), T(not_by_the_socket),   T(not_with_tcp),
+		T(ping_pong),	 T(by_the_word),	 T(by_the_word_at_once),
+		T(by_a_signal),	 T(what_is_there),	 T(what_another_has_seen),
+		T(by_room),	 T(by_room_for_another), T(by_one_that_comes),
+		T(by_the_end),	 T(by_his_death),	 T(not_by_the_socket),
+		T(not_with_tcp),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -173,7 +173,7 @@ struct soft_shm {
 	_Atomic uint32_t peer_access; /* ditto; of who polls */
 	bool deaf;		      /* the peer stood still: he is not waited for */
 	pid_t pid;		      /* the peer's process, if it can be reached */
-	_Atomic uint32_t roused; /* how often who sleeps on the word was woken by his own side */
+	_Atomic uint32_t roused;      /* how often this side has made the word another one */
 
 	pthread_mutex_t lock;
 	uint32_t wanted[SOFT_WATCHERS]; /* EPOLL* that each waits for */

@@ -176,15 +176,20 @@ uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t ev
 	return (events ? EPOLLIN : 0) | (ready ? EPOLLOUT : 0);
 }
 
-/* What it becomes; one that was seen before a rouse does not come back, though the peer clears it. */
+/*
+ * What it becomes. One that was seen before a rouse, or before the peer cleared it, does not come
+ * back: another thread may be about to sleep on it.
+ */
 static uint32_t add_to_word(struct soft_shm *shm, uint32_t wake_on)
 {
-	uint32_t old = atomic_load(&shm->own->wake_on), word;
+	uint32_t old = atomic_load(&shm->own->wake_on), count, word;
 
-	do
-		word = (old & ((1u << SHM_WAKE_BITS) - 1)) | wake_on |
-		       atomic_load(&shm->roused) << SHM_WAKE_BITS;
-	while (!atomic_compare_exchange_weak(&shm->own->wake_on, &old, word));
+	do {
+		count = atomic_load(&shm->roused);
+		if (wake_on && !(old & SHM_WAKE_FUTEX))
+			count = atomic_fetch_add(&shm->roused, 1) + 1;
+		word = (old & ((1u << SHM_WAKE_BITS) - 1)) | wake_on | count << SHM_WAKE_BITS;
+	} while (!atomic_compare_exchange_weak(&shm->own->wake_on, &old, word));
 	return word;
 }
 
