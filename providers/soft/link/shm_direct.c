@@ -14,7 +14,9 @@
  * The peer's process is known by the socket. That it is the one with the memory, neither side having
  * handed the connection on, is proved by a random word that it has at a place it tells. What has
  * this number may be another program once it has ended or called execve(2), but then its end of
- * the socket is closed, which is looked at each time.
+ * the socket is closed, which is looked at right before each copy. Two things are left that no look
+ * can exclude (doc/security.md): that program may begin between the look and the copy, and the
+ * kernel may be in a copy for longer than the owner waits.
  */
 #include <errno.h>
 #include <poll.h>
