@@ -189,16 +189,17 @@ static int srq_arm(struct tp_srq *base, uint32_t limit)
 	struct vrb_srq *srq = vrb_srq(base);
 	uint32_t there = srq->posted - atomic_load(&srq->completed);
 	struct ibv_srq_attr attr = { .srq_limit = limit <= there ? limit : 0 };
-	int err = ibv_modify_srq(srq->ibsrq, &attr, IBV_SRQ_LIMIT);
+	int err;
 
+	atomic_store(&srq->at_limit, false); /* before the device may tell of this one */
+	err = ibv_modify_srq(srq->ibsrq, &attr, IBV_SRQ_LIMIT);
 	if (err) {
 		dapl_err("%s: limit of %u receives not set: %s", srq->dev->name, limit,
 			 dapl_strerror(err));
 		return -abs(err);
 	}
-	atomic_store(&srq->at_limit, limit > there);
 	if (limit > there)
-		dapl_loop_post(srq->dev->base.loop, &srq->task);
+		vrb_srq_event(srq, TP_ASYNC_SRQ_LIMIT);
 	return 0;
 }
 

@@ -82,6 +82,20 @@ static void there_is_room_for_as_many_as_the_queue_has(void **state)
 	assert_int_equal(t.cq.attached, 0);
 }
 
+/* The device tells before the call that asked for it returns. */
+static void a_limit_that_is_met_at_once_is_told(void **state)
+{
+	(void)state;
+	t.srq->base.owner = &t;
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 7, NULL, 0), 0);
+	t.falls = true;
+	dapl_loop_enter(t.dev.base.loop);
+	assert_int_equal(vrb_srq_ops.arm(&t.srq->base, 1), 0);
+	dapl_loop_leave(t.dev.base.loop);
+	settle();
+	assert_int_equal(t.told, 1);
+}
+
 /* FL-2: a failure does not overtake what waits for the connection to be announced. */
 static void a_flushed_receive_waits_behind_those_before_it(void **state)
 {
@@ -416,6 +430,7 @@ int main(void)
 		RXE(what_comes_while_a_qp_is_destroyed_is_its_own),
 		RXE(a_receive_that_is_nobodys_leaves_its_place),
 		RXE(there_is_room_for_as_many_as_the_queue_has),
+		RXE(a_limit_that_is_met_at_once_is_told),
 		RXE(a_flushed_receive_waits_behind_those_before_it),
 		SIW(a_torn_receive_of_siw_has_no_wrong_length),
 		SIW(a_receive_of_siw_that_is_too_short),

@@ -34,6 +34,7 @@ static struct {
 	struct ibv_async_event event;
 	bool pending, unacked;
 	int told;	       /* asynchronous events */
+	bool falls;	       /* below a limit of the SRQ, as soon as it is set */
 	struct vrb_qp *doomed; /* what the program frees when it hears of one */
 	struct tp_task settle;
 	sem_t settled;
@@ -94,7 +95,8 @@ int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 {
 	assert_ptr_equal(srq, &t.ibsrq);
 	(void)attr;
-	(void)mask;
+	if (t.falls && mask == IBV_SRQ_LIMIT)
+		vrb_srq_event(t.srq, TP_ASYNC_SRQ_LIMIT);
 	return 0;
 }
 
@@ -156,7 +158,7 @@ static void cq_event(void *owner)
 static void async(void *owner, enum tp_async_event event, void *object)
 {
 	(void)owner;
-	assert_int_equal(event, TP_ASYNC_QP_ERROR);
+	assert_int_equal(event, t.falls ? TP_ASYNC_SRQ_LIMIT : TP_ASYNC_QP_ERROR);
 	assert_ptr_equal(object, &t);
 	t.told++;
 	if (t.doomed)
