@@ -92,6 +92,7 @@ static int alloc_parts(struct vrb_qp *qp, const struct tp_qp_attr *attr, uint32_
 	if (rc)
 		goto fini_sq;
 	qp->rq.plain_recv = !qp->ud;
+	qp->rq.copies_sge |= qp->ud; /* the device may have to get them again */
 	qp->sq.qp = qp->rq.qp = qp;
 	qp->sq.cq = vrb_cq(attr->send_cq);
 	qp->rq.cq = vrb_cq(attr->recv_cq);

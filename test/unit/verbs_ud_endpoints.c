@@ -146,6 +146,29 @@ static void without_a_handle_there_is_no_confirmation(void **state)
 	uk_quiet();
 }
 
+/* The endpoint can be used as before an attempt that could not begin (IBX-62). */
+static void a_qp_that_is_not_made_ready_can_be_later(void **state)
+{
+	static const enum ibv_qp_state refused[] = { IBV_QPS_RTR, IBV_QPS_RTS };
+	struct ucm_msg asked, answer;
+	struct tp_conn *conn;
+
+	(void)state;
+	assert_int_equal(vrb_qp_post_recv(&uk.qp.base, 7, NULL, 0), 0);
+	for (int i = 0; i < 2; i++) {
+		uk.refused = refused[i];
+		conn = uk_connect("");
+		uk_event(TP_CONN_BROKEN);
+		uk_done(conn);
+		assert_int_equal(uk.receives, 0);
+		assert_int_equal(vrb_qp_post_recv(&uk.qp.base, 8, NULL, 0), 0);
+	}
+	conn = resolved(&asked, &answer);
+	assert_int_equal(uk.receives, 3);
+	assert_int_equal(vrb_queue_used(&uk.qp.rq), 3);
+	uk_done(conn);
+}
+
 /* ---- The side that is asked ---- */
 
 static struct tp_conn *accepted(struct ucm_msg *ours)
@@ -224,6 +247,7 @@ int main(void)
 		T(ibx_76_a_given_up_attempt_is_withdrawn),
 		T(ucm_44_refusals),
 		T(without_a_handle_there_is_no_confirmation),
+		T(a_qp_that_is_not_made_ready_can_be_later),
 		T(ucm_42_the_other_side_gets_the_address),
 		T(ibx_76_it_is_never_confirmed),
 		T(ibx_65_freed_before_it_is_confirmed),

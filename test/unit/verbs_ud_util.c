@@ -16,6 +16,12 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (qp == &uk.cmqp)
 		return 0;
 	assert_ptr_equal(qp, &uk.ibqp);
+	if (uk.refused && attr->qp_state == uk.refused) {
+		uk.refused = 0;
+		return EIO;
+	}
+	if (attr->qp_state == IBV_QPS_RESET)
+		uk.receives = 0;
 	if (attr->qp_state == IBV_QPS_RTR && (mask & IBV_QP_AV))
 		uk.rtr = *attr;
 	if (attr->qp_state == IBV_QPS_RTS)
@@ -164,7 +170,7 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 {
 	(void)wr;
 	(void)bad;
-	assert_ptr_equal(qp, &uk.cmqp);
+	uk.receives += qp == &uk.ibqp;
 	return 0;
 }
 

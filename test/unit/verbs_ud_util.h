@@ -52,6 +52,8 @@ extern struct uk {
 	struct vrb_config config;
 	struct ibv_qp_attr rtr, rts; /* as last set */
 	enum ibv_qp_state state;     /* of the QP, if it is not ready to send */
+	enum ibv_qp_state refused;   /* once: it is not put in this one */
+	unsigned int receives;	     /* that it has */
 	struct ibv_ah ah;
 	bool no_ah;		 /* none is made */
 	struct ibv_ah_attr path; /* of the last address handle */

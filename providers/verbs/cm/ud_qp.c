@@ -42,6 +42,23 @@ static int not_ready(const struct vrb_qp *qp, int err)
 	return -abs(err);
 }
 
+/* Idle again, with its receives, which the device gives up: a later attempt begins anew. */
+static int undo(struct vrb_qp *qp, int rc)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	int err;
+
+	vrb_qp_lock(qp);
+	vrb_queue_set_mode(&qp->rq, VRB_QUEUE_IDLE);
+	err = ibv_modify_qp(qp->ibqp, &attr, IBV_QP_STATE);
+	vrb_qp_unlock(qp);
+	atomic_store(&qp->live, false);
+	vrb_qp_collect(qp);
+	if (err)
+		vrb_qp_to_error(qp);
+	return rc;
+}
+
 /* Receives that are posted are the device's before it can get a datagram. */
 static int begin(struct vrb_qp *qp)
 {
@@ -52,10 +69,10 @@ static int begin(struct vrb_qp *qp)
 	atomic_store(&qp->live, true);
 	rc = vrb_qp_post_receives(qp);
 	if (rc)
-		return rc;
+		return undo(qp, rc);
 	rc = vrb_ucm_to_rts(qp->ibqp);
 	if (rc)
-		return not_ready(qp, rc);
+		return undo(qp, not_ready(qp, rc));
 	qp->qkey = UCM_QKEY;
 	vrb_qp_open(qp);
 	return 0;
