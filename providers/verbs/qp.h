@@ -77,6 +77,12 @@ static inline bool vrb_qp_set_fault(struct vrb_qp *qp, uint32_t status)
 
 extern const struct dapl_qp_ops vrb_qp_ops;
 
+/* Of sq.extra, what is no bind's. */
+static inline uint32_t vrb_qp_own_wrs(const struct vrb_dev *dev)
+{
+	return VRB_DRAIN_WRS + (dev->quirks.needs_wake ? VRB_WAKE_WRS : 0);
+}
+
 /* ---- QPs of datagrams (qp_ud.c) ---- */
 
 /* dapl_qp_ops.post_send */

@@ -152,13 +152,23 @@ static int bind_locked(struct vrb_qp *qp, struct vrb_mw *mw, uint64_t id, uint32
 	return 0;
 }
 
-/* What the device's queue has left, without what a drain needs. */
-static uint32_t room(struct vrb_qp *qp)
+/*
+ * Whether the device's queue has room for one more invalidation: it keeps an entry for each request
+ * that the core may have outstanding.
+ */
+static bool may_invalidate(struct vrb_qp *qp)
 {
-	uint32_t all = qp->sq.max_wr + qp->sq.extra - VRB_DRAIN_WRS;
-	uint32_t used = vrb_queue_used(&qp->sq);
+	uint32_t own = vrb_qp_own_wrs(qp->dev);
+	uint32_t left = qp->sq.extra > own ? qp->sq.extra - own : 0;
+	struct vrb_wr *wr;
 
-	return used < all ? all - used : 0;
+	if (left >= qp->sq.max_wr) /* one for each bind */
+		return true;
+	vrb_cq_lock(qp->sq.cq);
+	for (wr = vrb_queue_head(&qp->sq); left && wr != vrb_queue_next(&qp->sq); wr = wr->next)
+		left -= wr->flags & VRB_WR_INTERNAL ? 1 : 0;
+	vrb_cq_unlock(qp->sq.cq);
+	return left;
 }
 
 static int mw_bind(struct tp_qp *base, uint64_t wr_id, uint32_t flags, const struct tp_bind *bind,
@@ -166,16 +176,14 @@ static int mw_bind(struct tp_qp *base, uint64_t wr_id, uint32_t flags, const str
 {
 	struct vrb_qp *qp = vrb_qp(base);
 	struct vrb_mw *mw = vrb_mw(bind->mw);
+	bool again = atomic_load(&mw->bound) && mw->base.qp_scope;
 	int rc;
 
 	*rkey = 0;
-	if (room(qp) < 2)
+	if (again && (qp->dev->quirks.stale_invalidate_crashes || !may_invalidate(qp)))
 		vrb_qp_collect(qp);
-	if (room(qp) < 2)
+	if (again && bind->mr && !may_invalidate(qp))
 		return -ENOMEM;
-	if (qp->dev->quirks.stale_invalidate_crashes && atomic_load(&mw->bound) &&
-	    mw->base.qp_scope)
-		vrb_qp_collect(qp);
 	pthread_mutex_lock(&mw->lock);
 	if (qp->sq.mode == VRB_QUEUE_ACTIVE) {
 		rc = bind_locked(qp, mw, wr_id, flags, bind, rkey);

@@ -25,8 +25,7 @@ static uint32_t lesser(uint32_t a, uint32_t b)
 
 uint32_t vrb_qp_extra(struct vrb_dev *dev, uint32_t max_send_wr)
 {
-	uint32_t num = VRB_DRAIN_WRS + (dev->quirks.needs_wake ? VRB_WAKE_WRS : 0), binds = 0;
-	uint32_t most = dev->max_qp_wr - max_send_wr;
+	uint32_t num = vrb_qp_own_wrs(dev), most = dev->max_qp_wr - max_send_wr, binds = 0;
 
 	if (!max_send_wr)
 		return 0;
@@ -90,11 +89,10 @@ static uint32_t make(struct vrb_qp *qp, const struct ibv_qp_init_attr *init)
 	return attempt.cap.max_inline_data;
 }
 
-/* Binds go without room of their own. */
+/* What the announced limit leaves: one or two windows can be bound again at once. */
 static uint32_t least_extra(const struct vrb_qp *qp)
 {
-	return lesser(qp->sq.extra,
-		      VRB_DRAIN_WRS + (qp->dev->quirks.needs_wake ? VRB_WAKE_WRS : 0));
+	return lesser(qp->sq.extra, VRB_DRAIN_WRS + VRB_WAKE_WRS);
 }
 
 static vrb_post_fn *device_post(const struct vrb_qp *qp)

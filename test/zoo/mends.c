@@ -199,6 +199,47 @@ static void as_many_binds_as_requests(void **state)
 		BOUND(rig->a.request, rmr, i);
 }
 
+#define REQUESTS 20
+
+/* The window is younger than the connection, whose queue has room for a few invalidations. */
+static void binds_leave_room_for_requests(void **state)
+{
+	struct cu_rig *rig = *state;
+	bool type_2 = bu_has_scope(rig, DAT_RMR_SCOPE_EP);
+	DAT_RMR_HANDLE rmr;
+	DAT_EP_ATTR attr;
+	DAT_RETURN rc;
+	uint64_t binds, i;
+
+	if (ct_receives_first(&rig->attr, &rig->prov))
+		harness_skip("over iWARP no message waits for a receive");
+	ct_default_attr(rig->ia, &attr);
+	attr.max_request_dtos = REQUESTS;
+	expect_ok(dat_ep_free(rig->a.ep));
+	expect_ok(dat_ep_create(rig->ia, rig->a.pz, rig->a.recv, rig->a.request, rig->a.connect,
+				&attr, &rig->a.ep));
+	cu_establish(rig, &rig->a, &rig->p);
+	rmr = bu_rmr(rig, rig->a.pz, type_2 ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ);
+	bu_stall(&rig->a);
+	for (binds = 0, rc = DAT_SUCCESS; !rc && binds < REQUESTS - 1; binds += !rc)
+		rc = bu_bind(&rig->a, rmr, &rig->a.mem, 0, 64, binds, NULL);
+	print_message("# %llu binds\n", (unsigned long long)binds);
+	assert_true(binds > 1);
+	if (rc)
+		assert_int_equal(DAT_GET_TYPE(rc), DAT_INSUFFICIENT_RESOURCES);
+	for (i = binds; i < REQUESTS - 1; i++)
+		expect_ok(ct_post_send(&rig->a, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG));
+	for (i = binds; i < REQUESTS; i++)
+		expect_ok(cu_recv(&rig->p, 0, 64, i));
+	DONE(rig->a.request, rig->a.ep, 0x57a11, DAT_DTO_SEND, 64);
+	for (i = 0; i < binds; i++)
+		BOUND(rig->a.request, rmr, i);
+	for (; i < REQUESTS - 1; i++)
+		DONE(rig->a.request, rig->a.ep, i, DAT_DTO_SEND, 64);
+	expect_ok(bu_bind(&rig->a, rmr, &rig->a.mem, 0, 64, i, NULL));
+	BOUND(rig->a.request, rmr, i);
+}
+
 /* Nobody polls between: bnxt_re refuses to resize a CQ again until somebody did. */
 static void a_queue_grows_with_each_endpoint(void **state)
 {
@@ -313,6 +354,7 @@ int main(int argc, char **argv)
 		T(a_shared_queue_keeps_its_receives),
 		T(what_is_announced_can_be_made),
 		T(as_many_binds_as_requests),
+		T(binds_leave_room_for_requests),
 		T(an_address_that_moved_is_not_connected),
 		T(a_queue_grows_with_each_endpoint),
 		T(a_small_message_has_all_its_segments),
