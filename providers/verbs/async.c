@@ -50,7 +50,8 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 	if (vrb_qp_set_fault(qp, TP_WC_TRANSPORT))
 		dapl_err_limited("%s: QP 0x%x: %s", dev->name, event->element.qp->qp_num,
 				 ibv_event_type_str(event->event_type));
-	dapl_loop_post(dev->base.loop, &qp->notice);
+	if (!atomic_exchange(&qp->fault_told, true))
+		dapl_loop_post(dev->base.loop, &qp->notice);
 	vrb_qp_notify(qp);
 }
 

@@ -230,6 +230,7 @@ static int qp_reset(struct tp_qp *base)
 	vrb_qp_to_error(qp);
 	vrb_qp_destroy_ib(qp);
 	atomic_store(&qp->fault, 0);
+	atomic_store(&qp->fault_told, false);
 	atomic_store(&qp->peer_closed, false);
 	atomic_store(&qp->ended, false);
 	atomic_store(&qp->draining, false);

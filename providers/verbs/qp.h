@@ -26,6 +26,7 @@ struct vrb_qp {
 	struct vrb_mr_hint hint;
 	atomic_bool draining;	 /* the loop is told when sq is empty */
 	_Atomic uint32_t fault;	 /* enum tp_wc_status of the first failure, 0 if none */
+	atomic_bool fault_told;	 /* the core was, or is about to be */
 	atomic_bool live;	 /* the device may have completions of it */
 	atomic_bool peer_sent;	 /* before its connection was established */
 	atomic_bool peer_closed; /* a request failed, and for no other reason */

@@ -369,6 +369,24 @@ static void a_bad_segment_is_a_fault(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+/* EVT-31: the connection manager finds it before the device tells, which it may do twice. */
+static void a_fault_is_told_once(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	assert_int_equal(vrb_cm_fault_here(qp), TP_CONN_BROKEN);
+	assert_int_equal(t.told, 1);
+	event(IBV_EVENT_QP_ACCESS_ERR);
+	event(IBV_EVENT_QP_FATAL);
+	assert_int_equal(t.told, 1);
+	assert_int_equal(vrb_qp_ops.reset(&qp->base), 0);
+	assert_int_equal(vrb_qp_prepare(qp), 0);
+	vrb_cm_fault_here(qp); /* another */
+	assert_int_equal(t.told, 2);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
 /* As a program may that hears of it on the loop, by a proxy agent. */
 static void an_endpoint_is_freed_by_who_hears_of_its_fault(void **state)
 {
@@ -447,6 +465,7 @@ int main(void)
 		SIW(an_answer_that_fails_before_is_one),
 		SIW(a_fault_without_such_a_request_is_one),
 		SIW(a_bad_segment_is_a_fault),
+		RXE(a_fault_is_told_once),
 		RXE(an_endpoint_is_freed_by_who_hears_of_its_fault),
 		RXE(what_is_left_behind_is_nobodys),
 		RXE(a_notification_that_was_refused_is_asked_for_again),

@@ -31,7 +31,7 @@ enum tp_conn_event vrb_cm_fault_here(struct vrb_qp *qp)
 	struct vrb_dev *dev = qp->dev;
 
 	vrb_qp_collect(qp);
-	if (vrb_qp_set_fault(qp, TP_WC_TRANSPORT))
+	if (vrb_qp_set_fault(qp, TP_WC_TRANSPORT) && !atomic_exchange(&qp->fault_told, true))
 		dev->base.up->async(dev->base.owner, TP_ASYNC_QP_ERROR, qp->base.owner);
 	return TP_CONN_BROKEN;
 }
