@@ -267,13 +267,18 @@ static void ucm_29_the_end_overtakes_the_confirmation(void **state)
 static void an_attempt_is_withdrawn(void **state)
 {
 	struct ucm_msg asked = request(""), ours, msg = uk_peer(UCM_DREQ, true, NULL);
+	const struct ucm_address *own = &uk.ucm.own;
 	struct tp_conn *conn;
 
 	(void)state;
+	memset(uk.ucm.own.gid, 0xfe, sizeof(uk.ucm.own.gid));
 	uk_put(&asked);
 	conn = uk_request(1);
 	uk_put(&msg);
-	uk_take(UCM_DREP);
+	msg = uk_take(UCM_DREP);
+	assert_int_equal(msg.end.lid, OWN_LID); /* else the peer knows it for another's */
+	assert_memory_equal(msg.end.gid, own->gid, sizeof(own->gid));
+	assert_int_equal(msg.end.qp_type, XCHG_QPT_RC);
 	uk_accept(conn, "");
 	uk_event(TP_CONN_BROKEN);
 	uk_done(conn);

@@ -78,12 +78,17 @@ static void forgotten(struct vrb_conn *conn)
 
 static void take_names(struct vrb_conn *conn, const struct ucm_msg *msg, const uint8_t *bytes)
 {
+	const struct ucm_address *own = &vrb_ucm(conn->dev)->own;
+
 	conn->port = msg->dst_port;
 	conn->peer_port = msg->src_port;
 	conn->peer_id = msg->src_id;
 	conn->to = sender(msg);
 	conn->peer = msg->end;
 	conn->ud = msg->end.qp_type == XCHG_QPT_UD;
+	/* By these the peer knows an answer before there is an endpoint. */
+	conn->own = (struct xchg_end){ .lid = own->lid, .qp_type = msg->end.qp_type };
+	memcpy(conn->own.gid, own->gid, sizeof(conn->own.gid));
 	memcpy(conn->peer_block, bytes + XCHG_AT_SRC, sizeof(conn->peer_block));
 	ucm_put_address((uint8_t *)&conn->addr.remote, &conn->to);
 	conn->addr.remote_qual = msg->src_port;
