@@ -216,18 +216,28 @@ static void end_sleep(struct dapl_evd *evd)
 		evd->cq->ops->disarm(evd->cq);
 }
 
-static int sleep_on_descriptors(struct dapl_evd *evd, uint64_t deadline)
+static int poll_until(struct pollfd *fds, nfds_t num, uint64_t deadline)
 {
-	struct pollfd fds[2] = { { .fd = evd->wakefd, .events = POLLIN },
-				 { .fd = evd->cq->ops->fd(evd->cq), .events = POLLIN } };
 	uint64_t now = dapl_now(), left = deadline > now ? deadline - now : 0;
 	struct timespec ts = { .tv_sec = (time_t)(left / 1000000000),
 			       .tv_nsec = (long)(left % 1000000000) };
-	int n = ppoll(fds, 2, &ts, NULL);
+	int n = ppoll(fds, num, &ts, NULL);
 
 	if (n < 0)
 		return -errno;
 	return n ? 0 : -ETIMEDOUT;
+}
+
+/* The descriptor of a device that was torn away is in error for good: others tell then. */
+static int sleep_on_descriptors(struct dapl_evd *evd, uint64_t deadline)
+{
+	struct pollfd fds[2] = { { .fd = evd->wakefd, .events = POLLIN },
+				 { .fd = evd->cq->ops->fd(evd->cq), .events = POLLIN } };
+	int err = poll_until(fds, 2, deadline);
+
+	if (!err && !fds[0].revents && !(fds[1].revents & POLLIN))
+		err = poll_until(fds, 1, deadline);
+	return err;
 }
 
 /* Until the deadline: 0 or a negative errno. Unlocks the EVD meanwhile. */

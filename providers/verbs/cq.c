@@ -134,6 +134,8 @@ static void watch(struct vrb_cq *cq)
 	struct dapl_loop *loop = cq->dev->base.loop;
 
 	request(cq);
+	if (cq->torn)
+		return;
 	if (cq->watched)
 		dapl_loop_mod(loop, &cq->watch, EPOLLIN | EPOLLONESHOT);
 	else if (!dapl_loop_add(loop, &cq->watch, EPOLLIN | EPOLLONESHOT))
@@ -156,6 +158,7 @@ static void ready(struct tp_watch *w, uint32_t events)
 
 	consume(cq);
 	vrb_cq_lock(cq);
+	cq->torn |= events & (EPOLLERR | EPOLLHUP);
 	serve_drainers(cq);
 	vrb_cq_unlock(cq);
 	vrb_cq_notify(cq);

@@ -46,7 +46,8 @@ struct vrb_cq {
 	struct tp_task overflow; /* a completion was lost */
 	struct vrb_reap reap;
 	struct tp_watch watch;
-	bool watched; /* CQ lock */
+	bool watched; /* CQ lock; and */
+	bool torn;    /* its device was torn away: the channel tells nothing any more */
 };
 
 static inline struct vrb_cq *vrb_cq(struct tp_cq *base)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "dapl/event/evd.h"
 
@@ -223,6 +224,40 @@ static void completions_wake_a_waiter_each(void **state)
 	}
 }
 
+static int torn[2];
+
+static int torn_fd(struct tp_cq *cq)
+{
+	(void)cq;
+	return torn[1];
+}
+
+/* As of a device that was torn away: its descriptor polls as an error from then on. */
+static void a_torn_queue_lets_its_waiter_sleep(void **state)
+{
+	struct rig *rig = *state;
+	struct dapl_evd *evd = rig->b.recv;
+	const struct dapl_cq_ops *kept = evd->cq->ops;
+	struct dapl_cq_ops ops = *kept;
+	uint64_t cpu = ct_process_cpu_us();
+	struct ct_waiter *waiter;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	assert_int_equal(pipe(torn), 0);
+	close(torn[0]);
+	ops.fd = torn_fd;
+	evd->cq->ops = &ops;
+	expect_type(dat_evd_wait(evd, 200000, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+	assert_true(ct_process_cpu_us() - cpu < 100000);
+	waiter = ct_evd_waiter(evd, DAT_TIMEOUT_INFINITE, 1);
+	expect_ok(dat_evd_set_unwaitable(evd));
+	ct_waiter_join(waiter);
+	expect_state(waiter->rc, EVD_UNWAITABLE);
+	evd->cq->ops = kept;
+	close(torn[1]);
+}
+
 struct sender {
 	struct rig *rig;
 	uint64_t count;
@@ -428,6 +463,7 @@ int main(void)
 		RIG_TEST(many_share_one_cno),
 		RIG_TEST(a_waiter_is_disturbed_in_every_way),
 		RIG_CONNECTED(completions_wake_a_waiter_each),
+		RIG_CONNECTED(a_torn_queue_lets_its_waiter_sleep),
 		RIG_CONNECTED(completions_lose_no_trigger),
 		RIG_TEST(a_dispatcher_is_freed_under_its_waiter),
 		RIG_TEST(a_dispatcher_is_freed_before_the_loop_looks),

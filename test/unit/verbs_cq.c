@@ -10,10 +10,31 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "providers/verbs/cm/cm.h"
 #include "test/unit/verbs_cq_rig.h"
+
+static void settled(struct tp_task *task)
+{
+	(void)task;
+	sem_post(&t.settled);
+}
+
+/* What the loop has to do is done. */
+static void settle(void)
+{
+	struct timespec deadline;
+
+	t.settle.run = settled;
+	sem_init(&t.settled, 0, 0);
+	dapl_loop_post(t.dev.base.loop, &t.settle);
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += 30;
+	assert_int_equal(sem_timedwait(&t.settled, &deadline), 0);
+	sem_destroy(&t.settled);
+}
 
 /* ---- Receives of an SRQ ---- */
 
@@ -438,6 +459,75 @@ static void a_notification_that_was_refused_is_asked_for_again(void **state)
 	assert_int_equal(asked, 2);
 }
 
+/* ---- The device is torn away: its channel polls as an error from then on ---- */
+
+static struct ibv_comp_channel torn;
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ctx)
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	close(ends[0]);
+	torn = (struct ibv_comp_channel){ .context = ctx, .fd = ends[1] };
+	return &torn;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	return close(channel->fd);
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *user,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	assert_ptr_equal(ctx, &t.ctx);
+	assert_ptr_equal(channel, &torn);
+	(void)cqe;
+	(void)user;
+	(void)vector;
+	return &t.ibcq;
+}
+
+int ibv_destroy_cq(struct ibv_cq *ibcq)
+{
+	assert_ptr_equal(ibcq, &t.ibcq);
+	return 0;
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **ibcq, void **context)
+{
+	(void)channel;
+	(void)ibcq;
+	(void)context;
+	errno = EIO;
+	return -1;
+}
+
+static void a_torn_channel_is_not_watched_for_ever(void **state)
+{
+	struct tp_cq *cq;
+
+	(void)state;
+	t.ctx.ops.req_notify_cq = req_notify_cq;
+	t.ctx.num_comp_vectors = 1;
+	answer = EIO;
+	atomic_store(&t.dev.gone, true);
+	assert_int_equal(vrb_cq_ops.create(&t.dev.base, 16, &t, &cq), 0);
+	cq->lock = &t.cq_lock;
+	vrb_cq_drain(vrb_cq(cq), true);
+	for (int i = 0; i < 20; i++) {
+		usleep(1000);
+		vrb_cq_lock(vrb_cq(cq));
+		vrb_cq_ops.arm(cq, TP_ARM_NOTIFY); /* as the core does for a CNO */
+		vrb_cq_unlock(vrb_cq(cq));
+	}
+	settle();
+	assert_int_equal(atomic_load(&t.notices), 1);
+	vrb_cq_drain(vrb_cq(cq), false);
+	vrb_cq_ops.destroy(cq);
+}
+
 #define RXE(f) cmocka_unit_test_setup_teardown(f, setup_rxe, teardown)
 #define SIW(f) cmocka_unit_test_setup_teardown(f, setup_siw, teardown)
 
@@ -469,6 +559,7 @@ int main(void)
 		RXE(an_endpoint_is_freed_by_who_hears_of_its_fault),
 		RXE(what_is_left_behind_is_nobodys),
 		RXE(a_notification_that_was_refused_is_asked_for_again),
+		RXE(a_torn_channel_is_not_watched_for_ever),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -33,6 +33,7 @@ static struct {
 	int unheard;	 /* why the kernel is not told of a request that is queued */
 	struct ibv_async_event event;
 	bool pending, unacked;
+	atomic_uint notices;   /* of CQs */
 	int told;	       /* asynchronous events */
 	bool falls;	       /* below a limit of the SRQ, as soon as it is set */
 	struct vrb_qp *doomed; /* what the program frees when it hears of one */
@@ -153,6 +154,7 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 static void cq_event(void *owner)
 {
 	(void)owner;
+	atomic_fetch_add(&t.notices, 1);
 }
 
 static void async(void *owner, enum tp_async_event event, void *object)
@@ -262,26 +264,6 @@ static struct vrb_qp *qp_new(bool with_srq)
 	atomic_store(&vrb_qp(qp)->live, true);
 	vrb_qp_open(vrb_qp(qp));
 	return vrb_qp(qp);
-}
-
-static inline void settled(struct tp_task *task)
-{
-	(void)task;
-	sem_post(&t.settled);
-}
-
-/* What the loop has to do is done. */
-static inline void settle(void)
-{
-	struct timespec deadline;
-
-	t.settle.run = settled;
-	sem_init(&t.settled, 0, 0);
-	dapl_loop_post(t.dev.base.loop, &t.settle);
-	clock_gettime(CLOCK_REALTIME, &deadline);
-	deadline.tv_sec += 30;
-	assert_int_equal(sem_timedwait(&t.settled, &deadline), 0);
-	sem_destroy(&t.settled);
 }
 
 static struct tp_wc completion(void)
