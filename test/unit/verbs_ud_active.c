@@ -116,6 +116,34 @@ static void tu_3_nobody_answers(void **state)
 	assert_int_equal(msg.dst_id, PEER_ID);
 }
 
+/* On Ethernet an address handle has the MAC address that the peer had when it was made. */
+static void a_silent_peer_is_looked_up_anew(void **state)
+{
+	struct ucm_msg asked, answer;
+	struct tp_conn *conn;
+
+	(void)state;
+	uk.config.ucm_rep_time_ms = 10;
+	uk.config.ucm_retry = 2;
+	uk.config.ucm_drep_time_ms = 10;
+	uk.config.ucm_dreq_retry = 0;
+	conn = uk_connect("");
+	uk_take(UCM_REQ);
+	uk_take(UCM_REQ);
+	assert_int_equal(uk.num_ahs, 1);
+	uk_event(TP_CONN_UNREACHABLE);
+	uk_done(conn);
+	uk_take(UCM_DREQ);
+	uk_quiet();
+	conn = connected(&asked);
+	assert_true(uk.num_ahs > 1);
+	answer = uk_peer(UCM_DREQ, false, &asked);
+	uk_put(&answer);
+	uk_take(UCM_DREP);
+	uk_event(TP_CONN_DISCONNECTED);
+	uk_done(conn);
+}
+
 /* TU-3, TU-4, UCM-20: a confirmation that is lost, and all that comes twice. */
 static void ucm_20_a_repeated_consent_is_confirmed(void **state)
 {
@@ -337,6 +365,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		T(tu_2_request_and_confirmation),
 		T(tu_3_nobody_answers),
+		T(a_silent_peer_is_looked_up_anew),
 		T(ucm_20_a_repeated_consent_is_confirmed),
 		T(ucm_25_the_peer_ends),
 		T(ucm_26_an_end_that_is_lost),

@@ -136,6 +136,7 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	(void)pd;
 	uk.path = *attr;
+	uk.num_ahs++;
 	errno = ENOMEM;
 	return uk.no_ah ? NULL : &uk.ah;
 }

@@ -56,6 +56,7 @@ extern struct uk {
 	unsigned int receives;	     /* that it has */
 	struct ibv_ah ah;
 	bool no_ah;		 /* none is made */
+	unsigned int num_ahs;	 /* that were asked for */
 	struct ibv_ah_attr path; /* of the last address handle */
 
 	/* What the core has heard, and the peer, on the loop. */

@@ -143,6 +143,8 @@ int vrb_ucm_queue_start(struct vrb_dev *dev, vrb_ucm_receiver *receive);
 void vrb_ucm_queue_stop(struct vrb_dev *dev);
 /* Loop. It may be lost, here as on its way. */
 void vrb_ucm_send(struct vrb_dev *dev, const struct ucm_address *to, const void *bytes, size_t len);
+/* Loop. A peer does not answer: where it is may have changed. */
+void vrb_ucm_forget(struct vrb_dev *dev, const struct ucm_address *to);
 
 /* ---- ud_qp.c: 0 or an errno of verbs ---- */
 

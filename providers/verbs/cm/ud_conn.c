@@ -222,6 +222,7 @@ static void set_timer(struct vrb_conn *conn)
 
 static void gave_up(struct vrb_conn *conn)
 {
+	vrb_ucm_forget(conn->dev, &conn->to);
 	switch (conn->state) {
 	case UCM_WAIT_REP:
 		vrb_ucm_ended(conn, UCM_TELL, TP_CONN_UNREACHABLE, -ETIMEDOUT, NULL, 0);

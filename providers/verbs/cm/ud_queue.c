@@ -170,6 +170,16 @@ void vrb_ucm_send(struct vrb_dev *dev, const struct ucm_address *to, const void 
 				   dev->name, to->lid, to->qpn, dapl_strerror(abs(err)));
 }
 
+void vrb_ucm_forget(struct vrb_dev *dev, const struct ucm_address *to)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	struct known *known = find_ah(ah_chain(queue, to), to);
+
+	reap_sent(dev);
+	if (known && queue->posted == queue->sent) /* else one of those may have it */
+		forget_ah(queue, known);
+}
+
 /* ---- Receiving ---- */
 
 static int post_recv(const struct vrb_ucm_queue *queue, uint64_t i)
