@@ -235,6 +235,8 @@ static void *loop_main(void *arg)
 	uint64_t ns;
 	int i, n;
 
+	/* Programs that spin on the same processor wait for what this thread brings. */
+	dapl_thread_shorten_slice();
 	pthread_mutex_lock(&loop->lock);
 	take_turn(loop);
 	while (!loop->stopping) {

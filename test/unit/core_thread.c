@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <inttypes.h>
@@ -278,6 +279,41 @@ static void a_small_stack_makes_room_for_them(void **state)
 	assert_true(view.frame - view.stack.start > DAPL_SMALL_STACK / 4 * 3);
 }
 
+/* struct sched_attr in words of 64 bits. */
+enum {
+	ATTR_SLICE = 3,
+	ATTR_WORDS = 6,
+};
+
+static uint64_t shortened[2][ATTR_WORDS];
+
+static void *shorten(void *arg)
+{
+	(void)arg;
+	syscall(SYS_sched_getattr, 0, shortened[0], sizeof(shortened[0]), 0);
+	dapl_thread_shorten_slice();
+	syscall(SYS_sched_getattr, 0, shortened[1], sizeof(shortened[1]), 0);
+	return NULL;
+}
+
+static void its_slice_alone_is_shorter(void **state)
+{
+	pthread_t thread;
+	int i;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, shorten, NULL), 0);
+	pthread_join(thread, NULL);
+	for (i = 0; i < ATTR_WORDS; i++)
+		if (i != ATTR_SLICE)
+			assert_int_equal(shortened[0][i], shortened[1][i]);
+	if (!shortened[0][ATTR_SLICE]) {
+		print_message("this kernel has no slices of threads\n");
+		skip();
+	}
+	assert_in_range(shortened[1][ATTR_SLICE], 1, 100000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +327,7 @@ int main(void)
 		cmocka_unit_test(a_stack_larger_than_the_address_space_is_an_error),
 		cmocka_unit_test(a_size_of_the_programs_holds),
 		cmocka_unit_test(the_programs_signals_are_not_for_it),
+		cmocka_unit_test(its_slice_alone_is_shorter),
 		cmocka_unit_test(a_small_stack_makes_room_for_them),
 	};
 
