@@ -454,6 +454,40 @@ static void iwx_13_no_reply_comes(void **state)
 	}
 }
 
+/* MPA lets a peer of revision 1 send more than any consumer of ours can. */
+static void pd_7_an_answer_longer_than_the_limit(void **state)
+{
+	static const uint8_t flags[] = { 0, SO_MPA_REJECT };
+	uint8_t asked[512], answer[512];
+	struct cu_rig *rig = *state;
+	struct so_pair pair;
+	DAT_EVENT event;
+	uint16_t len;
+
+	SO_NEED(rig);
+	memset(answer, 0x5a, sizeof(answer));
+	for (size_t i = 0; i < sizeof(flags); i++) {
+		pair = so_connect();
+		expect_ok(dat_iw_socket_connect(rig->a.ep, pair.a, CT_US, 0, NULL));
+		len = sizeof(asked);
+		so_get_frame(pair.p, false, asked, &len);
+		so_put_frame(pair.p, true, flags[i], answer, sizeof(answer));
+		cu_conn_event(rig->a.connect, rig->a.ep,
+			      flags[i] ? DAT_CONNECTION_EVENT_PEER_REJECTED
+				       : DAT_CONNECTION_EVENT_ESTABLISHED,
+			      &event);
+		assert_int_equal(event.event_data.connect_event_data.private_data_size,
+				 rig->prov.max_private_data_size);
+		assert_memory_equal(event.event_data.connect_event_data.private_data, answer,
+				    (size_t)rig->prov.max_private_data_size);
+		so_close(&pair);
+		dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG);
+		if (!flags[i])
+			cu_next(rig->a.connect, CT_MS, &event);
+		expect_ok(dat_ep_reset(rig->a.ep));
+	}
+}
+
 static void iwx_13_time_is_over(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -532,6 +566,7 @@ int main(int argc, char **argv)
 		T(iwx_5_a_forked_child),
 		T(iwx_5_handed_on_and_refused),
 		T(iwx_13_no_reply_comes),
+		T(pd_7_an_answer_longer_than_the_limit),
 		T(iwx_13_time_is_over),
 		T(iwx_13_disconnect_and_free_while_it_waits),
 		T(iwx_12_13_a_connection_that_is_over),

@@ -224,6 +224,9 @@ static int reply_complete(struct soft_conn *conn)
 
 	if (rc || reply.revision > setup->revision || (reply.enhanced && setup->revision < 2))
 		return -EPROTO;
+	/* A peer of revision 1 may send a few bytes more than we ever can (PD-7). */
+	if (reply.len > WIRE_MPA_PD_CONSUMER)
+		reply.len = WIRE_MPA_PD_CONSUMER;
 	if (reply.reject)
 		soft_conn_tell(conn, SOFT_CAUSE_REJECTED, -ECONNREFUSED, reply.data, reply.len);
 	else
