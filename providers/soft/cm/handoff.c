@@ -2,6 +2,7 @@
 #include "providers/soft/cm/handoff.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,20 +50,16 @@ static void session_expired(struct tp_timer *timer)
 	session_free(container_of(timer, struct session, timer));
 }
 
-/* Whether a descriptor is a TCP connection of the kind that arrives here. */
-static bool fits(const struct soft_dev *dev, int fd)
+/* Of any address: it may have been a socket of the program (IWX-4). */
+static bool is_tcp_connection(int fd)
 {
-	struct sockaddr_storage local, peer;
-	socklen_t len = sizeof(int), local_len = sizeof(local), peer_len = sizeof(peer);
-	char text[2][SOFT_ADDR_TEXT];
-	int type;
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(int), peer_len = sizeof(peer);
+	int protocol;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) || type != SOCK_STREAM ||
-	    getsockname(fd, (struct sockaddr *)&local, &local_len) ||
-	    local.ss_family != dev->addr.ss_family ||
-	    (getpeername(fd, (struct sockaddr *)&peer, &peer_len) && errno != ENOTCONN))
-		return false;
-	return !strcmp(soft_addr_text(&local, 0, text[0]), soft_addr_text(&dev->addr, 0, text[1]));
+	return !getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) &&
+	       protocol == IPPROTO_TCP &&
+	       (!getpeername(fd, (struct sockaddr *)&peer, &peer_len) || errno == ENOTCONN);
 }
 
 /* Who has another revision of what carries the connection cannot take it. */
@@ -85,7 +82,7 @@ static void session_ready(struct tp_watch *watch, uint32_t events)
 	len = soft_link_recv_fds(watch->fd, &packet, sizeof(packet), fds, &num);
 	if (len >= (ssize_t)head && num &&
 	    packet.magic == magic(num > 1 ? &soft_link_shm : &soft_link_tcp) &&
-	    (num > 1 || fits(listener->dev, fds[0])))
+	    (num > 1 || is_tcp_connection(fds[0])))
 		answer = 0;
 	answered = send(watch->fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT) ==
 		   sizeof(answer);
