@@ -142,6 +142,22 @@ def _():
         check(" port " not in done.out, "it went on: %s", done)
 
 
+@case("a name with addresses of both families, of which the adapter has one")
+def _():
+    with Hosts() as hosts:
+        hosts.serve()
+        for name, link, address in ((hosts.a, "veth-a", "fd00:da7::1"), (hosts.b, "veth-b", "fd00:da7::2")):
+            do("ip", "-n", name, "addr", "add", address + "/64", "dev", link, "nodad")
+        folder = "/etc/netns/" + hosts.a
+        os.makedirs(folder)
+        try:
+            with open(folder + "/hosts", "w") as file:
+                file.write("fd00:da7::2 there.test\n%s there.test\n" % THERE)
+            hosts.doctor(0, host="there.test").says("^ok +address +there.test is %s$" % THERE, "^ok +uDAPL ")
+        finally:
+            shutil.rmtree(folder)
+
+
 @case("an address that nobody has")
 def _():
     with Hosts() as hosts:

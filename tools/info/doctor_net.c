@@ -91,18 +91,20 @@ static int choose_route(struct doctor *doctor, const struct addrinfo *to)
 	return err;
 }
 
+/* IPv4 before others: adapters have that address where their interface has both. */
 static bool first_route(struct doctor *doctor, const struct addrinfo *list)
 {
 	const struct addrinfo *at;
-	int err = 0;
+	int err = 0, others;
 
-	for (at = list; at; at = at->ai_next) {
-		err = choose_route(doctor, at);
-		if (!err)
-			break;
-	}
-	if (!err)
-		return true;
+	for (others = 0; others < 2; others++)
+		for (at = list; at; at = at->ai_next) {
+			if ((at->ai_family != AF_INET) != others)
+				continue;
+			err = choose_route(doctor, at);
+			if (!err)
+				return true;
+		}
 	doctor_say(doctor, DOCTOR_BAD, "route", "no route to %s: %s", doctor->peer_text,
 		   strerror(err));
 	doctor_mend(doctor,
