@@ -90,6 +90,16 @@ static DAT_EVENT next(const struct work *w, DAT_EVD_HANDLE evd)
 	return side_next(&side, evd);
 }
 
+/* As long as it takes. */
+static DAT_EVENT first_request(const struct work *w)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	must(dat_evd_wait(w->cr_evd, DAT_TIMEOUT_INFINITE, 1, &event, &more), "no client came");
+	return event;
+}
+
 static void serve(struct work *w)
 {
 	unsigned int listeners = w->opt.multi ? w->opt.burst : 1, i;
@@ -105,7 +115,7 @@ static void serve(struct work *w)
 	printf("listening on port %u\n", (unsigned int)w->opt.port);
 	fflush(stdout);
 	for (i = 0; i < w->opt.connections; i++) {
-		event = next(w, w->cr_evd);
+		event = i ? next(w, w->cr_evd) : first_request(w);
 		if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
 			die("%s instead of a request", dat_event_name(event.event_number));
 		must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, w->ep[i], 0,
@@ -174,8 +184,10 @@ static void await(struct work *w, bool up)
 		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED && to_come) {
 			if (w->opt.verbose)
 				printf("connected, %u to come\n", to_come - 1);
-			if (!--to_come)
+			if (!--to_come) {
 				printf(" ALL %u CONNECTED on server\n", w->opt.connections);
+				sleep(w->opt.delay);
+			}
 		} else if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED && to_end) {
 			to_end--;
 		} else {

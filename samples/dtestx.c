@@ -21,7 +21,7 @@
 struct options {
 	const char *adapter, *host;
 	size_t size;
-	bool verbose, query, counters;
+	bool query, counters;
 };
 
 /* The first 8 bytes of either side's buffer are for atomics; what is written follows. */
@@ -200,9 +200,6 @@ static struct options parse(int argc, char **argv)
 	answer_about(argc, argv, usage);
 	while ((c = getopt(argc, argv, "vmpqcuU:P:b:sh:")) != -1)
 		switch (c) {
-		case 'v':
-			opt.verbose = true;
-			break;
 		case 'p':
 			opt.counters = true;
 			break;
@@ -221,6 +218,7 @@ static struct options parse(int argc, char **argv)
 			break;
 		case 's':
 		case 'c':
+		case 'v':
 			break;
 		case 'h':
 			opt.host = optarg;
@@ -244,7 +242,8 @@ int main(int argc, char **argv)
 	side_open(&w.side, w.opt.adapter, false, 64);
 	w.side.ep = side_endpoint(&w.side, 16);
 	learn(&w);
-	buffer_register(&w.data, &w.side, 24 + 2 * w.opt.size, rights(&w));
+	/* An atomic's result has 8 bytes. */
+	buffer_register(&w.data, &w.side, 24 + (w.opt.size < 4 ? 8 : 2 * w.opt.size), rights(&w));
 	w.mine = buffer_region(&w.data);
 	post_recv(w.side.ep, &w.data, 16, 8, 2);
 	post_recv(w.side.ep, &w.data, 16, 8, 2);

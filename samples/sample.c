@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* program_invocation_short_name */
+#endif
 #include "sample.h"
 
 #include <endian.h>
@@ -164,6 +167,9 @@ static DAT_EVENT await_established(struct side *side)
 	return event;
 }
 
+/* A server waits for its first client as long as it takes. */
+static DAT_TIMEOUT patience = DAT_TIMEOUT_INFINITE;
+
 void side_accept(struct side *side, const struct region *mine, struct region *theirs)
 {
 	DAT_CR_HANDLE cr;
@@ -172,7 +178,8 @@ void side_accept(struct side *side, const struct region *mine, struct region *th
 	DAT_COUNT more;
 	DAT_EVENT event;
 
-	must(dat_evd_wait(side->cr_evd, TIMEOUT, 1, &event, &more), "no client came");
+	must(dat_evd_wait(side->cr_evd, patience, 1, &event, &more), "no client came");
+	patience = TIMEOUT;
 	cr = event.event_data.cr_arrival_event_data.cr_handle;
 	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), "dat_cr_query");
 	take_region(theirs, param.private_data, param.private_data_size);

@@ -68,6 +68,8 @@ printf '::1 sample-host\n%s sample-host\n' "$host" >"$scratch/hosts"
 in_hosts='mount --bind "$0" /etc/hosts && exec "$@"'
 if [ "$UDAPL_IA" = soft-lo ] && unshare --mount sh -c "$in_hosts" "$scratch/hosts" true 2>/dev/null; then
 	both hello "$samples/hello" -- unshare --mount sh -c "$in_hosts" "$scratch/hosts" "$samples/hello" sample-host
+	both legacy/pingpong "$samples/legacy/pingpong" -- unshare --mount sh -c "$in_hosts" \
+		"$scratch/hosts" "$samples/legacy/pingpong" sample-host 20
 	both dtestcm "$samples/dtestcm" -P "$UDAPL_IA" -s -c 1 -- unshare --mount sh -c "$in_hosts" \
 		"$scratch/hosts" "$samples/dtestcm" -P "$UDAPL_IA" -h sample-host -c 1
 fi
@@ -107,6 +109,7 @@ skip() { # NAME REASON
 
 both dtestx "$samples/dtestx" -P "$UDAPL_IA" -s -- "$samples/dtestx" -P "$UDAPL_IA" -h "$host"
 says "dtestx: the server passed too" server PASSED
+both "dtestx -b 1" "$samples/dtestx" -P "$UDAPL_IA" -s -b 1 -- "$samples/dtestx" -P "$UDAPL_IA" -h "$host" -b 1
 if timeout "$limit" "$samples/dtestx" -P "$UDAPL_IA" -q >"$scratch/client" 2>&1 &&
 	grep -q DAT_EXTENSION_INTERFACE "$scratch/client"; then
 	result 0 "dtestx -q: the adapter is asked without being opened"

@@ -189,13 +189,19 @@ static void serve(struct player *p)
 
 static void play(struct player *p, const char *host)
 {
+	struct addrinfo *address, hints = { .ai_socktype = SOCK_STREAM };
 	struct timespec start, end;
-	struct addrinfo *address;
+	DAT_IA_ATTR attr;
 	DAT_EVENT event;
 	DAT_UINT64 i;
 	double us;
-	int err = getaddrinfo(host, NULL, NULL, &address);
+	int err;
 
+	/* "localhost" may be ::1 first, which an adapter of 127.0.0.1 does not reach. */
+	must(dat_ia_query(p->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL),
+	     "dat_ia_query");
+	hints.ai_family = attr.ia_address_ptr->sa_family;
+	err = getaddrinfo(host, NULL, &hints, &address);
 	if (err) {
 		fprintf(stderr, "%s: %s\n", host, gai_strerror(err));
 		exit(EXIT_FAILURE);
