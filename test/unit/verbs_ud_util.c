@@ -361,6 +361,8 @@ static void init_qp(void)
 	vu_queue(&uk.qp.sq, &uk.qp, uk.ring[0], RING);
 	vu_queue(&uk.qp.rq, &uk.qp, uk.ring[1], RING);
 	uk.qp.rq.recv = uk.qp.rq.plain_recv = true;
+	uk.qp.rq.sge = uk.sge;
+	uk.qp.rq.max_sge = 1;
 }
 
 int uk_setup(void **state)

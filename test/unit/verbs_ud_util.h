@@ -48,6 +48,7 @@ extern struct uk {
 	struct vrb_qp qp;
 	struct dapl_lock qp_lock;
 	struct vrb_wr ring[2][RING];
+	struct tp_sge sge[RING]; /* of the second */
 	struct tp_listener *listener;
 	struct vrb_config config;
 	struct ibv_qp_attr rtr, rts; /* as last set */
