@@ -78,22 +78,43 @@ static struct dapl_agent *take_detached(struct dapl_cno *cno, bool *more)
 	return agent;
 }
 
-static __thread const struct dapl_ia *agent_of;
+/*
+ * The IA whose agent the thread is in. Thread-local storage of a module is made at the first touch,
+ * under a lock of the C library that a forked child may find taken for good.
+ */
+static pthread_key_t agent_of;
+static bool has_key;
+
+__attribute__((constructor)) static void make_key(void)
+{
+	has_key = !pthread_key_create(&agent_of, NULL);
+}
+
+static const struct dapl_ia *get_agent_of(void)
+{
+	return has_key ? pthread_getspecific(agent_of) : NULL;
+}
+
+static void set_agent_of(const struct dapl_ia *ia)
+{
+	if (has_key)
+		pthread_setspecific(agent_of, ia);
+}
 
 bool dapl_cno_in_agent(const struct dapl_ia *ia)
 {
-	return agent_of == ia;
+	return (ia->agents && dapl_loop_is_self(ia->agents)) || get_agent_of() == ia;
 }
 
 static void call_agent(const struct dapl_ia *ia, struct dapl_agent *agent)
 {
-	const struct dapl_ia *outer = agent_of;
+	const struct dapl_ia *outer = get_agent_of();
 	const struct dapl_agent call = *agent;
 
 	free(agent);
-	agent_of = ia;
+	set_agent_of(ia);
 	call.proxy.proxy_agent_func(call.proxy.instance_data, call.evd);
-	agent_of = outer;
+	set_agent_of(outer);
 }
 
 /* The agent may free the CNO. */
