@@ -170,6 +170,20 @@ static void what_is_announced_can_be_made(void **state)
 	expect_ok(dat_srq_free(srq));
 }
 
+/* Where a message can wait for its receive: the active end has another endpoint. */
+static void active_of(struct cu_rig *rig, DAT_COUNT requests)
+{
+	DAT_EP_ATTR attr;
+
+	if (ct_receives_first(&rig->attr, &rig->prov))
+		harness_skip("over iWARP no message waits for a receive");
+	ct_default_attr(rig->ia, &attr);
+	attr.max_request_dtos = requests;
+	expect_ok(dat_ep_free(rig->a.ep));
+	expect_ok(dat_ep_create(rig->ia, rig->a.pz, rig->a.recv, rig->a.request, rig->a.connect,
+				&attr, &rig->a.ep));
+}
+
 #define BINDS 64
 
 /* Behind a message that waits. Of windows of type 2, each but the first takes two entries: what was
@@ -179,15 +193,8 @@ static void as_many_binds_as_requests(void **state)
 	struct cu_rig *rig = *state;
 	bool type_2 = bu_has_scope(rig, DAT_RMR_SCOPE_EP);
 	DAT_RMR_HANDLE rmr;
-	DAT_EP_ATTR attr;
 
-	if (ct_receives_first(&rig->attr, &rig->prov))
-		harness_skip("over iWARP no message waits for a receive");
-	ct_default_attr(rig->ia, &attr);
-	attr.max_request_dtos = BINDS + 1;
-	expect_ok(dat_ep_free(rig->a.ep));
-	expect_ok(dat_ep_create(rig->ia, rig->a.pz, rig->a.recv, rig->a.request, rig->a.connect,
-				&attr, &rig->a.ep));
+	active_of(rig, BINDS + 1);
 	rmr = bu_rmr(rig, rig->a.pz, type_2 ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ);
 	cu_establish(rig, &rig->a, &rig->p);
 	bu_stall(&rig->a);
@@ -207,17 +214,10 @@ static void binds_leave_room_for_requests(void **state)
 	struct cu_rig *rig = *state;
 	bool type_2 = bu_has_scope(rig, DAT_RMR_SCOPE_EP);
 	DAT_RMR_HANDLE rmr;
-	DAT_EP_ATTR attr;
 	DAT_RETURN rc;
 	uint64_t binds, i;
 
-	if (ct_receives_first(&rig->attr, &rig->prov))
-		harness_skip("over iWARP no message waits for a receive");
-	ct_default_attr(rig->ia, &attr);
-	attr.max_request_dtos = REQUESTS;
-	expect_ok(dat_ep_free(rig->a.ep));
-	expect_ok(dat_ep_create(rig->ia, rig->a.pz, rig->a.recv, rig->a.request, rig->a.connect,
-				&attr, &rig->a.ep));
+	active_of(rig, REQUESTS);
 	cu_establish(rig, &rig->a, &rig->p);
 	rmr = bu_rmr(rig, rig->a.pz, type_2 ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ);
 	bu_stall(&rig->a);
