@@ -102,8 +102,21 @@ static void refusals(void **state)
 }
 
 static atomic_bool host_is_silent, reason_is_lost;
+static atomic_int listening = -1;
 
-/* What the kernel says of a host that has left everything unanswered, and if it says no reason. */
+static void reset_next(int fd)
+{
+	const struct linger reset = { .l_onoff = 1 };
+	int conn = accept(fd, NULL, NULL);
+
+	(void)setsockopt(conn, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(conn);
+}
+
+/*
+ * What the kernel says of a host that has left everything unanswered, and if it says no reason; or
+ * the peer resets the connection when it has just said that it stands.
+ */
 int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 {
 	int rc = (int)syscall(SYS_getsockopt, fd, level, name, value, size);
@@ -115,6 +128,8 @@ int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
 	}
 	if (!rc && level == SOL_SOCKET && name == SO_ERROR && atomic_load(&reason_is_lost))
 		*(int *)value = 0;
+	if (!rc && level == SOL_SOCKET && name == SO_ERROR && atomic_load(&listening) >= 0)
+		reset_next(atomic_exchange(&listening, -1));
 	return rc;
 }
 
@@ -227,6 +242,33 @@ static void no_reason(void **state)
 	end_destroy(&a);
 }
 
+/* EP-138: one that its peer resets was refused, however early the reset comes. */
+static void reset_at_once(void **state)
+{
+	struct tp_device_attr attr;
+	struct sockaddr *to = (struct sockaddr *)&attr.addr;
+	struct tp_connect param = { .remote = to };
+	socklen_t len = sizeof(attr.addr);
+	struct end a;
+	int fd;
+
+	(void)state;
+	t->device->query(right.dev, &attr);
+	fd = socket(to->sa_family, SOCK_STREAM, 0);
+	assert_int_equal(bind(fd, to, len), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, to, &len), 0);
+	/* Of both families it lies there. */
+	param.conn_qual = ntohs(((struct sockaddr_in *)to)->sin_port);
+	end_create(&a, &left, NULL);
+	atomic_store(&listening, fd);
+	assert_int_equal(t->cm->connect(a.qp, &param, &a, &a.conn), 0);
+	end_event(&a, TP_CONN_REFUSED);
+	assert_int_equal(atomic_load(&listening), -1);
+	end_destroy(&a);
+	close(fd);
+}
+
 static void aborted_attempts(void **state)
 {
 	struct end a, b;
@@ -328,6 +370,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_answer),
 		cmocka_unit_test(no_datagram_listener),
 		cmocka_unit_test(no_reason),
+		cmocka_unit_test(reset_at_once),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -196,17 +196,18 @@ static int tcp_started(struct soft_link *link)
 {
 	struct sockaddr_storage local = { 0 }, remote = { 0 };
 	socklen_t len = sizeof(int), local_len = sizeof(local), remote_len = sizeof(remote);
-	int err = 0;
+	int err = 0, unnamed = 0;
 
 	if (link->start_err)
 		return link->start_err;
-	if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &err, &len))
-		return -errno;
-	if (err)
-		return -err;
+	/* A reset takes the name away: looked at first, so that its reason is seen after it. */
 	if (getpeername(link->fd, (struct sockaddr *)&remote, &remote_len) ||
 	    getsockname(link->fd, (struct sockaddr *)&local, &local_len))
+		unnamed = errno;
+	if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &err, &len))
 		return -errno;
+	if (err || unnamed)
+		return err ? -err : -unnamed;
 	/* TCP lets a socket connect to itself when nobody listens and its own port is the one
 	 * wanted. */
 	if (local_len == remote_len && !memcmp(&local, &remote, local_len))
