@@ -428,7 +428,7 @@ static void wait_for_room(struct end *from)
 /* What is short needs no buffer on either side; one that something else needed goes again. */
 static void buffers_come_and_go(void **state)
 {
-	static uint8_t large[100000], there[100000];
+	static uint8_t large[2 * SHM_SMALL], there[2 * SHM_SMALL];
 	int64_t timeout = soft_config.peer_timeout_ms;
 	struct tp_mr *in_mr, *out_mr;
 	unsigned with = 0;
