@@ -59,6 +59,7 @@ struct dapl_evd {
 	bool satisfied; /* the waiter's condition came true */
 	enum dapl_evd_end end;
 	uint32_t threshold;
+	uint32_t polled_in_vain; /* waits since one was over before it slept */
 	struct dapl_evd_counters counters;
 	uint64_t counted_before[DCNT_EVD_ALL_COUNTERS]; /* where the last reset was */
 	struct tp_task task;				/* of DAPL_TARGET_CNO */

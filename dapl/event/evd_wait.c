@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "dapl/base/clock.h"
+#include "dapl/base/config.h"
 #include "dapl/base/fd.h"
 #include "dapl/base/status.h"
 #include "dapl/base/wakefd.h"
@@ -314,6 +315,44 @@ static DAT_RETURN wait_asleep(struct dapl_evd *evd, uint64_t deadline)
 	return rc;
 }
 
+enum {
+	POLLS_IN_VAIN = 8, /* after so many waits that slept all the same, */
+	POLL_AGAIN = 64,   /* one in so many polls first */
+};
+
+static bool may_poll(struct dapl_evd *evd)
+{
+	dapl_assert_held(&evd->obj.lock);
+	/* Where a CNO is told, or silent events come, it counts what finds whom asleep. */
+	if (!evd->cq || !dapl_config.busy_poll_us || evd->target != DAPL_TARGET_NONE ||
+	    !dapl_evd_has_streams(evd) || dapl_evd_config(evd) != DAT_EVD_STATE_CONFIG_THRESHOLD)
+		return false;
+	return evd->polled_in_vain++ < POLLS_IN_VAIN || !(evd->polled_in_vain % POLL_AGAIN);
+}
+
+/* Whether the wait is over without sleep: between two programs that answer each other it is. */
+static bool wait_polling(struct dapl_evd *evd, uint64_t deadline, DAT_RETURN *rc)
+{
+	uint64_t until;
+
+	if (!may_poll(evd))
+		return false;
+	until = dapl_now() + (uint64_t)dapl_config.busy_poll_us * 1000;
+	if (until > deadline)
+		until = deadline;
+	do {
+		/* Others may have events for it, or an end. */
+		dapl_unlock(&evd->obj.lock);
+		dapl_lock(&evd->obj.lock);
+		dapl_evd_drain(evd);
+		if (over(evd, NOT_SLEPT, rc)) {
+			evd->polled_in_vain = 0;
+			return true;
+		}
+	} while (dapl_now() < until);
+	return false;
+}
+
 /* EVD-53: with silent completions about, a count cannot be waited for. */
 static DAT_RETURN check_config(const struct dapl_evd *evd, DAT_COUNT threshold)
 {
@@ -357,7 +396,7 @@ static DAT_RETURN wait_one(struct dapl_evd *evd, DAT_TIMEOUT timeout, uint64_t d
 		rc = DAT_SUCCESS;
 	else if (!timeout)
 		rc = DAPL_TIMEOUT_EXPIRED;
-	else
+	else if (!wait_polling(evd, deadline, &rc))
 		rc = wait_asleep(evd, deadline);
 	evd->waiter = false;
 	dapl_evd_choose_dequeue(evd);

@@ -216,6 +216,8 @@ static void make_plan(void)
 	       1);
 	/* Given, since what is measured differs from one world to the next. */
 	setting("DAPL_SOFT_DIRECT_LARGE", 32768);
+	/* Time does not pass for who polls until it has. */
+	setting("DAPL_BUSY_POLL", 0);
 	setting("DAPL_SOFT_FPDU", ONE_OF(0, 0, 200, 60000));
 	setting("DAPL_SOFT_HELD", ONE_OF(262144, 262144, 10000));
 	setting("DAPL_SOFT_LINGER", ONE_OF(2000, 2000, 700));
