@@ -119,6 +119,7 @@ static void add_flight(struct soft_conn *conn, enum soft_flight_kind kind, uint3
 
 	tx->flight[(tx->flight_head + tx->reads++) & tx->flight_mask] =
 		(struct soft_flight){ .index = index, .kind = kind };
+	tx->mark[tx->mark_num - 1].asks = true;
 	/* The answer comes behind what the connection is not read for. */
 	if (atomic_load(&conn->rx_stalled))
 		conn->qp->due |= SOFT_DRIVE_RX;
@@ -128,7 +129,7 @@ const struct soft_flight *soft_request_oldest(const struct soft_conn *conn)
 {
 	const struct soft_tx *tx = &conn->tx;
 
-	return tx->reads ? &tx->flight[tx->flight_head & tx->flight_mask] : NULL;
+	return tx->asked ? &tx->flight[tx->flight_head & tx->flight_mask] : NULL;
 }
 
 /* ---- FPDUs ---- */
@@ -543,6 +544,7 @@ void soft_request_answered(struct soft_conn *conn)
 
 	tx->flight_head++;
 	tx->reads--;
+	tx->asked--;
 	if (flight->kind == SOFT_FLIGHT_REQUEST)
 		soft_sqe(conn->qp, flight->index)->done = true;
 	else if (flight->kind == SOFT_FLIGHT_PROOF)

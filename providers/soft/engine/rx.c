@@ -534,7 +534,10 @@ static void take_in(struct soft_conn *conn)
 	bool direct;
 	int more = 1;
 
-	while (!soft_conn_over(conn)) {
+	while (more >= 0 && !soft_conn_over(conn)) {
+		/* What came before one that is half in does not wait for the rest of it. */
+		if (rx->busy && rx->held && !soft_untagged_replay(conn))
+			break;
 		direct = class->peek && !rx->crc && !rx->busy && !staged(rx);
 		if (direct)
 			step = take_in_direct(conn, &done);
@@ -551,8 +554,6 @@ static void take_in(struct soft_conn *conn)
 		if (!direct && nothing_there(conn))
 			break;
 		more = fill(conn, &done);
-		if (more < 0)
-			break;
 	}
 }
 

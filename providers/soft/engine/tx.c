@@ -223,6 +223,7 @@ static void advance(struct soft_conn *conn, uint32_t n)
 		mark = &tx->mark[tx->mark_first];
 		if (mark->end > tx->sent)
 			break;
+		tx->asked += mark->asks;
 		if (!mark->last)
 			continue;
 		if (mark->source == SOFT_TX_REQUEST) {

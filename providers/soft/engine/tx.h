@@ -44,6 +44,7 @@ struct soft_tx_mark {
 	uint32_t end;
 	uint8_t source;
 	bool last; /* and of its message */
+	bool asks; /* which the peer answers */
 };
 
 /* A read request of the peer being answered, or an atomic that has been done. */
@@ -110,6 +111,7 @@ struct soft_tx {
 	uint32_t msn[WIRE_QN_COUNT];
 	bool bind_wait;	     /* the loop is clearing the window of the next request */
 	uint32_t ord, reads; /* reads and atomics allowed and in flight */
+	uint32_t asked;	     /* of those in flight, those that are all sent */
 	uint32_t sq_sent;    /* index in the SQ of the next request to be all sent */
 
 	/* With delayed acknowledgement, see tx.c. */
@@ -175,7 +177,7 @@ void soft_request_add_rtr(struct soft_conn *conn);
 bool soft_request_proof_ready(const struct soft_tx *tx);
 void soft_request_add_proof(struct soft_conn *conn);
 
-/* The oldest read or atomic in flight, or NULL; it is done. */
+/* The oldest read or atomic that the peer has been asked for, or NULL; it is done. */
 const struct soft_flight *soft_request_oldest(const struct soft_conn *conn);
 void soft_request_answered(struct soft_conn *conn);
 
