@@ -338,13 +338,37 @@ static void undelivered(void **state)
 	dereg(mr);
 }
 
+/* Peers of one adapter that say nothing do not keep another one's out. */
+static void silent_elsewhere(void **state)
+{
+	int fds[BUDGET + 1];
+	struct node other;
+	unsigned idle;
+	struct end end;
+
+	(void)state;
+	open_node(BUDGET, BUDGET);
+	node_open(&other, "lo");
+	end_create(&end, &other, NULL);
+	idle = count_fds();
+	connect_all(fds, BUDGET + 1, INADDR_LOOPBACK);
+	while (count_fds() < idle + 2 * (BUDGET + 1))
+		pause_ms(1);
+	end_connect(&end, &other, NULL, 0);
+	t->cm->release(node_request(&other));
+	end_event(&end, TP_CONN_REFUSED);
+	end_destroy(&end);
+	close_all(fds, BUDGET + 1);
+	node_close(&other);
+}
+
 int main(int argc, char **argv)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, NULL, tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(silent),	      CASE(silent_by_address), CASE(burst),
 		CASE(silent_process), CASE(listener_shut),     CASE(rejected),
-		CASE(undelivered),
+		CASE(undelivered),    CASE(silent_elsewhere),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

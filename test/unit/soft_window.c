@@ -4,7 +4,16 @@
 #include "test/unit/soft_window_util.h"
 #include "test/unit/soft_two.h"
 
+#include "providers/soft/base/device.h"
+#include "providers/soft/memory/stag.h"
+
 static const struct dapl_transport *const t = &dapl_module_transport;
+
+enum {
+	REGIONS = 16,
+	BINDINGS = 20000,
+	FEW = 5, /* tables of keys: the loop forgets one in the time of some hundred bindings */
+};
 
 /* ---- Zero-based memory (LMR-19) ---- */
 
@@ -232,13 +241,41 @@ static void rmr_14_zero_based(void **state)
 	dereg(zb);
 }
 
+/* DTO-4: binding again and again takes no more and more memory. */
+static void bound_many_times(void **state)
+{
+	struct tp_mw *mw = window(true);
+	struct soft_stags *stags = soft_dev(right.dev)->stags;
+	struct tp_bind bind = window_bind(mw, 0, 100, REMOTE);
+	struct tp_mr *mr[REGIONS];
+	unsigned num, most = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < REGIONS; i++)
+		mr[i] = reg(&right, in, 100, FULL);
+	for (unsigned i = 0; i < BINDINGS; i++) {
+		bind_on(&b, &bind);
+		num = 0;
+		pthread_mutex_lock(&stags->lock);
+		/* Each begins with the next. */
+		for (const void *table = stags->retired; table; table = *(void *const *)table)
+			num++;
+		pthread_mutex_unlock(&stags->lock);
+		most = num > most ? num : most;
+	}
+	assert_in_range(most, 0, FEW);
+	for (unsigned i = 0; i < REGIONS; i++)
+		dereg(mr[i]);
+	t->mw->free(mw);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(zero_based_region), cmocka_unit_test(rmr_38_pd_scope),
 		cmocka_unit_test(rmr_38_qp_scope),   cmocka_unit_test(rmr_3_scopes),
 		cmocka_unit_test(rmr_11_pd_scope),   cmocka_unit_test(rmr_11_qp_scope),
-		cmocka_unit_test(rmr_14_zero_based),
+		cmocka_unit_test(rmr_14_zero_based), cmocka_unit_test(bound_many_times),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

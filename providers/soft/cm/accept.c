@@ -170,8 +170,11 @@ bool soft_accept_room(struct soft_dev *dev)
 
 	while (soft_budget_exceeded(dev, SOFT_BUDGET_HALF_OPEN)) {
 		link = soft_budget_victim(&dev->cm->budget[SOFT_BUDGET_HALF_OPEN], NULL);
+		/* Those of other adapters do not keep it from its first. */
+		if (!link)
+			return true;
 		/* One that has had no time yet to send its request gets some. */
-		if (!link || dapl_now() - soft_budget_since(link) < GRACE_MS * 1000000ull)
+		if (dapl_now() - soft_budget_since(link) < GRACE_MS * 1000000ull)
 			return false;
 		conn = link->owner;
 		soft_conn_hold(conn);

@@ -136,6 +136,7 @@ static int reserve(struct soft_stags *stags)
 	old->next = stags->retired;
 	stags->retired = old;
 	atomic_store_explicit(&stags->table, table, memory_order_release);
+	dapl_loop_post(stags->dev->base.loop, &stags->settle);
 	return 0;
 }
 
@@ -175,6 +176,11 @@ void soft_stag_unpublish(struct soft_stags *stags, struct soft_region *region)
 	stags->live--;
 }
 
+static void settle(struct tp_task *task)
+{
+	soft_stags_settle(container_of(task, struct soft_stags, settle), 0);
+}
+
 int soft_stags_init(struct soft_dev *dev, void (*quiesce)(struct soft_dev *dev, uint32_t key))
 {
 	struct soft_stag_table *table = table_alloc(FIRST_SLOTS);
@@ -193,6 +199,7 @@ int soft_stags_init(struct soft_dev *dev, void (*quiesce)(struct soft_dev *dev, 
 	atomic_init(&stags->table, table);
 	stags->dev = dev;
 	stags->quiesce = quiesce;
+	stags->settle.run = settle;
 	pthread_mutex_init(&stags->lock, NULL);
 	dev->stags = stags;
 	return 0;
@@ -228,6 +235,7 @@ void soft_stags_settle(struct soft_stags *stags, uint32_t key)
 
 void soft_stags_fini(struct soft_stags *stags)
 {
+	dapl_loop_cancel(stags->dev->base.loop, &stags->settle);
 	free_tables(stags->retired);
 	free(atomic_load_explicit(&stags->table, memory_order_relaxed));
 	pthread_mutex_destroy(&stags->lock);

@@ -39,7 +39,8 @@ struct soft_stag_table;
 struct soft_stags {
 	struct soft_stag_table *_Atomic table;
 	pthread_mutex_t lock;
-	struct soft_stag_table *retired; /* smaller tables that readers may still look at */
+	struct soft_stag_table *retired; /* earlier tables that readers may still look at */
+	struct tp_task settle;		 /* has them forgotten */
 	uint32_t live;
 	uint32_t drawn; /* keys so far */
 	uint16_t secret[SOFT_STAG_ROUNDS];
