@@ -211,7 +211,8 @@ DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 	struct dapl_evd *evd;
 	DAT_RETURN rc;
 
-	if (ia && ep_handle && (!ep || ep->obj.ia != ia))
+	/* Datagrams come by PSPs alone (IBX-67). */
+	if (ia && ep_handle && (!ep || ep->obj.ia != ia || ep->qp.ud))
 		return DAPL_BAD_HANDLE(EP);
 	rc = dapl_sp_parts(ia_handle, evd_handle, &ia, &evd);
 	if (rc)

@@ -41,6 +41,7 @@ static void ibx_63_calls_of_connections(void **state)
 	DAT_LMR_TRIPLET seg;
 	DAT_RMR_TRIPLET target;
 	DAT_EP_HANDLE stream;
+	DAT_RSP_HANDLE rsp;
 	DAT_RETURN rc;
 
 	xu_need(rig, DAT_IB_ATTR_UD);
@@ -62,6 +63,7 @@ static void ibx_63_calls_of_connections(void **state)
 	expect_ok(dat_ep_create(rig->ia, a->pz, a->recv, a->request, a->connect, NULL, &stream));
 	expect_handle(dat_ep_dup_connect(stream, a->ep, CT_US, 0, NULL, DAT_QOS_BEST_EFFORT), EP);
 	expect_handle(dat_ep_dup_connect(a->ep, stream, CT_US, 0, NULL, DAT_QOS_BEST_EFFORT), EP);
+	expect_handle(dat_rsp_create(rig->ia, rig->qual + 1, a->ep, rig->cr, &rsp), EP);
 	cu_quiet(a->request, 20);
 	expect_ok(dat_ep_free(stream));
 }
