@@ -195,7 +195,7 @@ void dapl_cno_evd_gone(struct dapl_cno *cno)
 	finish_agents(cno);
 	pthread_mutex_lock(&cno->lock);
 	dapl_object_unuse(&cno->obj);
-	if (!dapl_object_users(&cno->obj))
+	if (atomic_fetch_sub(&cno->evds, 1) == 1)
 		release_all(cno);
 	pthread_mutex_unlock(&cno->lock);
 }

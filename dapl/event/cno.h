@@ -4,6 +4,7 @@
 #define DAPL_CNO_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "dapl/object/object.h"
 #include "dapl/transport.h"
@@ -13,7 +14,8 @@ struct dapl_evd;
 struct dapl_ia;
 
 struct dapl_cno {
-	struct dapl_object obj; /* users: EVDs that point here */
+	struct dapl_object obj; /* users: EVDs that point here, and calls that may have one do so */
+	atomic_uint evds;	/* that do */
 	pthread_mutex_t lock;
 	bool triggered;
 	DAT_EVD_HANDLE last;	     /* the EVD of the latest trigger */

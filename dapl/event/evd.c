@@ -157,6 +157,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno
 		goto destroy_cq;
 	}
 	if (cno) {
+		atomic_fetch_add(&cno->evds, 1);
 		dapl_lock(&evd->obj.lock);
 		dapl_evd_arm(evd);
 		dapl_unlock(&evd->obj.lock);
@@ -260,11 +261,15 @@ static void change_cno(struct dapl_evd *evd, struct dapl_cno *cno)
 
 	dapl_assert_held(&evd->obj.lock);
 	dapl_evd_drain_notify(evd); /* triggers the old one (EVD-38) */
+	if (cno)
+		atomic_fetch_add(&cno->evds, 1);
 	evd->cno = cno;
 	dapl_evd_arm(evd);
 	dapl_evd_drain_notify(evd); /* what came before the CQ was armed */
-	if (old)
-		dapl_object_unuse(&old->obj);
+	if (!old)
+		return;
+	atomic_fetch_sub(&old->evds, 1);
+	dapl_object_unuse(&old->obj);
 }
 
 DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle)

@@ -309,6 +309,45 @@ static void ia_89_endpoints_are_listed_while_they_are_freed(void **state)
 	ct_end_close(&end);
 }
 
+struct vain {
+	DAT_IA_HANDLE ia;
+	DAT_CNO_HANDLE cno;
+	atomic_bool over;
+};
+
+/* CNO-31: also while a create that fails has the object in hand. */
+static void *create_in_vain(void *arg)
+{
+	struct vain *vain = arg;
+	DAT_EVD_HANDLE evd;
+
+	while (!atomic_load(&vain->over))
+		dat_evd_create(vain->ia, 0, vain->cno, DAT_EVD_SOFTWARE_FLAG, &evd);
+	return NULL;
+}
+
+static void cno_31_the_last_is_freed_beside_a_create_that_fails(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct vain vain = { .ia = rig->ia, .cno = ct_cno(rig->ia) };
+	struct ct_waiter *waiter;
+	DAT_EVD_HANDLE evd;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, create_in_vain, &vain), 0);
+	for (unsigned int i = 0; i < rounds / 4; i++) {
+		expect_ok(dat_evd_create(rig->ia, 1, vain.cno, DAT_EVD_SOFTWARE_FLAG, &evd));
+		waiter = ct_cno_waiter(vain.cno, DAT_TIMEOUT_INFINITE);
+		expect_ok(dat_evd_free(evd));
+		ct_waiter_join(waiter);
+		expect_ok(waiter->rc);
+		assert_null(waiter->hint);
+	}
+	atomic_store(&vain.over, true);
+	pthread_join(thread, NULL);
+	expect_ok(dat_cno_free(vain.cno));
+}
+
 /* A test that failed midway has left its threads behind. */
 static int teardown(void **state)
 {
@@ -325,6 +364,7 @@ int main(void)
 		T(evd_87_any_call_on_a_dispatcher_that_is_freed),
 		T(evd_87_any_call_on_a_dispatcher_of_completions),
 		T(cno_32_any_call_on_a_cno_that_is_freed),
+		T(cno_31_the_last_is_freed_beside_a_create_that_fails),
 		T(srq_7_any_call_on_a_queue_that_is_freed),
 		T(ia_89_endpoints_are_listed_while_they_are_freed),
 	};
