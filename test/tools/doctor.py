@@ -93,6 +93,9 @@ def _():
         check("WRONG" not in done.out, "something is wrong: %s", done)
         told = hosts.doctor(0, "-j").json()
         equal(told["wrong"], 0, "findings in JSON")
+        # Whatever is said beside it.
+        many = hosts.scratch.write("many.conf", entry("here", "veth-a") * 80)
+        hosts.doctor(0, conf=many).says(r"^ok +uDAPL +here connects to port 62000 there$")
         # The server has served a client that ran no test, and serves others.
         hosts.doctor(0)
 

@@ -130,7 +130,7 @@ static void __attribute__((noreturn)) connect_child(const struct doctor *doctor,
 	_exit(0);
 }
 
-/* All that the child says, or as much as came in time. */
+/* What the child says first, and last, or as much as came in time. */
 static void read_child(int fd, char *text, size_t size)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
@@ -142,6 +142,10 @@ static void read_child(int fd, char *text, size_t size)
 		if (n <= 0)
 			break;
 		used += (size_t)n;
+		if (used + 1 < size)
+			continue;
+		memmove(text + size / 2, text + size * 3 / 4, used - size * 3 / 4);
+		used -= size / 4;
 	}
 	text[used] = '\0';
 }
