@@ -39,7 +39,7 @@ void vrb_queue_post_flushed(struct vrb_queue *queue, uint64_t id)
 /* Whether the device makes no completion of its success. */
 static bool unsignaled(const struct vrb_queue *queue, const struct vrb_wr *wr)
 {
-	return (wr->flags & VRB_WR_UNSIGNALED) &&
+	return (wr->flags & VRB_WR_UNSIGNALED) && !queue->qp->ud &&
 	       !(queue->out_of_order && (wr->flags & VRB_WR_FETCH));
 }
 
@@ -61,8 +61,7 @@ void vrb_queue_stop(struct vrb_queue *queue)
 		vrb_queue_set_mode(queue, VRB_QUEUE_FLUSHING);
 		break;
 	case VRB_QUEUE_ACTIVE:
-		if (!queue->recv && !queue->qp->ud &&
-		    vrb_queue_last_signaled(queue) != vrb_queue_next(queue))
+		if (!queue->recv && vrb_queue_last_signaled(queue) != vrb_queue_next(queue))
 			vrb_qp_post_drain(queue->qp);
 		queue->hw_end = vrb_queue_next(queue);
 		queue->flush_to = vrb_queue_last_signaled(queue);

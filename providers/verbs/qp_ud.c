@@ -36,7 +36,9 @@ int vrb_ud_post_send(struct tp_qp *base, struct tp_wr *wr)
 	vrb_wr_copy_sge(own, wr->sge, wr->num_sge, wr->length);
 	memcpy(&ib, wr, offsetof(struct tp_wr, one));
 	ib.opcode = IBV_WR_SEND;
-	ib.send_flags = wr->flags & ~(unsigned int)IBV_SEND_FENCE; /* of RC alone */
+	/* A fence is of RC alone. All are signaled: no drain can be posted behind the last ones to
+	 * tell that the device is through with them. */
+	ib.send_flags = (wr->flags & ~(unsigned int)IBV_SEND_FENCE) | IBV_SEND_SIGNALED;
 	ib.sg_list = (struct ibv_sge *)vrb_wr_sge(own);
 	ib.num_sge = own->num_sge;
 	ib.wr.ud.remote_qkey = qp->qkey;

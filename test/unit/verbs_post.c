@@ -226,6 +226,52 @@ static void a_post_that_meets_a_reset_takes_no_place(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+/* ---- Datagrams ---- */
+
+static unsigned int send_flags, polls;
+
+static int post_datagram(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	send_flags = wr->send_flags;
+	return post_send(ibqp, wr, bad);
+}
+
+/* The device flushes a little after the QP is in error. */
+static int flush_late(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
+{
+	if (++polls == 2)
+		give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	return poll_cq(ibcq, num, wc);
+}
+
+/* FL-4: a suppressed one that is the last is awaited, and was no success. */
+static void a_suppressed_datagram_is_flushed(void **state)
+{
+	struct tp_wr wr = { .wr_id = 5, .opcode = TP_SEND };
+	struct vrb_qp *qp;
+	struct tp_wc wc;
+
+	(void)state;
+	t.ctx.ops.post_send = post_datagram;
+	qp = qp_new(false);
+	qp->ud = true;
+	assert_int_equal(vrb_ud_post_send(&qp->base, &wr), 0);
+	assert_true(send_flags & IBV_SEND_SIGNALED);
+	give(FIRST_NUMBER, IBV_WC_SUCCESS);
+	no_completion();
+	assert_int_equal(vrb_queue_used(&qp->sq), 0);
+	assert_int_equal(vrb_ud_post_send(&qp->base, &wr), 0);
+	polls = 0;
+	t.ctx.ops.poll_cq = flush_late;
+	vrb_qp_to_error(qp);
+	assert_true(polls >= 2);
+	wc = completion();
+	assert_int_equal(wc.wr_id, 5);
+	assert_int_equal(wc.status, TP_WC_FLUSHED);
+	no_completion();
+	vrb_qp_ops.destroy(&qp->base);
+}
+
 #define RXE(f) cmocka_unit_test_setup_teardown(f, setup_rxe, teardown)
 #define SIW(f) cmocka_unit_test_setup_teardown(f, setup_siw, teardown)
 
@@ -241,6 +287,7 @@ int main(void)
 		SIW(a_ring_takes_no_more_than_it_has),
 		SIW(a_read_without_segments_is_none),
 		RXE(a_post_that_meets_a_reset_takes_no_place),
+		RXE(a_suppressed_datagram_is_flushed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
