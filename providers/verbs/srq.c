@@ -171,7 +171,8 @@ static void tell(struct tp_task *task)
 		event = TP_ASYNC_SRQ_ERROR;
 		if (atomic_load(&srq->at_limit))
 			dapl_loop_post(dev->base.loop, task);
-	} else if (!atomic_exchange(&srq->at_limit, false)) {
+	} else if (!atomic_exchange(&srq->at_limit, false) ||
+		   !atomic_exchange(&srq->armed, false)) {
 		return;
 	}
 	dev->base.up->async(dev->base.owner, event, srq->base.owner);
@@ -183,31 +184,46 @@ void vrb_srq_event(struct vrb_srq *srq, enum tp_async_event event)
 	dapl_loop_post(srq->dev->base.loop, &srq->task);
 }
 
-/* The device tells only when a receive is taken: what is below the limit already is told here. */
+static uint32_t srq_available(struct tp_srq *base)
+{
+	struct vrb_srq *srq = vrb_srq(base);
+
+	return srq->posted - atomic_load(&srq->completed);
+}
+
+/* How many are there, without those that the device took and nobody has polled yet. */
+static uint32_t count_available(struct vrb_srq *srq)
+{
+	struct vrb_srq_use *use;
+
+	pthread_mutex_lock(&srq->lock);
+	for (use = srq->uses; use; use = use->next)
+		vrb_cq_collect(use->cq);
+	pthread_mutex_unlock(&srq->lock);
+	return srq_available(&srq->base);
+}
+
+/*
+ * The device tells only when a receive is taken: what is below the limit already is told here, as
+ * is what fell below it while it was set.
+ */
 static int srq_arm(struct tp_srq *base, uint32_t limit)
 {
 	struct vrb_srq *srq = vrb_srq(base);
-	uint32_t there = srq->posted - atomic_load(&srq->completed);
-	struct ibv_srq_attr attr = { .srq_limit = limit <= there ? limit : 0 };
+	struct ibv_srq_attr attr = { .srq_limit = limit <= count_available(srq) ? limit : 0 };
 	int err;
 
 	atomic_store(&srq->at_limit, false); /* before the device may tell of this one */
+	atomic_store(&srq->armed, limit);
 	err = ibv_modify_srq(srq->ibsrq, &attr, IBV_SRQ_LIMIT);
 	if (err) {
 		dapl_err("%s: limit of %u receives not set: %s", srq->dev->name, limit,
 			 dapl_strerror(err));
 		return -abs(err);
 	}
-	if (limit > there)
+	if (limit > count_available(srq))
 		vrb_srq_event(srq, TP_ASYNC_SRQ_LIMIT);
 	return 0;
-}
-
-static uint32_t srq_available(struct tp_srq *base)
-{
-	struct vrb_srq *srq = vrb_srq(base);
-
-	return srq->posted - atomic_load(&srq->completed);
 }
 
 /* ---- Posting ---- */

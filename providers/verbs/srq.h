@@ -30,6 +30,7 @@ struct vrb_srq {
 	uint32_t max_wr, max_sge;
 	uint32_t posted;	      /* SRQ lock */
 	_Atomic uint32_t completed;   /* any CQ lock */
+	atomic_bool armed;	      /* a limit was set, and not told yet (SRQ-27) */
 	atomic_bool at_limit, broken; /* to be told from the loop */
 	struct tp_task task;
 	struct vrb_reap reap;

@@ -117,6 +117,29 @@ static void a_limit_that_is_met_at_once_is_told(void **state)
 	assert_int_equal(t.told, 1);
 }
 
+/* SRQ-26, SRQ-27: the device takes the receive before, or while, the limit is set; nobody has polled. */
+static void a_limit_that_was_met_is_told_once(void **state)
+{
+	struct vrb_qp *qp = qp_new(true);
+
+	(void)state;
+	t.srq->base.owner = &t;
+	for (int i = 1; i <= 2; i++) {
+		assert_int_equal(vrb_srq_ops.post(&t.srq->base, 7, NULL, 0), 0);
+		t.taken = i == 2;
+		if (!t.taken)
+			give(FIRST_NUMBER, IBV_WC_SUCCESS);
+		assert_int_equal(vrb_srq_ops.arm(&t.srq->base, 1), 0);
+		settle();
+		assert_int_equal(t.told, i);
+		vrb_srq_event(t.srq, TP_ASYNC_SRQ_LIMIT); /* the device's, of the same */
+		settle();
+		assert_int_equal(t.told, i);
+		assert_int_equal(completion().wr_id, 7);
+	}
+	vrb_qp_ops.destroy(&qp->base);
+}
+
 /* FL-2: a failure does not overtake what waits for the connection to be announced. */
 static void a_flushed_receive_waits_behind_those_before_it(void **state)
 {
@@ -539,6 +562,7 @@ int main(void)
 		RXE(a_receive_that_is_nobodys_leaves_its_place),
 		RXE(there_is_room_for_as_many_as_the_queue_has),
 		RXE(a_limit_that_is_met_at_once_is_told),
+		RXE(a_limit_that_was_met_is_told_once),
 		RXE(a_flushed_receive_waits_behind_those_before_it),
 		SIW(a_torn_receive_of_siw_has_no_wrong_length),
 		SIW(a_receive_of_siw_that_is_too_short),

@@ -36,6 +36,7 @@ static struct {
 	atomic_uint notices;   /* of CQs */
 	int told;	       /* asynchronous events */
 	bool falls;	       /* below a limit of the SRQ, as soon as it is set */
+	bool taken;	       /* a receive of the SRQ, at that moment */
 	struct vrb_qp *doomed; /* what the program frees when it hears of one */
 	struct tp_task settle;
 	sem_t settled;
@@ -98,6 +99,8 @@ int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 	(void)attr;
 	if (t.falls && mask == IBV_SRQ_LIMIT)
 		vrb_srq_event(t.srq, TP_ASYNC_SRQ_LIMIT);
+	if (t.taken && mask == IBV_SRQ_LIMIT)
+		give(FIRST_NUMBER, IBV_WC_SUCCESS);
 	return 0;
 }
 
@@ -160,7 +163,7 @@ static void cq_event(void *owner)
 static void async(void *owner, enum tp_async_event event, void *object)
 {
 	(void)owner;
-	assert_int_equal(event, t.falls ? TP_ASYNC_SRQ_LIMIT : TP_ASYNC_QP_ERROR);
+	assert_int_equal(event, t.srq->base.owner ? TP_ASYNC_SRQ_LIMIT : TP_ASYNC_QP_ERROR);
 	assert_ptr_equal(object, &t);
 	t.told++;
 	if (t.doomed)
