@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* An iWARP peer is asked on a thread that copies_sge nobody waiting. rdma_connect is this
+/* A connection begins; an iWARP peer is asked on a thread that keeps nobody waiting. rdma_cm is this
  * program's. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <time.h>
 #include <unistd.h>
@@ -145,6 +146,79 @@ static void tmo_3_cut_short_at_any_time(void **state)
 	}
 }
 
+/* ---- The id ---- */
+
+static struct {
+	struct vrb_dev dev;
+	struct vrb_rdma rdma;
+	struct rdma_event_channel channel;
+	struct ibv_qp ibqp;
+	struct vrb_qp qp;
+	struct rdma_cm_id id;
+	struct tp_conn *conn;
+	int begun; /* what the loop finds is locked and complete */
+} c;
+
+static void *loop_finds(void *arg)
+{
+	struct vrb_cm_object *object = arg;
+	struct vrb_conn *conn = container_of(object, struct vrb_conn, object);
+
+	if (pthread_mutex_trylock(&object->lock) == EBUSY)
+		c.begun += conn->base.owner == &c && c.conn == &conn->base && c.qp.conn == conn;
+	else
+		pthread_mutex_unlock(&object->lock);
+	return NULL;
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		   enum rdma_port_space space)
+{
+	assert_ptr_equal(channel, &c.channel);
+	(void)space;
+	c.id.context = context;
+	*id = &c.id;
+	return 0;
+}
+
+/* The device is removed, of which the loop may read before this returns. */
+int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	pthread_t loop;
+
+	(void)addr;
+	assert_int_equal(pthread_create(&loop, NULL, loop_finds, id->context), 0);
+	pthread_join(loop, NULL);
+	errno = ENODEV;
+	return -1;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	assert_ptr_equal(id, &c.id);
+	return 0;
+}
+
+static void an_id_has_its_connection_from_the_start(void **state)
+{
+	const struct sockaddr_in remote = { .sin_family = AF_INET };
+	const struct tp_connect param = { .remote = (const struct sockaddr *)&remote,
+					  .conn_qual = 5 };
+
+	(void)state;
+	c.dev.cm = &c.rdma;
+	c.dev.addr.ss_family = AF_INET;
+	c.rdma.dev = &c.dev;
+	c.rdma.channel = &c.channel;
+	pthread_mutex_init(&c.dev.cm_lock, NULL);
+	c.qp.dev = &c.dev;
+	c.qp.ibqp = &c.ibqp;
+	assert_int_equal(vrb_cm_ops.connect(&c.qp.base, &param, &c, &c.conn), -ENODEV);
+	assert_int_equal(c.begun, 1);
+	assert_null(c.conn);
+	assert_null(c.qp.conn);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -155,6 +229,7 @@ int main(void)
 		T(tmo_2_3_a_silent_peer_keeps_nobody),
 		T(an_answer_is_waited_for),
 		T(tmo_3_cut_short_at_any_time),
+		T(an_id_has_its_connection_from_the_start),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -132,6 +132,14 @@ static void start(struct vrb_conn *conn, uint64_t qual)
 		vrb_conn_tell_later(conn, TP_CONN_UNREACHABLE, rc);
 }
 
+/* The loop, which may have found it, leaves it alone from here on. */
+static void not_connected(struct vrb_conn *conn, struct tp_conn **out)
+{
+	*out = NULL;
+	vrb_conn_leave(conn);
+	vrb_cm_close(&conn->object);
+}
+
 static int cm_connect(struct tp_qp *base, const struct tp_connect *param, void *owner,
 		      struct tp_conn **out)
 {
@@ -143,24 +151,27 @@ static int cm_connect(struct tp_qp *base, const struct tp_connect *param, void *
 		return -ENOMEM;
 	if (param->private_data_len > sizeof(conn->data)) {
 		rc = -EINVAL;
-		goto free_conn;
+		goto put;
 	}
 	set_remote(conn, param);
 	rc = vrb_qp_prepare(qp);
-	if (!rc)
-		rc = vrb_conn_make_id(conn);
 	if (rc)
-		goto free_conn;
+		goto put;
 	conn->base.owner = owner;
+	/* Once there is an id the loop may read that its device is removed. */
 	vrb_cm_lock(&conn->object);
 	vrb_conn_join(conn, qp);
 	*out = &conn->base;
-	start(conn, param->conn_qual);
+	rc = vrb_conn_make_id(conn);
+	if (rc)
+		not_connected(conn, out);
+	else
+		start(conn, param->conn_qual);
 	vrb_cm_unlock(&conn->object);
-	return 0;
-
-free_conn:
-	free(conn);
+	if (!rc)
+		return 0;
+put:
+	vrb_cm_put(&conn->object);
 	return rc;
 }
 
