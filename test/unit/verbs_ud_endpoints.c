@@ -238,6 +238,24 @@ static void ibx_65_freed_before_it_is_confirmed(void **state)
 	uk_quiet();
 }
 
+/* Its QP fails while it accepts. */
+static void a_qp_that_was_flushed_is_not_offered(void **state)
+{
+	struct ucm_msg asked = of_ud(UCM_REQ, true, NULL);
+	struct tp_conn *conn;
+
+	(void)state;
+	uk_put(&asked);
+	conn = uk_request(1);
+	uk.flushes = true;
+	uk_accept(conn, "yes");
+	uk_event(TP_CONN_BROKEN);
+	assert_int_equal(uk.err, -EIO);
+	uk_take(UCM_REJ_CM);
+	uk_done(conn);
+	uk_quiet();
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -251,6 +269,7 @@ int main(void)
 		T(ucm_42_the_other_side_gets_the_address),
 		T(ibx_76_it_is_never_confirmed),
 		T(ibx_65_freed_before_it_is_confirmed),
+		T(a_qp_that_was_flushed_is_not_offered),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

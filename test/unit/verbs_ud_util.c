@@ -67,6 +67,11 @@ int ibv_query_port(struct ibv_context *ctx, uint8_t number, struct _compat_ibv_p
 
 	(void)ctx;
 	(void)number;
+	if (uk.flushes) {
+		uk.qp.ibqp = NULL;
+		uk.qp.sq.mode = uk.qp.rq.mode = VRB_QUEUE_FLUSHED;
+	}
+	uk.flushes = false;
 	port->active_mtu = IBV_MTU_1024;
 	port->lid = OWN_LID;
 	port->link_layer = IBV_LINK_LAYER_INFINIBAND;

@@ -55,6 +55,7 @@ extern struct uk {
 	enum ibv_qp_state state;     /* of the QP, if it is not ready to send */
 	enum ibv_qp_state refused;   /* once: it is not put in this one */
 	unsigned int receives;	     /* that it has */
+	bool flushes;		     /* once: the QP fails and is flushed while the port is asked */
 	struct ibv_ah ah;
 	bool no_ah;		 /* none is made */
 	unsigned int num_ahs;	 /* that were asked for */

@@ -251,6 +251,9 @@ static int reply(void *arg)
 	struct vrb_conn *conn = answer->conn;
 	int rc = conn->peer_gone ? -ECONNRESET : answer->rc;
 
+	/* The device may have failed it since: it is flushed on this thread. */
+	if (!rc && conn->ud)
+		rc = vrb_ucm_qp_ready(answer->qp);
 	conn->base.owner = answer->owner;
 	vrb_ucm_join(conn, answer->qp);
 	conn->state = UCM_WAIT_RTU;
