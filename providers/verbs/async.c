@@ -74,6 +74,12 @@ static void qp_notice(const struct ibv_async_event *event)
 	vrb_qp_notify(qp);
 }
 
+static void cq_event(struct vrb_cq *cq)
+{
+	atomic_store(&cq->dead, true);
+	dapl_loop_post(cq->dev->base.loop, &cq->overflow);
+}
+
 static void tell_device(struct vrb_dev *dev, enum tp_async_event event)
 {
 	if (event == TP_ASYNC_DEVICE_FATAL)
@@ -120,7 +126,7 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 	case VRB_ASYNC_CQ:
 		cq = event->element.cq->cq_context;
 		if (cq) /* else it is gone, and the device's is left */
-			dapl_loop_post(dev->base.loop, &cq->overflow);
+			cq_event(cq);
 		break;
 	case VRB_ASYNC_QP:
 		qp_event(dev, event);

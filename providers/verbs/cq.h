@@ -44,6 +44,7 @@ struct vrb_cq {
 	_Atomic int armed; /* enum vrb_armed */
 	_Atomic uint32_t unacked;
 	struct tp_task overflow; /* a completion was lost */
+	atomic_bool dead;	 /* by the device, which completes nothing here any more */
 	struct vrb_reap reap;
 	struct tp_watch watch;
 	bool watched; /* CQ lock; and */
@@ -106,6 +107,9 @@ void vrb_cq_process_later(struct vrb_cq *cq, const struct ibv_wc *ib);
 struct tp_wr *vrb_cq_poll_plain(struct tp_cq *base);
 /* Takes the lock: decides whether the queue's next completion may be taken the fast way. */
 void vrb_queue_choose_path(struct vrb_queue *queue);
+
+/* A CQ of the device is dead: the connections of its QPs break (EVD-95). Loop. */
+void vrb_qp_cq_died(struct vrb_dev *dev);
 
 /* QPs with an SRQ are found by their number. */
 void vrb_qp_list_number(struct vrb_qp *qp);

@@ -179,6 +179,12 @@ void vrb_qp_collect(struct vrb_qp *qp);
 void vrb_qp_last_wqe(struct vrb_qp *qp);
 /* Whether the device put it in error by itself. */
 bool vrb_qp_found_fault(struct vrb_qp *qp);
+/* The device completes nothing of it any more: a CQ of it overflowed there. */
+static inline bool vrb_qp_is_mute(const struct vrb_qp *qp)
+{
+	return (qp->sq.cq && atomic_load(&qp->sq.cq->dead)) ||
+	       (qp->rq.cq && atomic_load(&qp->rq.cq->dead));
+}
 /* Error: everything outstanding completes before this returns. May be called again. */
 void vrb_qp_to_error(struct vrb_qp *qp);
 /* The same, and the device's QP, if there is one, is the caller's to destroy. */

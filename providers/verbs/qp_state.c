@@ -261,6 +261,28 @@ int vrb_qp_to_rts(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask, uint8_t
 	return modify(qp, attr, mask, "send");
 }
 
+/* QP lock held. */
+static void break_if_mute(struct vrb_qp *qp)
+{
+	if (qp->sq.mode != VRB_QUEUE_ACTIVE || !vrb_qp_is_mute(qp))
+		return;
+	vrb_qp_set_fault(qp, TP_WC_TRANSPORT);
+	vrb_qp_notify(qp);
+}
+
+void vrb_qp_cq_died(struct vrb_dev *dev)
+{
+	struct vrb_qp *qp;
+
+	pthread_mutex_lock(&dev->lock);
+	for (qp = dev->qps; qp; qp = qp->next) {
+		vrb_qp_lock(qp);
+		break_if_mute(qp);
+		vrb_qp_unlock(qp);
+	}
+	pthread_mutex_unlock(&dev->lock);
+}
+
 void vrb_qp_open(struct vrb_qp *qp)
 {
 	qp->checks = 0;
@@ -269,6 +291,7 @@ void vrb_qp_open(struct vrb_qp *qp)
 		qp->sq.mode = VRB_QUEUE_ACTIVE;
 	qp->connected = vrb_queue_next(&qp->sq);
 	vrb_qp_choose_post(qp);
+	break_if_mute(qp);
 	vrb_qp_unlock(qp);
 }
 
@@ -313,7 +336,8 @@ static enum outcome await_flush(struct vrb_qp *qp)
 		vrb_qp_collect(qp);
 		if (flushed(&qp->sq) && flushed(&qp->rq))
 			return FLUSHED;
-		if (atomic_load(&qp->dev->gone) || qp->dev->quirks.flushes_at_once)
+		if (atomic_load(&qp->dev->gone) || qp->dev->quirks.flushes_at_once ||
+		    vrb_qp_is_mute(qp))
 			return WILL_NOT;
 		if (dapl_now() > deadline)
 			break;

@@ -82,8 +82,10 @@ static void fail_cqs(struct zoo_card *card)
 
 	for (link = zoo->cqs; link; link = link->next) {
 		cq = zoo_entry(link, struct zoo_cq, link);
-		if (cq->card == card && cq->chan)
-			zoo_async(cq->async, cq, &cq->user, &cq->async_delivered, IBV_EVENT_CQ_ERR);
+		if (cq->card != card || !cq->chan)
+			continue;
+		cq->overrun = true;
+		zoo_async(cq->async, cq, &cq->user, &cq->async_delivered, IBV_EVENT_CQ_ERR);
 	}
 }
 

@@ -225,13 +225,24 @@ static void a_failed_qp_breaks_its_connection(void **state)
 	sent_one(rig, 3);
 }
 
+/* EVD-94, EVD-95: at once, since the device gives nothing back any more. */
 static void a_failed_cq_is_told_of(void **state)
 {
 	struct cu_rig *rig = *state;
+	uint64_t begin;
 
 	cu_establish(rig, &rig->a, &rig->p);
+	expect_ok(cu_recv(&rig->a, 0, 64, 1));
+	expect_ok(cu_recv(&rig->p, 0, 64, 2));
+	begin = ct_now_us();
 	set("cq_error", 0);
 	async_event(rig, DAT_ASYNC_ERROR_EVD_OVERFLOW, -1);
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_BROKEN, NULL);
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_BROKEN, NULL);
+	FLUSHED(rig->a.recv, rig->a.ep, 1, DAT_DTO_RECEIVE);
+	FLUSHED(rig->p.recv, rig->p.ep, 2, DAT_DTO_RECEIVE);
+	print_message("# %llu us\n", (unsigned long long)(ct_now_us() - begin));
+	assert_true(ct_now_us() - begin < IN_TIME);
 }
 
 /* ---- Slow commands ---- */

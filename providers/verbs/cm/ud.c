@@ -69,7 +69,8 @@ static bool has_failed(struct vrb_qp *qp)
 	vrb_qp_lock(qp);
 	mode = qp->sq.mode;
 	vrb_qp_unlock(qp);
-	return atomic_load(&qp->dev->gone) || mode == VRB_QUEUE_FLUSHING || vrb_qp_found_fault(qp);
+	return atomic_load(&qp->dev->gone) || vrb_qp_is_mute(qp) || mode == VRB_QUEUE_FLUSHING ||
+	       vrb_qp_found_fault(qp);
 }
 
 static struct vrb_conn *unresolved(const struct vrb_qp *qp, const struct list *chain)
