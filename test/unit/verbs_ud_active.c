@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The datagram connection manager's asking side, by the tries of doc/spec/08-cm-wire.md. */
+#include "dapl/base/loop_call.h"
 #include "test/unit/verbs_ud_util.h"
 
 #define MS UINT64_C(1000000)
@@ -358,6 +359,34 @@ static void ucm_72_a_fault_ends_it(void **state)
 	uk_quiet();
 }
 
+static int send_to_two(void *arg)
+{
+	const uint8_t bytes[XCHG_HEADER] = { 0 };
+	struct ucm_address to = { .qpn = PEER_QPN, .type = XCHG_QPT_UD };
+
+	(void)arg;
+	for (to.lid = 1; to.lid <= 2; to.lid++)
+		vrb_ucm_send(&uk.dev, &to, bytes, sizeof(bytes));
+	return 0;
+}
+
+/* The kernel looks for peers that are not there: the loop waits for it now and then alone. */
+static void peers_are_looked_for_seldom(void **state)
+{
+	(void)state;
+	uk.no_ah = true;
+	uk.ah_us = 30000;
+	dapl_loop_call(uk.dev.base.loop, send_to_two, NULL);
+	assert_int_equal(uk.num_ahs, 1);
+	uk.no_ah = false;
+	while (!uk.num_sent) {
+		usleep(10000);
+		dapl_loop_call(uk.dev.base.loop, send_to_two, NULL);
+	}
+	assert_int_equal(uk.num_ahs, 3);
+	assert_int_equal(uk.num_sent, 2);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, uk_setup, uk_teardown)
 
 int main(void)
@@ -375,6 +404,7 @@ int main(void)
 		T(answers_without_sense),
 		T(ucm_4_qualifiers_nobody_can_have),
 		T(ucm_72_a_fault_ends_it),
+		T(peers_are_looked_for_seldom),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

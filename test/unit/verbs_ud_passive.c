@@ -420,6 +420,40 @@ static void tu_15_a_request_of_version_7(void **state)
 	uk_done(conn);
 }
 
+/* RoCE: who names another GID than its own is not answered, whichever header comes before. */
+static void a_request_from_another_gid_is_dropped(void **state)
+{
+	static const uint8_t v4[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
+	static const uint8_t v6[16] = { 0xfe, 0x80, [14] = 1, 2 };
+	uint8_t grh[VRB_UCM_GRH] = { 0 };
+	struct ucm_msg msg = uk_peer(UCM_REQ, true, NULL);
+
+	(void)state;
+	uk.grh = grh;
+	uk.refuses = -ECONNREFUSED;
+	memcpy(msg.end.gid, v4, sizeof(v4));
+	uk_put(&msg);
+	grh[20] = 0x45;
+	memcpy(grh + 32, v4 + 12, 4);
+	grh[35]++;
+	uk_put(&msg);
+	uk_quiet();
+	assert_int_equal(uk.num_requests, 0);
+	grh[35]--;
+	uk_put(&msg);
+	uk_take(UCM_REJ_CM);
+	memset(grh, 0, sizeof(grh));
+	grh[0] = 0x60;
+	memcpy(grh + 8, v6, sizeof(v6));
+	msg.src_id++;
+	uk_put(&msg);
+	uk_quiet();
+	memcpy(msg.end.gid, v6, sizeof(v6));
+	uk_put(&msg);
+	uk_take(UCM_REJ_CM);
+	assert_int_equal(uk.num_requests, 2);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, uk_setup, uk_teardown)
 
 int main(void)
@@ -439,6 +473,7 @@ int main(void)
 		T(ucm_4_services),
 		T(tu_12_requests_without_sense),
 		T(tu_15_a_request_of_version_7),
+		T(a_request_from_another_gid_is_dropped),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -142,6 +142,7 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	(void)pd;
 	uk.path = *attr;
 	uk.num_ahs++;
+	usleep(uk.ah_us);
 	errno = ENOMEM;
 	return uk.no_ah ? NULL : &uk.ah;
 }
@@ -447,7 +448,7 @@ static int arrive(void *arg)
 {
 	const struct arrival *arrival = arg;
 
-	vrb_ucm_receive(&uk.dev, arrival->bytes, arrival->len, arrival->from);
+	vrb_ucm_receive(&uk.dev, uk.grh, arrival->bytes, arrival->len, arrival->from);
 	return 0;
 }
 

@@ -57,7 +57,9 @@ extern struct uk {
 	unsigned int receives;	     /* that it has */
 	bool flushes;		     /* once: the QP fails and is flushed while the port is asked */
 	struct ibv_ah ah;
+	const uint8_t *grh;	 /* of what comes */
 	bool no_ah;		 /* none is made */
+	unsigned int ah_us;	 /* which takes so long */
 	unsigned int num_ahs;	 /* that were asked for */
 	struct ibv_ah_attr path; /* of the last address handle */
 

@@ -7,7 +7,7 @@
 
 #include "test/zoo/verbs.h"
 
-#define GRH 40
+#define GRH sizeof(struct ibv_grh)
 
 /* ---- Address handles ---- */
 
@@ -56,10 +56,37 @@ int ibv_destroy_ah(struct ibv_ah *ah)
 	return 0;
 }
 
+uint16_t zoo_lid(const struct zoo_card *card)
+{
+	bool ib = zoo_kind_of(card)->link_layer == IBV_LINK_LAYER_INFINIBAND;
+
+	return ib ? (uint16_t)(7 + (card - zoo->cards)) : 0;
+}
+
+/* RoCE version 2 over IPv4 has that one's header in the second half. */
+static void put_grh(uint8_t grh[GRH], const struct zoo_card *card, const struct ibv_ah_attr *attr)
+{
+	union ibv_gid sgid = { .raw = { 0 } };
+
+	zoo_gid_at(card, attr->port_num, attr->grh.sgid_index, &sgid);
+	memset(grh, 0, GRH);
+	if (!zoo_lid(card) && attr->grh.sgid_index == ZOO_GID_V2) {
+		grh[20] = 0x45;
+		memcpy(grh + 32, sgid.raw + 12, 4);
+		memcpy(grh + 36, attr->grh.dgid.raw + 12, 4);
+		return;
+	}
+	grh[0] = 0x60;
+	memcpy(grh + 8, sgid.raw, sizeof(sgid));
+	memcpy(grh + 24, attr->grh.dgid.raw, sizeof(sgid));
+}
+
 void zoo_put_ah(struct zoo_wr *own, const struct ibv_send_wr *wr)
 {
-	const struct ibv_ah_attr *attr = &zoo_entry(wr->wr.ud.ah, struct my_ah, ib)->attr;
+	const struct my_ah *my = zoo_entry(wr->wr.ud.ah, struct my_ah, ib);
+	const struct ibv_ah_attr *attr = &my->attr;
 
+	put_grh((uint8_t *)&own->grh, my->pd->card, attr);
 	own->to_qpn = wr->wr.ud.remote_qpn;
 	own->qkey = wr->wr.ud.remote_qkey;
 	own->dlid = attr->dlid;
@@ -68,13 +95,6 @@ void zoo_put_ah(struct zoo_wr *own, const struct ibv_send_wr *wr)
 }
 
 /* ---- Arriving ---- */
-
-uint16_t zoo_lid(const struct zoo_card *card)
-{
-	bool ib = zoo_kind_of(card)->link_layer == IBV_LINK_LAYER_INFINIBAND;
-
-	return ib ? (uint16_t)(7 + (card - zoo->cards)) : 0;
-}
 
 static bool has_gid(const struct zoo_card *card, uint8_t port, const union ibv_gid *gid)
 {
@@ -98,11 +118,12 @@ static bool is_there(const struct zoo_qp *qp, const struct zoo_datagram *datagra
 			      : has_gid(card, qp->attr.port_num, &datagram->dgid));
 }
 
-/* Behind the place of the routing header; -1 if the receive is too short. */
+/* Behind the place of the routing header, if there is none; -1 if the receive is too short. */
 static int place(const struct zoo_qp *qp, const struct zoo_wr *recv,
 		 const struct zoo_datagram *datagram)
 {
-	uint64_t from = (uintptr_t)datagram->bytes, left = GRH + datagram->length, part, skip = GRH;
+	uint64_t left = GRH + datagram->length, part, skip = datagram->global ? 0 : GRH;
+	uint64_t from = (uintptr_t)datagram->grh + skip;
 	uint32_t i;
 
 	for (i = 0; i < recv->num_sge && left; i++) {
@@ -200,6 +221,7 @@ enum ibv_wc_status zoo_send_datagram(const struct zoo_qp *qp, const struct zoo_w
 	datagram->global = wr->global;
 	datagram->solicited = wr->flags & IBV_SEND_SOLICITED;
 	datagram->dgid = wr->dgid;
+	memcpy(datagram->grh, &wr->grh, sizeof(datagram->grh));
 	datagram->length = (uint32_t)length;
 	for (i = 0; i < num && !err && at < length; at += sge[i++].length)
 		err = zoo_copy(zoo_me, (uintptr_t)datagram->bytes + at, proc, sge[i].addr,

@@ -30,7 +30,8 @@ struct zoo_datagram {
 	uint16_t slid, dlid;
 	bool global, solicited;
 	union ibv_gid dgid;
-	uint8_t bytes[];
+	uint8_t grh[sizeof(struct ibv_grh)];
+	uint8_t bytes[]; /* right behind it */
 };
 
 /* ---- Ends (of what a process left, too) ---- */

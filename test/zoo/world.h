@@ -134,6 +134,7 @@ struct zoo_wr {
 	uint16_t dlid;
 	bool global;
 	union ibv_gid dgid;
+	struct ibv_grh grh;   /* as it arrives */
 	struct ibv_sge sge[]; /* or the inline data */
 };
 

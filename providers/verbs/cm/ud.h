@@ -18,8 +18,9 @@ enum {
 	VRB_UCM_GRH = 40,	/* bytes before each datagram that came */
 };
 
-/* Loop. A datagram came from a QP. */
-typedef void vrb_ucm_receiver(struct vrb_dev *dev, const uint8_t *bytes, size_t len, uint32_t from);
+/* Loop. A datagram came from a QP; grh: RoCE's routing header, or NULL. */
+typedef void vrb_ucm_receiver(struct vrb_dev *dev, const uint8_t *grh, const uint8_t *bytes,
+			      size_t len, uint32_t from);
 
 /* The QP of the manager, with a ring of messages to be sent and one of those to come (ud_queue.c). */
 struct vrb_ucm_queue {
@@ -36,6 +37,7 @@ struct vrb_ucm_queue {
 	struct tp_task more; /* there was no end of what came */
 	struct list ahs[VRB_UCM_AH_CHAINS], oldest_ah;
 	uint32_t num_ahs;
+	uint64_t no_ah_until; /* see make_ah; dapl_now */
 };
 
 /* What a device has of it: dev->cm. */

@@ -14,6 +14,7 @@ enum {
 	BATCH = 16,
 	BATCHES = 16, /* before others have their turn on the loop */
 	RECV_BYTES = VRB_UCM_GRH + XCHG_MOST,
+	SLOW_NS = 10000000, /* the kernel has looked for a peer in vain */
 };
 
 static uint8_t *recv_at(const struct vrb_ucm_queue *queue, uint64_t i)
@@ -68,6 +69,29 @@ static void forget_ah(struct vrb_ucm_queue *queue, struct known *known)
 	free(known);
 }
 
+/*
+ * RoCE's kernel looks for a neighbour that it does not know, for up to a second: the loop does so for
+ * a tenth of the time at most. A message that is not sent meanwhile is as good as lost on its way.
+ */
+static struct ibv_ah *make_ah(struct vrb_dev *dev, const struct ucm_address *to)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	uint64_t begin = dapl_now(), took;
+	struct ibv_ah *ah;
+	int err;
+
+	errno = EAGAIN;
+	if (begin < queue->no_ah_until)
+		return NULL;
+	ah = vrb_ucm_ah(dev, queue->pd, to->lid, to->gid);
+	err = errno;
+	took = dapl_now() - begin;
+	if (!ah && took > SLOW_NS)
+		queue->no_ah_until = begin + 10 * took;
+	errno = err;
+	return ah;
+}
+
 /* NULL and errno. */
 static struct ibv_ah *ah_to(struct vrb_dev *dev, const struct ucm_address *to)
 {
@@ -88,7 +112,7 @@ static struct ibv_ah *ah_to(struct vrb_dev *dev, const struct ucm_address *to)
 		return NULL;
 	known->lid = to->lid;
 	memcpy(known->gid, to->gid, sizeof(known->gid));
-	known->ah = vrb_ucm_ah(dev, queue->pd, to->lid, to->gid);
+	known->ah = make_ah(dev, to);
 	if (!known->ah) {
 		free(known);
 		return NULL;
@@ -196,11 +220,13 @@ static void received(struct vrb_dev *dev, const struct ibv_wc *wc)
 {
 	const struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
 	const uint8_t *at = recv_at(queue, wc->wr_id);
+	bool routed = vrb_xchg(dev)->ethernet && (wc->wc_flags & IBV_WC_GRH);
 
 	if (wc->status == IBV_WC_WR_FLUSH_ERR)
 		return;
 	if (!wc->status && wc->byte_len >= VRB_UCM_GRH)
-		queue->receive(dev, at + VRB_UCM_GRH, wc->byte_len - VRB_UCM_GRH, wc->src_qp);
+		queue->receive(dev, routed ? at : NULL, at + VRB_UCM_GRH,
+			       wc->byte_len - VRB_UCM_GRH, wc->src_qp);
 	(void)post_recv(queue, wc->wr_id);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What peers' connection managers say (UCM-11, UCM-19). */
 #include <errno.h>
+#include <string.h>
 
 #include "trace/log.h"
 #include "providers/verbs/cm/ud.h"
@@ -117,7 +118,21 @@ static void no_sense(const struct vrb_dev *dev, uint32_t from, const char *why)
 			   from, why);
 }
 
-void vrb_ucm_receive(struct vrb_dev *dev, const uint8_t *bytes, size_t len, uint32_t from)
+/*
+ * By the GRH of RoCE version 1 or of 2 over IPv6, or by the IPv4 header in its second half, before
+ * which anything may stand.
+ */
+static bool comes_from(const uint8_t *grh, const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return (grh[0] >> 4 == 6 && !memcmp(grh + 8, gid, 16)) ||
+	       (grh[20] >> 4 == 4 && !memcmp(gid, mapped, sizeof(mapped)) &&
+		!memcmp(grh + 32, gid + sizeof(mapped), 4));
+}
+
+void vrb_ucm_receive(struct vrb_dev *dev, const uint8_t *grh, const uint8_t *bytes, size_t len,
+		     uint32_t from)
 {
 	struct vrb_conn *conn;
 	struct ucm_msg msg;
@@ -129,6 +144,11 @@ void vrb_ucm_receive(struct vrb_dev *dev, const uint8_t *bytes, size_t len, uint
 	}
 	if (msg.src_qpn != from || msg.dst_qpn != vrb_ucm(dev)->own.qpn) {
 		no_sense(dev, from, "not from, or to, the QP that it names");
+		return;
+	}
+	/* The answer to an invented one would have the kernel look for it: see ud_queue.c. */
+	if (msg.op == UCM_REQ && grh && !comes_from(grh, msg.end.gid)) {
+		no_sense(dev, from, "not from the GID that it names");
 		return;
 	}
 	if (msg.op == UCM_REQ) {
