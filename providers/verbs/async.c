@@ -74,16 +74,12 @@ static void qp_notice(const struct ibv_async_event *event)
 	vrb_qp_notify(qp);
 }
 
-static void cq_event(struct vrb_cq *cq)
-{
-	atomic_store(&cq->dead, true);
-	dapl_loop_post(cq->dev->base.loop, &cq->overflow);
-}
-
 static void tell_device(struct vrb_dev *dev, enum tp_async_event event)
 {
 	if (event == TP_ASYNC_DEVICE_FATAL)
 		vrb_async_removed(dev);
+	else if (event == TP_ASYNC_CQ_OVERFLOW)
+		vrb_qp_cq_died(dev);
 	else
 		dev->base.up->async(dev->base.owner, event, NULL);
 }
@@ -98,14 +94,26 @@ static void tell_later(struct tp_task *task)
 			tell_device(dev, (enum tp_async_event)i);
 }
 
-static void device_event(struct vrb_dev *dev, enum tp_async_event event)
+static void post_told(struct vrb_dev *dev, enum tp_async_event event)
 {
-	if (dapl_loop_is_self(dev->base.loop)) {
-		tell_device(dev, event);
-		return;
-	}
 	atomic_fetch_or(&dev->async_told, 1U << event);
 	dapl_loop_post(dev->base.loop, &dev->async_task);
+}
+
+static void device_event(struct vrb_dev *dev, enum tp_async_event event)
+{
+	if (dapl_loop_is_self(dev->base.loop))
+		tell_device(dev, event);
+	else
+		post_told(dev, event);
+}
+
+/* The core hears of the queue, and of the connections, each from its own task. */
+static void cq_event(struct vrb_cq *cq)
+{
+	atomic_store(&cq->dead, true);
+	post_told(cq->dev, TP_ASYNC_CQ_OVERFLOW);
+	dapl_loop_post(cq->dev->base.loop, &cq->overflow);
 }
 
 /*

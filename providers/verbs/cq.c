@@ -276,8 +276,6 @@ static void overflown(struct tp_task *task)
 {
 	struct vrb_cq *cq = container_of(task, struct vrb_cq, overflow);
 
-	if (atomic_load(&cq->dead))
-		vrb_qp_cq_died(cq->dev);
 	if (cq->base.owner) /* else the core has freed it */
 		cq->dev->base.up->async(cq->dev->base.owner, TP_ASYNC_CQ_OVERFLOW, cq->base.owner);
 }

@@ -108,9 +108,6 @@ struct tp_wr *vrb_cq_poll_plain(struct tp_cq *base);
 /* Takes the lock: decides whether the queue's next completion may be taken the fast way. */
 void vrb_queue_choose_path(struct vrb_queue *queue);
 
-/* A CQ of the device is dead: the connections of its QPs break (EVD-95). Loop. */
-void vrb_qp_cq_died(struct vrb_dev *dev);
-
 /* QPs with an SRQ are found by their number. */
 void vrb_qp_list_number(struct vrb_qp *qp);
 void vrb_qp_unlist_number(struct vrb_qp *qp);

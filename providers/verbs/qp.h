@@ -185,6 +185,8 @@ static inline bool vrb_qp_is_mute(const struct vrb_qp *qp)
 	return (qp->sq.cq && atomic_load(&qp->sq.cq->dead)) ||
 	       (qp->rq.cq && atomic_load(&qp->rq.cq->dead));
 }
+/* A CQ of the device is dead: the connections of its QPs break (EVD-95). Loop. */
+void vrb_qp_cq_died(struct vrb_dev *dev);
 /* Error: everything outstanding completes before this returns. May be called again. */
 void vrb_qp_to_error(struct vrb_qp *qp);
 /* The same, and the device's QP, if there is one, is the caller's to destroy. */
