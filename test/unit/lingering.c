@@ -30,7 +30,7 @@ static void linger(char what)
 
 	if (fd) {
 		if (write(atoi(fd), &what, 1) == 1)
-			usleep(1000000);
+			usleep(300000);
 		return;
 	}
 	child = fork();
