@@ -126,9 +126,6 @@ static struct peer *start(struct cu_rig *rig, const char *role)
 		expect_ok(cu_recv(&rig->p, i * 64, 64, i));
 	expect_ok(dat_cr_accept(cr, rig->p.ep, 0, NULL));
 	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
-	/* Who has not slept yet has no descriptor for it. */
-	cu_quiet(rig->p.recv, 1);
-	cu_quiet(rig->p.request, 1);
 	return peer;
 }
 
@@ -145,9 +142,11 @@ static void ended(struct cu_rig *rig)
 	cu_conn_ended(rig->p.connect, rig->p.ep);
 	for (unsigned int i = 0; i < 2; i++)
 		FLUSHED(rig->p.recv, rig->p.ep, i, DAT_DTO_RECEIVE);
-	ct_empty(rig->p.recv);
-	ct_empty(rig->p.request);
 	expect_ok(dat_ep_reset(rig->p.ep));
+	/* Who sleeps where there is no connection does so on a descriptor, made then. */
+	cu_quiet(rig->p.recv, 1);
+	cu_quiet(rig->p.request, 1);
+	cu_quiet(rig->p.connect, 1);
 }
 
 static unsigned int fds;
