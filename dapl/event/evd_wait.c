@@ -323,7 +323,8 @@ enum {
 static bool may_poll(struct dapl_evd *evd)
 {
 	dapl_assert_held(&evd->obj.lock);
-	/* Where a CNO is told, or silent events come, it counts what finds whom asleep. */
+	/* What comes during a wait triggers no CNO (EVD-57), and silent events end none (EVD-46):
+	 * both are told apart by when it fell asleep. */
 	if (!evd->cq || !dapl_config.busy_poll_us || evd->target != DAPL_TARGET_NONE ||
 	    !dapl_evd_has_streams(evd) || dapl_evd_config(evd) != DAT_EVD_STATE_CONFIG_THRESHOLD)
 		return false;
