@@ -65,7 +65,7 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 		*(int *)found = whole ? 1 + told : -1;
 	/* It is unloaded next; who waited for the load goes on before. */
 	if (getenv("LINGERING_FD"))
-		usleep(100000);
+		usleep(500000);
 }
 
 void dat_provider_fini(const DAT_PROVIDER_INFO *info)
