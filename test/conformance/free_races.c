@@ -312,7 +312,8 @@ static void ia_89_endpoints_are_listed_while_they_are_freed(void **state)
 struct vain {
 	DAT_IA_HANDLE ia;
 	DAT_CNO_HANDLE cno;
-	atomic_bool over;
+	pthread_t thread;
+	atomic_bool begun, over;
 };
 
 /* CNO-31: also while a create that fails has the object in hand. */
@@ -321,9 +322,25 @@ static void *create_in_vain(void *arg)
 	struct vain *vain = arg;
 	DAT_EVD_HANDLE evd;
 
-	while (!atomic_load(&vain->over))
+	while (!atomic_load(&vain->over)) {
 		dat_evd_create(vain->ia, 0, vain->cno, DAT_EVD_SOFTWARE_FLAG, &evd);
+		atomic_store(&vain->begun, true);
+	}
 	return NULL;
+}
+
+static void begin_in_vain(struct vain *vain)
+{
+	atomic_store(&vain->begun, false);
+	atomic_store(&vain->over, false);
+	assert_int_equal(pthread_create(&vain->thread, NULL, create_in_vain, vain), 0);
+	ct_await(atomic_load(&vain->begun));
+}
+
+static void end_in_vain(struct vain *vain)
+{
+	atomic_store(&vain->over, true);
+	pthread_join(vain->thread, NULL);
 }
 
 static void cno_31_the_last_is_freed_beside_a_create_that_fails(void **state)
@@ -332,19 +349,18 @@ static void cno_31_the_last_is_freed_beside_a_create_that_fails(void **state)
 	struct vain vain = { .ia = rig->ia, .cno = ct_cno(rig->ia) };
 	struct ct_waiter *waiter;
 	DAT_EVD_HANDLE evd;
-	pthread_t thread;
 
-	assert_int_equal(pthread_create(&thread, NULL, create_in_vain, &vain), 0);
 	for (unsigned int i = 0; i < rounds / 4; i++) {
 		expect_ok(dat_evd_create(rig->ia, 1, vain.cno, DAT_EVD_SOFTWARE_FLAG, &evd));
+		/* It sleeps until it is woken, and not until a create lets it in. */
 		waiter = ct_cno_waiter(vain.cno, DAT_TIMEOUT_INFINITE);
+		begin_in_vain(&vain);
 		expect_ok(dat_evd_free(evd));
+		end_in_vain(&vain);
 		ct_waiter_join(waiter);
 		expect_ok(waiter->rc);
 		assert_null(waiter->hint);
 	}
-	atomic_store(&vain.over, true);
-	pthread_join(thread, NULL);
 	expect_ok(dat_cno_free(vain.cno));
 }
 
