@@ -18,11 +18,6 @@ static const struct dapl_cm_ops *cm_of(const struct dapl_cr *cr)
 	return cr->obj.ia->dev->transport->cm;
 }
 
-static struct dapl_cr *cr_get(DAT_CR_HANDLE handle)
-{
-	return dapl_object_self(handle, DAPL_TYPE_CR);
-}
-
 /* ---- Life ---- */
 
 struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia, bool ud)
@@ -61,14 +56,19 @@ static void unmake_ep(struct dapl_ep *ep)
 		dapl_ep_delete(ep);
 }
 
+/* Refuses a request that nobody has answered as if nobody had listened. */
 static void end(struct dapl_object *obj)
 {
 	struct dapl_cr *cr = container_of(obj, struct dapl_cr, obj);
 
-	dapl_object_wait_left(obj); /* somebody may be trying to accept (SIM-7) */
-	if (cr->ep)
+	dapl_object_wait_left(obj); /* somebody may be trying to answer (SIM-7) */
+	if (cr->conn)
+		cm_of(cr)->release(cr->conn);
+	if (cr->ep && !cr->accepted)
 		unmake_ep(cr->ep);
-	free(cr->private_data);
+	if (!cr->accepted || !cr->ud)
+		free(cr->private_data);
+	pthread_mutex_destroy(&cr->lock);
 }
 
 struct dapl_cr *dapl_cr_new_with_ep(struct dapl_ia *ia, struct tp_conn *conn,
@@ -84,29 +84,17 @@ struct dapl_cr *dapl_cr_new_with_ep(struct dapl_ia *ia, struct tp_conn *conn,
 	return cr;
 }
 
-/* Refuses as if nobody had listened. */
-static void discard(struct dapl_object *obj)
-{
-	struct dapl_cr *cr = container_of(obj, struct dapl_cr, obj);
-
-	if (!dapl_object_retire(obj))
-		return;
-	cm_of(cr)->release(cr->conn);
-	dapl_ia_end(&cr->obj);
-}
-
 const struct dapl_class dapl_cr_class = {
 	DAPL_CLASS(CR),
 	.end = end,
-	.close = discard,
 };
 
 void dapl_cr_discard(DAT_CR_HANDLE handle)
 {
 	struct dapl_cr *cr = dapl_object_arg(handle, DAPL_TYPE_CR);
 
-	if (cr)
-		discard(&cr->obj);
+	if (cr && dapl_object_retire(&cr->obj))
+		dapl_ia_end(&cr->obj);
 }
 
 struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
@@ -116,6 +104,7 @@ struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
 
 	if (!cr)
 		return NULL;
+	pthread_mutex_init(&cr->lock, NULL);
 	cr->conn = conn;
 	cr->truncated = req->truncated;
 	cr->ud = req->ud;
@@ -134,6 +123,7 @@ struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
 		return cr;
 	free(cr->private_data);
 release:
+	pthread_mutex_destroy(&cr->lock);
 	dapl_object_release(&cr->obj);
 	return NULL;
 }
@@ -190,8 +180,10 @@ int dapl_cr_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_con
 		dapl_cr_bring_ep(cr, ep);
 	if (dapl_cr_announce(cr, sp))
 		return 0;
-	if (dapl_object_retire(&cr->obj))
-		dapl_ia_end(&cr->obj); /* PSP-4: refused, and nothing of it remains */
+	if (!dapl_object_retire(&cr->obj))
+		return 0; /* closed, and refused by that */
+	cr->conn = NULL;
+	dapl_ia_end(&cr->obj); /* PSP-4: refused, and nothing of it remains */
 	return -ENOBUFS;
 }
 
@@ -213,6 +205,39 @@ DAT_RETURN dapl_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK mask, DAT_CR
 		.local_ep_handle = cr->ep,
 	};
 	return DAT_SUCCESS;
+}
+
+/*
+ * The request that a call tries to answer, alone until end_answer: another finds it as it was, or
+ * answered (SIM-7). NULL: there is none (any more).
+ */
+static struct dapl_cr *begin_answer(DAT_CR_HANDLE handle)
+{
+	struct dapl_cr *cr = dapl_object_self(handle, DAPL_TYPE_CR);
+
+	if (!cr || !dapl_object_enter(&cr->obj, DAPL_TYPE_CR))
+		return NULL;
+	pthread_mutex_lock(&cr->lock);
+	if (dapl_object_is(&cr->obj, DAPL_TYPE_CR))
+		return cr;
+	pthread_mutex_unlock(&cr->lock);
+	dapl_object_leave(&cr->obj);
+	return NULL;
+}
+
+/* Once answered the connection is not the CR's to release, whoever ends that: a close may. */
+static DAT_RETURN end_answer(struct dapl_cr *cr, DAT_RETURN rc)
+{
+	bool retired;
+
+	if (!rc)
+		cr->conn = NULL;
+	retired = !rc && dapl_object_retire(&cr->obj);
+	pthread_mutex_unlock(&cr->lock);
+	dapl_object_leave(&cr->obj);
+	if (retired)
+		dapl_ia_end(&cr->obj);
+	return rc;
 }
 
 /* The EP an accept is for (CR-10 to CR-12), not yet in a new state. */
@@ -259,18 +284,14 @@ static int accept_connection(struct dapl_cr *cr, struct dapl_ep *ep, const void 
 }
 
 /* The private data go to the event of the outcome. */
-static int accept_datagrams(struct dapl_cr *cr, struct dapl_ep *ep, const void *private_data,
+static int accept_datagrams(const struct dapl_cr *cr, struct dapl_ep *ep, const void *private_data,
 			    uint32_t len)
 {
-	int err = dapl_ud_accept(ep, cr->conn, cr->private_data, cr->private_data_size,
-				 private_data, len);
-
-	if (!err)
-		cr->private_data = NULL;
-	return err;
+	return dapl_ud_accept(ep, cr->conn, cr->private_data, cr->private_data_size, private_data,
+			      len);
 }
 
-/* The CR is retired and the EP in CP; on failure both are as before (CR-16). */
+/* The EP is in CP; on failure it is as before (CR-16). */
 static DAT_RETURN complete(struct dapl_cr *cr, struct dapl_ep *ep, uint8_t before,
 			   const void *private_data, uint32_t len)
 {
@@ -284,7 +305,6 @@ static DAT_RETURN complete(struct dapl_cr *cr, struct dapl_ep *ep, uint8_t befor
 	dapl_lock(&ep->qp.lock);
 	dapl_ep_set_state(ep, before);
 	dapl_unlock(&ep->qp.lock);
-	dapl_object_restore(&cr->obj);
 	return dapl_status(err, DAT_RESOURCE_TEP);
 }
 
@@ -303,19 +323,12 @@ static DAT_RETURN accept_on(struct dapl_cr *cr, struct dapl_ep *ep, const void *
 	DAT_RETURN rc;
 
 	pthread_mutex_lock(&ep->cold->cm_lock);
-	if (!dapl_object_retire(&cr->obj)) { /* SIM-7 */
-		rc = DAPL_BAD_HANDLE(CR);
-		goto unlock;
-	}
 	dapl_lock(&ep->qp.lock);
 	before = dapl_ep_state(ep);
 	rc = dapl_ep_fire(ep, accept_cause(cr), &step);
 	dapl_unlock(&ep->qp.lock);
-	if (rc)
-		dapl_object_restore(&cr->obj);
-	else
+	if (!rc)
 		rc = complete(cr, ep, before, private_data, len);
-unlock:
 	pthread_mutex_unlock(&ep->cold->cm_lock);
 	return rc;
 }
@@ -323,11 +336,11 @@ unlock:
 DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			  DAT_COUNT private_data_size, const DAT_PVOID private_data)
 {
-	struct dapl_cr *cr = cr_get(cr_handle);
+	struct dapl_cr *cr = begin_answer(cr_handle);
 	struct dapl_ep *ep;
 	DAT_RETURN rc;
 
-	if (!cr || !dapl_object_enter(&cr->obj, DAPL_TYPE_CR))
+	if (!cr)
 		return DAPL_BAD_HANDLE(CR);
 	rc = choose_ep(cr, ep_handle, &ep);
 	if (!rc)
@@ -335,52 +348,33 @@ DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 					     DAPL_BAD_ARG(3), DAPL_BAD_ARG(4));
 	if (!rc)
 		rc = accept_on(cr, ep, private_data, (uint32_t)private_data_size);
-	dapl_object_leave(&cr->obj);
-	if (rc)
-		return rc;
-	dapl_count(cr->obj.ia, DCNT_IA_SP_CR_ACCEPTED);
-	dapl_object_wait_left(&cr->obj);
-	cr->ep = NULL; /* stays */
-	dapl_ia_end(&cr->obj);
-	return DAT_SUCCESS;
-}
-
-/* On failure the CR is as before (CR-19). */
-static DAT_RETURN reject(struct dapl_cr *cr, DAT_COUNT private_data_size, const void *private_data)
-{
-	DAT_RETURN rc;
-	int err;
-
-	rc = dapl_check_private_data(cr->obj.ia, private_data_size, private_data, DAPL_BAD_ARG(2),
-				     DAPL_BAD_ARG(3));
-	if (rc)
-		return rc;
-	if (!dapl_object_retire(&cr->obj))
-		return DAPL_BAD_HANDLE(CR);
-	err = cm_of(cr)->reject(cr->conn, private_data, (uint32_t)private_data_size);
-	if (err) {
-		dapl_object_restore(&cr->obj);
-		return dapl_status(err, DAT_RESOURCE_TEP);
+	if (!rc) {
+		cr->accepted = true;
+		dapl_count(cr->obj.ia, DCNT_IA_SP_CR_ACCEPTED);
 	}
-	return DAT_SUCCESS;
+	return end_answer(cr, rc);
 }
 
 DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 			  const DAT_PVOID private_data)
 {
-	struct dapl_cr *cr = cr_get(cr_handle);
+	struct dapl_cr *cr = begin_answer(cr_handle);
 	DAT_RETURN rc;
+	int err;
 
-	if (!cr || !dapl_object_enter(&cr->obj, DAPL_TYPE_CR))
+	if (!cr)
 		return DAPL_BAD_HANDLE(CR);
-	rc = reject(cr, private_data_size, private_data);
-	dapl_object_leave(&cr->obj);
-	if (rc)
-		return rc;
-	dapl_count(cr->obj.ia, DCNT_IA_SP_CR_REJECTED);
-	dapl_count(cr->obj.ia, DCNT_IA_CM_USER_REJ_TX);
-	dapl_ia_end(&cr->obj);
-	return DAT_SUCCESS;
+	rc = dapl_check_private_data(cr->obj.ia, private_data_size, private_data, DAPL_BAD_ARG(2),
+				     DAPL_BAD_ARG(3));
+	if (!rc) {
+		err = cm_of(cr)->reject(cr->conn, private_data, (uint32_t)private_data_size);
+		rc = dapl_status(err, DAT_RESOURCE_TEP);
+	}
+	if (!rc) {
+		dapl_count(cr->obj.ia, DCNT_IA_SP_CR_REJECTED);
+		dapl_count(cr->obj.ia, DCNT_IA_CM_USER_REJ_TX);
+	}
+	return end_answer(cr, rc);
 }
 
 /* ---- Hand-off ---- */
@@ -404,21 +398,15 @@ static int hand_off_here(struct dapl_cr *cr, DAT_CONN_QUAL qual)
 	return err;
 }
 
-/* On failure the CR is as before; on success its connection is another's (CR-20). */
 static DAT_RETURN hand_off(struct dapl_cr *cr, DAT_CONN_QUAL qual)
 {
 	int err;
 
 	if (!dapl_sp_qual_ok(cr->obj.ia, qual))
 		return DAPL_BAD_ARG(2);
-	if (!dapl_object_retire(&cr->obj))
-		return DAPL_BAD_HANDLE(CR);
 	err = cm_of(cr)->handoff(cr->conn, dapl_addr_wire_qual(cr->obj.ia, qual));
 	if (err == -EOPNOTSUPP)
 		err = hand_off_here(cr, qual);
-	if (!err)
-		return DAT_SUCCESS;
-	dapl_object_restore(&cr->obj);
 	if (err == -ECONNREFUSED || err == -EINVAL)
 		return DAPL_BAD_ARG(2); /* CR-21 */
 	return dapl_status(err, DAT_RESOURCE_DEVICE);
@@ -426,14 +414,7 @@ static DAT_RETURN hand_off(struct dapl_cr *cr, DAT_CONN_QUAL qual)
 
 DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL qual)
 {
-	struct dapl_cr *cr = cr_get(cr_handle);
-	DAT_RETURN rc;
+	struct dapl_cr *cr = begin_answer(cr_handle);
 
-	if (!cr || !dapl_object_enter(&cr->obj, DAPL_TYPE_CR))
-		return DAPL_BAD_HANDLE(CR);
-	rc = hand_off(cr, qual);
-	dapl_object_leave(&cr->obj);
-	if (!rc)
-		dapl_ia_end(&cr->obj); /* CR-22 */
-	return rc;
+	return cr ? end_answer(cr, hand_off(cr, qual)) : DAPL_BAD_HANDLE(CR); /* CR-22 */
 }

@@ -3,13 +3,17 @@
 #ifndef DAPL_CR_H
 #define DAPL_CR_H
 
+#include <pthread.h>
+
 #include "dapl/connect/sp.h"
 #include "dapl/endpoint/ep.h"
 
 struct dapl_cr {
 	struct dapl_object obj;
-	struct tp_conn *conn;
+	pthread_mutex_t lock; /* of the call that tries to answer it; never taken on the loop */
+	struct tp_conn *conn; /* NULL: answered */
 	struct dapl_ep *ep; /* of the RSP, or made for the request; NULL: the consumer brings one */
+	bool accepted;	    /* the EP stays, and of datagrams it has the private data, too */
 	bool truncated;
 	bool ud; /* of datagrams, as the EP has to be */
 	struct tp_conn_addr addr;

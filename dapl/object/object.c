@@ -191,11 +191,6 @@ bool dapl_object_retire(struct dapl_object *obj)
 	return atomic_compare_exchange_strong(&obj->type, &expected, DAPL_TYPE_POISON);
 }
 
-void dapl_object_restore(struct dapl_object *obj)
-{
-	atomic_store_explicit(&obj->type, obj->class->type, memory_order_release);
-}
-
 DAT_RETURN dapl_object_retire_unused(struct dapl_object *obj)
 {
 	const struct dapl_class *class = obj->class;

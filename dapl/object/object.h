@@ -6,6 +6,7 @@
  * Locks of the core, in the order in which they nest; whoever holds one may take those below it:
  *
  *   entries         the entries and open IAs (dapl/object/entries.c)
+ *   cr->lock        serialises a consumer's answers to one CR; never taken on the loop
  *   ep->cm_lock     serialises a consumer's connection calls on one EP; never taken on the loop
  *   ia->lock        the IA's list of objects, counts and close state
  *   ep->qp.lock     state, queues of slots, the transport's posting calls
@@ -15,7 +16,7 @@
  *   cno->lock       triggered state, agent
  *   the transport's own, then loop, arena
  *
- * Connection calls of the transport are made with none but cm_lock held.
+ * Connection calls of the transport are made with none but cr->lock and cm_lock held.
  */
 #ifndef DAPL_OBJECT_H
 #define DAPL_OBJECT_H
@@ -123,8 +124,6 @@ void dapl_object_init(struct dapl_object *obj, const struct dapl_class *class, s
 		      const DAT_PROVIDER *table);
 /* From here on the handle is refused; the memory stays. False if another thread was first. */
 bool dapl_object_retire(struct dapl_object *obj);
-/* Retired by the caller, who failed to end it: the handle is valid again. */
-void dapl_object_restore(struct dapl_object *obj);
 /* Retires it unless others refer to it. */
 DAT_RETURN dapl_object_retire_unused(struct dapl_object *obj);
 /* After retire: waits until all who entered have left. No lock held. */

@@ -4,6 +4,7 @@
 #include "conn_util.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* A call that runs on another thread, from a barrier on. The threads check nothing themselves. */
 struct racer {
@@ -417,6 +418,64 @@ static void sim_7_two_threads_accept_on_one_endpoint(void **state)
 	ct_end_close(&second);
 }
 
+/* Answers that fail: the qualifier is nobody's, the endpoint is the peer's. */
+struct vain {
+	pthread_t thread;
+	struct request request;
+	DAT_CONN_QUAL nobodys;
+	DAT_RETURN wrong;
+	atomic_bool over;
+};
+
+static DAT_RETURN answer_in_vain(const struct vain *vain, unsigned int i)
+{
+	DAT_RETURN wanted = DAT_INVALID_STATE, rc;
+
+	if (i % 2) {
+		rc = dat_cr_handoff(vain->request.cr, vain->nobodys);
+		wanted = DAT_INVALID_PARAMETER;
+	} else {
+		rc = dat_cr_accept(vain->request.cr, vain->request.ep, 0, NULL);
+	}
+	return DAT_GET_TYPE(rc) == wanted || cu_unsupported(rc) ? DAT_SUCCESS : rc;
+}
+
+static void *answers_in_vain(void *arg)
+{
+	struct vain *vain = arg;
+
+	for (unsigned int i = 0; i < harness_rounds(400) && !vain->wrong; i++)
+		vain->wrong = answer_in_vain(vain, i);
+	atomic_store(&vain->over, true);
+	return NULL;
+}
+
+/* CR-16, CR-20: also while an answer is tried that fails then. */
+static void sim_7_a_request_stays_until_an_answer_succeeds(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct request good = { .cr = cu_request(rig, &rig->a), .ep = rig->p.ep };
+	struct vain vain = { .request = { .cr = good.cr, .ep = rig->a.ep },
+			     .nobodys = cu_free_qual(rig) };
+	DAT_RETURN query = DAT_SUCCESS, answer = DAT_SUCCESS;
+	DAT_CR_PARAM param;
+
+	if (!rig->prov.is_thread_safe)
+		harness_skip("# the provider is not thread safe");
+	assert_int_equal(pthread_create(&vain.thread, NULL, answers_in_vain, &vain), 0);
+	for (unsigned int i = 0; !atomic_load(&vain.over) && !query && !answer; i++) {
+		query = dat_cr_query(good.cr, DAT_CR_FIELD_ALL, &param);
+		answer = answer_in_vain(&vain, i / 2);
+	}
+	pthread_join(vain.thread, NULL);
+	expect_ok(query);
+	expect_ok(answer);
+	expect_ok(vain.wrong);
+	expect_ok(accept_request(&good));
+	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
+	cu_conn_event(rig->p.connect, rig->p.ep, DAT_CONNECTION_EVENT_ESTABLISHED, NULL);
+}
+
 /* ---- One connection after the other ------------------------------------ */
 
 static void sim_11_nothing_of_the_last_connection(void **state)
@@ -469,6 +528,7 @@ int main(void)
 		E(sim_6_reject_against_timeout),
 		E(sim_7_two_threads_answer_one_request),
 		E(sim_7_two_threads_accept_on_one_endpoint),
+		E(sim_7_a_request_stays_until_an_answer_succeeds),
 		C(sim_11_nothing_of_the_last_connection),
 	};
 
