@@ -141,9 +141,10 @@ static void announcement_left(const struct dapl_event *event, bool delivered)
 		dapl_cr_discard(event->data.cr_arrival_event_data.cr_handle);
 }
 
-bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp)
+bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp, bool reserved)
 {
 	struct dapl_event event = { .number = DAT_CONNECTION_REQUEST_EVENT,
+				    .reserved = reserved,
 				    .leave = announcement_left };
 	DAT_CR_ARRIVAL_EVENT_DATA *data = &event.data.cr_arrival_event_data;
 	struct dapl_ia *ia = cr->obj.ia;
@@ -178,7 +179,7 @@ int dapl_cr_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_con
 	}
 	if (ep)
 		dapl_cr_bring_ep(cr, ep);
-	if (dapl_cr_announce(cr, sp))
+	if (dapl_cr_announce(cr, sp, false))
 		return 0;
 	if (!dapl_object_retire(&cr->obj))
 		return 0; /* closed, and refused by that */

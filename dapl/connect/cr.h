@@ -31,8 +31,9 @@ struct dapl_cr *dapl_cr_new_with_ep(struct dapl_ia *ia, struct tp_conn *conn,
 				    const struct tp_conn_request *req);
 /* The one EP it can be accepted on; the EP gets the peer's address (EP-13 to EP-15). */
 void dapl_cr_bring_ep(struct dapl_cr *cr, struct dapl_ep *ep);
-/* Announces it on the service point's EVD. False: no room, the CR is the caller's. */
-bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp);
+/* Announces it on the service point's EVD, which keeps a place for that or not. False: no room, the
+ * CR is the caller's. */
+bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp, bool reserved);
 /*
  * A request becomes a CR that is announced at once, with an EP made for it or NULL. As
  * tp_upcalls.conn_request.

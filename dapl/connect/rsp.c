@@ -25,6 +25,22 @@ static int no_room(const struct dapl_evd *evd)
 	return -ENOBUFS;
 }
 
+/* A CR for a request, and a place for its event; NULL where that fails. */
+static int make_cr(struct dapl_rsp *rsp, struct tp_conn *conn, const struct tp_conn_request *req,
+		   struct dapl_cr **cr)
+{
+	struct dapl_ia *ia = rsp->sp.obj.ia;
+
+	*cr = NULL;
+	if (!dapl_evd_reserve(rsp->sp.evd))
+		return no_room(rsp->sp.evd); /* PSP-4: the next request may find room */
+	*cr = rsp->ep ? dapl_cr_new(ia, conn, req) : dapl_cr_new_with_ep(ia, conn, req);
+	if (*cr)
+		return 0;
+	dapl_evd_unreserve(rsp->sp.evd);
+	return -ENOMEM;
+}
+
 /*
  * The one request of an RSP arrived. The rest is done once this upcall has returned,
  * since the qualifier is free again before the consumer gets the event (RSP-5).
@@ -35,24 +51,22 @@ static int arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn
 	struct dapl_ia *ia = sp->obj.ia;
 	struct dapl_cr *cr;
 	bool first;
+	int err;
 
-	if (!dapl_evd_has_room(sp->evd))
-		return no_room(sp->evd); /* PSP-4: the next request may find room */
 	pthread_mutex_lock(&ia->lock);
 	first = !rsp->spent;
 	rsp->spent = true;
 	pthread_mutex_unlock(&ia->lock);
 	if (!first)
 		return -ECONNREFUSED; /* RSP-6 */
-	cr = rsp->ep ? dapl_cr_new(ia, conn, req) : dapl_cr_new_with_ep(ia, conn, req);
+	err = make_cr(rsp, conn, req, &cr);
 	pthread_mutex_lock(&ia->lock);
 	rsp->cr = cr;
 	rsp->spent = cr;
 	pthread_mutex_unlock(&ia->lock);
-	if (!cr)
-		return -ENOMEM;
-	dapl_loop_post(ia->loop, &rsp->task);
-	return 0;
+	if (!err)
+		dapl_loop_post(ia->loop, &rsp->task);
+	return err;
 }
 
 void dapl_sp_over(void *listener_owner)
@@ -96,13 +110,15 @@ static bool announced(struct dapl_rsp *rsp, struct dapl_cr *cr)
 {
 	if (rsp->ep && !fire(rsp->ep, DAPL_EP_REQUEST))
 		dapl_cr_bring_ep(cr, rsp->ep);
-	if (cr->ep && dapl_cr_announce(cr, &rsp->sp))
+	if (!cr->ep)
+		dapl_evd_unreserve(rsp->sp.evd);
+	else if (dapl_cr_announce(cr, &rsp->sp, true))
 		return true;
 	dapl_cr_discard(cr);
 	return false;
 }
 
-/* Others may have taken the room that arrive has found. */
+/* Even the place that was kept is gone where completions have overrun the queue. */
 static void announce_cr(struct dapl_rsp *rsp, struct dapl_cr *cr)
 {
 	struct dapl_ep *ep = rsp->sp.listen ? rsp->ep : NULL; /* who is told of that (IWX-12) */
@@ -141,17 +157,24 @@ static void announce(struct tp_task *task)
 void dapl_rsp_end(struct dapl_object *obj)
 {
 	struct dapl_rsp *rsp = container_of(obj, struct dapl_rsp, sp.obj);
+	struct dapl_evd *evd = rsp->sp.evd;
+	bool waiting, over, entered;
 	struct dapl_cr *cr;
-	bool waiting, over;
 
+	/* Until it is spent it keeps the EVD from being freed. */
+	entered = dapl_object_enter(&evd->obj, DAPL_TYPE_EVD);
 	dapl_sp_end(obj);
 	dapl_loop_cancel(obj->ia->loop, &rsp->task);
 	cr = take_cr(rsp, &over);
 	pthread_mutex_lock(&obj->ia->lock);
 	waiting = !rsp->spent || cr || over;
 	pthread_mutex_unlock(&obj->ia->lock);
-	if (cr)
+	if (cr) {
+		dapl_evd_unreserve(evd);
 		dapl_cr_discard(cr);
+	}
+	if (entered)
+		dapl_object_leave(&evd->obj);
 	if (waiting)
 		fire(rsp->ep, DAPL_EP_RSP_FREE);
 }

@@ -128,8 +128,8 @@ void dapl_sp_unlisten(struct dapl_sp *sp)
 
 void dapl_sp_end(struct dapl_object *obj)
 {
+	dapl_object_wait_left(obj); /* a request may be handed off to it, and go to its EVD */
 	dapl_sp_unlisten(container_of(obj, struct dapl_sp, obj));
-	dapl_object_wait_left(obj); /* a request may be handed off to it */
 }
 
 bool dapl_sp_uses(struct dapl_object *obj, const struct dapl_object *part)

@@ -356,7 +356,7 @@ static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen)
 	dapl_evd_drain_notify(evd);
 	if (qlen == evd->qlen)
 		return DAT_SUCCESS;
-	if (qlen < evd->ring.count)
+	if (qlen < evd->ring.count + evd->reserved)
 		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	if (evd->cq) {
 		err = evd->cq->ops->resize(evd->cq, qlen);

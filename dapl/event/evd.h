@@ -49,7 +49,8 @@ struct dapl_evd {
 	_Atomic uint8_t nothing;
 	struct dapl_cno *cno;
 	uint32_t qlen;
-	uint32_t flags; /* DAT_EVD_FLAGS of creation */
+	uint32_t reserved; /* of its places */
+	uint32_t flags;	   /* DAT_EVD_FLAGS of creation */
 	bool disabled, unwaitable;
 	bool maybe_solicited; /* of the receives in the ring it is not known whether one is */
 	bool overflowed;      /* an overflow was reported and no event removed since (EVD-94) */
@@ -124,8 +125,9 @@ static inline uint32_t dapl_evd_config(const struct dapl_evd *evd)
 
 /* Appends an event. False: full, the event is lost and nobody told. */
 bool dapl_evd_post(struct dapl_evd *evd, const struct dapl_event *event);
-/* Whether an event would find room now. */
-bool dapl_evd_has_room(struct dapl_evd *evd);
+/* Keeps a place for one event, which says so when it is posted; false: there is none. */
+bool dapl_evd_reserve(struct dapl_evd *evd);
+void dapl_evd_unreserve(struct dapl_evd *evd);
 /* Moves the completions of an EP into the ring; false: one found no room and is lost. */
 bool dapl_evd_extract(struct dapl_evd *evd, const void *ep);
 /* An event was lost; false: that is known already. */

@@ -189,13 +189,19 @@ static bool is_connection(DAT_EVENT_NUMBER number)
 		number <= DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
+static bool has_room(const struct dapl_evd *evd)
+{
+	return evd->ring.count + evd->reserved < evd->qlen;
+}
+
 /* Unlocks the EVD. */
 static bool post_unlock(struct dapl_evd *evd, const struct dapl_event *event)
 {
 	bool room, asleep = false;
 
 	dapl_assert_held(&evd->obj.lock);
-	room = evd->ring.count < evd->qlen && add(evd, event);
+	evd->reserved -= event->reserved;
+	room = (event->reserved || has_room(evd)) && add(evd, event);
 	if (room) {
 		evd->counters.connections += is_connection(event->number);
 		asleep = evd->satisfied && begin_wake_unlocked(evd);
@@ -236,14 +242,22 @@ DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 	return post_unlock(evd, &se) ? DAT_SUCCESS : dapl_fail(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
 }
 
-bool dapl_evd_has_room(struct dapl_evd *evd)
+bool dapl_evd_reserve(struct dapl_evd *evd)
 {
 	bool room;
 
 	dapl_lock(&evd->obj.lock);
-	room = evd->ring.count < evd->qlen;
+	room = has_room(evd);
+	evd->reserved += room;
 	dapl_unlock(&evd->obj.lock);
 	return room;
+}
+
+void dapl_evd_unreserve(struct dapl_evd *evd)
+{
+	dapl_lock(&evd->obj.lock);
+	evd->reserved--;
+	dapl_unlock(&evd->obj.lock);
 }
 
 bool dapl_evd_set_overflowed(struct dapl_evd *evd)

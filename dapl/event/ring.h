@@ -12,7 +12,8 @@
 /* An event on its way to the program: a DAT_EVENT without the handle of its EVD. */
 struct dapl_event {
 	DAT_EVENT_NUMBER number;
-	bool silent; /* does not unblock a waiter nor trigger a CNO (EVD-14) */
+	bool silent;   /* does not unblock a waiter nor trigger a CNO (EVD-14) */
+	bool reserved; /* a place was kept for it (dapl_evd_reserve) */
 	DAT_EVENT_DATA data;
 	/* Of the extension's events (IBX-20 to IBX-26). */
 	DAT_IB_EXT_TYPE extension;

@@ -18,6 +18,7 @@ struct listener {
 };
 
 __attribute__((visibility("default"))) _Atomic uintptr_t mini_told_by;
+__attribute__((visibility("default"))) void (*_Atomic mini_before_request)(void);
 
 static struct listener *listeners;
 static uint64_t last_port = MINI_LAST_QUAL; /* of active sides: above all qualifiers */
@@ -143,6 +144,7 @@ static void announce(struct tp_task *task)
 	struct listener *listener = mini_container(task, listener, task);
 	const struct tp_upcalls *up = listener->base.dev->up;
 	void *owner = listener->base.owner;
+	void (*before)(void) = atomic_load(&mini_before_request);
 	struct tp_conn_request request;
 	struct mini_conn *conn;
 
@@ -157,6 +159,8 @@ static void announce(struct tp_task *task)
 	pthread_mutex_unlock(&mini_lock);
 	if (!conn)
 		return;
+	if (before)
+		before();
 	request = (struct tp_conn_request){ .private_data = conn->data,
 					    .private_data_len = conn->len };
 	if (up->conn_request(owner, &conn->base, &request))

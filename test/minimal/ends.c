@@ -2,6 +2,7 @@
 /* Waiting, CNOs and the ends of a connection, over the smallest transport. */
 #include "test/minimal/rig.h"
 
+#include <dlfcn.h>
 #include <poll.h>
 #include <stdatomic.h>
 
@@ -241,6 +242,81 @@ static void a_request_nobody_took_goes_with_its_dispatcher(void **state)
 	rig_conn_event(&rig->a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
+/* ---- Two reserved points whose requests come together ---- */
+
+static _Atomic int held, go;
+
+/* The first request waits until the second is under way, or for a while. */
+static void hold_request(void)
+{
+	uint64_t deadline = ct_now_us() + CT_US;
+
+	atomic_store(&held, 1);
+	while (!atomic_load(&go) && ct_now_us() < deadline)
+		poll(NULL, 0, 1);
+}
+
+static void set_before_request(void (*before)(void))
+{
+	void *module = dlopen("libdaplminimal.so", RTLD_NOW | RTLD_NOLOAD);
+	void (*_Atomic *hook)(void);
+
+	assert_non_null(module);
+	hook = dlsym(module, "mini_before_request");
+	assert_non_null(hook);
+	atomic_store(hook, before);
+	dlclose(module);
+}
+
+static void connect_to(struct rig *rig, struct ct_end *end, DAT_CONN_QUAL qual)
+{
+	expect_ok(dat_ep_connect(end->ep, rig->ib.attr.ia_address_ptr, qual, CT_US, 0, NULL,
+				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+}
+
+static DAT_CR_HANDLE take_from(DAT_EVD_HANDLE evd, DAT_RSP_HANDLE rsp)
+{
+	DAT_EVENT event;
+
+	ct_next(evd, DAT_CONNECTION_REQUEST_EVENT, &event);
+	assert_ptr_equal(event.event_data.cr_arrival_event_data.sp_handle.rsp_handle, rsp);
+	return event.event_data.cr_arrival_event_data.cr_handle;
+}
+
+/* PSP-4: the place that one request has found is not another's. */
+static void rsp_4_a_request_without_room_does_not_spend_its_point(void **state)
+{
+	struct rig *rig = *state;
+	DAT_EVD_HANDLE evd = ct_evd(rig->ib.ia, 1, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG);
+	struct ct_end a = { 0 }, b = { 0 };
+	DAT_RSP_HANDLE rsp[2];
+
+	ct_end_open(&a, rig->ia.ia, NULL);
+	ct_end_open(&b, rig->ib.ia, NULL);
+	expect_ok(dat_rsp_create(rig->ib.ia, rig->qual + 1, rig->b.ep, evd, &rsp[0]));
+	expect_ok(dat_rsp_create(rig->ib.ia, rig->qual + 2, b.ep, evd, &rsp[1]));
+	set_before_request(hold_request);
+	connect_to(rig, &rig->a, rig->qual + 1);
+	ct_await(atomic_load(&held));
+	connect_to(rig, &a, rig->qual + 2);
+	set_before_request(NULL);
+	atomic_store(&go, 1);
+	rig_conn_event(&a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	assert_int_equal(ct_ep_state(b.ep), DAT_EP_STATE_RESERVED);
+	expect_ok(dat_cr_accept(take_from(evd, rsp[0]), DAT_HANDLE_NULL, 0, NULL));
+	rig_conn_event(&rig->a, DAT_CONNECTION_EVENT_ESTABLISHED);
+	/* Now there is room again. */
+	expect_ok(dat_ep_reset(a.ep));
+	connect_to(rig, &a, rig->qual + 2);
+	expect_ok(dat_cr_reject(take_from(evd, rsp[1]), 0, NULL));
+	rig_conn_event(&a, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	ct_end_close(&a);
+	ct_end_close(&b);
+	expect_ok(dat_rsp_free(rsp[0]));
+	expect_ok(dat_rsp_free(rsp[1]));
+	expect_ok(dat_evd_free(evd));
+}
+
 static void ends_are_used_again_and_again(void **state)
 {
 	struct rig *rig = *state;
@@ -277,6 +353,7 @@ int main(void)
 		RIG_CONNECTED(an_abrupt_close_takes_everything),
 		RIG_TEST(a_pending_request_is_refused_by_a_close),
 		RIG_TEST(a_request_nobody_took_goes_with_its_dispatcher),
+		RIG_TEST(rsp_4_a_request_without_room_does_not_spend_its_point),
 		RIG_TEST(ends_are_used_again_and_again),
 	};
 
