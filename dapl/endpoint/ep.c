@@ -88,12 +88,18 @@ void dapl_ep_count_streams(const struct dapl_ep *ep, int by)
 		dapl_evd_count_stream(ep->request_evd, ep->qp.request_stream, by);
 }
 
-static void unuse_parts(const struct dapl_ep *ep)
+/* Under the lock, as the adapter of the connect EVD may be another that is closing and has the EVD
+ * forgotten (dapl_ep_forget). */
+static void unuse_parts(struct dapl_ep *ep)
 {
-	const struct dapl_ep_parts parts = dapl_ep_parts_of(ep);
+	struct dapl_ep_parts parts;
 
 	dapl_ep_count_streams(ep, -1);
+	dapl_lock(&ep->qp.lock);
+	parts = dapl_ep_parts_of(ep);
 	dapl_ep_each_part(&parts, dapl_object_unuse);
+	ep->connect_evd = NULL;
+	dapl_unlock(&ep->qp.lock);
 }
 
 static struct tp_cq *cq_of(const struct dapl_evd *evd)

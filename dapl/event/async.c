@@ -109,7 +109,7 @@ static void forget(void *arg, struct dapl_ia *ia)
 	if (ia->async_evd == evd)
 		ia->async_evd = NULL;
 	for (obj = ia->objects; obj; obj = obj->next)
-		if (obj->class->forget && dapl_object_is(obj, obj->class->type))
+		if (obj->class->forget)
 			obj->class->forget(obj, &evd->obj);
 	pthread_mutex_unlock(&ia->lock);
 }

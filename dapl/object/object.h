@@ -90,7 +90,7 @@ struct dapl_class {
 	/* Whether a graceful close of the IA fails for it; NULL: it does. ia->lock held. */
 	bool (*in_way)(const struct dapl_object *obj);
 	/* gone, which it may refer to although that is another IA's, is about to end; NULL: it
-	 * never does. Locks of both lists held. */
+	 * never does. It may be retired, and in use by whoever ends it. Locks of both lists held. */
 	void (*forget)(struct dapl_object *obj, struct dapl_object *gone);
 	/* Whether part counts it among its users; NULL: it uses none. ia->lock held. */
 	bool (*uses)(struct dapl_object *obj, const struct dapl_object *part);

@@ -19,6 +19,7 @@ struct listener {
 
 __attribute__((visibility("default"))) _Atomic uintptr_t mini_told_by;
 __attribute__((visibility("default"))) void (*_Atomic mini_before_request)(void);
+__attribute__((visibility("default"))) void (*_Atomic mini_before_destroy)(void);
 
 static struct listener *listeners;
 static uint64_t last_port = MINI_LAST_QUAL; /* of active sides: above all qualifiers */

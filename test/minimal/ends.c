@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* ---- Waiting ---- */
@@ -242,12 +243,12 @@ static void a_request_nobody_took_goes_with_its_dispatcher(void **state)
 	rig_conn_event(&rig->a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-/* ---- Two reserved points whose requests come together ---- */
+/* ---- What meets while the transport is held ---- */
 
 static _Atomic int held, go;
 
-/* The first request waits until the second is under way, or for a while. */
-static void hold_request(void)
+/* Until the test says so, or for a while. */
+static void hold(void)
 {
 	uint64_t deadline = ct_now_us() + CT_US;
 
@@ -256,14 +257,16 @@ static void hold_request(void)
 		poll(NULL, 0, 1);
 }
 
-static void set_before_request(void (*before)(void))
+static void set_hook(const char *name, void (*before)(void))
 {
 	void *module = dlopen("libdaplminimal.so", RTLD_NOW | RTLD_NOLOAD);
 	void (*_Atomic *hook)(void);
 
 	assert_non_null(module);
-	hook = dlsym(module, "mini_before_request");
+	hook = dlsym(module, name);
 	assert_non_null(hook);
+	if (before)
+		held = go = 0;
 	atomic_store(hook, before);
 	dlclose(module);
 }
@@ -295,11 +298,11 @@ static void rsp_4_a_request_without_room_does_not_spend_its_point(void **state)
 	ct_end_open(&b, rig->ib.ia, NULL);
 	expect_ok(dat_rsp_create(rig->ib.ia, rig->qual + 1, rig->b.ep, evd, &rsp[0]));
 	expect_ok(dat_rsp_create(rig->ib.ia, rig->qual + 2, b.ep, evd, &rsp[1]));
-	set_before_request(hold_request);
+	set_hook("mini_before_request", hold);
 	connect_to(rig, &rig->a, rig->qual + 1);
 	ct_await(atomic_load(&held));
 	connect_to(rig, &a, rig->qual + 2);
-	set_before_request(NULL);
+	set_hook("mini_before_request", NULL);
 	atomic_store(&go, 1);
 	rig_conn_event(&a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	assert_int_equal(ct_ep_state(b.ep), DAT_EP_STATE_RESERVED);
@@ -314,6 +317,55 @@ static void rsp_4_a_request_without_room_does_not_spend_its_point(void **state)
 	ct_end_close(&b);
 	expect_ok(dat_rsp_free(rsp[0]));
 	expect_ok(dat_rsp_free(rsp[1]));
+	expect_ok(dat_evd_free(evd));
+}
+
+static void *free_endpoint(void *ep)
+{
+	return (void *)(uintptr_t)dat_ep_free(ep);
+}
+
+/* A new dispatcher where the freed one was; others that come before go. */
+static DAT_EVD_HANDLE successor(DAT_IA_HANDLE ia, DAT_EVD_HANDLE freed)
+{
+	DAT_EVD_HANDLE evd;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		evd = ct_evd(ia, 1, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG);
+		if (evd == freed)
+			return evd;
+		expect_ok(dat_evd_free(evd));
+	}
+	fail_msg("memory of a dispatcher is not used again");
+	return DAT_HANDLE_NULL;
+}
+
+/* IA-84: the endpoint's connect dispatcher is another adapter's, which goes meanwhile. */
+static void ia_84_a_close_meets_the_free_of_anothers_endpoint(void **state)
+{
+	struct rig *rig = *state;
+	DAT_EVD_HANDLE connect, evd;
+	struct ct_ia other;
+	DAT_EP_HANDLE ep;
+	pthread_t thread;
+	void *rc;
+
+	if (harness_strict())
+		skip();
+	ct_open(&other);
+	connect = ct_evd(other.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG);
+	expect_ok(dat_ep_create(rig->ia.ia, rig->a.pz, rig->a.recv, rig->a.request, connect, NULL,
+				&ep));
+	set_hook("mini_before_destroy", hold);
+	assert_int_equal(pthread_create(&thread, NULL, free_endpoint, ep), 0);
+	ct_await(atomic_load(&held));
+	set_hook("mini_before_destroy", NULL);
+	ct_close(&other);
+	evd = successor(rig->ib.ia, connect);
+	atomic_store(&go, 1);
+	pthread_join(thread, &rc);
+	expect_ok((DAT_RETURN)(uintptr_t)rc);
 	expect_ok(dat_evd_free(evd));
 }
 
@@ -354,6 +406,7 @@ int main(void)
 		RIG_TEST(a_pending_request_is_refused_by_a_close),
 		RIG_TEST(a_request_nobody_took_goes_with_its_dispatcher),
 		RIG_TEST(rsp_4_a_request_without_room_does_not_spend_its_point),
+		RIG_TEST(ia_84_a_close_meets_the_free_of_anothers_endpoint),
 		RIG_TEST(ends_are_used_again_and_again),
 	};
 

@@ -117,8 +117,8 @@ struct mini_conn {
 
 /* The thread that told the core of an event last; tests find it by dlsym. */
 extern _Atomic uintptr_t mini_told_by;
-/* Called before the core is told of a request, if set; ditto. */
-extern void (*_Atomic mini_before_request)(void);
+/* Called, if set, before the core is told of a request, and before a QP is destroyed; ditto. */
+extern void (*_Atomic mini_before_request)(void), (*_Atomic mini_before_destroy)(void);
 
 /* Ends both sides and tells both; lock held. */
 void mini_conn_end(struct mini_conn *conn, enum tp_conn_event event);

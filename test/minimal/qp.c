@@ -5,6 +5,7 @@
 #include "dapl/unsupported.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,8 +210,11 @@ static int qp_reset(struct tp_qp *base)
 
 static void qp_destroy(struct tp_qp *base)
 {
+	void (*before)(void) = atomic_load(&mini_before_destroy);
 	struct mini_qp *qp = qp_of(base);
 
+	if (before)
+		before();
 	pthread_mutex_lock(&mini_lock);
 	while (qp->recv.first)
 		drop_first(&qp->recv);
