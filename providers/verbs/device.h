@@ -155,7 +155,7 @@ struct vrb_dev {
 	struct tp_timer watchdog;
 
 	struct vrb_reaper reaper;
-	struct vrb_late *late; /* see vrb_qp_abandon; under number_lock, as it is used as seldom */
+	struct vrb_late *late; /* see qp_late.c; under number_lock, as it is used as seldom */
 
 	pthread_mutex_t mw_lock; /* which windows are bound through which QP */
 	struct vrb_mw *mws;

@@ -146,7 +146,9 @@ struct vrb_late {
 
 /* NULL: no memory. */
 struct vrb_late *vrb_late_new(struct vrb_qp *qp);
-/* The reaper does it; late is the device's. */
+/* The rings are the device's from here on, until it is closed. */
+void vrb_late_keep(struct vrb_late *late);
+/* The reaper does it. */
 void vrb_late_destroy(struct vrb_late *late, struct ibv_qp *ibqp);
 /* Nothing polls any more. */
 void vrb_late_free_all(struct vrb_dev *dev);

@@ -3,7 +3,7 @@
  * QPs that the device has not flushed in time. Destroying one may take as long as its peer: cxgb4
  * refuses to move a QP that closes to error, and its c4iw_destroy_qp waits for the end of the
  * connection. The reaper does it. What the device completes meanwhile names an entry of the old
- * rings, which stay until the device is closed.
+ * rings, which stay until the device is closed, whoever destroys the QP.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,17 +48,21 @@ struct vrb_late *vrb_late_new(struct vrb_qp *qp)
 	return late;
 }
 
-void vrb_late_destroy(struct vrb_late *late, struct ibv_qp *ibqp)
+void vrb_late_keep(struct vrb_late *late)
 {
 	struct vrb_dev *dev = late->dev;
 
-	late->ibqp = ibqp;
-	late->number = ibqp->qp_num;
 	pthread_mutex_lock(&dev->number_lock);
 	late->next = dev->late;
 	dev->late = late;
 	pthread_mutex_unlock(&dev->number_lock);
-	vrb_reap(dev, &late->reap);
+}
+
+void vrb_late_destroy(struct vrb_late *late, struct ibv_qp *ibqp)
+{
+	late->ibqp = ibqp;
+	late->number = ibqp->qp_num;
+	vrb_reap(late->dev, &late->reap);
 }
 
 void vrb_late_free_all(struct vrb_dev *dev)

@@ -401,20 +401,22 @@ static void to_error(struct vrb_qp *qp, struct ibv_qp **left)
 		if (qp->srq && !qp->dev->quirks.no_last_wqe)
 			await_last_wqe(qp);
 	}
-	if (outcome == TOO_LATE && !left)
+	if (outcome == TOO_LATE)
 		late = vrb_late_new(qp);
-	if (late || (outcome && left))
+	if (late || (outcome == WILL_NOT && left))
 		ibqp = orphan_ib(qp);
 	else if (outcome)
 		vrb_qp_destroy_ib(qp);
 	vrb_queue_flush(&qp->sq, outcome, late ? &late->sq : NULL);
 	vrb_queue_flush(&qp->rq, outcome, late ? &late->rq : NULL);
-	if (late) {
+	if (ibqp)
 		leave_srq(qp);
-		vrb_late_destroy(late, ibqp);
-	} else if (left) {
+	if (late)
+		vrb_late_keep(late);
+	if (left)
 		*left = ibqp;
-	}
+	else if (late)
+		vrb_late_destroy(late, ibqp);
 }
 
 void vrb_qp_to_error(struct vrb_qp *qp)
@@ -427,8 +429,9 @@ struct ibv_qp *vrb_qp_orphan(struct vrb_qp *qp)
 	struct ibv_qp *left = NULL;
 
 	to_error(qp, &left);
-	if (!left)
-		left = orphan_ib(qp);
+	if (left)
+		return left;
+	left = orphan_ib(qp);
 	if (left)
 		leave_srq(qp);
 	return left;

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What a device owes of a QP that ends, and does not give in time. The device is this program's. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "test/unit/verbs_cq_rig.h"
+
+static struct vrb_config config;
+
+static void wait_for_flush(uint64_t ms)
+{
+	config = vrb_config;
+	config.flush_ms = ms;
+	t.dev.config = &config;
+}
+
+static int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)ibqp;
+	(void)bad;
+	t.posted = wr->wr_id;
+	return 0;
+}
+
+/* A QP whose peer has not answered yet, with a receive that the device has. */
+static struct vrb_qp *asking_qp(uint64_t id)
+{
+	const struct tp_qp_attr attr = { .pd = &t.pd.base,
+					 .send_cq = &t.cq.base,
+					 .recv_cq = &t.cq.base,
+					 .max_send_wr = 2,
+					 .max_send_sge = 1,
+					 .max_recv_wr = 2,
+					 .max_recv_sge = 1 };
+	struct tp_qp *qp;
+
+	t.ctx.ops.post_recv = post_recv;
+	assert_int_equal(vrb_qp_ops.create(&t.dev.base, &attr, &t, &qp), 0);
+	qp->lock = &t.qp_lock;
+	assert_int_equal(vrb_qp_ops.post_recv(qp, id, NULL, 0), 0);
+	assert_int_equal(vrb_qp_post_receives(vrb_qp(qp)), 0);
+	atomic_store(&vrb_qp(qp)->live, true);
+	return vrb_qp(qp);
+}
+
+static void flushed(uint64_t id)
+{
+	struct tp_wc wc = completion();
+
+	assert_int_equal(wc.wr_id, id);
+	assert_int_equal(wc.status, TP_WC_FLUSHED);
+}
+
+/* ---- Work that the device owes ---- */
+
+/* As of a connection attempt that is given up: the QP is somebody else's to destroy, later. */
+static void what_an_abandoned_qp_owes_is_nobodys(void **state)
+{
+	struct vrb_qp *qp = asking_qp(5);
+
+	(void)state;
+	wait_for_flush(1);
+	assert_ptr_equal(vrb_qp_orphan(qp), &t.ibqp[0]);
+	flushed(5);
+	give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	no_completion();
+	vrb_qp_ops.destroy(&qp->base);
+	give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	no_completion();
+	vrb_late_free_all(&t.dev);
+}
+
+static void what_an_abandoned_qp_gave_keeps_no_ring(void **state)
+{
+	struct vrb_qp *qp = asking_qp(5);
+
+	(void)state;
+	give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	assert_ptr_equal(vrb_qp_orphan(qp), &t.ibqp[0]);
+	flushed(5);
+	no_completion();
+	assert_null(t.dev.late);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+#define RXE(f) cmocka_unit_test_setup_teardown(f, setup_rxe, teardown)
+#define SIW(f) cmocka_unit_test_setup_teardown(f, setup_siw, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		RXE(what_an_abandoned_qp_owes_is_nobodys),
+		RXE(what_an_abandoned_qp_gave_keeps_no_ring),
+		SIW(what_an_abandoned_qp_gave_keeps_no_ring),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
