@@ -370,13 +370,20 @@ static void await_async(struct vrb_qp *qp)
 		vrb_qp_last_wqe(qp);
 }
 
+/* Whether a receive of the SRQ may come back: one whose CQ is dead is lost. */
+static bool may_have_receive(const struct vrb_qp *qp)
+{
+	return !atomic_load(&qp->last_wqe) && !atomic_load(&qp->dev->gone) &&
+	       !(qp->rq.cq && atomic_load(&qp->rq.cq->dead));
+}
+
 /* A QP in error may still have a receive of its SRQ, which is lost if it is destroyed then. */
 static void await_last_wqe(struct vrb_qp *qp)
 {
 	uint64_t deadline = dapl_now() + (uint64_t)qp->dev->config->flush_ms * 1000000;
 
 	vrb_async_poll(qp->dev);
-	while (!atomic_load(&qp->last_wqe) && !atomic_load(&qp->dev->gone) && dapl_now() < deadline)
+	while (may_have_receive(qp) && dapl_now() < deadline)
 		await_async(qp);
 	vrb_qp_collect(qp);
 }

@@ -11,7 +11,13 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "dapl/base/clock.h"
 #include "test/unit/verbs_cq_rig.h"
+
+enum {
+	LONG_MS = 60000,
+	SOON_MS = 30000,
+};
 
 static struct vrb_config config;
 
@@ -91,6 +97,24 @@ static void what_an_abandoned_qp_gave_keeps_no_ring(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+/* ---- A CQ that the device has given up ---- */
+
+/* EVD-95: no receive of the SRQ can come back there. */
+static void a_dead_cq_is_not_waited_for(void **state)
+{
+	struct vrb_qp *qp = qp_new(true);
+	uint64_t begin = dapl_now();
+
+	(void)state;
+	wait_for_flush(LONG_MS);
+	t.dev.quirks.no_last_wqe = false;
+	t.ctx.async_fd = -1;
+	atomic_store(&t.cq.dead, true);
+	vrb_qp_to_error(qp);
+	assert_true(dapl_now() - begin < (uint64_t)SOON_MS * 1000000);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
 #define RXE(f) cmocka_unit_test_setup_teardown(f, setup_rxe, teardown)
 #define SIW(f) cmocka_unit_test_setup_teardown(f, setup_siw, teardown)
 
@@ -100,6 +124,7 @@ int main(void)
 		RXE(what_an_abandoned_qp_owes_is_nobodys),
 		RXE(what_an_abandoned_qp_gave_keeps_no_ring),
 		SIW(what_an_abandoned_qp_gave_keeps_no_ring),
+		RXE(a_dead_cq_is_not_waited_for),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
