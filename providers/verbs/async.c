@@ -45,6 +45,8 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 {
 	struct vrb_qp *qp = event->element.qp->qp_context;
 
+	if (event->element.qp == atomic_load(&dev->cm_qp))
+		dapl_loop_post(dev->base.loop, &dev->cm_qp_event);
 	if (!qp || only_closed(qp, event) || only_ended(qp, event)) /* NULL: orphaned */
 		return;
 	if (vrb_qp_set_fault(qp, TP_WC_TRANSPORT))

@@ -11,10 +11,34 @@ struct uk uk;
 
 /* ---- The device ---- */
 
+/* The table of states has no way from error but by a reset. */
+static int modify_cmqp(enum ibv_qp_state to)
+{
+	bool refused = to == IBV_QPS_RTS && uk.cm_state == IBV_QPS_ERR;
+
+	if (to == IBV_QPS_RESET) {
+		uk.cm_resets++;
+		uk.cm_receives = 0;
+		refused = uk.cm_refusals;
+		uk.cm_refusals -= refused;
+	}
+	if (refused)
+		return EIO;
+	uk.cm_begun += to == IBV_QPS_RTS && uk.cm_state == IBV_QPS_RTR;
+	uk.cm_state = to;
+	return 0;
+}
+
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
-	if (qp == &uk.cmqp)
-		return 0;
+	int err;
+
+	if (qp == &uk.cmqp) {
+		pthread_mutex_lock(&uk.lock);
+		err = modify_cmqp(attr->qp_state);
+		pthread_mutex_unlock(&uk.lock);
+		return err;
+	}
 	assert_ptr_equal(qp, &uk.ibqp);
 	if (uk.refused && attr->qp_state == uk.refused) {
 		uk.refused = 0;
@@ -45,19 +69,31 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 		 struct ibv_qp_init_attr *init)
 {
-	(void)qp;
 	(void)mask;
 	(void)init;
-	attr->qp_state = uk.state ? uk.state : IBV_QPS_RTS;
+	pthread_mutex_lock(&uk.lock);
+	attr->qp_state = qp == &uk.cmqp ? uk.cm_state : uk.state ? uk.state : IBV_QPS_RTS;
+	pthread_mutex_unlock(&uk.lock);
 	return 0;
 }
 
 int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 {
+	bool any;
+
 	(void)ctx;
-	(void)event;
+	pthread_mutex_lock(&uk.lock);
+	*event = uk.event_of_device;
+	any = event->element.qp;
+	uk.event_of_device.element.qp = NULL;
+	pthread_mutex_unlock(&uk.lock);
 	errno = EAGAIN;
-	return -1;
+	return any ? 0 : -1;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	assert_ptr_equal(event->element.qp, &uk.cmqp);
 }
 
 #undef ibv_query_port
@@ -153,17 +189,49 @@ int ibv_destroy_ah(struct ibv_ah *ah)
 	return 0;
 }
 
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
+{
+	uint64_t events;
+
+	*cq = &uk.ibcq[1];
+	*context = NULL;
+	return read(channel->fd, &events, sizeof(events)) > 0 ? 0 : -1;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int num)
+{
+	assert_ptr_equal(cq, &uk.ibcq[1]);
+	assert_int_equal(num, 1);
+}
+
+static int poll_received(int num, struct ibv_wc *wc)
+{
+	int given;
+
+	pthread_mutex_lock(&uk.lock);
+	for (given = 0; given < num && uk.num_cm_wcs; given++)
+		wc[given] = uk.cm_wc[--uk.num_cm_wcs];
+	uk.cm_receives -= (unsigned int)given;
+	pthread_mutex_unlock(&uk.lock);
+	return given;
+}
+
 /* What was sent has left. */
 static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
 	struct vrb_ucm_queue *queue = &uk.ucm.queue;
+	enum ibv_wc_status status;
 	int i;
 
-	assert_ptr_equal(cq, &uk.ibcq[0]);
+	if (cq == &uk.ibcq[1])
+		return poll_received(num, wc);
 	if ((uint32_t)num > queue->posted - queue->sent)
 		num = (int)(queue->posted - queue->sent);
+	pthread_mutex_lock(&uk.lock);
+	status = uk.cm_sends;
+	pthread_mutex_unlock(&uk.lock);
 	for (i = 0; i < num; i++)
-		wc[i] = (struct ibv_wc){ .status = IBV_WC_SUCCESS };
+		wc[i] = (struct ibv_wc){ .status = status };
 	return num;
 }
 
@@ -177,7 +245,10 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 {
 	(void)wr;
 	(void)bad;
+	pthread_mutex_lock(&uk.lock);
 	uk.receives += qp == &uk.ibqp;
+	uk.cm_receives += qp == &uk.cmqp;
+	pthread_mutex_unlock(&uk.lock);
 	return 0;
 }
 
@@ -276,6 +347,23 @@ void uk_quiet(void)
 	usleep(QUIET_MS * 1000);
 	assert_int_equal(uk.num_events, uk.seen);
 	assert_int_equal(uk.num_sent, uk.taken);
+}
+
+void uk_cm_state(enum ibv_qp_state state)
+{
+	pthread_mutex_lock(&uk.lock);
+	uk.cm_state = state;
+	pthread_mutex_unlock(&uk.lock);
+}
+
+void uk_cm_received(enum ibv_wc_status status)
+{
+	const uint64_t one = 1;
+
+	pthread_mutex_lock(&uk.lock);
+	uk.cm_wc[uk.num_cm_wcs++] = (struct ibv_wc){ .status = status };
+	pthread_mutex_unlock(&uk.lock);
+	assert_int_equal(write(uk.channel.fd, &one, sizeof(one)), sizeof(one));
 }
 
 struct tp_conn *uk_request(unsigned int num)

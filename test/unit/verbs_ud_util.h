@@ -25,6 +25,7 @@ enum {
 	WAIT_MS = 10000,
 	QUIET_MS = 60, /* in which nothing is to happen */
 	SENT = 256,
+	CM_WCS = 8,
 	OWN_LID = 0x11,
 	OWN_QPN = 0x8632,
 	PEER_LID = 0x22,
@@ -63,6 +64,17 @@ extern struct uk {
 	unsigned int num_ahs;	 /* that were asked for */
 	struct ibv_ah_attr path; /* of the last address handle */
 
+	/* The manager's own QP. */
+	enum ibv_qp_state cm_state;
+	unsigned int cm_refusals;    /* how often it is not reset */
+	unsigned int cm_begun;	     /* how often it was put in service */
+	unsigned int cm_resets;	     /* or was to be reset; all of them under lock */
+	unsigned int cm_receives;    /* that it has */
+	enum ibv_wc_status cm_sends; /* how what it sends ends */
+	struct ibv_wc cm_wc[CM_WCS]; /* what its receives say; under lock */
+	unsigned int num_cm_wcs;
+	struct ibv_async_event event_of_device; /* is there if it has an element; under lock */
+
 	/* What the core has heard, and the peer, on the loop. */
 	pthread_mutex_t lock;
 	struct tp_conn *request;
@@ -95,6 +107,10 @@ struct tp_conn *uk_request(unsigned int num);
 void uk_accept(struct tp_conn *conn, const char *data);
 void uk_done(struct tp_conn *conn);
 struct tp_conn *uk_connect(const char *data);
+
+/* The manager's QP: it fails, as soon as something looks; a receive of it completes. */
+void uk_cm_state(enum ibv_qp_state state);
+void uk_cm_received(enum ibv_wc_status status);
 
 /* The next message that the peer gets, which is of this kind; with its time. */
 struct ucm_msg uk_take(enum ucm_op op);

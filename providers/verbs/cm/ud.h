@@ -38,6 +38,11 @@ struct vrb_ucm_queue {
 	struct list ahs[VRB_UCM_AH_CHAINS], oldest_ah;
 	uint32_t num_ahs;
 	uint64_t no_ah_until; /* see make_ah; dapl_now */
+	/* The QP is in error: nothing is sent until it is back. */
+	bool broken;
+	struct tp_timer mend;
+	uint32_t mends, refused; /* tried in a row, and by the device refused */
+	uint64_t mended_at;	 /* the last one; dapl_now */
 };
 
 /* What a device has of it: dev->cm. */

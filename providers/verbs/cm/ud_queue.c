@@ -17,6 +17,12 @@ enum {
 	SLOW_NS = 10000000, /* the kernel has looked for a peer in vain */
 };
 
+/* Bringing back a QP in error: how long between two times, which doubles so often. */
+#define MEND_PAUSE_NS	  UINT64_C(50000000)
+#define MEND_MOST_SHIFT	  5
+#define MEND_MOST_REFUSED 16			/* in a row: some 20 s */
+#define CALM_NS		  UINT64_C(10000000000) /* after which an error is a new one */
+
 static uint8_t *recv_at(const struct vrb_ucm_queue *queue, uint64_t i)
 {
 	return queue->bytes + i * RECV_BYTES;
@@ -123,18 +129,57 @@ static struct ibv_ah *ah_to(struct vrb_dev *dev, const struct ucm_address *to)
 	return known->ah;
 }
 
+/* ---- Out of service ---- */
+
+/* The first time at once, but never within what found the error. */
+static void mend_later(struct vrb_dev *dev)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	uint32_t shift = queue->mends ? queue->mends - 1 : 0;
+	uint64_t pause = queue->mends++ ? MEND_PAUSE_NS : 0;
+
+	if (shift > MEND_MOST_SHIFT)
+		shift = MEND_MOST_SHIFT;
+	dapl_loop_timer(dev->base.loop, &queue->mend, dapl_now() + (pause << shift));
+}
+
+/* Something failed, or an event says so: whether all of the QP did. */
+static void look_after(struct vrb_dev *dev)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (queue->broken || atomic_load(&dev->gone))
+		return;
+	if (!ibv_query_qp(queue->qp, &attr, IBV_QP_STATE, &init) && attr.qp_state != IBV_QPS_ERR)
+		return;
+	dapl_err_limited("%s: QP 0x%x for connection messages is in error: it is reset", dev->name,
+			 queue->qp->qp_num);
+	queue->broken = true;
+	if (dapl_now() - queue->mended_at > CALM_NS)
+		queue->mends = 0;
+	mend_later(dev);
+}
+
+static void qp_event(struct tp_task *task)
+{
+	look_after(container_of(task, struct vrb_dev, cm_qp_event));
+}
+
 /* ---- Sending ---- */
 
-/* An error stops the queue until it is told to go on. */
-static void send_failed(const struct vrb_dev *dev, const struct ibv_wc *wc)
+/* An error stops the queue until it is told to go on, where it is not all of the QP's. */
+static void send_failed(struct vrb_dev *dev, const struct ibv_wc *wc)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
 
-	if (atomic_load(&dev->gone))
+	if (atomic_load(&dev->gone) || vrb_ucm(dev)->queue.broken)
 		return;
 	dapl_err_limited("%s: message to a peer's connection manager not sent: %s", dev->name,
 			 ibv_wc_status_str(wc->status));
-	(void)ibv_modify_qp(vrb_ucm(dev)->queue.qp, &attr, IBV_QP_STATE);
+	if (ibv_modify_qp(vrb_ucm(dev)->queue.qp, &attr, IBV_QP_STATE))
+		look_after(dev);
 }
 
 static void reap_sent(struct vrb_dev *dev)
@@ -146,7 +191,7 @@ static void reap_sent(struct vrb_dev *dev)
 	do {
 		num = ibv_poll_cq(queue->send_cq, BATCH, wc);
 		for (i = 0; i < num; i++) {
-			queue->sent++;
+			queue->sent += queue->sent != queue->posted; /* else of before a reset */
 			if (wc[i].status)
 				send_failed(dev, &wc[i]);
 		}
@@ -187,6 +232,8 @@ void vrb_ucm_send(struct vrb_dev *dev, const struct ucm_address *to, const void 
 	ah = ah_to(dev, to);
 	if (!ah)
 		err = errno;
+	else if (queue->broken)
+		err = ENOTCONN;
 	else if (queue->posted - queue->sent < queue->size)
 		err = post_send(queue, ah, to->qpn, bytes, len);
 	if ((!ah || err) && !atomic_load(&dev->gone))
@@ -222,15 +269,19 @@ static void received(struct vrb_dev *dev, const struct ibv_wc *wc)
 	const uint8_t *at = recv_at(queue, wc->wr_id);
 	bool routed = vrb_xchg(dev)->ethernet && (wc->wc_flags & IBV_WC_GRH);
 
+	if (wc->status)
+		look_after(dev);
 	if (wc->status == IBV_WC_WR_FLUSH_ERR)
 		return;
 	if (!wc->status && wc->byte_len >= VRB_UCM_GRH)
 		queue->receive(dev, routed ? at : NULL, at + VRB_UCM_GRH,
 			       wc->byte_len - VRB_UCM_GRH, wc->src_qp);
-	(void)post_recv(queue, wc->wr_id);
+	if (!queue->broken)
+		(void)post_recv(queue, wc->wr_id);
 }
 
-static void receive_all(struct vrb_dev *dev)
+/* Whether there may be more. */
+static bool receive_some(struct vrb_dev *dev)
 {
 	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
 	struct ibv_wc wc[BATCH];
@@ -241,8 +292,13 @@ static void receive_all(struct vrb_dev *dev)
 		for (i = 0; i < num; i++)
 			received(dev, &wc[i]);
 	}
-	if (num == BATCH)
-		dapl_loop_post(dev->base.loop, &queue->more);
+	return num == BATCH;
+}
+
+static void receive_all(struct vrb_dev *dev)
+{
+	if (receive_some(dev))
+		dapl_loop_post(dev->base.loop, &vrb_ucm(dev)->queue.more);
 }
 
 static void more(struct tp_task *task)
@@ -268,6 +324,69 @@ static void ready(struct tp_watch *watch, uint32_t events)
 	receive_all(ucm->dev);
 }
 
+/* ---- Into service ---- */
+
+/* From reset; 0 or an errno of verbs. */
+static int begin(const struct vrb_dev *dev, const struct vrb_ucm_queue *queue)
+{
+	int err = vrb_ucm_to_init(dev, queue->qp, 0); /* UCM-70 */
+	uint32_t i;
+
+	for (i = 0; !err && i < queue->size; i++)
+		err = post_recv(queue, i);
+	return err ? err : vrb_ucm_to_rts(queue->qp);
+}
+
+/* What came before the error is heard; what was flushed, or was not sent, the peers repeat. */
+static void drain(struct vrb_dev *dev)
+{
+	uint32_t batches = vrb_ucm(dev)->queue.size / BATCH;
+
+	while (receive_some(dev) && batches)
+		batches--;
+	reap_sent(dev);
+}
+
+/* The adapter's address names the QP, which therefore stays the same. */
+static int bring_back(struct vrb_dev *dev)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	int err;
+
+	(void)ibv_modify_qp(queue->qp, &attr, IBV_QP_STATE); /* from half way to service, too */
+	drain(dev);
+	attr.qp_state = IBV_QPS_RESET;
+	err = ibv_modify_qp(queue->qp, &attr, IBV_QP_STATE);
+	drain(dev);
+	queue->sent = queue->posted;
+	return err ? err : begin(dev, queue);
+}
+
+static void mend(struct tp_timer *timer)
+{
+	struct vrb_ucm *ucm = container_of(timer, struct vrb_ucm, queue.mend);
+	struct vrb_ucm_queue *queue = &ucm->queue;
+	struct vrb_dev *dev = ucm->dev;
+	int err;
+
+	if (atomic_load(&dev->gone))
+		return;
+	err = bring_back(dev);
+	queue->mended_at = dapl_now();
+	queue->broken = err;
+	queue->refused = err ? queue->refused + 1 : 0;
+	if (!err)
+		dapl_err_limited("%s: QP 0x%x for connection messages is in service again",
+				 dev->name, queue->qp->qp_num);
+	else if (queue->refused < MEND_MOST_REFUSED)
+		mend_later(dev);
+	else
+		dapl_err("%s: QP 0x%x for connection messages not reset: %s: the adapter connects "
+			 "to no peer any more",
+			 dev->name, queue->qp->qp_num, dapl_strerror(abs(err)));
+}
+
 /* ---- Life ---- */
 
 static int make_qp(struct vrb_dev *dev, struct vrb_ucm_queue *queue)
@@ -279,16 +398,9 @@ static int make_qp(struct vrb_dev *dev, struct vrb_ucm_queue *queue)
 						  .max_send_sge = 1,
 						  .max_recv_sge = 1 },
 					 .qp_type = IBV_QPT_UD };
-	uint32_t i;
-	int err;
 
 	queue->qp = VRB_GLOBAL(ibv_create_qp(queue->pd, &init));
-	if (!queue->qp)
-		return errno;
-	err = vrb_ucm_to_init(dev, queue->qp, 0); /* UCM-70 */
-	for (i = 0; !err && i < queue->size; i++)
-		err = post_recv(queue, i);
-	return err ? err : vrb_ucm_to_rts(queue->qp);
+	return queue->qp ? begin(dev, queue) : errno;
 }
 
 static int make_parts(struct vrb_dev *dev, struct vrb_ucm_queue *queue)
@@ -323,6 +435,7 @@ int vrb_ucm_queue_open(struct vrb_dev *dev)
 		list_init(&queue->ahs[i]);
 	list_init(&queue->oldest_ah);
 	queue->more.run = more;
+	queue->mend.expired = mend;
 	queue->watch = (struct tp_watch){ .ready = ready, .fd = -1 };
 	queue->size = (uint32_t)dev->config->ucm_qp_size;
 	if (queue->size > dev->max_qp_wr)
@@ -372,7 +485,12 @@ int vrb_ucm_queue_start(struct vrb_dev *dev, vrb_ucm_receiver *receive)
 
 	queue->receive = receive;
 	queue->watch.fd = queue->channel->fd;
-	return rc ? -rc : dapl_loop_add(dev->base.loop, &queue->watch, EPOLLIN);
+	rc = rc ? -rc : dapl_loop_add(dev->base.loop, &queue->watch, EPOLLIN);
+	if (rc)
+		return rc;
+	dev->cm_qp_event.run = qp_event;
+	atomic_store(&dev->cm_qp, queue->qp);
+	return 0;
 }
 
 void vrb_ucm_queue_stop(struct vrb_dev *dev)
@@ -381,4 +499,7 @@ void vrb_ucm_queue_stop(struct vrb_dev *dev)
 
 	dapl_loop_del(dev->base.loop, &queue->watch);
 	dapl_loop_cancel(dev->base.loop, &queue->more);
+	atomic_store(&dev->cm_qp, NULL);
+	dapl_loop_cancel(dev->base.loop, &dev->cm_qp_event);
+	dapl_loop_timer_cancel(dev->base.loop, &queue->mend);
 }
