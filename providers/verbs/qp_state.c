@@ -276,6 +276,8 @@ void vrb_qp_cq_died(struct vrb_dev *dev)
 
 	pthread_mutex_lock(&dev->lock);
 	for (qp = dev->qps; qp; qp = qp->next) {
+		if (!atomic_load(&qp->live)) /* nor has a new one its lock: see vrb_qp_open */
+			continue;
 		vrb_qp_lock(qp);
 		break_if_mute(qp);
 		vrb_qp_unlock(qp);
