@@ -231,6 +231,7 @@ static int qp_reset(struct tp_qp *base)
 	vrb_qp_destroy_ib(qp);
 	atomic_store(&qp->fault, 0);
 	atomic_store(&qp->fault_told, false);
+	atomic_store(&qp->peer_sent, false);
 	atomic_store(&qp->peer_closed, false);
 	atomic_store(&qp->ended, false);
 	atomic_store(&qp->draining, false);
