@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What ends a connection, whichever connection manager made it. */
+#include <errno.h>
+
 #include "trace/log.h"
 #include "providers/verbs/addr.h"
 #include "providers/verbs/async.h"
@@ -10,7 +12,9 @@ void vrb_cm_begin_drain(struct vrb_qp *qp)
 {
 	if (atomic_exchange(&qp->draining, true))
 		return;
-	vrb_qp_drain(qp);
+	/* Nothing tells when the last one is done, then; a QP in error, which may refuse too, does. */
+	if (vrb_qp_drain(qp) == -ENOMEM)
+		vrb_qp_set_fault(qp, TP_WC_TRANSPORT);
 	if (qp->sq.cq) {
 		vrb_queue_choose_path(&qp->sq);
 		vrb_cq_drain(qp->sq.cq, true);
