@@ -9,11 +9,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "providers/verbs/cm/rdma.h"
+#include "test/unit/verbs_util.h"
 
 /* What the kernel does; stuck: it refuses once there is room for the caller's write. */
 static enum {
@@ -219,6 +221,76 @@ static void an_id_has_its_connection_from_the_start(void **state)
 	assert_null(c.qp.conn);
 }
 
+static struct {
+	enum tp_conn_event event;
+	int err, num;
+} heard;
+
+static void conn_event(void *owner, enum tp_conn_event event, int err, const void *data,
+		       uint32_t len)
+{
+	(void)data;
+	assert_ptr_equal(owner, &c);
+	assert_int_equal(len, 0);
+	heard.event = event;
+	heard.err = err;
+	heard.num++;
+}
+
+static const struct tp_upcalls up = { .conn_event = conn_event };
+
+int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
+{
+	(void)ctx;
+	(void)event;
+	errno = EAGAIN;
+	return -1;
+}
+
+int ibv_destroy_qp(struct ibv_qp *qp)
+{
+	assert_ptr_equal(qp, &c.ibqp);
+	return 0;
+}
+
+/* A device that fails is still there for rdma_cm, which waits for what it does not say. */
+static void attempts_end_with_their_device(void **state)
+{
+	static const enum vrb_conn_state states[] = { VRB_CONN_ADDR, VRB_CONN_ROUTE,
+						      VRB_CONN_CONNECTING };
+	static struct vrb_wr ring[2][2];
+	struct vrb_conn *conn;
+	struct dapl_lock lock;
+
+	(void)state;
+	dapl_lock_init(&lock);
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		memset(&c, 0, sizeof(c));
+		c.dev.cm = &c.rdma;
+		c.dev.base.up = &up;
+		c.dev.config = &vrb_config;
+		c.rdma.ops = &vrb_rdma_ib;
+		c.qp = (struct vrb_qp){ .dev = &c.dev, .ibqp = &c.ibqp, .base.lock = &lock };
+		vu_queue(&c.qp.sq, &c.qp, ring[0], 2);
+		vu_queue(&c.qp.rq, &c.qp, ring[1], 2);
+		c.qp.rq.recv = true;
+		conn = vrb_conn_new(&c.dev);
+		assert_non_null(conn);
+		conn->base.owner = &c;
+		conn->id = &c.id;
+		conn->state = states[i];
+		vrb_conn_join(conn, &c.qp);
+		vrb_rdma_qp_event(&c.qp);
+		assert_int_equal(heard.num, i);
+		atomic_store(&c.dev.gone, true);
+		vrb_rdma_qp_event(&c.qp);
+		assert_int_equal(heard.num, i + 1);
+		assert_int_equal(heard.event, TP_CONN_UNREACHABLE);
+		assert_int_equal(heard.err, -ENODEV);
+		vrb_cm_ops.release(&conn->base);
+	}
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -230,6 +302,7 @@ int main(void)
 		T(an_answer_is_waited_for),
 		T(tmo_3_cut_short_at_any_time),
 		T(an_id_has_its_connection_from_the_start),
+		T(attempts_end_with_their_device),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "dapl/base/clock.h"
+#include "providers/verbs/cm/cm.h"
 #include "test/unit/verbs_cq_rig.h"
 
 enum {
@@ -115,6 +116,72 @@ static void a_dead_cq_is_not_waited_for(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+/* The core gives it its lock later, and the queue may die before. */
+static void a_dead_cq_leaves_a_qp_alone_that_is_not_in_use(void **state)
+{
+	const struct tp_qp_attr attr = { .pd = &t.pd.base,
+					 .send_cq = &t.cq.base,
+					 .recv_cq = &t.cq.base,
+					 .max_send_wr = 2,
+					 .max_send_sge = 1 };
+	struct tp_qp *qp;
+
+	(void)state;
+	assert_int_equal(vrb_qp_ops.create(&t.dev.base, &attr, &t, &qp), 0);
+	atomic_store(&t.cq.dead, true);
+	vrb_qp_cq_died(&t.dev);
+	assert_int_equal(atomic_load(&vrb_qp(qp)->fault), 0);
+	qp->lock = &t.qp_lock;
+	atomic_store(&vrb_qp(qp)->live, true);
+	vrb_qp_open(vrb_qp(qp));
+	assert_int_equal(atomic_load(&vrb_qp(qp)->fault), TP_WC_TRANSPORT);
+	vrb_qp_ops.destroy(qp);
+}
+
+/* ---- Ends ---- */
+
+static int refuse_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	(void)ibqp;
+	(void)wr;
+	(void)bad;
+	return ENOMEM;
+}
+
+/* Or a graceful end waits for ever. */
+static void an_end_that_cannot_be_told_of_is_a_fault(void **state)
+{
+	struct tp_wr wr = { .wr_id = 5, .opcode = TP_SEND };
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	assert_int_equal(vrb_qp_post_send(&qp->base, &wr), 0);
+	t.ctx.ops.post_send = refuse_send;
+	qp->sq.cq = NULL; /* which nobody is to wait for here */
+	vrb_cm_begin_drain(qp);
+	assert_int_equal(atomic_load(&qp->fault), TP_WC_TRANSPORT);
+	qp->sq.cq = &t.cq;
+	wait_for_flush(1);
+	vrb_qp_ops.destroy(&qp->base);
+	vrb_late_free_all(&t.dev);
+}
+
+/* What a peer sent establishes the connection that it was sent on. */
+static void a_new_connection_has_heard_nothing_yet(void **state)
+{
+	struct vrb_qp *qp = qp_new(false);
+
+	(void)state;
+	t.event = (struct ibv_async_event){ .element.qp = &t.ibqp[0],
+					    .event_type = IBV_EVENT_COMM_EST };
+	t.pending = true;
+	vrb_async_poll(&t.dev);
+	assert_true(atomic_load(&qp->peer_sent));
+	assert_int_equal(vrb_qp_ops.reset(&qp->base), 0);
+	assert_false(atomic_load(&qp->peer_sent));
+	vrb_qp_ops.destroy(&qp->base);
+}
+
 #define RXE(f) cmocka_unit_test_setup_teardown(f, setup_rxe, teardown)
 #define SIW(f) cmocka_unit_test_setup_teardown(f, setup_siw, teardown)
 
@@ -125,6 +192,9 @@ int main(void)
 		RXE(what_an_abandoned_qp_gave_keeps_no_ring),
 		SIW(what_an_abandoned_qp_gave_keeps_no_ring),
 		RXE(a_dead_cq_is_not_waited_for),
+		RXE(a_dead_cq_leaves_a_qp_alone_that_is_not_in_use),
+		RXE(an_end_that_cannot_be_told_of_is_a_fault),
+		RXE(a_new_connection_has_heard_nothing_yet),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -439,6 +439,8 @@ static void check(struct vrb_conn *conn)
 			vrb_conn_ended(conn, TP_CONN_BROKEN, -EIO, NULL, 0);
 		else if (atomic_load(&qp->draining) && !vrb_queue_used(&qp->sq))
 			vrb_conn_ended(conn, TP_CONN_DISCONNECTED, 0, NULL, 0);
+	} else if (atomic_load(&qp->dev->gone)) { /* the kernel may have no answer any more */
+		vrb_conn_ended(conn, TP_CONN_UNREACHABLE, -ENODEV, NULL, 0);
 	}
 }
 
