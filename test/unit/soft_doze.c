@@ -151,6 +151,49 @@ static void by_the_word(void **state)
 	assert_int_equal(sleep_for(b.recv_cq, 10ull * SECOND_NS), -EAGAIN);
 }
 
+/* As one of a peer who at once puts back what a waker changes. */
+static uint32_t put_back;
+
+static uint32_t *doze_on_put_back(struct soft_link *link, uint32_t events, uint32_t *seen)
+{
+	(void)link;
+	(void)events;
+	*seen = put_back;
+	return &put_back;
+}
+
+static void rouse_in_vain(struct soft_link *link)
+{
+	(void)link;
+}
+
+static int set_class(void *class)
+{
+	soft_conn(b.conn)->link->class = class;
+	return 0;
+}
+
+static void by_time_where_the_peer_puts_the_word_back(void **state)
+{
+	const struct soft_link_class *usual = soft_conn(b.conn)->link->class;
+	struct soft_link_class hostile = *usual;
+	pthread_t thread;
+	int rc;
+
+	(void)state;
+	hostile.doze = doze_on_put_back;
+	hostile.rouse = rouse_in_vain;
+	soft_dev_call(soft_dev(right.dev), set_class, &hostile);
+	assert_int_equal(pthread_create(&thread, NULL, write_later, &word), 0);
+	rc = sleep_for(b.recv_cq, 30ull * SECOND_NS);
+	pthread_join(thread, NULL);
+	soft_dev_call(soft_dev(right.dev), set_class, (void *)(uintptr_t)usual);
+	assert_int_not_equal(rc, -ETIMEDOUT);
+	/* Nor does it take longer than it is given. */
+	word = 0;
+	assert_int_equal(sleep_for(b.recv_cq, SECOND_NS / 10), -ETIMEDOUT);
+}
+
 /* However close to its beginning. */
 static void *change_often(void *arg)
 {
@@ -449,11 +492,20 @@ static void not_with_tcp(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(ping_pong),	 T(by_the_word),	 T(by_the_word_at_once),
-		T(by_a_signal),	 T(what_is_there),	 T(what_another_has_seen),
-		T(by_room),	 T(by_room_for_another), T(by_one_that_comes),
-		T(by_the_end),	 T(by_his_death),	 T(not_by_the_socket),
+		T(ping_pong),
+		T(by_the_word),
+		T(by_the_word_at_once),
+		T(by_a_signal),
+		T(what_is_there),
+		T(what_another_has_seen),
+		T(by_room),
+		T(by_room_for_another),
+		T(by_one_that_comes),
+		T(by_the_end),
+		T(by_his_death),
+		T(not_by_the_socket),
 		T(not_with_tcp),
+		T(by_time_where_the_peer_puts_the_word_back),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -12,6 +12,8 @@
 #include "providers/soft/link/link.h"
 #include "util/thread.h"
 
+#define LONGEST_NS 12000000000ull
+
 void soft_cq_wake(struct tp_cq *base)
 {
 	struct soft_cq *cq = soft_cq(base);
@@ -96,6 +98,21 @@ static struct bed bed_of_one(struct soft_cq *cq, struct soft_conn *conn)
 	return bed;
 }
 
+/*
+ * The word is the peer's to write as well: one who puts back what a waker changes, before this
+ * thread sleeps on it, keeps neither it nor who waits for its end for longer than LONGEST_NS.
+ */
+static int sleep_on(const struct bed *bed, uint64_t deadline)
+{
+	uint64_t until = dapl_now() + LONGEST_NS;
+	int rc;
+
+	if (deadline <= until)
+		return dapl_futex_wait_shared(bed->word, bed->seen, deadline);
+	rc = dapl_futex_wait_shared(bed->word, bed->seen, until);
+	return rc == -ETIMEDOUT ? 0 : rc;
+}
+
 int soft_cq_sleep(struct tp_cq *base, const uint32_t *word, uint32_t seen, uint64_t deadline)
 {
 	struct soft_cq *cq = soft_cq(base);
@@ -112,7 +129,7 @@ int soft_cq_sleep(struct tp_cq *base, const uint32_t *word, uint32_t seen, uint6
 	if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != seen)
 		rc = -EAGAIN;
 	else if (bed.word)
-		rc = dapl_futex_wait_shared(bed.word, bed.seen, deadline);
+		rc = sleep_on(&bed, deadline);
 	else if (dapl_now() >= deadline)
 		rc = -ETIMEDOUT;
 	end(cq);
