@@ -64,6 +64,23 @@ static int explain(pid_t pid, int err, char *why, size_t size)
 	return -err;
 }
 
+/* What was root when it began to listen may have become another user. */
+static uid_t user_now(pid_t pid)
+{
+	unsigned int user = 0;
+	char path[32], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%ld/status", (long)pid);
+	file = fopen(path, "r");
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file) && sscanf(line, "Uid: %*u %u", &user) != 1)
+		;
+	fclose(file);
+	return user;
+}
+
 /* Whether the one behind the name is the process it names, and ours. */
 static int check_peer(int fd, pid_t pid, char *why, size_t size)
 {
@@ -77,6 +94,8 @@ static int check_peer(int fd, pid_t pid, char *why, size_t size)
 			 (long)pid, (long)peer.pid);
 		return -EPERM;
 	}
+	if (!peer.uid)
+		peer.uid = user_now(pid);
 	if (peer.uid != geteuid()) {
 		snprintf(why, size, "process %ld belongs to another user (%ld)", (long)pid,
 			 (long)peer.uid);

@@ -255,6 +255,39 @@ static void another_user_is_refused(void **state)
 	stop(pid);
 }
 
+/* The child's part: opens with rights that it then gives up. */
+static int open_and_become_nobody(void *arg)
+{
+	DAT_IA_HANDLE ia;
+	pid_t child;
+	int status;
+
+	(void)arg;
+	fake_init(&provider, "fake", 2, 0, DAT_TRUE);
+	dat_registry_add_provider(&provider.table, &provider.info);
+	EXPECT_RC(util_open("fake", 2, 0, DAT_TRUE, &ia), DAT_SUCCESS);
+	EXPECT(setresuid(NOBODY, NOBODY, NOBODY) == 0);
+	child = fork();
+	if (!child)
+		_exit(ask(getppid(), "help"));
+	EXPECT(waitpid(child, &status, 0) == child);
+	EXPECT(status == 0);
+	return 0;
+}
+
+static void who_gave_up_being_root_answers_whom_it_became(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("giving up being root takes root\n");
+		skip();
+	}
+	util_child(open_and_become_nobody, NULL, &o);
+	assert_int_equal(o.code, 0);
+}
+
 /* Opens, forks, and lets the child open too. */
 static int fork_and_open(void *arg)
 {
@@ -370,6 +403,7 @@ int main(void)
 		cmocka_unit_test(the_variable_forbids_it),
 		cmocka_unit_test(silent_and_hasty_clients_do_no_harm),
 		cmocka_unit_test(another_user_is_refused),
+		cmocka_unit_test(who_gave_up_being_root_answers_whom_it_became),
 		cmocka_unit_test(a_forked_child_has_its_own),
 		cmocka_unit_test(the_standard_descriptors_stay_free),
 		cmocka_unit_test(process_ids),
