@@ -2,6 +2,7 @@
 /* Shows and changes the trace levels of a running program, and its last records. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,5 +83,9 @@ int main(int argc, char **argv)
 	}
 	fputs(answer, stdout);
 	free(answer);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "dat-trace: standard output: %s\n", strerror(errno));
+		return 1;
+	}
 	return 0;
 }

@@ -160,6 +160,14 @@ def _():
         call(2, DAT_TRACE, bad).complains('"%s" is not a process id' % bad)
 
 
+@case("a full disk is told")
+def _():
+    with Scratch() as s, Server(s) as server:
+        call(1, "sh", "-c", '"$0" "$1" points >/dev/full', DAT_TRACE, server.pid).complains(
+            "standard output: No space left"
+        )
+
+
 @case("a program that is gone, or is none of uDAPL's")
 def _():
     gone = subprocess.Popen(["true"])
