@@ -540,6 +540,25 @@ def _():
         equal(call(0, DAT_INFO, "-j", "-f", conf).json()["bad_lines"], [], "bad lines")
 
 
+@case("--generate: a line that is off does not keep another one of that name from being written")
+def _():
+    with Scratch() as s:
+        tree = sysfs(
+            s,
+            {
+                "mlx5_0": ("1: CA", {1: ("1: DOWN", ["bond0"])}),
+                "mlx5_1": ("1: CA", {1: ("4: ACTIVE", ["bond0"])}),
+                "mlx5_2": ("1: CA", {1: ("4: ACTIVE", ["bond0"])}),
+            },
+        )
+        result = call(0, DAT_INFO, "--generate", "--sysfs", tree)
+        lines = re.findall("^#?ofa-v2-bond0 ", result.out, re.M)
+        equal(lines, ["#ofa-v2-bond0 ", "ofa-v2-bond0 ", "#ofa-v2-bond0 "], "lines")
+        entries = call(0, DAT_INFO, "--generate", "-j", "--sysfs", tree).json()["entries"]
+        off = [e["off"] for e in entries if e["name"] == "ofa-v2-bond0"]
+        equal(off[1:], [None, "the name stands above already"], "as JSON")
+
+
 @case("--generate: a host without devices, or without sysfs")
 def _():
     with Scratch() as s:

@@ -137,12 +137,13 @@ static void add_devices(struct lines *lines, const char *sysfs)
 
 /* ---- Output ---- */
 
+/* Whether a line above that is in force has the name. */
 static bool same_name(const struct lines *lines, size_t index)
 {
 	size_t i;
 
 	for (i = 0; i < index; i++)
-		if (!strcmp(lines->list[i].name, lines->list[index].name))
+		if (!lines->list[i].off && !strcmp(lines->list[i].name, lines->list[index].name))
 			return true;
 	return false;
 }
