@@ -62,6 +62,19 @@ def _():
         )
 
 
+@case("closed standard descriptors, and as many open ones as there may be, are no hindrance")
+def _():
+    taken = "import os, sys\nfor n in range(3, int(sys.argv[1])): os.dup2(0, n)\n"
+    taken += "os.execv(sys.argv[2], sys.argv[2:])\n"
+    with Scratch() as s:
+        conf = s.write("dat.conf", entry("a"))
+        for closed in ("<&-", "2>&-", "<&- 2>&-"):
+            call(0, "sh", "-c", '"$0" -v -f "$1" ' + closed, DAT_INFO, conf).says("^a ")
+        call(3, "sh", "-c", '"$0" -v -f "$1" >&-', DAT_INFO, conf).complains("standard output: Bad file")
+        for number in range(56, 65):
+            call(0, sys.executable, "-c", taken, number, DAT_INFO, "-v", "-f", conf).says("^a ")
+
+
 # ---- The file ----
 
 

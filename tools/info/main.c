@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -212,6 +213,18 @@ static void undo_silence(char **argv)
 	execv("/proc/self/exe", argv);
 }
 
+/* No file of ours is to get the number of a standard descriptor that is closed. Writes still fail. */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct info_options options = {
@@ -219,6 +232,7 @@ int main(int argc, char **argv)
 	};
 	int status;
 
+	fill_standard_descriptors();
 	undo_silence(argv);
 	take_options(&options, argc, argv);
 	status = run(&options);

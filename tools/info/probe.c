@@ -24,8 +24,7 @@
 #define STREAM_MAX (1 << 20)
 
 /* Under this name the child finds its dat.conf, which has this one entry, on its own line. */
-#define CONF_FD	  63
-#define CONF_PATH "/proc/self/fd/63"
+static char conf_path[sizeof("/proc/self/fd/") + 11];
 
 /* Dispatchers of that length suit every device. */
 #define ASYNC_QLEN 8
@@ -122,7 +121,7 @@ static void open_and_query(FILE *out, const struct dat_conf_entry *conf)
 }
 
 static void __attribute__((noreturn))
-child(const struct info_entry *entry, int conf_fd, int result_fd, int messages_fd)
+child(const struct info_entry *entry, int result_fd, int messages_fd)
 {
 	const struct rlimit no_core = { 0, 0 };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -132,10 +131,10 @@ child(const struct info_entry *entry, int conf_fd, int result_fd, int messages_f
 	setpgid(0, 0);
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (!out || null < 0 || dup2(null, 0) < 0 || dup2(messages_fd, 1) < 0 ||
-	    dup2(messages_fd, 2) < 0 || dup2(conf_fd, CONF_FD) < 0)
+	    dup2(messages_fd, 2) < 0)
 		_exit(127);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	setenv("DAT_OVERRIDE", CONF_PATH, 1);
+	setenv("DAT_OVERRIDE", conf_path, 1);
 	open_and_query(out, entry->conf);
 	tell(out, "stage", "");
 	_exit(0);
@@ -233,6 +232,7 @@ static int make_conf(const struct info_entry *entry)
 	fwrite(entry->text, 1, entry->length, file);
 	fputc('\n', file);
 	fclose(file);
+	snprintf(conf_path, sizeof(conf_path), "/proc/self/fd/%d", fd);
 	return fd;
 }
 
@@ -244,11 +244,11 @@ static char *message(const struct info_registry *registry, char *line)
 	info_mask(line);
 	if (!strncmp(line, "dat: ", 5))
 		line += 5;
-	conf = strstr(line, CONF_PATH);
+	conf = strstr(line, conf_path);
 	if (!conf)
 		return info_printf("%s", line);
 	*conf = '\0';
-	return info_printf("%s%s%s", line, registry->path, conf + strlen(CONF_PATH));
+	return info_printf("%s%s%s", line, registry->path, conf + strlen(conf_path));
 }
 
 static void append(char ***list, size_t *num, char *text)
@@ -446,7 +446,7 @@ void info_probe(const struct info_registry *registry, const struct info_entry *e
 	fflush(NULL);
 	pid = fork();
 	if (!pid)
-		child(entry, conf, result[1], messages[1]);
+		child(entry, result[1], messages[1]);
 	if (pid < 0) {
 		untried(probe, "no process that could open it");
 		goto close_all;
