@@ -8,7 +8,7 @@
 /* In the order in which they nest. */
 static pthread_mutex_t *const locks[] = {
 	&dat_static_lock, &dat_registry_lock, &dat_handle_lock, &dat_ext_lock,
-	&dat_arena_lock,  &dat_trace_lock,    &dat_sink_lock,
+	&dat_arena_lock,  &dat_trace_lock,    &dat_sink_lock,	&dat_control_lock,
 };
 
 #define NUM_LOCKS (sizeof(locks) / sizeof(locks[0]))

@@ -34,19 +34,18 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list of commands */
 static struct dats_command *commands;
 
-/* The thread, from open to close. Its lock is outside that of the client. */
+/* The thread, from open to close. */
 static struct {
 	pthread_mutex_t lock;
 	unsigned int users; /* open IAs */
-	int listener;	    /* -1: there is no thread */
 	pthread_t thread;
-	pthread_mutex_t client_lock;
-	int client; /* who is being answered, -1: nobody */
+	int listener; /* -1: there is no thread */
+	int client;   /* who is being answered, -1: nobody */
 	int ending;
-} control = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	      .listener = -1,
-	      .client_lock = PTHREAD_MUTEX_INITIALIZER,
-	      .client = -1 };
+} control = { .lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1, .client = -1 };
+
+/* Of both descriptors, inside the other: a fork finds each of them known, or not open. */
+pthread_mutex_t dat_control_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- Commands ---- */
 
@@ -200,25 +199,28 @@ static void serve(int fd)
 		answer(fd, line);
 }
 
-/* Whether the client may be answered: from then on the end of the thread cuts it off. */
-static int take_client(int fd)
+/* The next client, whom from then on the end of the thread cuts off; -1: there is none. */
+static int take_client(int listener)
 {
-	int go;
+	int err;
 
-	pthread_mutex_lock(&control.client_lock);
-	go = !control.ending;
-	if (go)
-		control.client = fd;
-	pthread_mutex_unlock(&control.client_lock);
-	return go;
+	pthread_mutex_lock(&dat_control_lock);
+	control.client = dats_fd(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+	err = errno;
+	if (control.client >= 0 && control.ending)
+		shutdown(control.client, SHUT_RDWR);
+	pthread_mutex_unlock(&dat_control_lock);
+	errno = err;
+	return control.client;
 }
 
-static void drop_client(int fd)
+static void close_known(int *fd)
 {
-	pthread_mutex_lock(&control.client_lock);
-	control.client = -1;
-	pthread_mutex_unlock(&control.client_lock);
-	close(fd);
+	pthread_mutex_lock(&dat_control_lock);
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	pthread_mutex_unlock(&dat_control_lock);
 }
 
 static void *control_thread(void *arg)
@@ -230,11 +232,10 @@ static void *control_thread(void *arg)
 		/* accept4 would take a number for the next client before it sleeps. */
 		if (poll(&from, 1, -1) > 0 && from.revents & POLLHUP)
 			return NULL; /* shut down, see below */
-		fd = dats_fd(accept4(from.fd, NULL, NULL, SOCK_CLOEXEC));
+		fd = take_client(from.fd);
 		if (fd >= 0) {
-			if (take_client(fd))
-				serve(fd);
-			drop_client(fd);
+			serve(fd);
+			close_known(&control.client);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			   errno == ENOMEM) {
 			poll(NULL, 0, NO_ROOM_PAUSE);
@@ -258,10 +259,13 @@ static int listen_by_name(int fd)
 
 static void start(void)
 {
-	int fd = dats_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-	int err = fd < 0 ? errno : 0;
+	int fd, err;
 
-	control.listener = fd; /* a child forked from here on closes it */
+	pthread_mutex_lock(&dat_control_lock);
+	fd = dats_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	err = fd < 0 ? errno : 0;
+	control.listener = fd;
+	pthread_mutex_unlock(&dat_control_lock);
 	if (!err)
 		err = listen_by_name(fd);
 	if (!err)
@@ -269,9 +273,7 @@ static void start(void)
 					control_thread, (void *)(intptr_t)fd);
 	if (!err)
 		return;
-	control.listener = -1;
-	if (fd >= 0)
-		close(fd);
+	close_known(&control.listener);
 	dat_diag("dat-info and dat-trace cannot look into process %ld: %s", (long)getpid(),
 		 dat_errno_text(err));
 }
@@ -279,18 +281,14 @@ static void start(void)
 /* A client that keeps the thread waiting is cut off. */
 static void stop(void)
 {
-	int fd;
-
-	pthread_mutex_lock(&control.client_lock);
+	pthread_mutex_lock(&dat_control_lock);
 	control.ending = 1;
 	if (control.client >= 0)
 		shutdown(control.client, SHUT_RDWR);
-	pthread_mutex_unlock(&control.client_lock);
+	pthread_mutex_unlock(&dat_control_lock);
 	shutdown(control.listener, SHUT_RDWR);
 	pthread_join(control.thread, NULL);
-	fd = control.listener;
-	control.listener = -1;
-	close(fd);
+	close_known(&control.listener);
 	control.ending = 0;
 }
 
@@ -298,12 +296,8 @@ void dat_control_abandon(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	pthread_mutex_init(&control.lock, NULL);
-	pthread_mutex_init(&control.client_lock, NULL);
-	if (control.listener >= 0)
-		close(control.listener);
-	if (control.client >= 0)
-		close(control.client);
-	control.listener = control.client = -1;
+	close_known(&control.listener);
+	close_known(&control.client);
 	control.users = 0;
 	control.ending = 0;
 }

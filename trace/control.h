@@ -3,6 +3,8 @@
 #ifndef TRACE_CONTROL_H
 #define TRACE_CONTROL_H
 
+#include <pthread.h>
+
 #include "trace/exports.h"
 
 /*
@@ -13,6 +15,9 @@ void dat_control_open(void);
 
 /* An IA was closed: with the last one thread and descriptor go, before this returns (IA-89). */
 void dat_control_close(void);
+
+/* Held around a fork (dat/fork.c). */
+extern pthread_mutex_t dat_control_lock;
 
 /* In a forked child, where the thread stays behind: it gets one and a name when it opens an IA. */
 void dat_control_abandon(void);

@@ -9,12 +9,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -393,6 +398,88 @@ static int clean_up(void **state)
 	return util_cleanup(state);
 }
 
+/* ---- A fork while the thread ends ---- */
+
+#ifndef WITH_TSAN
+static atomic_int watched, forked;
+static int child_says[2];
+static pid_t forked_child;
+
+static void *fork_now(void *arg)
+{
+	pid_t pid = fork();
+
+	(void)arg;
+	if (!pid) {
+		alarm(60);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (write(child_says[1], "x", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	forked_child = pid;
+	atomic_store(&forked, 1);
+	return NULL;
+}
+
+static pthread_t forker;
+
+/* Another thread forks when the channel's socket is about to be closed, unless it has to wait. */
+__attribute__((visibility("default"))) int close(int fd)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNSPEC };
+	socklen_t size = sizeof(name);
+	int i;
+
+	if (atomic_load(&watched) && !getsockname(fd, (struct sockaddr *)&name, &size) &&
+	    name.sun_family == AF_UNIX && atomic_exchange(&watched, 0)) {
+		if (pthread_create(&forker, NULL, fork_now, NULL))
+			abort();
+		for (i = 0; i < 100 && !atomic_load(&forked); i++)
+			poll(NULL, 0, 10);
+	}
+	return (int)syscall(SYS_close, fd);
+}
+
+static int bind_own_name(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, DATS_CONTROL_NAME,
+			 (long)getpid());
+	int rc = bind(fd, (struct sockaddr *)&addr,
+		      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n));
+
+	close(fd);
+	return rc;
+}
+
+static void a_child_forked_at_the_end_does_not_keep_the_name(void **state)
+{
+	struct fake own;
+	DAT_IA_HANDLE ia;
+	char byte;
+
+	(void)state;
+	fake_init(&own, "own", 2, 0, DAT_TRUE);
+	assert_int_equal(dat_registry_add_provider(&own.table, &own.info), DAT_SUCCESS);
+	assert_int_equal(pipe(child_says), 0);
+	assert_int_equal(util_open("own", 2, 0, DAT_TRUE, &ia), DAT_SUCCESS);
+	assert_int_equal(bind_own_name(), -1);
+	atomic_store(&watched, 1);
+	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	assert_int_equal(atomic_load(&watched), 0);
+	pthread_join(forker, NULL);
+	assert_int_equal(read(child_says[0], &byte, 1), 1);
+	assert_int_equal(bind_own_name(), 0);
+	kill(forked_child, SIGKILL);
+	assert_int_equal(waitpid(forked_child, NULL, 0), forked_child);
+	close(child_says[0]);
+	close(child_says[1]);
+	assert_int_equal(dat_registry_remove_provider(&own.table, &own.info), DAT_SUCCESS);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +494,9 @@ int main(void)
 		cmocka_unit_test(a_forked_child_has_its_own),
 		cmocka_unit_test(the_standard_descriptors_stay_free),
 		cmocka_unit_test(process_ids),
+#ifndef WITH_TSAN
+		cmocka_unit_test(a_child_forked_at_the_end_does_not_keep_the_name),
+#endif
 	};
 
 	util_conf("");
