@@ -263,8 +263,12 @@ void dat_sink_write(int hook, int level, const char *line, int on_stderr)
 	}
 	if (!on_stderr && (chosen & DAT_SINK_STDERR || missed))
 		dat_sink_stderr(line);
-	if (chosen & DAT_SINK_SYSLOG)
+	if (chosen & DAT_SINK_SYSLOG) {
+		/* The C library's own lock would stay taken in a child that is forked meanwhile. */
+		pthread_mutex_lock(&dat_sink_lock);
 		syslog(level <= DATS_TRC_ERROR ? LOG_ERR : LOG_DEBUG, "%s", line);
+		pthread_mutex_unlock(&dat_sink_lock);
+	}
 	to_program(hook, level, line);
 	errno = saved;
 }

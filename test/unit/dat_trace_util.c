@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <regex.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
@@ -23,12 +24,21 @@ static struct dats_point error = { .level = 1, .name = "wrong", .format = "text=
 
 static struct dats_point detail = { .level = 7, .name = "detail", .format = "text=%s" };
 
+/* As the C library's, which has a lock that no fork takes. */
+static pthread_mutex_t syslog_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int syslog_slow, in_syslog;
+
 __attribute__((format(printf, 2, 0))) static void told_syslog(int priority, const char *fmt,
 							      va_list ap)
 {
+	pthread_mutex_lock(&syslog_lock);
 	printf("syslog %d: ", priority);
 	vprintf(fmt, ap);
 	fflush(stdout);
+	atomic_store(&in_syslog, 1);
+	if (atomic_load(&syslog_slow))
+		usleep(300000);
+	pthread_mutex_unlock(&syslog_lock);
 }
 
 /* What libdat2 hands to syslog arrives here. */
@@ -195,6 +205,29 @@ static int do_fork(void)
 	return 0;
 }
 
+/* GEN-33: while another thread is in syslog. */
+static int do_fork_syslog(void)
+{
+	static char text[] = "by another";
+	pthread_t thread;
+	int status;
+	pid_t child;
+
+	atomic_store(&syslog_slow, 1);
+	EXPECT(!pthread_create(&thread, NULL, in_thread, text));
+	while (!atomic_load(&in_syslog))
+		usleep(1000);
+	child = fork();
+	if (!child) {
+		alarm(10);
+		event("in the child");
+		_exit(0);
+	}
+	EXPECT(waitpid(child, &status, 0) == child && !status);
+	EXPECT(!pthread_join(thread, NULL));
+	return 0;
+}
+
 static int do_internal(void)
 {
 	event("what led to it");
@@ -320,12 +353,25 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } actions[] = {
-	{ "levels", do_levels },     { "diag", do_diag },	{ "write", do_write },
-	{ "long", do_long },	     { "open", do_open },	{ "many", do_many },
-	{ "small", do_small },	     { "limited", do_limited }, { "dump", do_dump },
-	{ "threads", do_threads },   { "fork", do_fork },	{ "internal", do_internal },
-	{ "callback", do_callback }, { "modify", do_modify },	{ "follow", do_follow },
-	{ "defaults", do_defaults }, { "command", do_command }, { "broken-pipe", do_broken_pipe },
+	{ "levels", do_levels },
+	{ "diag", do_diag },
+	{ "write", do_write },
+	{ "long", do_long },
+	{ "open", do_open },
+	{ "many", do_many },
+	{ "small", do_small },
+	{ "limited", do_limited },
+	{ "dump", do_dump },
+	{ "threads", do_threads },
+	{ "fork", do_fork },
+	{ "internal", do_internal },
+	{ "callback", do_callback },
+	{ "modify", do_modify },
+	{ "follow", do_follow },
+	{ "fork-syslog", do_fork_syslog },
+	{ "defaults", do_defaults },
+	{ "command", do_command },
+	{ "broken-pipe", do_broken_pipe },
 };
 
 int trace_act(const char *action)
