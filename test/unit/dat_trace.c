@@ -4,6 +4,7 @@
  * new process that performs one action.
  */
 #include "test/unit/dat_trace_util.h"
+#include "util/compiler.h"
 
 #include <stdio.h>
 #include <string.h>
