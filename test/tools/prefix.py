@@ -7,7 +7,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from util import BUILD, SANITIZED, SOFT, TOP, Scratch, call, case, entry, run, skip_all
+from util import BUILD, DAT_INFO, SANITIZED, SOFT, TOP, Scratch, call, case, entry, run, skip_all
 
 PROGRAM = """#include <dat/udat.h>
 #include <stdio.h>
@@ -91,6 +91,7 @@ def _():
     with Scratch() as s:
         conf = s.write("dat.conf", entry("soft-lo", lib=NAME))
         tool = os.path.join(BUILD, ".libs/dat-info")
+        tool = tool if os.path.exists(tool) else DAT_INFO
         alone, both = folder(s, "alone", LIBDAT2), folder(s, "both", LIBDAT2, SOFT)
         call(1, tool, "--check", "-f", conf, env={"LD_LIBRARY_PATH": alone}).says("; %s/%s: cannot open" % (alone, NAME))
         call(0, tool, "--check", "-f", conf, env={"LD_LIBRARY_PATH": both}).says("^0 errors")
