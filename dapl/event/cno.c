@@ -14,6 +14,7 @@
 #include "dapl/object/ia.h"
 #include "dapl/object/users.h"
 #include "trace/log.h"
+#include "util/thread.h"
 
 /* ---- Agents ---- */
 
@@ -132,17 +133,47 @@ static void call_next(struct tp_task *task)
 		call_agent(ia, agent);
 }
 
-/* No agent that was detached is running after return, unless it is the caller. No lock held. */
-static void finish_agents(struct dapl_cno *cno)
+/* Nobody frees the CNO meanwhile. */
+static void call_detached(struct dapl_cno *cno)
 {
 	struct dapl_agent *agent;
 	bool more;
 
-	if (!cno->obj.ia->agents)
-		return;
-	dapl_loop_cancel(cno->obj.ia->agents, &cno->task);
+	pthread_mutex_lock(&cno->lock);
+	cno->callers++;
+	pthread_mutex_unlock(&cno->lock);
 	while ((agent = take_detached(cno, &more)))
 		call_agent(cno->obj.ia, agent);
+	pthread_mutex_lock(&cno->lock);
+	if (!--cno->callers)
+		pthread_cond_broadcast(&cno->called);
+	pthread_mutex_unlock(&cno->lock);
+}
+
+/* An agent, of whichever adapter, waits for none of another thread, which might wait for it. */
+static void wait_called(struct dapl_cno *cno)
+{
+	if (get_agent_of() || dapl_cno_in_agent(cno->obj.ia)) /* CNO-19 */
+		return;
+	pthread_mutex_lock(&cno->lock);
+	while (cno->callers)
+		dats_cond_wait(&cno->called, &cno->lock);
+	pthread_mutex_unlock(&cno->lock);
+}
+
+/* No agent that was detached before runs after return, unless an agent calls this. No lock held. */
+static void finish_agents(struct dapl_cno *cno)
+{
+	struct dapl_loop *agents = cno->obj.ia->agents;
+
+	if (!agents)
+		return;
+	dapl_loop_cancel(agents, &cno->task);
+	call_detached(cno);
+	/* Triggers meanwhile may have had the loop take what was detached before them. */
+	dapl_loop_cancel(agents, &cno->task);
+	call_detached(cno);
+	wait_called(cno);
 }
 
 /* ---- Sleeping and waking ---- */
@@ -246,6 +277,7 @@ static void end(struct dapl_object *obj)
 	free(cno->agent);
 	if (cno->fd >= 0)
 		close(cno->fd);
+	pthread_cond_destroy(&cno->called);
 	pthread_mutex_destroy(&cno->lock);
 }
 
@@ -287,6 +319,7 @@ static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT
 	if (!cno)
 		goto free_agent;
 	pthread_mutex_init(&cno->lock, NULL);
+	pthread_cond_init(&cno->called, NULL);
 	cno->agent = agent;
 	cno->task.run = call_next;
 	cno->fd = fd;
@@ -297,6 +330,7 @@ static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT
 	return DAT_SUCCESS;
 
 release:
+	pthread_cond_destroy(&cno->called);
 	pthread_mutex_destroy(&cno->lock);
 	dapl_object_release(&cno->obj);
 free_agent:

@@ -22,6 +22,8 @@ struct dapl_cno {
 	struct dapl_agent *agent;    /* NULL: none */
 	struct dapl_agent *detached; /* by triggers, and not called yet */
 	struct tp_task task;	     /* on ia->agents: calls them */
+	uint32_t callers;	     /* other threads that do */
+	pthread_cond_t called;	     /* there are none */
 	int fd;			     /* -1 unless made by dat_cno_fd_create */
 	uint32_t word;		     /* futex: changes whenever a sleeper should look again */
 	uint32_t waiters;	     /* threads inside dat_cno_wait */

@@ -335,6 +335,153 @@ static void cno_34_freeing_drops_the_agent(void **state)
 	assert_int_equal(atomic_load(&seen.calls), 0);
 }
 
+/* ---- In several threads ---- */
+
+struct slow {
+	DAT_EVD_HANDLE spare; /* to be freed by the agent in the end */
+	DAT_RETURN rc;
+	atomic_bool started, go_on, over;
+};
+
+static void slow_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	uint64_t deadline = ct_now_us() + CT_US;
+	struct slow *slow = data;
+
+	(void)evd;
+	atomic_store(&slow->started, true);
+	while (!atomic_load(&slow->go_on) && ct_now_us() < deadline)
+		ct_pause();
+	if (slow->spare != DAT_HANDLE_NULL)
+		slow->rc = dat_evd_free(slow->spare);
+	atomic_store(&slow->over, true);
+}
+
+static void *let_go_on(void *data)
+{
+	struct slow *slow = data;
+
+	for (int i = 0; i < 20; i++)
+		ct_pause();
+	atomic_store(&slow->go_on, true);
+	return NULL;
+}
+
+/* Two dispatchers, each with an agent that waits to be called: the thread that calls is busy. */
+struct queued {
+	DAT_CNO_HANDLE cno, busy_cno;
+	DAT_EVD_HANDLE evd[2], busy_evd;
+	struct slow slow[2], busy;
+};
+
+static DAT_OS_WAIT_PROXY_AGENT slow_proxy(struct slow *slow)
+{
+	return (DAT_OS_WAIT_PROXY_AGENT){ .instance_data = slow, .proxy_agent_func = slow_agent };
+}
+
+static void queue_agents(struct queued *q, DAT_IA_HANDLE ia, bool spare)
+{
+	memset(q, 0, sizeof(*q));
+	expect_ok(dat_cno_create(ia, slow_proxy(&q->busy), &q->busy_cno));
+	q->busy_evd = ct_evd(ia, 8, q->busy_cno, DAT_EVD_SOFTWARE_FLAG);
+	expect_ok(ct_post_se(q->busy_evd, 1));
+	ct_await(atomic_load(&q->busy.started));
+	q->cno = ct_cno(ia);
+	for (int i = 0; i < 2; i++) {
+		q->evd[i] = ct_evd(ia, 8, q->cno, DAT_EVD_SOFTWARE_FLAG);
+		if (spare)
+			q->slow[i].spare = ct_evd(ia, 8, q->cno, DAT_EVD_SOFTWARE_FLAG);
+	}
+}
+
+static void queue_agent(struct queued *q, int i)
+{
+	expect_ok(dat_cno_modify_agent(q->cno, slow_proxy(&q->slow[i])));
+	expect_ok(ct_post_se(q->evd[i], 1));
+}
+
+static void end_queued(struct queued *q)
+{
+	atomic_store(&q->busy.go_on, true);
+	expect_ok(dat_evd_free(q->busy_evd));
+	expect_ok(dat_cno_free(q->busy_cno));
+	expect_ok(dat_cno_free(q->cno));
+}
+
+struct freeing {
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	DAT_RETURN rc;
+	atomic_bool done;
+};
+
+static void *free_evd(void *arg)
+{
+	struct freeing *f = arg;
+
+	f->rc = dat_evd_free(f->evd);
+	atomic_store(&f->done, true);
+	return NULL;
+}
+
+static void start_freeing(struct freeing *f, DAT_EVD_HANDLE evd)
+{
+	memset(f, 0, sizeof(*f));
+	f->evd = evd;
+	assert_int_equal(pthread_create(&f->thread, NULL, free_evd, f), 0);
+}
+
+static void end_freeing(struct freeing *f)
+{
+	ct_await(atomic_load(&f->done));
+	pthread_join(f->thread, NULL);
+	expect_ok(f->rc);
+}
+
+/* CNO-31: whoever frees a dispatcher may have to call an agent, which others wait for as well. */
+static void cno_31_no_agent_runs_in_another_thread_that_frees(void **state)
+{
+	struct ct_ia *ia = *state;
+	static struct freeing freeing;
+	static struct queued q;
+	pthread_t thread;
+	bool over;
+
+	queue_agents(&q, ia->ia, false);
+	queue_agent(&q, 0);
+	start_freeing(&freeing, q.evd[0]);
+	ct_await(atomic_load(&q.slow[0].started));
+	assert_int_equal(pthread_create(&thread, NULL, let_go_on, &q.slow[0]), 0);
+	expect_ok(dat_evd_free(q.evd[1]));
+	over = atomic_load(&q.slow[0].over);
+	pthread_join(thread, NULL);
+	end_freeing(&freeing);
+	end_queued(&q);
+	assert_true(over);
+}
+
+/* An agent that frees waits for none that may wait for it. */
+static void cno_19_agents_of_two_threads_free(void **state)
+{
+	struct ct_ia *ia = *state;
+	static struct freeing freeing[2];
+	static struct queued q;
+
+	queue_agents(&q, ia->ia, true);
+	for (int i = 0; i < 2; i++) {
+		queue_agent(&q, i);
+		start_freeing(&freeing[i], q.evd[i]);
+		ct_await(atomic_load(&q.slow[i].started));
+	}
+	for (int i = 0; i < 2; i++)
+		atomic_store(&q.slow[i].go_on, true);
+	for (int i = 0; i < 2; i++) {
+		end_freeing(&freeing[i]);
+		expect_ok(q.slow[i].rc);
+	}
+	end_queued(&q);
+}
+
 static void cno_22_23_every_mask_fills_everything(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -373,6 +520,8 @@ int main(void)
 		T(evd_57_no_agent_for_a_dispatcher_with_a_waiter),
 		T(cno_31_the_agent_hears_of_the_last_dispatcher),
 		T(cno_34_freeing_drops_the_agent),
+		T(cno_31_no_agent_runs_in_another_thread_that_frees),
+		T(cno_19_agents_of_two_threads_free),
 		T(cno_22_23_every_mask_fills_everything),
 	};
 
