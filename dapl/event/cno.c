@@ -303,10 +303,9 @@ const struct dapl_class dapl_cno_class = {
 	.close = release_and_end,
 };
 
-static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT *proxy, int fd,
+static DAT_RETURN cno_new(struct dapl_ia *ia, const DAT_OS_WAIT_PROXY_AGENT *proxy, int fd,
 			  DAT_CNO_HANDLE *out)
 {
-	struct dapl_ia *ia = dapl_ia_get(ia_handle);
 	struct dapl_agent *agent;
 	struct dapl_cno *cno;
 	DAT_RETURN rc;
@@ -341,20 +340,23 @@ free_agent:
 DAT_RETURN dapl_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
 			   DAT_CNO_HANDLE *cno_handle)
 {
-	if (!dapl_ia_get(ia_handle))
+	struct dapl_ia *ia = dapl_ia_get(ia_handle);
+
+	if (!ia)
 		return DAPL_BAD_HANDLE(IA);
 	if (!cno_handle)
 		return DAPL_BAD_ARG(3);
-	return cno_new(ia_handle, &agent, -1, cno_handle);
+	return cno_new(ia, &agent, -1, cno_handle);
 }
 
 DAT_RETURN dapl_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *file_descriptor,
 			      DAT_CNO_HANDLE *cno_handle)
 {
+	struct dapl_ia *ia = dapl_ia_get(ia_handle);
 	DAT_RETURN rc;
 	int fd;
 
-	if (!dapl_ia_get(ia_handle))
+	if (!ia)
 		return DAPL_BAD_HANDLE(IA);
 	if (!file_descriptor)
 		return DAPL_BAD_ARG(2);
@@ -367,7 +369,7 @@ DAT_RETURN dapl_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *file_descriptor,
 		dapl_err("CNO descriptor not created: %s", dapl_strerror(errno));
 		return rc;
 	}
-	rc = cno_new(ia_handle, NULL, fd, cno_handle);
+	rc = cno_new(ia, NULL, fd, cno_handle);
 	if (rc) {
 		close(fd);
 		return rc;
