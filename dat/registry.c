@@ -189,23 +189,26 @@ static DAT_PROVIDER_INFO announced(const struct dat_source *source)
 	return info;
 }
 
-/* The key of what a module calls by the name that it was told. */
-static const DAT_PROVIDER_INFO *key_of(const DAT_PROVIDER_INFO *info)
+/* Whether this thread is in init or fini of it. */
+static int is_in(const struct dat_source *source)
+{
+	return source->busy && pthread_equal(source->busy_thread, pthread_self());
+}
+
+/* The source of the module that calls, which names itself as it was told; NULL: another caller. */
+static struct dat_source *calling_source(const DAT_PROVIDER_INFO *info)
 {
 	const struct dat_static *sr = dat_static_peek();
 	DAT_PROVIDER_INFO told;
 	size_t i;
 
 	for (i = 0; i < sr->num_sources; i++) {
-		const struct dat_source *source = &sr->sources[i];
-
-		if (!source->busy || !pthread_equal(source->busy_thread, pthread_self()))
-			continue;
-		told = announced(source);
-		if (dat_info_same(&told, info))
-			return &source->conf.info;
+		told = announced(&sr->sources[i]);
+		if (is_in(&sr->sources[i]) &&
+		    (dat_info_same(&told, info) || dat_info_same(&sr->sources[i].conf.info, info)))
+			return &sr->sources[i];
 	}
-	return info;
+	return NULL;
 }
 
 static void call_init(struct dat_source *source, const char *library)
@@ -239,7 +242,7 @@ static struct dat_entry *source_load(const struct dat_static *sr, struct dat_sou
 	if (!rc) {
 		source_end(source);
 		entry = exact_entry(&conf->info);
-		if (entry) {
+		if (entry && !entry->came_first) { /* by a thread of the module's, maybe */
 			entry->source = source;
 			return entry;
 		}
@@ -250,7 +253,7 @@ static struct dat_entry *source_load(const struct dat_static *sr, struct dat_sou
 		 dat_conf_field_name(DAT_CONF_LIB_PATH), conf->info.ia_name, library, reason);
 	dat_module_unload(&source->module);
 	source_end(source);
-	return NULL;
+	return exact_entry(&conf->info); /* that was registered meanwhile */
 }
 
 /* Tries the sources of one key in file order (REG-20). Called with the lock held. */
@@ -291,7 +294,7 @@ static struct dat_entry *find_or_load(const DAT_PROVIDER_INFO *wanted)
 		if (!busy)
 			return entry ? entry : load_key(sr, key);
 		/* An init or fini that opens what it is about to serve would wait for itself. */
-		if (pthread_equal(busy->busy_thread, pthread_self()))
+		if (is_in(busy))
 			return NULL;
 		dats_cond_wait(&source_idle, &dat_registry_lock);
 	}
@@ -341,7 +344,7 @@ static struct dat_entry *entry_of(struct dat_source *source)
 	struct dat_entry *entry;
 
 	while ((busy = busy_source(key))) {
-		if (pthread_equal(busy->busy_thread, pthread_self()))
+		if (is_in(busy))
 			return NULL;
 		dats_cond_wait(&source_idle, &dat_registry_lock);
 	}
@@ -418,7 +421,7 @@ void dat_registry_abandon(void)
 	for (i = 0; i < sr->num_sources; i++) {
 		struct dat_source *source = &sr->sources[i];
 
-		if (!source->busy || pthread_equal(source->busy_thread, pthread_self()))
+		if (!source->busy || is_in(source))
 			continue;
 		source->busy = 0;
 		entry = exact_entry(&source->conf.info);
@@ -451,39 +454,35 @@ int dat_registry_has_name(const char *name)
 	return has;
 }
 
-/* Whether this thread is in init for some other key only (REG-46). */
-static int wrong_init(const DAT_PROVIDER_INFO *info)
+/* Whether this thread is in init or fini of anything. */
+static int is_in_any(void)
 {
 	const struct dat_static *sr = dat_static_peek();
-	int wrong = 0;
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i < sr->num_sources; i++) {
-		const struct dat_source *source = &sr->sources[i];
-
-		if (!source->busy || !pthread_equal(source->busy_thread, pthread_self()))
-			continue;
-		if (dat_info_same(&source->conf.info, info))
-			return 0;
-		wrong = 1;
-	}
-	return wrong;
+	while (i < sr->num_sources && !is_in(&sr->sources[i]))
+		i++;
+	return i < sr->num_sources;
 }
 
 /* Called with the lock held. */
 static DAT_RETURN entry_add(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
 {
+	struct dat_source *source = calling_source(info);
 	struct dat_entry *entry;
 
-	info = key_of(info);
-	if (wrong_init(info)) /* the library would be unloaded under it */
+	if (!source && is_in_any()) /* REG-46: the library would be unloaded under it */
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (exact_entry(info))
+	entry = exact_entry(source ? &source->conf.info : info);
+	if (entry) {
+		entry->came_first |= source && entry->source != source;
 		return DAT_ERR(DAT_PROVIDER_ALREADY_REGISTERED, 0);
+	}
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	entry->info = *info;
+	entry->info = source ? source->conf.info : *info;
+	entry->source = source;
 	entry->provider = provider;
 	entry->foreign = !dat_arena_has_user(provider);
 	if (entry->foreign)
@@ -524,12 +523,14 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 					const DAT_PROVIDER_INFO *provider_info)
 {
 	DAT_RETURN rc = check_entry(provider, provider_info);
+	struct dat_source *source;
 	struct dat_entry *entry;
 
 	if (rc != DAT_SUCCESS)
 		return rc;
 	pthread_mutex_lock(&dat_registry_lock);
-	entry = exact_entry(key_of(provider_info));
+	source = calling_source(provider_info);
+	entry = exact_entry(source ? &source->conf.info : provider_info);
 	if (!entry || entry->provider != provider)
 		rc = DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	else if (entry->opens)

@@ -15,6 +15,7 @@ struct dat_entry {
 	DAT_PROVIDER_INFO info;
 	const DAT_PROVIDER *provider;
 	int foreign;		   /* does not use the arena */
+	int came_first;		   /* the program's: a module came to register the same key */
 	unsigned int opens;	   /* IAs open or being opened through this entry (REG-49) */
 	struct dat_source *source; /* whose library registered it; NULL: the program's own doing */
 };

@@ -150,6 +150,7 @@ __attribute__((visibility("default"))) void dat_provider_init(const DAT_PROVIDER
 							      const char *instance_data)
 {
 	struct counting *counting = (struct counting *)(uintptr_t)strtoull(instance_data, NULL, 16);
+	pthread_t thread;
 
 	if (__atomic_exchange_n(&counting->inside, 1, __ATOMIC_ACQ_REL))
 		count(&counting->wrong);
@@ -157,9 +158,13 @@ __attribute__((visibility("default"))) void dat_provider_init(const DAT_PROVIDER
 	snprintf(counting->instance_data, sizeof(counting->instance_data), "%s", instance_data);
 	count(&counting->inits);
 	remember(info, counting);
+	if (counting->meanwhile) {
+		pthread_create(&thread, NULL, counting->meanwhile, counting);
+		pthread_join(thread, NULL);
+	}
 	if (!counting->skip_register)
 		perform(counting, add);
-	if (counting->skip_register || counting->other_name) {
+	if (counting->skip_register || counting->other_name || counting->add_rc) {
 		find(info->ia_name, 1);
 		counting->inside = 0;
 	}

@@ -17,6 +17,7 @@ struct counting {
 	/* What to do. */
 	int skip_register, other_name, leave_entry, from_thread, uses_arena;
 	DAT_RETURN open_rc;
+	void *(*meanwhile)(void *); /* in another thread, before init registers */
 
 	int inside; /* the module's own */
 };

@@ -11,7 +11,7 @@
 
 #define COUNTING MODULE_DIR "/counting.so"
 
-static struct counting one, two, threaded, keeper, failing;
+static struct counting one, two, threaded, keeper, failing, late;
 
 static int is_loaded(void)
 {
@@ -159,6 +159,36 @@ static void reg_49_own_registration_is_kept(void **state)
 /* The tests below use a provider in the program itself. */
 static struct fake local;
 
+static struct fake early;
+
+static void *register_early(void *arg)
+{
+	(void)arg;
+	return dat_registry_add_provider(&early.table, &early.info) ? arg : NULL;
+}
+
+/* What the program registers while a module is in init is not the module's, and stays. */
+static void reg_49_a_registration_during_init_is_kept(void **state)
+{
+	int opens = fake.opens;
+
+	(void)state;
+	fake_init(&early, "late", 2, 0, DAT_FALSE);
+	late.meanwhile = register_early;
+	for (int i = 0; i < 2; i++)
+		close_ia(open_ia("late"));
+	assert_int_equal(late.add_rc, RC(DAT_PROVIDER_ALREADY_REGISTERED, 0));
+	assert_int_equal(fake.opens, opens + 2);
+	assert_int_equal(late.inits, 1);
+	assert_int_equal(late.finis, 0);
+	assert_false(is_loaded());
+	assert_int_equal(dat_registry_remove_provider(&early.table, &early.info), DAT_SUCCESS);
+	late.meanwhile = NULL;
+	close_ia(open_ia("late"));
+	assert_int_equal(late.finis, 1);
+	assert_int_equal(late.wrong, 0);
+}
+
 static void ia_8_failure_leaves_the_evd(void **state)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
@@ -255,7 +285,7 @@ static int setup(void **state)
 		struct counting *counting;
 	} entries[] = {
 		{ "one", &one },       { "two", &two },		{ "threaded", &threaded },
-		{ "keeper", &keeper }, { "failing", &failing },
+		{ "keeper", &keeper }, { "failing", &failing }, { "late", &late },
 	};
 	char text[4096] = "";
 	size_t i;
@@ -281,6 +311,7 @@ int main(void)
 		cmocka_unit_test(reg_48_entry_left_by_fini),
 		cmocka_unit_test(reg_52_failed_open),
 		cmocka_unit_test(reg_49_own_registration_is_kept),
+		cmocka_unit_test(reg_49_a_registration_during_init_is_kept),
 		cmocka_unit_test(ia_8_failure_leaves_the_evd),
 		cmocka_unit_test(ia_9_query_failure_is_no_open_failure),
 		cmocka_unit_test(open_arguments),
