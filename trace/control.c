@@ -29,6 +29,8 @@
 #define STACK_SIZE    (256 << 10)
 #define ANSWER_WAIT   2	   /* seconds that a client may let this thread wait */
 #define NO_ROOM_PAUSE 1000 /* milliseconds between attempts to accept without a descriptor */
+#define NAME_PAUSE    10   /* milliseconds between attempts to take the name */
+#define NAME_ATTEMPTS 100
 #define BACKLOG	      8
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list of commands */
@@ -245,16 +247,19 @@ static void *control_thread(void *arg)
 
 /* ---- Its life ---- */
 
+/* A child that has just been forked may not have closed the socket that had the name before. */
 static int listen_by_name(int fd)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int n, rc, attempts = NAME_ATTEMPTS;
 	socklen_t size;
-	int n;
 
 	n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, DATS_CONTROL_NAME,
 		     (long)getpid());
 	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-	return bind(fd, (struct sockaddr *)&addr, size) || listen(fd, BACKLOG) ? errno : 0;
+	while ((rc = bind(fd, (struct sockaddr *)&addr, size)) && errno == EADDRINUSE && --attempts)
+		poll(NULL, 0, NAME_PAUSE);
+	return rc || listen(fd, BACKLOG) ? errno : 0;
 }
 
 static void start(void)

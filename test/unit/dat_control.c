@@ -398,6 +398,35 @@ static int clean_up(void **state)
 	return util_cleanup(state);
 }
 
+/* ---- A child still has the socket ---- */
+
+static atomic_int binds_to_fail;
+
+__attribute__((visibility("default"))) int bind(int fd, const struct sockaddr *addr, socklen_t size)
+{
+	if (atomic_load(&binds_to_fail) && atomic_fetch_sub(&binds_to_fail, 1)) {
+		errno = EADDRINUSE;
+		return -1;
+	}
+	return (int)syscall(SYS_bind, fd, addr, size);
+}
+
+static void a_child_that_is_about_to_close_the_socket_is_waited_for(void **state)
+{
+	struct fake own;
+	DAT_IA_HANDLE ia;
+
+	(void)state;
+	fake_init(&own, "waiting", 2, 0, DAT_TRUE);
+	assert_int_equal(dat_registry_add_provider(&own.table, &own.info), DAT_SUCCESS);
+	atomic_store(&binds_to_fail, 3);
+	assert_int_equal(util_open("waiting", 2, 0, DAT_TRUE, &ia), DAT_SUCCESS);
+	assert_int_equal(atomic_load(&binds_to_fail), 0);
+	assert_int_equal(ask(getpid(), "help"), 0);
+	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	assert_int_equal(dat_registry_remove_provider(&own.table, &own.info), DAT_SUCCESS);
+}
+
 /* ---- A fork while the thread ends ---- */
 
 #ifndef WITH_TSAN
@@ -494,6 +523,7 @@ int main(void)
 		cmocka_unit_test(a_forked_child_has_its_own),
 		cmocka_unit_test(the_standard_descriptors_stay_free),
 		cmocka_unit_test(process_ids),
+		cmocka_unit_test(a_child_that_is_about_to_close_the_socket_is_waited_for),
 #ifndef WITH_TSAN
 		cmocka_unit_test(a_child_forked_at_the_end_does_not_keep_the_name),
 #endif
