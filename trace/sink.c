@@ -28,6 +28,7 @@ static struct {
 	int fd; /* -1: to be opened */
 	int failure_reported;
 	int given_up; /* it cannot be opened */
+	int grows;    /* it cannot be moved aside */
 } file = { .size = 16 << 20, .keep = 2, .fd = -1 };
 
 static struct {
@@ -133,6 +134,13 @@ static void file_open(const char *path)
 	file_report(path, why, "the trace goes to standard error");
 }
 
+static void not_moved(const char *where)
+{
+	file.grows = 1;
+	file_report(where, reason(errno), "the trace is not rotated any more");
+}
+
+/* Where a file stays, so do all that would take its place: no record is lost. */
 static void move_aside(const char *path)
 {
 	static char older[PATH_LEN + 16], newer[PATH_LEN + 16];
@@ -144,10 +152,13 @@ static void move_aside(const char *path)
 			snprintf(newer, sizeof(newer), "%s.%u", path, i - 1);
 		else
 			snprintf(newer, sizeof(newer), "%s", path);
-		rename(newer, older);
+		if (rename(newer, older) && errno != ENOENT) {
+			not_moved(older);
+			return;
+		}
 	}
-	if (!file.keep)
-		unlink(path);
+	if (!file.keep && unlink(path) && errno != ENOENT)
+		not_moved(path);
 }
 
 /* Another process may write to the same file, and may have moved it aside already. */
@@ -168,7 +179,7 @@ static int full(void)
 {
 	struct stat st;
 
-	return !fstat(file.fd, &st) && S_ISREG(st.st_mode) && file.size &&
+	return !file.grows && !fstat(file.fd, &st) && S_ISREG(st.st_mode) && file.size &&
 	       (uint64_t)st.st_size >= file.size;
 }
 
@@ -214,7 +225,7 @@ void dat_sink_file(const char *path, uint64_t size, unsigned int keep)
 	file.path = path && *path ? strdup(path) : NULL;
 	file.size = size;
 	file.keep = keep;
-	file.failure_reported = file.given_up = 0;
+	file.failure_reported = file.given_up = file.grows = 0;
 	pthread_mutex_unlock(&dat_sink_lock);
 }
 

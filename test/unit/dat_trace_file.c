@@ -140,6 +140,23 @@ static void a_file_that_does_not_open_is_told_once(void **state)
 	assert_int_equal(util_count(trace_out.err, " 0x5C"), 2);
 }
 
+static void a_folder_in_the_way_is_told_once(void **state)
+{
+	char told[256];
+
+	(void)state;
+	assert_int_equal(mkdir(file_named("stuck.1"), 0700), 0);
+	file_named("stuck");
+	trace_run(
+		{ "DAPL_TRACE_LEVEL=3", "DAT_TRACE_SIZE=2000", "DAT_TRACE_KEEP=1", file_variable },
+		"many");
+	snprintf(told, sizeof(told),
+		 "dat: trace file %s/stuck.1: Is a directory; the trace is not rotated any more\n",
+		 dir);
+	assert_string_equal(trace_out.err, told);
+	assert_int_equal(util_count(read_file("stuck"), "\n"), 100);
+}
+
 static void a_full_disk_is_told_once(void **state)
 {
 	(void)state;
@@ -219,6 +236,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_file_is_rotated_by_size),
 		cmocka_unit_test(a_small_stack_is_enough),
 		cmocka_unit_test(a_file_that_does_not_open_is_told_once),
+		cmocka_unit_test(a_folder_in_the_way_is_told_once),
 		cmocka_unit_test(a_full_disk_is_told_once),
 		cmocka_unit_test(a_file_as_large_as_the_limit_is_told_once),
 		cmocka_unit_test(a_link_or_anothers_file_is_refused),
