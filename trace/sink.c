@@ -4,6 +4,7 @@
 #include "util/errno_text.h"
 #include "util/fd.h"
 #include "util/signals.h"
+#include "util/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,9 @@ static struct {
 static struct {
 	DAT_TRACE_FUNC func;
 	void *arg;
-} callback;
+	unsigned int calls;   /* that have not returned */
+	pthread_cond_t ended; /* all of them have */
+} callback = { .ended = PTHREAD_COND_INITIALIZER };
 
 static __thread int inside; /* a callback that makes records of its own gets none of them */
 
@@ -235,11 +238,18 @@ void dat_sink_abandon(void)
 	if (file.fd >= 0)
 		close(file.fd);
 	file.fd = -1;
+	pthread_cond_init(&callback.ended, NULL);
+	callback.calls = inside != 0;
 }
 
 void dat_sink_callback(DAT_TRACE_FUNC func, void *arg)
 {
 	pthread_mutex_lock(&dat_sink_lock);
+	/* Without new calls meanwhile, so that they come to an end. */
+	while (callback.calls && !inside) {
+		callback.func = NULL;
+		dats_cond_wait(&callback.ended, &dat_sink_lock);
+	}
 	callback.arg = arg;
 	callback.func = func;
 	pthread_mutex_unlock(&dat_sink_lock);
@@ -252,15 +262,22 @@ static void to_program(int hook, int level, const char *line)
 	DAT_TRACE_FUNC func;
 	void *arg;
 
+	if (inside)
+		return;
 	pthread_mutex_lock(&dat_sink_lock);
 	func = callback.func;
 	arg = callback.arg;
+	callback.calls += func != NULL;
 	pthread_mutex_unlock(&dat_sink_lock);
-	if (!func || inside)
+	if (!func)
 		return;
 	inside = 1;
 	func(arg, hook, level, line);
 	inside = 0;
+	pthread_mutex_lock(&dat_sink_lock);
+	if (!--callback.calls)
+		pthread_cond_broadcast(&callback.ended);
+	pthread_mutex_unlock(&dat_sink_lock);
 }
 
 void dat_sink_write(int hook, int level, const char *line, int on_stderr)

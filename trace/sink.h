@@ -23,6 +23,7 @@ enum {
  */
 void dat_sink_choose(int sinks);
 void dat_sink_file(const char *path, uint64_t size, unsigned int keep);
+/* The one before runs no more after return, unless it is that one that calls. */
 void dat_sink_callback(DAT_TRACE_FUNC func, void *arg);
 
 /*

@@ -58,12 +58,14 @@ typedef void (*DAT_TRACE_FUNC)(DAT_PVOID arg, int hook, int level, const char *r
 /**
  * Hand all trace records of this process to a function as well.
  *
- * @param func NULL ends it; calls that have begun may outlast the return
+ * The function before it, if any, is not called any more when this returns, and has returned itself.
+ *
+ * @param func NULL ends it
  * @param arg handed to func
  * @retval DAT_SUCCESS always
  *
  * Events: none.
- * Blocking: no.
+ * Blocking: until calls of the function before have returned.
  * Threads: any.
  * Clauses: VND-12.
  */

@@ -255,6 +255,7 @@ static void sink_callback(void **state)
 	trace_run({ "DAT_TRACE_DEST=none" }, "callback");
 	assert_string_equal(trace_out.err, "");
 	assert_string_equal(trace_out.out, "arg 0x5C3 3 dapl second\n");
+	trace_run({ "DAT_TRACE_DEST=none" }, "callback-end");
 }
 
 int main(int argc, char **argv)

@@ -261,6 +261,43 @@ static int do_callback(void)
 	return 0;
 }
 
+static atomic_int hearing, go_on, heard_all;
+
+static void hear_slowly(void *arg, int hook, int level, const char *record)
+{
+	(void)arg, (void)hook, (void)level, (void)record;
+	atomic_store(&hearing, 1);
+	for (int i = 0; i < 2000 && !atomic_load(&go_on); i++)
+		usleep(10000);
+	atomic_store(&heard_all, 1);
+}
+
+static void *let_go_on(void *arg)
+{
+	usleep(200000);
+	atomic_store(&go_on, 1);
+	return arg;
+}
+
+/* What a function uses may go when it has been taken back, whichever thread is in it. */
+static int do_callback_end(void)
+{
+	static char text[] = "in a thread";
+	pthread_t hearer, other;
+
+	EXPECT_RC(dat_trclvl_modify(-1, 3), DAT_SUCCESS);
+	EXPECT_RC(dat_trace_callback(hear_slowly, NULL), DAT_SUCCESS);
+	EXPECT(!pthread_create(&hearer, NULL, in_thread, text));
+	while (!atomic_load(&hearing))
+		usleep(1000);
+	EXPECT(!pthread_create(&other, NULL, let_go_on, NULL));
+	EXPECT_RC(dat_trace_callback(NULL, NULL), DAT_SUCCESS);
+	EXPECT(atomic_load(&heard_all));
+	EXPECT(!pthread_join(hearer, NULL));
+	EXPECT(!pthread_join(other, NULL));
+	return 0;
+}
+
 static int do_modify(void)
 {
 	DAT_COUNT dat = 99, dapl = 99;
@@ -366,6 +403,7 @@ static const struct {
 	{ "fork", do_fork },
 	{ "internal", do_internal },
 	{ "callback", do_callback },
+	{ "callback-end", do_callback_end },
 	{ "modify", do_modify },
 	{ "follow", do_follow },
 	{ "fork-syslog", do_fork_syslog },
