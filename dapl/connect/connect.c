@@ -225,7 +225,7 @@ DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote, D
 
 	if (!ep)
 		return DAPL_BAD_HANDLE(EP);
-	if (!ep->connect_evd)
+	if (!dapl_ep_has_connect_evd(ep))
 		return DAPL_BAD_HANDLE(EVD_CONN);
 	if (!remote)
 		return DAPL_BAD_ARG(2);
@@ -265,7 +265,7 @@ DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_handle
 
 	if (!ep || !dup || dup->obj.ia != ep->obj.ia || ep->qp.ud || dup->qp.ud) /* IBX-63 */
 		return DAPL_BAD_HANDLE(EP);
-	if (!ep->connect_evd)
+	if (!dapl_ep_has_connect_evd(ep))
 		return DAPL_BAD_HANDLE(EVD_CONN);
 	rc = check_call(ep, 3, timeout, private_data_size, private_data);
 	if (!rc)
@@ -287,7 +287,7 @@ DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR re
 
 	if (!ep)
 		return DAPL_BAD_HANDLE(EP);
-	if (!ep->connect_evd)
+	if (!dapl_ep_has_connect_evd(ep))
 		return DAPL_BAD_HANDLE(EVD_CONN);
 	if (!remote)
 		return DAPL_BAD_ARG(2);
@@ -319,7 +319,7 @@ DAT_RETURN dapl_ext_socket_connect(DAT_HANDLE ep_handle, va_list args)
 		return DAPL_NOT_IMPLEMENTED; /* IWX-3 */
 	if (ep->qp.ud)
 		return DAPL_BAD_HANDLE(EP);
-	if (!ep->connect_evd)
+	if (!dapl_ep_has_connect_evd(ep))
 		return DAPL_BAD_HANDLE(EVD_CONN);
 	rc = check_call(ep, 4, timeout, size, param.private_data);
 	if (rc)

@@ -252,7 +252,7 @@ static DAT_RETURN choose_ep(const struct dapl_cr *cr, DAT_EP_HANDLE handle, stru
 		ep = dapl_object_arg(handle, DAPL_TYPE_EP);
 	if (!ep || ep->obj.ia != cr->obj.ia)
 		return DAPL_BAD_HANDLE(EP);
-	if (!ep->qp.pz || !ep->connect_evd) {
+	if (!ep->qp.pz || !dapl_ep_has_connect_evd(ep)) {
 		dapl_err_limited("CR %p: not accepted: endpoint %p has no %s, which %s gives it",
 				 (const void *)cr, (void *)ep,
 				 ep->qp.pz ? "connect dispatcher" : "protection zone",

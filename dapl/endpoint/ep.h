@@ -158,6 +158,8 @@ DAT_RETURN dapl_ep_lock_and_fire(struct dapl_ep *ep, enum dapl_ep_cause cause,
 void dapl_ep_event(struct dapl_ep *ep, DAT_EVENT_NUMBER number, const void *data, uint32_t len);
 /* Queues any event on the connect EVD. False: there is none (any more), or no room. */
 bool dapl_ep_append_event(struct dapl_ep *ep, const struct dapl_event *event);
+/* For the moment: it may be another IA's, which may be closing. No lock of the EP held. */
+bool dapl_ep_has_connect_evd(struct dapl_ep *ep);
 /* Its connect EVD, if it is this one, is about to go with the IA that owns it. */
 void dapl_ep_forget(struct dapl_object *ep, struct dapl_object *evd);
 /* ep_ud.c: gives up all resolutions, and with them their callbacks; no lock held. */

@@ -102,6 +102,16 @@ static struct dapl_evd *enter_connect_evd(struct dapl_ep *ep)
 	return evd;
 }
 
+bool dapl_ep_has_connect_evd(struct dapl_ep *ep)
+{
+	bool has;
+
+	dapl_lock(&ep->qp.lock);
+	has = ep->connect_evd;
+	dapl_unlock(&ep->qp.lock);
+	return has;
+}
+
 void dapl_ep_forget(struct dapl_object *obj, struct dapl_object *evd)
 {
 	struct dapl_ep *ep = container_of(obj, struct dapl_ep, obj);

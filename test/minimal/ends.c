@@ -369,6 +369,47 @@ static void ia_84_a_close_meets_the_free_of_anothers_endpoint(void **state)
 	expect_ok(dat_evd_free(evd));
 }
 
+struct connecting {
+	DAT_EP_HANDLE ep;
+	atomic_bool begun;
+	DAT_RETURN rc;
+};
+
+/* In vain, until the endpoint has no dispatcher for it. */
+static void *connect_in_vain(void *arg)
+{
+	uint64_t deadline = ct_now_us() + CT_US;
+	struct connecting *c = arg;
+
+	do {
+		c->rc = dat_ep_connect(c->ep, NULL, 1, 0, 0, NULL, DAT_QOS_BEST_EFFORT, 0);
+		atomic_store_explicit(&c->begun, true, memory_order_relaxed);
+	} while (DAT_GET_TYPE(c->rc) == DAT_INVALID_PARAMETER && ct_now_us() < deadline);
+	return NULL;
+}
+
+/* IA-84: made for ThreadSanitizer. */
+static void ia_84_a_close_meets_a_connect_of_anothers_endpoint(void **state)
+{
+	struct rig *rig = *state;
+	struct connecting c = { .begun = false };
+	struct ct_ia other;
+	pthread_t thread;
+
+	if (harness_strict())
+		skip();
+	ct_open(&other);
+	expect_ok(dat_ep_create(rig->ia.ia, rig->a.pz, rig->a.recv, rig->a.request,
+				ct_evd(other.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG), NULL,
+				&c.ep));
+	assert_int_equal(pthread_create(&thread, NULL, connect_in_vain, &c), 0);
+	ct_await(atomic_load_explicit(&c.begun, memory_order_relaxed));
+	ct_close(&other);
+	pthread_join(thread, NULL);
+	expect_handle(c.rc, EVD_CONN);
+	expect_ok(dat_ep_free(c.ep));
+}
+
 static void ends_are_used_again_and_again(void **state)
 {
 	struct rig *rig = *state;
@@ -407,6 +448,7 @@ int main(void)
 		RIG_TEST(a_request_nobody_took_goes_with_its_dispatcher),
 		RIG_TEST(rsp_4_a_request_without_room_does_not_spend_its_point),
 		RIG_TEST(ia_84_a_close_meets_the_free_of_anothers_endpoint),
+		RIG_TEST(ia_84_a_close_meets_a_connect_of_anothers_endpoint),
 		RIG_TEST(ends_are_used_again_and_again),
 	};
 
