@@ -120,15 +120,14 @@ static void cq_event(struct vrb_cq *cq)
 
 /*
  * The core hears of an object's event from a task: what it does then may end with the object
- * destroyed, for which libibverbs waits until the event is acknowledged.
+ * destroyed, for which libibverbs waits until the event is acknowledged. Or it is disowned, under
+ * dev->async_lock, which is held here.
  */
-static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
+static void object_event(struct vrb_dev *dev, struct vrb_async what,
+			 const struct ibv_async_event *event)
 {
-	struct vrb_async what = vrb_map_async(event->event_type);
 	struct vrb_cq *cq;
 
-	dapl_trace(verbs_async, DAPL_TRC_NORMAL, dev, "ia=%s device=%s event=%s", dev->name,
-		   dev->ibdev, ibv_event_type_str(event->event_type));
 	switch (what.object) {
 	case VRB_ASYNC_NOBODY:
 		qp_notice(event);
@@ -146,13 +145,23 @@ static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 			vrb_srq_event(event->element.srq->srq_context, what.event);
 		break;
 	case VRB_ASYNC_PORT:
-		if (vrb_port_event(dev, event))
-			device_event(dev, what.event);
-		break;
 	case VRB_ASYNC_DEVICE:
-		device_event(dev, what.event);
 		break;
 	}
+}
+
+static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
+{
+	struct vrb_async what = vrb_map_async(event->event_type);
+
+	dapl_trace(verbs_async, DAPL_TRC_NORMAL, dev, "ia=%s device=%s event=%s", dev->name,
+		   dev->ibdev, ibv_event_type_str(event->event_type));
+	if (what.object == VRB_ASYNC_DEVICE ||
+	    (what.object == VRB_ASYNC_PORT && vrb_port_event(dev, event)))
+		device_event(dev, what.event);
+	pthread_mutex_lock(&dev->async_lock);
+	object_event(dev, what, event);
+	pthread_mutex_unlock(&dev->async_lock);
 }
 
 void vrb_async_poll(struct vrb_dev *dev)

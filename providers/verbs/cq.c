@@ -360,7 +360,7 @@ static void cq_finish(struct vrb_reap *item)
 	ibv_ack_cq_events(cq->ibcq, atomic_load(&cq->unacked));
 	err = VRB_GLOBAL(ibv_destroy_cq(cq->ibcq));
 	if (err) {
-		cq->ibcq->cq_context = NULL; /* what is left of it is nobody's */
+		vrb_dev_disown(cq->dev, &cq->ibcq->cq_context);
 		if (vrb_dev_kept(cq->dev, err))
 			dapl_err("%s: completion queue not destroyed: %s", cq->dev->name,
 				 dapl_strerror(err));

@@ -232,3 +232,10 @@ void vrb_dev_close(struct vrb_dev *dev)
 		VRB_GLOBAL(ibv_destroy_cq(dev->null_cq));
 	close_ctx(dev);
 }
+
+void vrb_dev_disown(struct vrb_dev *dev, void **context)
+{
+	pthread_mutex_lock(&dev->async_lock);
+	*context = NULL;
+	pthread_mutex_unlock(&dev->async_lock);
+}

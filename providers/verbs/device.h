@@ -4,8 +4,8 @@
  *
  * Locks: a queue's posting side is under the core's lock of its QP ("QP lock"), a CQ under that of
  * its EVD ("CQ lock"), so that posting and polling take none here. Who is not called with it takes
- * it by vrb_qp_lock or vrb_cq_lock, the QP's first; dev->lock may be held then, and an SRQ's before
- * the CQ's. The other locks of this transport are leaves.
+ * it by vrb_qp_lock or vrb_cq_lock, the QP's first; dev->lock may be held then, and an SRQ's or
+ * dev->async_lock before the CQ's. The other locks of this transport are leaves.
  */
 #ifndef VERBS_DEVICE_H
 #define VERBS_DEVICE_H
@@ -141,7 +141,8 @@ struct vrb_dev {
 	_Atomic uint32_t
 		async_told; /* events of the device, by bit, read elsewhere than on the loop */
 	struct tp_task async_task;
-	struct ibv_cq *null_cq; /* of queues that the program makes no use of */
+	pthread_mutex_t async_lock; /* whose an object is that the device tells of */
+	struct ibv_cq *null_cq;	    /* of queues that the program makes no use of */
 
 	void *cm; /* the connection manager's own */
 	/* The connection manager's: a QP failed, or has nothing outstanding any more. Loop. */
@@ -189,6 +190,8 @@ static inline bool vrb_dev_kept(const struct vrb_dev *dev, int err)
 {
 	return err && !atomic_load(&dev->gone);
 }
+/* What is told of an object with this context is nobody's from here on: who had it may be freed. */
+void vrb_dev_disown(struct vrb_dev *dev, void **context);
 /* What an open device can do. */
 int vrb_dev_learn(struct vrb_dev *dev);
 /* port.c: where the adapter's GID stands among the port's, into attr. */

@@ -29,6 +29,7 @@ static void dev_init(struct vrb_dev *dev, const struct tp_device_init *init)
 	snprintf(dev->name, sizeof(dev->name), "%s", init->ia_name);
 	pthread_mutex_init(&dev->cm_lock, NULL);
 	pthread_mutex_init(&dev->lock, NULL);
+	pthread_mutex_init(&dev->async_lock, NULL);
 	pthread_mutex_init(&dev->mw_lock, NULL);
 	pthread_mutex_init(&dev->number_lock, NULL);
 	pthread_mutex_init(&dev->mr_lock, NULL);
@@ -40,6 +41,7 @@ static void dev_free(struct vrb_dev *dev)
 	pthread_mutex_destroy(&dev->mr_lock);
 	pthread_mutex_destroy(&dev->number_lock);
 	pthread_mutex_destroy(&dev->mw_lock);
+	pthread_mutex_destroy(&dev->async_lock);
 	pthread_mutex_destroy(&dev->lock);
 	pthread_mutex_destroy(&dev->cm_lock);
 	free(dev->mrs);

@@ -177,7 +177,7 @@ static struct ibv_qp *orphan_ib(struct vrb_qp *qp)
 	vrb_mw_qp_gone(qp->dev, qp);
 	qp->ibqp = NULL;
 	atomic_store(&qp->live, false);
-	ibqp->qp_context = NULL;
+	vrb_dev_disown(qp->dev, &ibqp->qp_context);
 	return ibqp;
 }
 

@@ -317,7 +317,7 @@ static void srq_finish(struct vrb_reap *item)
 	int err = VRB_GLOBAL(ibv_destroy_srq(srq->ibsrq));
 
 	if (err) {
-		srq->ibsrq->srq_context = NULL; /* what is left of it is nobody's */
+		vrb_dev_disown(srq->dev, &srq->ibsrq->srq_context);
 		if (vrb_dev_kept(srq->dev, err))
 			dapl_err("%s: shared receive queue not destroyed: %s", srq->dev->name,
 				 dapl_strerror(err));

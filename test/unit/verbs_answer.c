@@ -147,6 +147,7 @@ static int setup(void **state)
 	t.dev.cm = &t.rdma;
 	t.dev.watching = true;
 	pthread_mutex_init(&t.dev.lock, NULL);
+	pthread_mutex_init(&t.dev.async_lock, NULL);
 	pthread_mutex_init(&t.dev.cm_lock, NULL);
 	t.channel.fd = eventfd(0, EFD_CLOEXEC);
 	if (dapl_loop_create(&t.dev.base.loop) || vrb_cm.start(&t.dev))

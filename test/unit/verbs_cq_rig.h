@@ -193,6 +193,7 @@ static void make_dev(bool iwarp)
 	t.dev.attr.max_srq = 1;
 	t.dev.quirks = vrb_quirks_of(&device, iwarp ? 0x626d74 : 0xffffff, IBV_LINK_LAYER_ETHERNET);
 	pthread_mutex_init(&t.dev.lock, NULL);
+	pthread_mutex_init(&t.dev.async_lock, NULL);
 	pthread_mutex_init(&t.dev.cm_lock, NULL);
 	pthread_mutex_init(&t.dev.mw_lock, NULL);
 	pthread_mutex_init(&t.dev.number_lock, NULL);

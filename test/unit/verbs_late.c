@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "dapl/base/clock.h"
@@ -96,6 +97,67 @@ static void what_an_abandoned_qp_gave_keeps_no_ring(void **state)
 	no_completion();
 	assert_null(t.dev.late);
 	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* ---- An event that is looked at ---- */
+
+static sem_t looked_at, freed;
+static atomic_bool looking;
+
+static bool in_time(sem_t *sem, time_t seconds)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += seconds;
+	return !sem_timedwait(sem, &until);
+}
+
+/* In the message about it, which takes a moment, or until the QP is freed. */
+const char *ibv_event_type_str(enum ibv_event_type type)
+{
+	const struct vrb_qp *qp = t.event.element.qp ? t.event.element.qp->qp_context : NULL;
+
+	if (type != IBV_EVENT_QP_FATAL || !atomic_load(&qp->fault))
+		return "event";
+	atomic_store(&looking, true);
+	sem_post(&looked_at);
+	(void)in_time(&freed, 1);
+	atomic_store(&looking, false);
+	return "event";
+}
+
+static void *look(void *arg)
+{
+	vrb_async_poll(arg);
+	return NULL;
+}
+
+/* The device's own QP is destroyed later, which the event would keep it from. */
+static void an_abandoned_qp_outlives_its_event(void **state)
+{
+	struct vrb_qp *qp = asking_qp(5);
+	bool looked;
+	pthread_t thread;
+
+	(void)state;
+	wait_for_flush(1);
+	sem_init(&looked_at, 0, 0);
+	sem_init(&freed, 0, 0);
+	t.event = (struct ibv_async_event){ .element.qp = &t.ibqp[0],
+					    .event_type = IBV_EVENT_QP_FATAL };
+	t.pending = true;
+	assert_int_equal(pthread_create(&thread, NULL, look, &t.dev), 0);
+	assert_true(in_time(&looked_at, SOON_MS / 1000));
+	assert_ptr_equal(vrb_qp_orphan(qp), &t.ibqp[0]);
+	looked = atomic_load(&looking);
+	sem_post(&freed);
+	pthread_join(thread, NULL);
+	assert_false(looked);
+	assert_null(t.ibqp[0].qp_context);
+	flushed(5);
+	vrb_qp_ops.destroy(&qp->base);
+	vrb_late_free_all(&t.dev);
 }
 
 /* ---- A CQ that the device has given up ---- */
@@ -191,6 +253,7 @@ int main(void)
 		RXE(what_an_abandoned_qp_owes_is_nobodys),
 		RXE(what_an_abandoned_qp_gave_keeps_no_ring),
 		SIW(what_an_abandoned_qp_gave_keeps_no_ring),
+		RXE(an_abandoned_qp_outlives_its_event),
 		RXE(a_dead_cq_is_not_waited_for),
 		RXE(a_dead_cq_leaves_a_qp_alone_that_is_not_in_use),
 		RXE(an_end_that_cannot_be_told_of_is_a_fault),

@@ -155,6 +155,7 @@ int sk_setup(void **state)
 	sk.dev.watching = true;
 	list_init(&sk.scm.half_open);
 	pthread_mutex_init(&sk.dev.lock, NULL);
+	pthread_mutex_init(&sk.dev.async_lock, NULL);
 	pthread_mutex_init(&sk.dev.cm_lock, NULL);
 	addr->sin_family = AF_INET;
 	addr->sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -421,6 +421,7 @@ static void init_device(void)
 	uk.dev.max_qp_wr = 64;
 	uk.dev.attr.max_read_in = 16;
 	pthread_mutex_init(&uk.dev.lock, NULL);
+	pthread_mutex_init(&uk.dev.async_lock, NULL);
 	pthread_mutex_init(&uk.dev.cm_lock, NULL);
 	uk.ucm.dev = &uk.dev;
 	list_init(&uk.ucm.listeners);
