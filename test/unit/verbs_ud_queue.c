@@ -142,6 +142,7 @@ static void nobody_waits_for_it(void **state)
 	uk_event(TP_CONN_UNREACHABLE);
 	uk_done(conn);
 	assert_int_equal(count(&uk.num_sent), 0);
+	assert_int_equal(count(&uk.num_ahs), 0); /* for what is not sent */
 	assert_int_equal(count(&uk.cm_begun), 1);
 }
 

@@ -222,21 +222,28 @@ static int post_send(struct vrb_ucm_queue *queue, struct ibv_ah *ah, uint32_t qp
 	return err;
 }
 
-void vrb_ucm_send(struct vrb_dev *dev, const struct ucm_address *to, const void *bytes, size_t len)
+/* 0 or an errno. A handle, which may take its time, is made for what can be sent alone. */
+static int send_now(struct vrb_dev *dev, const struct ucm_address *to, const void *bytes,
+		    size_t len)
 {
 	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
 	struct ibv_ah *ah;
-	int err = EBUSY;
+
+	if (queue->broken)
+		return ENOTCONN;
+	if (queue->posted - queue->sent >= queue->size)
+		return EBUSY;
+	ah = ah_to(dev, to);
+	return ah ? post_send(queue, ah, to->qpn, bytes, len) : errno;
+}
+
+void vrb_ucm_send(struct vrb_dev *dev, const struct ucm_address *to, const void *bytes, size_t len)
+{
+	int err;
 
 	reap_sent(dev);
-	ah = ah_to(dev, to);
-	if (!ah)
-		err = errno;
-	else if (queue->broken)
-		err = ENOTCONN;
-	else if (queue->posted - queue->sent < queue->size)
-		err = post_send(queue, ah, to->qpn, bytes, len);
-	if ((!ah || err) && !atomic_load(&dev->gone))
+	err = send_now(dev, to, bytes, len);
+	if (err && !atomic_load(&dev->gone))
 		dapl_trace_limited(ucm_not_sent, DAPL_TRC_ERROR, dev, "ia=%s lid=%u qp=0x%x why=%s",
 				   dev->name, to->lid, to->qpn, dapl_strerror(abs(err)));
 }
