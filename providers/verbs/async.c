@@ -46,7 +46,7 @@ static void qp_event(struct vrb_dev *dev, const struct ibv_async_event *event)
 	struct vrb_qp *qp = event->element.qp->qp_context;
 
 	if (event->element.qp == atomic_load(&dev->cm_qp))
-		dapl_loop_post(dev->base.loop, &dev->cm_qp_event);
+		dapl_loop_post(dev->base.loop, &dev->cm_event);
 	if (!qp || only_closed(qp, event) || only_ended(qp, event)) /* NULL: orphaned */
 		return;
 	if (vrb_qp_set_fault(qp, TP_WC_TRANSPORT))
@@ -110,12 +110,25 @@ static void device_event(struct vrb_dev *dev, enum tp_async_event event)
 		post_told(dev, event);
 }
 
-/* The core hears of the queue, and of the connections, each from its own task. */
-static void cq_event(struct vrb_cq *cq)
+/*
+ * The core hears of the queue, and of the connections, each from its own task. The connection
+ * manager's own queue has the device for a context, one that is gone has none.
+ */
+static void cq_event(struct vrb_dev *dev, void *context)
 {
+	struct vrb_cq *cq = context;
+
+	if (!context)
+		return;
+	if (context == dev) {
+		dapl_err("%s: a completion queue of connection messages failed: the adapter "
+			 "connects to no peer any more",
+			 dev->name);
+		return;
+	}
 	atomic_store(&cq->dead, true);
-	post_told(cq->dev, TP_ASYNC_CQ_OVERFLOW);
-	dapl_loop_post(cq->dev->base.loop, &cq->overflow);
+	post_told(dev, TP_ASYNC_CQ_OVERFLOW);
+	dapl_loop_post(dev->base.loop, &cq->overflow);
 }
 
 /*
@@ -126,16 +139,12 @@ static void cq_event(struct vrb_cq *cq)
 static void object_event(struct vrb_dev *dev, struct vrb_async what,
 			 const struct ibv_async_event *event)
 {
-	struct vrb_cq *cq;
-
 	switch (what.object) {
 	case VRB_ASYNC_NOBODY:
 		qp_notice(event);
 		break;
 	case VRB_ASYNC_CQ:
-		cq = event->element.cq->cq_context;
-		if (cq) /* else it is gone, and the device's is left */
-			cq_event(cq);
+		cq_event(dev, event->element.cq->cq_context);
 		break;
 	case VRB_ASYNC_QP:
 		qp_event(dev, event);
@@ -150,14 +159,24 @@ static void object_event(struct vrb_dev *dev, struct vrb_async what,
 	}
 }
 
+static void port_event(struct vrb_dev *dev, const struct ibv_async_event *event,
+		       enum tp_async_event what)
+{
+	if (vrb_port_event(dev, event))
+		device_event(dev, what);
+	if (atomic_load(&dev->cm_qp))
+		dapl_loop_post(dev->base.loop, &dev->cm_event);
+}
+
 static void handle(struct vrb_dev *dev, const struct ibv_async_event *event)
 {
 	struct vrb_async what = vrb_map_async(event->event_type);
 
 	dapl_trace(verbs_async, DAPL_TRC_NORMAL, dev, "ia=%s device=%s event=%s", dev->name,
 		   dev->ibdev, ibv_event_type_str(event->event_type));
-	if (what.object == VRB_ASYNC_DEVICE ||
-	    (what.object == VRB_ASYNC_PORT && vrb_port_event(dev, event)))
+	if (what.object == VRB_ASYNC_PORT)
+		port_event(dev, event, what.event);
+	if (what.object == VRB_ASYNC_DEVICE)
 		device_event(dev, what.event);
 	pthread_mutex_lock(&dev->async_lock);
 	object_event(dev, what, event);

@@ -147,9 +147,10 @@ struct vrb_dev {
 	void *cm; /* the connection manager's own */
 	/* The connection manager's: a QP failed, or has nothing outstanding any more. Loop. */
 	void (*qp_event)(struct vrb_qp *qp);
-	/* The QP of its own messages, if it has one, of which it hears that the device told. */
+	/* The QP of its own messages, if it has one: it hears that the device told of it, or of the
+	 * port. */
 	_Atomic(struct ibv_qp *) cm_qp;
-	struct tp_task cm_qp_event;
+	struct tp_task cm_event;
 	pthread_mutex_t cm_lock; /* the connection manager's leaf: which QP has which connection */
 
 	pthread_mutex_t lock; /* everything below */

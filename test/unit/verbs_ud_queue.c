@@ -2,6 +2,9 @@
 /* The QP that all messages of an adapter go through fails, and comes back. */
 #include "test/unit/verbs_ud_util.h"
 
+#include <stdio.h>
+
+#include "dapl/base/loop_call.h"
 #include "providers/verbs/async.h"
 
 static unsigned int count(const unsigned int *counter)
@@ -54,12 +57,17 @@ static void is_back(void)
 	next(UCM_DREQ);
 }
 
-static void tell(enum ibv_event_type type)
+static void tell_event(struct ibv_async_event event)
 {
 	pthread_mutex_lock(&uk.lock);
-	uk.event_of_device = (struct ibv_async_event){ .element.qp = &uk.cmqp, .event_type = type };
+	uk.event_of_device = event;
 	pthread_mutex_unlock(&uk.lock);
 	vrb_async_poll(&uk.dev);
+}
+
+static void tell(enum ibv_event_type type)
+{
+	tell_event((struct ibv_async_event){ .element.qp = &uk.cmqp, .event_type = type });
 }
 
 static void its_event_brings_it_back(void **state)
@@ -146,6 +154,73 @@ static void nobody_waits_for_it(void **state)
 	assert_int_equal(count(&uk.cm_begun), 1);
 }
 
+/* ---- What else becomes of it ---- */
+
+static void all_is_heard(void)
+{
+	int i;
+
+	for (i = 0; i < WAIT_MS && count(&uk.num_cm_wcs); i++)
+		usleep(1000);
+	assert_int_equal(count(&uk.num_cm_wcs), 0);
+}
+
+static void a_device_that_gives_no_notice_is_looked_at(void **state)
+{
+	(void)state;
+	pthread_mutex_lock(&uk.lock);
+	uk.no_notice = true;
+	pthread_mutex_unlock(&uk.lock);
+	uk_cm_received(IBV_WC_SUCCESS);
+	all_is_heard();
+	pthread_mutex_lock(&uk.lock);
+	uk.cm_wc[uk.num_cm_wcs++] = (struct ibv_wc){ .status = IBV_WC_SUCCESS };
+	pthread_mutex_unlock(&uk.lock);
+	all_is_heard();
+}
+
+static void the_end_of_its_completion_queue_is_said(void **state)
+{
+	char text[512] = "";
+	int old = dup(STDERR_FILENO);
+	FILE *file = tmpfile();
+
+	(void)state;
+	assert_non_null(file);
+	dup2(fileno(file), STDERR_FILENO);
+	tell_event((struct ibv_async_event){ .element.cq = &uk.ibcq[1],
+					     .event_type = IBV_EVENT_CQ_ERR });
+	dup2(old, STDERR_FILENO);
+	close(old);
+	rewind(file);
+	assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+	fclose(file);
+	assert_non_null(strstr(text, "completion queue of connection messages failed"));
+}
+
+static int own_lid(void *arg)
+{
+	(void)arg;
+	return uk.ucm.own.lid;
+}
+
+/* Or the peer does not know whose answer it is. */
+static void a_port_with_another_lid_answers_by_that(void **state)
+{
+	struct ucm_msg msg = uk_peer(UCM_REQ, true, NULL);
+	int i;
+
+	(void)state;
+	uk.refuses = -ENOMEM;
+	uk.lid = OWN_LID + 1;
+	tell_event((struct ibv_async_event){ .element.port_num = uk.dev.port,
+					     .event_type = IBV_EVENT_PORT_ACTIVE });
+	for (i = 0; i < WAIT_MS && dapl_loop_call(uk.dev.base.loop, own_lid, NULL) != uk.lid; i++)
+		usleep(1000);
+	uk_put(&msg);
+	assert_int_equal(next(UCM_REJ_CM).end.lid, OWN_LID + 1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, uk_setup, uk_teardown)
 
 int main(void)
@@ -158,6 +233,9 @@ int main(void)
 		T(a_device_that_refuses_is_asked_again),
 		T(where_it_stays_in_service_it_is_left_alone),
 		T(nobody_waits_for_it),
+		T(a_device_that_gives_no_notice_is_looked_at),
+		T(the_end_of_its_completion_queue_is_said),
+		T(a_port_with_another_lid_answers_by_that),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -93,7 +93,7 @@ int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
-	assert_ptr_equal(event->element.qp, &uk.cmqp);
+	(void)event;
 }
 
 #undef ibv_query_port
@@ -109,7 +109,7 @@ int ibv_query_port(struct ibv_context *ctx, uint8_t number, struct _compat_ibv_p
 	}
 	uk.flushes = false;
 	port->active_mtu = IBV_MTU_1024;
-	port->lid = OWN_LID;
+	port->lid = uk.lid ? uk.lid : OWN_LID;
 	port->link_layer = IBV_LINK_LAYER_INFINIBAND;
 	return 0;
 }
@@ -145,9 +145,9 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *user,
 	struct ibv_cq *cq = &uk.ibcq[channel ? 1 : 0];
 
 	(void)cqe;
-	(void)user;
 	(void)vector;
 	cq->context = ctx;
+	cq->cq_context = user;
 	return cq;
 }
 
@@ -237,8 +237,13 @@ static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 
 static int req_notify_cq(struct ibv_cq *cq, int solicited)
 {
+	bool none;
+
 	assert_ptr_equal(cq, &uk.ibcq[1]);
-	return solicited;
+	pthread_mutex_lock(&uk.lock);
+	none = uk.no_notice;
+	pthread_mutex_unlock(&uk.lock);
+	return none ? EIO : solicited;
 }
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)

@@ -73,6 +73,8 @@ extern struct uk {
 	enum ibv_wc_status cm_sends; /* how what it sends ends */
 	struct ibv_wc cm_wc[CM_WCS]; /* what its receives say; under lock */
 	unsigned int num_cm_wcs;
+	bool no_notice;				/* of them, is to be had; under lock */
+	uint16_t lid;				/* that the port got, or 0 */
 	struct ibv_async_event event_of_device; /* is there if it has an element; under lock */
 
 	/* What the core has heard, and the peer, on the loop. */

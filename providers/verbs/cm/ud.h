@@ -34,7 +34,8 @@ struct vrb_ucm_queue {
 	uint32_t posted, sent; /* that were ever posted, and are sent */
 	struct tp_watch watch;
 	vrb_ucm_receiver *receive;
-	struct tp_task more; /* there was no end of what came */
+	struct tp_task more;  /* there was no end of what came */
+	struct tp_timer look; /* the device gives no notice of it */
 	struct list ahs[VRB_UCM_AH_CHAINS], oldest_ah;
 	uint32_t num_ahs;
 	uint64_t no_ah_until; /* see make_ah; dapl_now */

@@ -15,6 +15,7 @@ enum {
 	BATCHES = 16, /* before others have their turn on the loop */
 	RECV_BYTES = VRB_UCM_GRH + XCHG_MOST,
 	SLOW_NS = 10000000, /* the kernel has looked for a peer in vain */
+	LOOK_NS = 50000000, /* between two looks for what the device does not tell of */
 };
 
 /* Bringing back a QP in error: how long between two times, which doubles so often. */
@@ -162,9 +163,21 @@ static void look_after(struct vrb_dev *dev)
 	mend_later(dev);
 }
 
-static void qp_event(struct tp_task *task)
+/* A port may come back with another LID, by which peers know what is said of new connections. */
+static void learn_lid(struct vrb_dev *dev)
 {
-	look_after(container_of(task, struct vrb_dev, cm_qp_event));
+	struct ibv_port_attr port;
+
+	if (!ibv_query_port(dev->ctx, dev->port, &port))
+		vrb_ucm(dev)->own.lid = port.lid;
+}
+
+static void device_event(struct tp_task *task)
+{
+	struct vrb_dev *dev = container_of(task, struct vrb_dev, cm_event);
+
+	look_after(dev);
+	learn_lid(dev);
 }
 
 /* ---- Sending ---- */
@@ -308,6 +321,27 @@ static void receive_all(struct vrb_dev *dev)
 		dapl_loop_post(dev->base.loop, &vrb_ucm(dev)->queue.more);
 }
 
+/* Where the device does not tell of what comes it is looked for. */
+static void ask_for_notice(struct vrb_dev *dev)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	int err = ibv_req_notify_cq(queue->recv_cq, 0);
+
+	if (!err || atomic_load(&dev->gone))
+		return;
+	dapl_err_limited("%s: notice of connection messages not requested: %s", dev->name,
+			 dapl_strerror(abs(err)));
+	dapl_loop_timer(dev->base.loop, &queue->look, dapl_now() + LOOK_NS);
+}
+
+static void look(struct tp_timer *timer)
+{
+	struct vrb_ucm *ucm = container_of(timer, struct vrb_ucm, queue.look);
+
+	ask_for_notice(ucm->dev);
+	receive_all(ucm->dev);
+}
+
 static void more(struct tp_task *task)
 {
 	struct vrb_ucm *ucm = container_of(task, struct vrb_ucm, queue.more);
@@ -327,7 +361,7 @@ static void ready(struct tp_watch *watch, uint32_t events)
 	}
 	while (!ibv_get_cq_event(ucm->queue.channel, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
-	(void)ibv_req_notify_cq(ucm->queue.recv_cq, 0);
+	ask_for_notice(ucm->dev);
 	receive_all(ucm->dev);
 }
 
@@ -416,9 +450,9 @@ static int make_parts(struct vrb_dev *dev, struct vrb_ucm_queue *queue)
 	queue->channel = queue->pd ? VRB_GLOBAL(ibv_create_comp_channel(dev->ctx)) : NULL;
 	if (!queue->channel || vrb_own_fd(&queue->channel->fd, true))
 		return errno;
-	queue->send_cq = VRB_GLOBAL(ibv_create_cq(dev->ctx, (int)queue->size, NULL, NULL, 0));
+	queue->send_cq = VRB_GLOBAL(ibv_create_cq(dev->ctx, (int)queue->size, dev, NULL, 0));
 	queue->recv_cq =
-		VRB_GLOBAL(ibv_create_cq(dev->ctx, (int)queue->size, NULL, queue->channel, 0));
+		VRB_GLOBAL(ibv_create_cq(dev->ctx, (int)queue->size, dev, queue->channel, 0));
 	if (!queue->send_cq || !queue->recv_cq)
 		return errno;
 	queue->bytes = mmap(NULL, num_bytes(queue), PROT_READ | PROT_WRITE,
@@ -443,6 +477,7 @@ int vrb_ucm_queue_open(struct vrb_dev *dev)
 	list_init(&queue->oldest_ah);
 	queue->more.run = more;
 	queue->mend.expired = mend;
+	queue->look.expired = look;
 	queue->watch = (struct tp_watch){ .ready = ready, .fd = -1 };
 	queue->size = (uint32_t)dev->config->ucm_qp_size;
 	if (queue->size > dev->max_qp_wr)
@@ -495,7 +530,7 @@ int vrb_ucm_queue_start(struct vrb_dev *dev, vrb_ucm_receiver *receive)
 	rc = rc ? -rc : dapl_loop_add(dev->base.loop, &queue->watch, EPOLLIN);
 	if (rc)
 		return rc;
-	dev->cm_qp_event.run = qp_event;
+	dev->cm_event.run = device_event;
 	atomic_store(&dev->cm_qp, queue->qp);
 	return 0;
 }
@@ -507,6 +542,7 @@ void vrb_ucm_queue_stop(struct vrb_dev *dev)
 	dapl_loop_del(dev->base.loop, &queue->watch);
 	dapl_loop_cancel(dev->base.loop, &queue->more);
 	atomic_store(&dev->cm_qp, NULL);
-	dapl_loop_cancel(dev->base.loop, &dev->cm_qp_event);
+	dapl_loop_cancel(dev->base.loop, &dev->cm_event);
 	dapl_loop_timer_cancel(dev->base.loop, &queue->mend);
+	dapl_loop_timer_cancel(dev->base.loop, &queue->look);
 }
