@@ -12,6 +12,7 @@
 #include "providers/soft/link/link.h"
 #include "util/thread.h"
 
+/* Longer than tests wait for a wake-up: they still find one that is lost. */
 #define LONGEST_NS 12000000000ull
 
 void soft_cq_wake(struct tp_cq *base)
