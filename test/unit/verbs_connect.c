@@ -25,7 +25,7 @@ static enum {
 } kernel;
 static int full[2]; /* a pipe without room */
 static sem_t entered;
-static int failures;
+static atomic_int failures; /* what is told orders what the thread did before what follows */
 
 int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
@@ -44,7 +44,7 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 static void failed(struct vrb_connect_call *call)
 {
 	assert_int_equal(atomic_load(&call->err), ECONNREFUSED);
-	failures++;
+	atomic_fetch_add(&failures, 1);
 }
 
 static uint64_t in_ms(uint64_t ms)
@@ -61,7 +61,7 @@ static int setup(void **state)
 	char bytes[4096] = { 0 };
 
 	call = (struct vrb_connect_call){ .param.retry_count = 5, .failed = failed };
-	failures = 0;
+	atomic_store(&failures, 0);
 	sem_init(&entered, 0, 0);
 	if (pipe2(full, O_NONBLOCK))
 		return -1;
@@ -89,7 +89,7 @@ static void consent_is_no_news(void **state)
 	assert_int_equal(vrb_connect_begin(call), 0);
 	vrb_connect_end(call);
 	assert_int_equal(atomic_load(&call->err), 0);
-	assert_int_equal(failures, 0);
+	assert_int_equal(atomic_load(&failures), 0);
 	vrb_connect_end(call); /* there is none any more */
 	vrb_connect_cancel(call, 0);
 }
@@ -101,7 +101,7 @@ static void a_refusal_is_told_once(void **state)
 	kernel = REFUSES;
 	assert_int_equal(vrb_connect_begin(call), 0);
 	vrb_connect_end(call);
-	assert_int_equal(failures, 1);
+	assert_int_equal(atomic_load(&failures), 1);
 }
 
 static void tmo_2_3_a_silent_peer_keeps_nobody(void **state)
@@ -113,7 +113,7 @@ static void tmo_2_3_a_silent_peer_keeps_nobody(void **state)
 	while (sem_wait(&entered))
 		;
 	vrb_connect_cancel(call, in_ms(20));
-	assert_int_equal(failures, 0);
+	assert_int_equal(atomic_load(&failures), 0);
 }
 
 /* One that has an answer in time is not cut short. */
@@ -128,7 +128,7 @@ static void an_answer_is_waited_for(void **state)
 		;
 	assert_true(read(full[0], bytes, sizeof(bytes)) > 0);
 	vrb_connect_cancel(call, in_ms(20000));
-	assert_int_equal(failures, 1);
+	assert_int_equal(atomic_load(&failures), 1);
 }
 
 /* Told off before, while and after it asks: the thread is gone and tells at most once. */
@@ -138,13 +138,13 @@ static void tmo_3_cut_short_at_any_time(void **state)
 
 	kernel = REFUSES;
 	for (int i = 0; i < 500; i++) {
-		failures = 0;
+		atomic_store(&failures, 0);
 		atomic_store(&call->err, 0);
 		assert_int_equal(vrb_connect_begin(call), 0);
 		for (int j = 0; j < i % 10; j++)
 			usleep(10);
 		vrb_connect_cancel(call, 0);
-		assert_int_equal(failures, !!atomic_load(&call->err));
+		assert_int_equal(atomic_load(&failures), !!atomic_load(&call->err));
 	}
 }
 

@@ -64,7 +64,7 @@ static void ts_4_an_answer_comes_in_pieces(void **state)
 	assert_true(scm_is_rtu(bytes));
 	assert_int_equal(bytes[1], 11);
 	sk_event(TP_CONN_ESTABLISHED);
-	assert_int_equal(sk.len, 6);
+	assert_int_equal(sk_count(&sk.len), 6);
 	assert_memory_equal(sk.data, "answer", 6);
 	assert_int_equal(sk.rtr.dest_qp_num, 0x222);
 	assert_int_equal(sk.rts.max_rd_atomic, 2);
@@ -74,7 +74,7 @@ static void ts_4_an_answer_comes_in_pieces(void **state)
 	assert_memory_equal(bytes, scm_end_word, SCM_WORD);
 	sk_assert_ended(fd);
 	vrb_cm_ops.release(conn);
-	assert_int_equal(sk.num_events, 1);
+	assert_int_equal(sk_count(&sk.num_events), 1);
 	close(listener);
 }
 
@@ -124,7 +124,7 @@ static void ts_5_rejections(void **state)
 		memcpy(bytes + len, bytes, len);
 		sk_put(fd, bytes, 2 * len);
 		sk_event(rows[i].event);
-		assert_int_equal(sk.len, strlen(rows[i].data));
+		assert_int_equal(sk_count(&sk.len), strlen(rows[i].data));
 		assert_memory_equal(sk.data, rows[i].data, sk.len);
 		close(fd);
 		sk_done(conn);
@@ -165,7 +165,7 @@ static void scm_14_a_close_is_asked_once_more(void **state)
 	assert_int_equal(sk_take(fd, bytes, SCM_WORD), SCM_WORD);
 	assert_int_equal(bytes[1], 7);
 	sk_event(TP_CONN_ESTABLISHED);
-	assert_int_equal(sk.len, 3);
+	assert_int_equal(sk_count(&sk.len), 3);
 	/* CM-5: it states no MTU, and this port has 1024. */
 	assert_int_equal(sk.rtr.path_mtu, IBV_MTU_1024);
 	close(fd);
@@ -207,7 +207,7 @@ static void ts_11_an_attempt_is_withdrawn(void **state)
 	sk_put(fd, bytes, len);
 	sk_assert_ended(fd);
 	vrb_cm_ops.release(conn);
-	assert_int_equal(sk.num_events, 0);
+	assert_int_equal(sk_count(&sk.num_events), 0);
 	close(listener);
 }
 

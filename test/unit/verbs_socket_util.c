@@ -123,6 +123,16 @@ void sk_await(const unsigned int *counter, unsigned int num)
 	assert_true(there);
 }
 
+unsigned int sk_count(const unsigned int *counter)
+{
+	unsigned int num;
+
+	pthread_mutex_lock(&sk.lock);
+	num = *counter;
+	pthread_mutex_unlock(&sk.lock);
+	return num;
+}
+
 void sk_event(enum tp_conn_event event)
 {
 	sk_await(&sk.num_events, sk.seen + 1);

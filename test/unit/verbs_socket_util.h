@@ -62,6 +62,8 @@ int sk_teardown(void **state);
 
 /* Waits until a counter of what the core has heard is at least num. */
 void sk_await(const unsigned int *counter, unsigned int num);
+/* What one of these, or another number that was heard, is now. */
+unsigned int sk_count(const unsigned int *counter);
 /* The next event is this one. */
 void sk_event(enum tp_conn_event event);
 struct tp_conn *sk_request(unsigned int num);
