@@ -394,27 +394,6 @@ static void nonsense_ends_one(void **state)
 	dereg(out_mr);
 }
 
-/* Whether an end has buffers of its own; its lock is for those that the other threads change. */
-static bool has_buffers(struct end *end)
-{
-	struct soft_conn *conn = soft_conn(end->conn);
-	bool has;
-
-	dapl_lock(&conn->qp->lock);
-	has = conn->rx.stage || conn->tx.scratch;
-	dapl_unlock(&conn->qp->lock);
-	return has;
-}
-
-static void wait_without_buffers(struct end *a, struct end *b)
-{
-	uint64_t limit = now_ms() + DEADLINE_MS;
-
-	while ((has_buffers(a) || has_buffers(b)) && now_ms() < limit)
-		pause_ms(10);
-	assert_false(has_buffers(a) || has_buffers(b));
-}
-
 /* A message completes before its room is free again, which the next one would else miss. */
 static void wait_for_room(struct end *from)
 {
@@ -453,8 +432,8 @@ static void buffers_come_and_go(void **state)
 		assert_wc(take_wc(a.send_cq), 2, SUCCESS);
 		wait_for_room(&a);
 		/* What is posted while the service thread drives goes in a batch. */
-		with += has_buffers(&a) || has_buffers(&b);
-		wait_without_buffers(&a, &b);
+		with += end_has_buffers(&a) || end_has_buffers(&b);
+		ends_lose_buffers(&a, &b);
 		assert_true(with < 25);
 	}
 	for (int i = 0; i < 3; i++) {
@@ -464,8 +443,8 @@ static void buffers_come_and_go(void **state)
 		assert_wc(take_wc(b.recv_cq), 1, SUCCESS);
 		assert_wc(take_wc(a.send_cq), 2, SUCCESS);
 		assert_true(filled(there, sizeof(there), (unsigned)i));
-		assert_true(has_buffers(&a) && has_buffers(&b));
-		wait_without_buffers(&a, &b);
+		assert_true(end_has_buffers(&a) && end_has_buffers(&b));
+		ends_lose_buffers(&a, &b);
 	}
 	close_both(&a, &b);
 	dereg(in_mr);

@@ -353,6 +353,27 @@ unsigned end_events(struct end *end)
 	return n;
 }
 
+bool end_has_buffers(struct end *end)
+{
+	struct soft_conn *conn = soft_conn(end->conn);
+	bool has;
+
+	/* Other threads change them. */
+	dapl_lock(&conn->qp->lock);
+	has = conn->rx.stage != conn->rx.tiny || conn->tx.scratch != conn->tx.tiny;
+	dapl_unlock(&conn->qp->lock);
+	return has;
+}
+
+void ends_lose_buffers(struct end *a, struct end *b)
+{
+	uint64_t limit = now_ms() + DEADLINE_MS;
+
+	while ((end_has_buffers(a) || end_has_buffers(b)) && now_ms() < limit)
+		pause_ms(10);
+	assert_false(end_has_buffers(a) || end_has_buffers(b));
+}
+
 void end_quiet(struct end *end, int ms)
 {
 	if (await_event(end, ms))

@@ -104,6 +104,10 @@ struct event *end_any_event(struct end *end);
 unsigned end_events(struct end *end);
 /* No further event within ms. */
 void end_quiet(struct end *end, int ms);
+/* Whether its connection has buffers beside those that are always there. */
+bool end_has_buffers(struct end *end);
+/* Waits, within the deadline, until neither has. */
+void ends_lose_buffers(struct end *a, struct end *b);
 /* Releases the connection and makes the QP idle. */
 void end_reset(struct end *end);
 

@@ -172,10 +172,7 @@ int soft_setup_tx(struct soft_conn *conn, uint32_t ird)
 {
 	const struct soft_qp *qp = conn->qp;
 	uint32_t proofs = 0;
-	int rc = soft_rx_prepare(conn);
 
-	if (rc)
-		return rc;
 	if (qp->delayed_ack) {
 		proofs = soft_setup_limit(conn, soft_setup_reads_out(qp));
 		if (!proofs)

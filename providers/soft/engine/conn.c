@@ -108,9 +108,6 @@ void soft_conn_open(struct soft_conn *conn)
 
 	dapl_lock(&qp->lock);
 	conn->rx.open = true;
-	/* Of the first FPDU. */
-	soft_rx_rest(conn);
-	soft_tx_rest(conn);
 	dapl_unlock(&qp->lock);
 	list_add(&conn->dev->conns, &conn->node);
 	attach(conn);

@@ -456,6 +456,8 @@ static void look_at(struct soft_conn *conn)
 		return;
 	soft_rx_shrink(conn);
 	soft_tx_shrink(conn);
+	if (conn->tx.starved)
+		soft_conn_serve_later(conn);
 	if (conn->link->class->rest)
 		conn->link->class->rest(conn->link);
 	if (!atomic_load(&conn->unreceived))

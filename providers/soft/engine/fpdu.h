@@ -38,11 +38,15 @@ static inline void batch_reset(struct soft_tx *tx)
 	tx->marker_start = tx->marker_stream;
 }
 
+static inline bool scratch_full(const struct soft_tx *tx)
+{
+	return tx->scratch_used + FRAME_SIZE + copy_max(tx) > tx->scratch_size;
+}
+
 static inline bool batch_full(const struct soft_tx *tx)
 {
 	return tx->mark_num == SOFT_TX_MARKS || tx->seg_num + SOFT_MAX_SGE + 3 > SOFT_TX_SEGS ||
-	       tx->scratch_used + FRAME_SIZE + copy_max(tx) > tx->scratch_size ||
-	       tx->built >= BATCH_BYTES || (tx->markers && tx->mark_num);
+	       scratch_full(tx) || tx->built >= BATCH_BYTES || (tx->markers && tx->mark_num);
 }
 
 static inline void add_seg(struct soft_tx *tx, const uint8_t *base, uint32_t len, uint32_t key)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The incoming side: FPDUs out of the byte stream. Short ones are whole in the stage before
- * anything is done with them. A long one is received straight into its place, once its header has
+ * The incoming side: FPDUs out of the byte stream. Those that fit are whole in the stage before
+ * anything is done with them. A longer one is received straight into its place, once its header has
  * been checked; the sum over it is formed while it is in the cache and compared before it is
  * delivered.
  */
@@ -54,78 +54,53 @@ static void compact(struct soft_rx *rx)
 	rx->begin = 0;
 }
 
-/* One of that size, with what is in the one before; false: there is no memory. */
-static bool make_stage(struct soft_conn *conn, uint32_t size)
+/* One of another size, with what is in the one before; false: there is no memory. */
+static bool change_stage(struct soft_conn *conn, uint32_t size)
 {
 	struct soft_rx *rx = &conn->rx;
-	uint8_t *made = malloc(size);
+	uint8_t *other = size == SOFT_RX_TINY ? rx->tiny : malloc(size);
 
-	if (!made) {
+	if (!other) {
 		dapl_err_limited("%s: no buffer of %u bytes for a connection: %s", conn->dev->name,
 				 size, dapl_strerror(ENOMEM));
 		return false;
 	}
-	if (staged(rx))
-		memcpy(made, stage(rx), staged(rx));
+	memcpy(other, stage(rx), staged(rx));
 	rx->end = staged(rx);
 	rx->begin = 0;
-	free(rx->stage);
-	rx->stage = made;
+	if (rx->stage != rx->tiny)
+		free(rx->stage);
+	rx->stage = other;
 	rx->size = size;
 	return true;
 }
 
-/* false: the connection is lost. */
-static bool grow(struct soft_conn *conn)
+/* A read filled it: the next ones get a larger one, if there is memory. */
+static void grow(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
 
-	rx->stage_used = rx->large_used = true;
-	if (rx->size == SOFT_RX_LARGE || make_stage(conn, SOFT_RX_LARGE))
-		return true;
-	soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
-	return false;
+	if (rx->size == SOFT_RX_TINY)
+		change_stage(conn, SOFT_RX_SMALL);
+	else if (rx->size == SOFT_RX_SMALL && rx->full >= FULL_READS)
+		change_stage(conn, SOFT_RX_LARGE);
 }
 
-/* Where the link has memory, whole FPDUs need no stage. */
-static bool is_spare(const struct soft_conn *conn)
+static uint32_t size_for(uint32_t len)
 {
-	return conn->link->class->peek && !conn->crc;
-}
-
-int soft_rx_prepare(struct soft_conn *conn)
-{
-	return is_spare(conn) || make_stage(conn, SOFT_RX_SMALL) ? 0 : -ENOMEM;
-}
-
-void soft_rx_rest(struct soft_conn *conn)
-{
-	struct soft_rx *rx = &conn->rx;
-
-	if (!is_spare(conn) || staged(rx))
-		return;
-	free(rx->stage);
-	rx->stage = NULL;
-	rx->size = rx->full = 0;
+	if (len <= SOFT_RX_TINY)
+		return SOFT_RX_TINY;
+	return len <= SOFT_RX_SMALL ? SOFT_RX_SMALL : SOFT_RX_LARGE;
 }
 
 void soft_rx_shrink(struct soft_conn *conn)
 {
 	struct soft_rx *rx = &conn->rx;
-	uint8_t *small;
+	uint32_t size = size_for(rx->most);
 
-	if (!rx->stage_used)
-		soft_rx_rest(conn);
-	if (rx->size == SOFT_RX_LARGE && !rx->large_used && staged(rx) <= SOFT_RX_SMALL) {
-		compact(rx);
-		small = realloc(rx->stage, SOFT_RX_SMALL);
-		if (small) {
-			rx->stage = small;
-			rx->size = SOFT_RX_SMALL;
-			rx->full = 0;
-		}
-	}
-	rx->large_used = rx->stage_used = false;
+	if (size < rx->size && change_stage(conn, size))
+		rx->full = 0;
+	rx->most = staged(rx);
 }
 
 /* ---- FPDUs ---- */
@@ -234,10 +209,13 @@ static enum step enough(struct soft_conn *conn, uint32_t size)
 
 	if (size <= staged(rx))
 		return STEP_ON;
-	if (size <= SOFT_RX_SMALL)
+	if (size <= rx->size && (rx->crc || size <= SOFT_RX_SMALL))
 		return STEP_READ;
-	if (rx->crc)
-		return grow(conn) ? STEP_READ : STEP_STOP;
+	if (rx->crc) {
+		/* Without memory the link keeps the bytes, and the keepalive tries again. */
+		rx->stalled = !change_stage(conn, size_for(size));
+		return rx->stalled ? STEP_STOP : STEP_READ;
+	}
 	return staged(rx) < WIRE_MPA_LENGTH + soft_ddp_header(stage(rx)[WIRE_MPA_LENGTH])
 		       ? STEP_READ
 		       : STEP_ON;
@@ -433,7 +411,7 @@ static void ended(struct soft_conn *conn)
  */
 static uint32_t room(struct soft_rx *rx, uint32_t direct)
 {
-	if (rx->crc || rx->end >= SOFT_RX_SMALL)
+	if (rx->crc || rx->size < SOFT_RX_SMALL || rx->end >= SOFT_RX_SMALL)
 		return rx->size;
 	return direct || rx->full < FULL_READS ? SOFT_RX_SMALL : rx->size;
 }
@@ -449,22 +427,6 @@ static void over(struct soft_conn *conn, int why)
 	ended(conn);
 }
 
-/* There is no memory for a stage, and an end needs none. */
-static int fill_nothing(struct soft_conn *conn)
-{
-	uint8_t byte;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	ssize_t n = conn->link->class->recv(conn->link, &iov, 1);
-
-	if (n == -EAGAIN)
-		return 0;
-	if (n > 0)
-		soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
-	else
-		over(conn, (int)n);
-	return -1;
-}
-
 /* One read: 1 if more may be there, 0 if not, -1 if there will be no more. */
 static int fill(struct soft_conn *conn, uint32_t *done)
 {
@@ -475,11 +437,8 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	ssize_t n;
 	int num = 0;
 
-	rx->stage_used = true;
-	if (!rx->stage && !make_stage(conn, SOFT_RX_SMALL))
-		return fill_nothing(conn);
-	if (rx->full >= FULL_READS && !grow(conn))
-		return -1;
+	if (rx->full)
+		grow(conn);
 	compact(rx);
 	if (rx->busy && rx->left > rx->tail) {
 		num = soft_place_iov(conn, rx->pos, rx->left - rx->tail, iov, SOFT_MAX_SGE);
@@ -506,6 +465,8 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 	rx->pos += placed;
 	rx->left -= placed;
 	rx->end += (uint32_t)n - placed;
+	if (rx->most < rx->end)
+		rx->most = rx->end;
 	if ((uint32_t)n != direct + (uint32_t)iov[num - 1].iov_len)
 		return class->quiet && !nothing_there(conn);
 	rx->full = direct ? 0 : rx->full + 1;
@@ -582,6 +543,8 @@ void soft_rx_init(struct soft_conn *conn)
 
 	rx->held = NULL;
 	rx->held_end = &rx->held;
+	rx->stage = rx->tiny;
+	rx->size = SOFT_RX_TINY;
 	for (int qn = 0; qn < WIRE_QN_COUNT; qn++)
 		rx->msn[qn] = 1;
 }
@@ -595,5 +558,6 @@ void soft_rx_fini(struct soft_conn *conn)
 		free(held);
 	}
 	free(conn->rx.filling);
-	free(conn->rx.stage);
+	if (conn->rx.stage != conn->rx.tiny)
+		free(conn->rx.stage);
 }

@@ -16,6 +16,8 @@ struct soft_conn;
 struct soft_sqe;
 
 enum {
+	/* A message of 256 bytes with all around it; and any but Sends, Writes and answers to reads. */
+	SOFT_RX_TINY = 320,
 	SOFT_RX_SMALL = 4096,
 	SOFT_RX_LARGE = 65536 + 4096, /* any FPDU, and some of the next */
 	SOFT_RX_TAIL = 64,	      /* bytes of a message that are placed last */
@@ -81,17 +83,16 @@ struct soft_rx {
 	bool revoked; /* some that he may be at just now */
 	uint32_t exposed;
 
-	/* The stage: small, or a large one as long as it is of use; none where none was needed. */
+	/* The stage: tiny, or a small or large one as long as it is of use. */
 	uint8_t *stage;
-	uint32_t size, begin, end;   /* its own, and of what it holds */
-	uint32_t full;		     /* reads in a row that filled it */
-	bool stage_used, large_used; /* since the last keepalive */
+	uint32_t size, begin, end; /* its own, and of what it holds */
+	uint32_t full;		   /* reads in a row that filled it */
+	uint32_t most;		   /* that it held since the last keepalive */
+	uint8_t tiny[SOFT_RX_TINY];
 };
 
 void soft_rx_init(struct soft_conn *conn);
 void soft_rx_fini(struct soft_conn *conn);
-/* The link is there, and whether there is a CRC is known: 0, -ENOMEM. */
-int soft_rx_prepare(struct soft_conn *conn);
 /* Takes in what has come, lock held, connection live. */
 void soft_rx_run(struct soft_conn *conn);
 /* Whether nothing that was taken in waits for more, or for a Receive. Lock held. */
@@ -99,9 +100,7 @@ static inline bool soft_rx_idle(const struct soft_rx *rx)
 {
 	return !rx->busy && rx->begin == rx->end && !rx->held;
 }
-/* Gives back a stage that is empty and not always needed, lock held; and what was not used since
- * the last call. */
-void soft_rx_rest(struct soft_conn *conn);
+/* Gives back a stage that is larger than was of use since the last call, lock held. */
 void soft_rx_shrink(struct soft_conn *conn);
 
 /* ---- Placement of an FPDU's payload (place.c); lock held ---- */

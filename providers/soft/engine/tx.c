@@ -4,6 +4,7 @@
  * and the batch goes to the link in one call. A batch refers to the program's memory, so before
  * what is left of one is tried again its keys are looked up again.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,57 +95,60 @@ static bool add_fpdu(struct soft_conn *conn)
 	}
 }
 
-/* Headers and short payload of a batch lie there; false: the connection is lost. */
-static bool have_scratch(struct soft_conn *conn)
+/* The batch is empty. Without memory its headers and short payload go on to lie where they do. */
+static void enlarge_scratch(struct soft_conn *conn)
 {
 	struct soft_tx *tx = &conn->tx;
+	uint32_t size = tx->crc || tx->markers ? SOFT_TX_STAGE : SOFT_TX_SCRATCH;
+	uint8_t *scratch;
 
-	tx->scratch_used_lately = true;
-	if (!tx->scratch)
-		tx->scratch = malloc(tx->scratch_size);
-	if (tx->scratch)
-		return true;
-	dapl_err_limited("%s: no buffer of %u bytes for a connection: %s", conn->dev->name,
-			 tx->scratch_size, dapl_strerror(ENOMEM));
-	soft_conn_lost(conn, -ENOMEM, TP_WC_FLUSHED);
-	return false;
-}
-
-/* What most connections over memory send needs no batch. */
-static bool is_spare(const struct soft_conn *conn)
-{
-	return conn->tx.plain && conn->link->class->reserve;
-}
-
-void soft_tx_rest(struct soft_conn *conn)
-{
-	struct soft_tx *tx = &conn->tx;
-
-	if (!is_spare(conn) || !soft_tx_idle(tx))
+	tx->large_used = true;
+	if (tx->scratch != tx->tiny)
 		return;
-	free(tx->scratch);
-	tx->scratch = NULL;
+	scratch = malloc(size);
+	if (!scratch) {
+		dapl_err_limited("%s: no buffer of %u bytes for a connection: %s", conn->dev->name,
+				 size, dapl_strerror(ENOMEM));
+		return;
+	}
+	tx->scratch = scratch;
+	tx->scratch_size = size;
+}
+
+static void free_scratch(struct soft_tx *tx)
+{
+	if (tx->scratch != tx->tiny)
+		free(tx->scratch);
+	tx->scratch = tx->tiny;
+	tx->scratch_size = SOFT_TX_TINY;
 }
 
 void soft_tx_shrink(struct soft_conn *conn)
 {
-	if (!conn->tx.scratch_used_lately)
-		soft_tx_rest(conn);
-	conn->tx.scratch_used_lately = false;
+	struct soft_tx *tx = &conn->tx;
+
+	if (!tx->large_used && soft_tx_idle(tx))
+		free_scratch(tx);
+	tx->large_used = false;
 }
 
-/* Fills an empty batch; false if there is nothing to send. */
-static bool build(struct soft_conn *conn)
+static_assert(SOFT_TX_TINY >= FRAME_SIZE + COPY_MAX, "an FPDU that is not summed");
+
+/* Fills an empty batch; again: not the first in a row. false if there is nothing to send, or no
+ * memory for it. */
+static bool build(struct soft_conn *conn, bool again)
 {
 	struct soft_tx *tx = &conn->tx;
 
 	batch_reset(tx);
 	if (tx->source == SOFT_TX_NONE && !choose(conn))
 		return false;
-	if (!have_scratch(conn))
-		return false;
+	if (again || scratch_full(tx))
+		enlarge_scratch(conn);
+	tx->starved = scratch_full(tx);
 	while (!batch_full(tx) && add_fpdu(conn))
 		;
+	tx->large_used |= tx->mark_num > 1;
 	if (tx->markers && tx->mark_num)
 		mark_batch(tx);
 	return !soft_tx_idle(tx);
@@ -289,10 +293,10 @@ void soft_tx_run(struct soft_conn *conn)
 
 	if (conn->tx_err)
 		return;
-	tx->fresh = false;
+	tx->fresh = tx->starved = false;
 	tx->direct_run = 0;
 	tx->direct_later = false;
-	while (!soft_tx_idle(tx) || build(conn)) {
+	while (!soft_tx_idle(tx) || build(conn, done)) {
 		n = valid ? send_batch(conn, valid) : -EFAULT;
 		if (n == -EFAULT) {
 			batch_fault(conn);
@@ -341,11 +345,9 @@ int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord, uint32_t pr
 	tx->adjust_in = FIRST_ADJUST;
 	tx->response = malloc(size * sizeof(*tx->response));
 	tx->flight = malloc(flights * sizeof(*tx->flight));
-	/* Of a large one only what is used becomes memory. */
-	tx->scratch_size = tx->crc || tx->markers ? SOFT_TX_STAGE : SOFT_TX_SCRATCH;
-	if (!is_spare(conn))
-		tx->scratch = malloc(tx->scratch_size);
-	if (!tx->response || !tx->flight || !(tx->scratch || is_spare(conn)))
+	tx->scratch = tx->tiny;
+	tx->scratch_size = SOFT_TX_TINY;
+	if (!tx->response || !tx->flight)
 		return -ENOMEM;
 	tx->flight_mask = flights - 1;
 	plain = WIRE_MPA_LENGTH + tx->mulpdu + 3;
@@ -368,6 +370,6 @@ void soft_tx_fini(struct soft_conn *conn)
 {
 	free(conn->tx.response);
 	free(conn->tx.flight);
-	free(conn->tx.scratch);
+	free_scratch(&conn->tx);
 	free(conn->tx.marked);
 }

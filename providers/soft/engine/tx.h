@@ -19,6 +19,7 @@ struct tp_wr;
 enum {
 	SOFT_TX_SEGS = 72,
 	SOFT_TX_MARKS = 32,
+	SOFT_TX_TINY = 320,
 	SOFT_TX_SCRATCH = 2048,
 	/* Two FPDUs of the loopback interface, and less than malloc makes a mapping for. */
 	SOFT_TX_STAGE = (128 << 10) - 64,
@@ -93,8 +94,10 @@ struct soft_tx {
 	uint32_t built, sent; /* bytes */
 	uint64_t tail;	      /* bytes sent since the last request was sent to its end */
 	uint32_t scratch_used, scratch_size;
-	uint8_t *scratch;	  /* NULL: none was needed lately */
-	bool scratch_used_lately; /* since the last keepalive */
+	uint8_t *scratch; /* tiny, or a larger one as long as it is of use */
+	bool large_used;  /* since the last keepalive */
+	bool starved;	  /* there was no memory for one: the keepalive tries again */
+	uint8_t tiny[SOFT_TX_TINY];
 
 	/* The message being cut into FPDUs. */
 	uint8_t source;	       /* enum soft_tx_source */
@@ -133,9 +136,7 @@ struct soft_tx {
 /* prove_depth: as ord, for delayed acknowledgement; 0: none. */
 int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord, uint32_t prove_depth);
 void soft_tx_fini(struct soft_conn *conn);
-/* Gives back a scratch that is empty and not always needed, lock held; and one that was not used
- * since the last call. */
-void soft_tx_rest(struct soft_conn *conn);
+/* Gives back a larger scratch that was of no use since the last call, lock held. */
 void soft_tx_shrink(struct soft_conn *conn);
 /* Whether nothing is built that is not all sent. */
 static inline bool soft_tx_idle(const struct soft_tx *tx)

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Buffers of connections over TCP: they are there while they are of use, and do without memory. */
+#include "test/unit/soft_two.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_uint refusing;
+static atomic_uint refused;
+
+/* Of refusing. */
+enum {
+	STAGES = 1,
+	SCRATCHES = 2,
+};
+
+/* The linker sends the engine's calls of malloc here: of those, buffers of a connection. */
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	unsigned what = 0;
+
+	if (size == SOFT_RX_SMALL || size == SOFT_RX_LARGE)
+		what = STAGES;
+	else if (size == SOFT_TX_SCRATCH || size == SOFT_TX_STAGE)
+		what = SCRATCHES;
+	if (!(what & atomic_load(&refusing)))
+		return __real_malloc(size);
+	atomic_fetch_add(&refused, 1);
+	return NULL;
+}
+
+static void refuse(unsigned what)
+{
+	atomic_store(&refused, 0);
+	atomic_store(&refusing, what);
+}
+
+/* Waits until the engine has asked for a buffer in vain. */
+static void wait_refused(void)
+{
+	uint64_t limit = now_ms() + DEADLINE_MS;
+
+	while (!atomic_load(&refused) && now_ms() < limit)
+		pause_ms(5);
+	assert_true(atomic_load(&refused));
+}
+
+static void send_both(struct end *a, struct end *b, uint32_t len, unsigned seed)
+{
+	fill(out, len, seed);
+	memset(in, 0, len);
+	post_recv(b, 1, in, len, in_mr);
+	post_send(a, 2, out, len, out_mr, TP_WR_SIGNALED);
+	assert_wc(wait_wc(b, b->recv_cq), 1, SUCCESS);
+	assert_wc(wait_wc(a, a->send_cq), 2, SUCCESS);
+	assert_true(filled(in, len, seed));
+}
+
+static void short_messages_need_no_buffer(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	soft_config.crc = SOFT_CRC_NO;
+	pair(&a, &b, NULL);
+	assert_false(end_has_buffers(&a) || end_has_buffers(&b));
+	for (unsigned i = 0; i < 50; i++) {
+		send_both(&a, &b, 256, i);
+		assert_false(end_has_buffers(&a) || end_has_buffers(&b));
+	}
+	unpair(&a, &b);
+}
+
+static void come_and_go(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	for (int crc = 0; crc < 2; crc++) {
+		soft_config.crc = crc ? SOFT_CRC_YES : SOFT_CRC_NO;
+		pair(&a, &b, NULL);
+		for (unsigned i = 0; i < 3; i++) {
+			send_both(&a, &b, TWO_BIG, i);
+			ends_lose_buffers(&a, &b);
+		}
+		unpair(&a, &b);
+	}
+}
+
+static void without_memory_all_goes_through_what_is_there(void **state)
+{
+	static const uint32_t sizes[] = { 1, 256, 300, 1000, 5000, 70000, TWO_BIG };
+	struct end a, b;
+
+	(void)state;
+	soft_config.crc = SOFT_CRC_NO;
+	pair(&a, &b, NULL);
+	refuse(STAGES | SCRATCHES);
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		send_both(&a, &b, sizes[i], i);
+		post_rdma(&a, TP_RDMA_WRITE, 3, out, sizes[i], out_mr, in, in_mr->rkey,
+			  TP_WR_SIGNALED);
+		assert_wc(wait_wc(&a, a.send_cq), 3, SUCCESS);
+		post_rdma(&a, TP_RDMA_READ, 4, out, sizes[i], out_mr, in, in_mr->rkey,
+			  TP_WR_SIGNALED);
+		assert_wc(wait_wc(&a, a.send_cq), 4, SUCCESS);
+		assert_true(filled(out, sizes[i], i));
+	}
+	wait_refused();
+	refuse(0);
+	unpair(&a, &b);
+}
+
+/* A CRC is of all of an FPDU: it stays where it is until there is memory for it. */
+static void what_comes_is_not_lost_without_memory(void **state)
+{
+	static const uint32_t sizes[] = { 1000, 10000 };
+	struct tp_wc wc;
+	struct end a, b;
+
+	(void)state;
+	soft_config.crc = SOFT_CRC_YES;
+	pair(&a, &b, NULL);
+	send_both(&a, &b, 8, 1);
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		ends_lose_buffers(&a, &b);
+		post_recv(&b, 1, in, sizes[i], in_mr);
+		fill(out, sizes[i], i);
+		refuse(STAGES);
+		post_send(&a, 2, out, sizes[i], out_mr, TP_WR_SIGNALED);
+		wait_refused();
+		assert_false(try_wc(b.recv_cq, &wc));
+		refuse(0);
+		assert_wc(wait_wc(&b, b.recv_cq), 1, SUCCESS);
+		assert_wc(wait_wc(&a, a.send_cq), 2, SUCCESS);
+		assert_true(filled(in, sizes[i], i));
+	}
+	unpair(&a, &b);
+}
+
+static void what_is_sent_waits_for_memory(void **state)
+{
+	struct end a, b;
+	struct tp_wc wc;
+
+	(void)state;
+	soft_config.crc = SOFT_CRC_YES;
+	pair(&a, &b, NULL);
+	send_both(&a, &b, 8, 1);
+	ends_lose_buffers(&a, &b);
+	fill(out, 100, 2);
+	post_recv(&b, 1, in, 100, in_mr);
+	refuse(SCRATCHES);
+	post_send(&a, 2, out, 100, out_mr, TP_WR_SIGNALED);
+	wait_refused();
+	assert_false(try_wc(a.send_cq, &wc));
+	refuse(0);
+	assert_wc(wait_wc(&b, b.recv_cq), 1, SUCCESS);
+	assert_wc(wait_wc(&a, a.send_cq), 2, SUCCESS);
+	assert_true(filled(in, 100, 2));
+	unpair(&a, &b);
+}
+
+/* Adapters that look at their connections each 100 ms. */
+static int set_up(void **state)
+{
+	soft_config.peer_timeout_ms = 300;
+	return two_set_up(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(short_messages_need_no_buffer),
+		cmocka_unit_test(come_and_go),
+		cmocka_unit_test(without_memory_all_goes_through_what_is_there),
+		cmocka_unit_test(what_comes_is_not_lost_without_memory),
+		cmocka_unit_test(what_is_sent_waits_for_memory),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, set_up, two_tear_down);
+}
