@@ -14,7 +14,7 @@ enum {
 	BATCH = 32,
 	QUEUE = 16,	      /* length of the queues of each endpoint */
 	SLOT = 256,	      /* bytes of a message */
-	MOST_KIB = 36,	      /* memory of one connection, both sides together, of soft */
+	MOST_KIB = 32,	      /* memory of one connection, both sides together, of soft */
 	MOST_VERBS_KIB = 48,  /* in which is what rdma-core keeps of it */
 	WATCH_MS = 5 * CT_MS, /* for all connections together */
 };
