@@ -44,6 +44,7 @@ static struct {
 	int listener; /* -1: there is no thread */
 	int client;   /* who is being answered, -1: nobody */
 	int ending;
+	int had_name;
 } control = { .lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1, .client = -1 };
 
 /* Of both descriptors, inside the other: a fork finds each of them known, or not open. */
@@ -247,11 +248,11 @@ static void *control_thread(void *arg)
 
 /* ---- Its life ---- */
 
-/* A child that has just been forked may not have closed the socket that had the name before. */
+/* A child that was forked may not have closed the socket yet that had the name before. */
 static int listen_by_name(int fd)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int n, rc, attempts = NAME_ATTEMPTS;
+	int n, rc, attempts = control.had_name ? NAME_ATTEMPTS : 1;
 	socklen_t size;
 
 	n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, DATS_CONTROL_NAME,
@@ -295,6 +296,7 @@ static void stop(void)
 	pthread_join(control.thread, NULL);
 	close_known(&control.listener);
 	control.ending = 0;
+	control.had_name = 1;
 }
 
 void dat_control_abandon(void)
@@ -304,7 +306,7 @@ void dat_control_abandon(void)
 	close_known(&control.listener);
 	close_known(&control.client);
 	control.users = 0;
-	control.ending = 0;
+	control.ending = control.had_name = 0;
 }
 
 static int forbidden;

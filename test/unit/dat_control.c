@@ -419,6 +419,9 @@ static void a_child_that_is_about_to_close_the_socket_is_waited_for(void **state
 	(void)state;
 	fake_init(&own, "waiting", 2, 0, DAT_TRUE);
 	assert_int_equal(dat_registry_add_provider(&own.table, &own.info), DAT_SUCCESS);
+	/* A child that it might have forked meanwhile may have the socket still. */
+	assert_int_equal(util_open("waiting", 2, 0, DAT_TRUE, &ia), DAT_SUCCESS);
+	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	atomic_store(&binds_to_fail, 3);
 	assert_int_equal(util_open("waiting", 2, 0, DAT_TRUE, &ia), DAT_SUCCESS);
 	assert_int_equal(atomic_load(&binds_to_fail), 0);
@@ -427,9 +430,32 @@ static void a_child_that_is_about_to_close_the_socket_is_waited_for(void **state
 	assert_int_equal(dat_registry_remove_provider(&own.table, &own.info), DAT_SUCCESS);
 }
 
+#ifndef WITH_TSAN
+/* As where two containers have a network in common, but no process ids. */
+static void a_name_that_was_never_its_own_is_not_waited_for(void **state)
+{
+	DAT_IA_HANDLE ia;
+	struct fake own;
+	int status, rc;
+	pid_t child;
+
+	(void)state;
+	fake_init(&own, "second", 2, 0, DAT_TRUE);
+	assert_int_equal(dat_registry_add_provider(&own.table, &own.info), DAT_SUCCESS);
+	child = fork();
+	if (!child) {
+		alarm(60);
+		atomic_store(&binds_to_fail, 3);
+		rc = util_open("second", 2, 0, DAT_TRUE, &ia) != DAT_SUCCESS;
+		_exit(rc ? 100 : atomic_load(&binds_to_fail));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 2 << 8);
+	assert_int_equal(dat_registry_remove_provider(&own.table, &own.info), DAT_SUCCESS);
+}
+
 /* ---- A fork while the thread ends ---- */
 
-#ifndef WITH_TSAN
 static atomic_int watched, forked;
 static int child_says[2];
 static pid_t forked_child;
@@ -525,6 +551,7 @@ int main(void)
 		cmocka_unit_test(process_ids),
 		cmocka_unit_test(a_child_that_is_about_to_close_the_socket_is_waited_for),
 #ifndef WITH_TSAN
+		cmocka_unit_test(a_name_that_was_never_its_own_is_not_waited_for),
 		cmocka_unit_test(a_child_forked_at_the_end_does_not_keep_the_name),
 #endif
 	};
