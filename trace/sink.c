@@ -29,12 +29,13 @@ static struct {
 	int fd; /* -1: to be opened */
 	int failure_reported;
 	int given_up; /* it cannot be opened */
-	int grows;    /* it cannot be moved aside */
+	int grows;    /* it could not be moved aside, which was told */
 } file = { .size = 16 << 20, .keep = 2, .fd = -1 };
 
 static struct {
 	DAT_TRACE_FUNC func;
 	void *arg;
+	int changing;	      /* there are no new calls, so that they come to an end */
 	unsigned int calls;   /* that have not returned */
 	pthread_cond_t ended; /* all of them have */
 } callback = { .ended = PTHREAD_COND_INITIALIZER };
@@ -139,8 +140,10 @@ static void file_open(const char *path)
 
 static void not_moved(const char *where)
 {
+	if (!file.grows)
+		file_report(where, reason(errno), "the trace grows");
 	file.grows = 1;
-	file_report(where, reason(errno), "the trace is not rotated any more");
+	file.size *= 2; /* then it is tried again */
 }
 
 /* Where a file stays, so do all that would take its place: no record is lost. */
@@ -182,7 +185,7 @@ static int full(void)
 {
 	struct stat st;
 
-	return !file.grows && !fstat(file.fd, &st) && S_ISREG(st.st_mode) && file.size &&
+	return !fstat(file.fd, &st) && S_ISREG(st.st_mode) && file.size &&
 	       (uint64_t)st.st_size >= file.size;
 }
 
@@ -238,18 +241,20 @@ void dat_sink_abandon(void)
 	if (file.fd >= 0)
 		close(file.fd);
 	file.fd = -1;
+	file.grows = 0;
 	pthread_cond_init(&callback.ended, NULL);
+	callback.changing = 0;
 	callback.calls = inside != 0;
 }
 
 void dat_sink_callback(DAT_TRACE_FUNC func, void *arg)
 {
 	pthread_mutex_lock(&dat_sink_lock);
-	/* Without new calls meanwhile, so that they come to an end. */
 	while (callback.calls && !inside) {
-		callback.func = NULL;
+		callback.changing = 1;
 		dats_cond_wait(&callback.ended, &dat_sink_lock);
 	}
+	callback.changing = 0;
 	callback.arg = arg;
 	callback.func = func;
 	pthread_mutex_unlock(&dat_sink_lock);
@@ -265,7 +270,7 @@ static void to_program(int hook, int level, const char *line)
 	if (inside)
 		return;
 	pthread_mutex_lock(&dat_sink_lock);
-	func = callback.func;
+	func = callback.changing ? NULL : callback.func;
 	arg = callback.arg;
 	callback.calls += func != NULL;
 	pthread_mutex_unlock(&dat_sink_lock);

@@ -19,7 +19,7 @@ enum {
  * The file is opened with its first record. In path %p is the process id. One of at least size
  * bytes is moved aside to PATH.1, and so on up to PATH.keep. What cannot be written is told once on
  * standard error; where the file cannot be opened its records go there, and where it cannot be moved
- * aside it grows.
+ * aside it grows to twice its size before that is tried again.
  */
 void dat_sink_choose(int sinks);
 void dat_sink_file(const char *path, uint64_t size, unsigned int keep);

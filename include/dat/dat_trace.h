@@ -59,6 +59,7 @@ typedef void (*DAT_TRACE_FUNC)(DAT_PVOID arg, int hook, int level, const char *r
  * Hand all trace records of this process to a function as well.
  *
  * The function before it, if any, is not called any more when this returns, and has returned itself.
+ * While that is waited for, records go to neither.
  *
  * @param func NULL ends it
  * @param arg handed to func

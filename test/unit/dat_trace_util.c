@@ -288,7 +288,7 @@ static int do_callback_end(void)
 	EXPECT_RC(dat_trclvl_modify(-1, 3), DAT_SUCCESS);
 	EXPECT_RC(dat_trace_callback(hear_slowly, NULL), DAT_SUCCESS);
 	EXPECT(!pthread_create(&hearer, NULL, in_thread, text));
-	while (!atomic_load(&hearing))
+	for (int i = 0; i < 20000 && !atomic_load(&hearing); i++)
 		usleep(1000);
 	EXPECT(!pthread_create(&other, NULL, let_go_on, NULL));
 	EXPECT_RC(dat_trace_callback(NULL, NULL), DAT_SUCCESS);
