@@ -4,8 +4,7 @@
  * and unload after the last close.
  *
  * One lock covers the entries and all of a source but its line. It is never held while init or fini
- * runs (REG-7); meanwhile the source is busy, and other threads that ask for its key wait until it
- * is not.
+ * runs (REG-7); meanwhile the source is busy, and other threads that ask for its key wait.
  */
 #include "dat/registry.h"
 #include "dat/dispositions.h"
@@ -253,7 +252,8 @@ static struct dat_entry *source_load(const struct dat_static *sr, struct dat_sou
 		 dat_conf_field_name(DAT_CONF_LIB_PATH), conf->info.ia_name, library, reason);
 	dat_module_unload(&source->module);
 	source_end(source);
-	return exact_entry(&conf->info); /* that was registered meanwhile */
+	entry = exact_entry(&conf->info); /* registered meanwhile, and not by what was unloaded */
+	return entry && entry->source != source ? entry : NULL;
 }
 
 /* Tries the sources of one key in file order (REG-20). Called with the lock held. */
