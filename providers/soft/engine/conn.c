@@ -144,12 +144,17 @@ void soft_conn_await_first(struct soft_conn *conn)
 
 bool soft_conn_first_here(struct soft_conn *conn)
 {
+	bool waits;
+
 	soft_drive(conn->qp, SOFT_DRIVE_RX | SOFT_DRIVE_TX);
 	if (soft_conn_dead(conn))
 		return false;
 	if (atomic_exchange(&conn->first_seen, false))
 		return true;
-	if (!atomic_load(&conn->rx_stalled))
+	dapl_lock(&conn->qp->lock);
+	waits = soft_conn_starved(conn);
+	dapl_unlock(&conn->qp->lock);
+	if (!waits)
 		return false;
 	/* It is there, but waits for a Receive. */
 	set_pause_first(conn, false);

@@ -120,7 +120,8 @@ static inline bool soft_conn_over(const struct soft_conn *conn)
 /* Whether a message waits for a Receive. The QP's lock is held. */
 static inline bool soft_conn_starved(struct soft_conn *conn)
 {
-	return !soft_conn_dead(conn) && (conn->rx.held || conn->rx.stalled);
+	return !soft_conn_dead(conn) &&
+	       (conn->rx.held || (conn->rx.stalled && !conn->rx.no_memory));
 }
 
 struct soft_conn *soft_conn_alloc(struct soft_dev *dev);

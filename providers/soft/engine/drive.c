@@ -346,8 +346,9 @@ static void unreceived(struct soft_link *link)
 	} else {
 		dapl_err_limited(
 			"%s: connection %s: messages of a peer that has ended are lost, since no "
-			"Receive came for them in %u ms (option unreceived)",
+			"%s came for them in %u ms (option unreceived)",
 			conn->dev->name, soft_conn_text(conn, text),
+			conn->rx.no_memory ? "memory" : "Receive",
 			(uint32_t)conn->dev->config->unreceived_ms);
 		soft_conn_lost(conn, conn->rx.err ? conn->rx.err : soft_conn_stream_error(conn),
 			       TP_WC_FLUSHED);
@@ -456,8 +457,6 @@ static void look_at(struct soft_conn *conn)
 		return;
 	soft_rx_shrink(conn);
 	soft_tx_shrink(conn);
-	if (conn->tx.starved)
-		soft_conn_serve_later(conn);
 	if (conn->link->class->rest)
 		conn->link->class->rest(conn->link);
 	if (!atomic_load(&conn->unreceived))
@@ -468,7 +467,7 @@ static void look_at(struct soft_conn *conn)
 static void keepalive(struct tp_timer *timer)
 {
 	struct soft_dev *dev = container_of(timer, struct soft_dev, keepalive);
-	uint32_t timeout = (uint32_t)dev->config->peer_timeout_ms;
+	uint32_t timeout = (uint32_t)dev->config->peer_timeout_ms, ms = KEEPALIVE_MS;
 	struct soft_conn *conn;
 
 	dev->keeping = !list_empty(&dev->conns);
@@ -476,8 +475,8 @@ static void keepalive(struct tp_timer *timer)
 		return;
 	list_for_each(conn, &dev->conns, node) {
 		look_at(conn);
-		/* No Receive may come that it waits for, but behind it an answer. */
-		if (atomic_load(&conn->rx_stalled))
+		/* No Receive may come that it waits for, but behind it an answer; or memory. */
+		if (atomic_load(&conn->rx_stalled) || atomic_load(&conn->tx.starved))
 			soft_conn_serve_later(conn);
 		if (timeout && !soft_conn_dead(conn) &&
 		    conn->link->class->lost(conn->link, timeout)) {
@@ -486,8 +485,9 @@ static void keepalive(struct tp_timer *timer)
 			soft_conn_lost(conn, -ETIMEDOUT, TP_WC_FLUSHED);
 		}
 	}
-	dapl_loop_timer(dev->base.loop, &dev->keepalive,
-			dapl_now() + (timeout ? timeout / 3 + 1 : KEEPALIVE_MS) * ms_ns);
+	if (timeout && timeout / 3 < KEEPALIVE_MS)
+		ms = timeout / 3 + 1;
+	dapl_loop_timer(dev->base.loop, &dev->keepalive, dapl_now() + ms * ms_ns);
 }
 
 /* ---- Life ---- */

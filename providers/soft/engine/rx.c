@@ -61,8 +61,9 @@ static bool change_stage(struct soft_conn *conn, uint32_t size)
 	uint8_t *other = size == SOFT_RX_TINY ? rx->tiny : malloc(size);
 
 	if (!other) {
-		dapl_err_limited("%s: no buffer of %u bytes for a connection: %s", conn->dev->name,
-				 size, dapl_strerror(ENOMEM));
+		if (size > rx->size)
+			dapl_err_limited("%s: no buffer of %u bytes for a connection: %s",
+					 conn->dev->name, size, dapl_strerror(ENOMEM));
 		return false;
 	}
 	memcpy(other, stage(rx), staged(rx));
@@ -213,7 +214,7 @@ static enum step enough(struct soft_conn *conn, uint32_t size)
 		return STEP_READ;
 	if (rx->crc) {
 		/* Without memory the link keeps the bytes, and the keepalive tries again. */
-		rx->stalled = !change_stage(conn, size_for(size));
+		rx->stalled = rx->no_memory = !change_stage(conn, size_for(size));
 		return rx->stalled ? STEP_STOP : STEP_READ;
 	}
 	return staged(rx) < WIRE_MPA_LENGTH + soft_ddp_header(stage(rx)[WIRE_MPA_LENGTH])
@@ -524,7 +525,7 @@ void soft_rx_run(struct soft_conn *conn)
 
 	if (!rx->open)
 		return;
-	rx->stalled = false;
+	rx->stalled = rx->no_memory = false;
 	if (atomic_load(&conn->refusing))
 		discard(conn);
 	else

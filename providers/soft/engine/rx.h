@@ -51,9 +51,9 @@ struct soft_rx {
 	bool waiting_first; /* no FPDU has come so far, and somebody wants to know */
 	bool pause_first;   /* stop after it, the loop goes on */
 	bool crc;
-	bool stalled; /* not reading: a Send waits for its Receive and there is no room to keep it
-		       */
-	bool checked; /* the sum of the FPDU at the head of the stage is right */
+	bool stalled;	/* not reading: a Send waits for its Receive, with no room to keep it, */
+	bool no_memory; /* or an FPDU waits for memory */
+	bool checked;	/* the sum of the FPDU at the head of the stage is right */
 	uint32_t msn[WIRE_QN_COUNT];
 	uint32_t send_mo; /* bytes that arrived of the Send under way */
 	uint32_t written; /* bytes of the last RDMA Write so far */

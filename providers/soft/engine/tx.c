@@ -134,6 +134,11 @@ void soft_tx_shrink(struct soft_conn *conn)
 
 static_assert(SOFT_TX_TINY >= FRAME_SIZE + COPY_MAX, "an FPDU that is not summed");
 
+static void set_starved(struct soft_tx *tx, bool starved)
+{
+	atomic_store_explicit(&tx->starved, starved, memory_order_relaxed);
+}
+
 /* Fills an empty batch; again: not the first in a row. false if there is nothing to send, or no
  * memory for it. */
 static bool build(struct soft_conn *conn, bool again)
@@ -145,7 +150,7 @@ static bool build(struct soft_conn *conn, bool again)
 		return false;
 	if (again || scratch_full(tx))
 		enlarge_scratch(conn);
-	tx->starved = scratch_full(tx);
+	set_starved(tx, scratch_full(tx));
 	while (!batch_full(tx) && add_fpdu(conn))
 		;
 	tx->large_used |= tx->mark_num > 1;
@@ -293,7 +298,8 @@ void soft_tx_run(struct soft_conn *conn)
 
 	if (conn->tx_err)
 		return;
-	tx->fresh = tx->starved = false;
+	tx->fresh = false;
+	set_starved(tx, false);
 	tx->direct_run = 0;
 	tx->direct_later = false;
 	while (!soft_tx_idle(tx) || build(conn, done)) {
