@@ -90,8 +90,9 @@ def _():
 def _():
     with Scratch() as s:
         conf = s.write("dat.conf", entry("soft-lo", lib=NAME))
-        tool = os.path.join(BUILD, ".libs/dat-info")
-        tool = tool if os.path.exists(tool) else DAT_INFO
+        with open(DAT_INFO, "rb") as file:
+            script = file.read(2) == b"#!"  # of libtool's
+        tool = os.path.join(BUILD, ".libs/dat-info") if script else DAT_INFO
         alone, both = folder(s, "alone", LIBDAT2), folder(s, "both", LIBDAT2, SOFT)
         call(1, tool, "--check", "-f", conf, env={"LD_LIBRARY_PATH": alone}).says("; %s/%s: cannot open" % (alone, NAME))
         call(0, tool, "--check", "-f", conf, env={"LD_LIBRARY_PATH": both}).says("^0 errors")

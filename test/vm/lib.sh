@@ -49,8 +49,12 @@ stage_build() {
 	cp -L "$top_builddir"/{dat,providers/verbs,providers/soft}/.libs/lib*.so.2 "$stage/lib/" || exit 99
 	cp -L "$top_builddir/dat-1.2/.libs/libdat.so.1" "$stage/lib/" || exit 99
 	for program in "$@"; do
-		# Of what may be installed the other one is a script of libtool's.
-		[ ! -e "$top_builddir/.libs/$program" ] || program=.libs/$program
+		case $program in
+		test/*) ;;
+		*) # Of what may be installed it is a script of libtool's.
+			[ "$(head -c 2 "$top_builddir/$program")" != '#!' ] || program=.libs/$program
+			;;
+		esac
 		cp "$top_builddir/$program" "$stage/bin/" || exit 99
 	done
 	write_dat_conf ours "$stage/lib/$module"
