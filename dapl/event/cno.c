@@ -150,7 +150,7 @@ static void call_detached(struct dapl_cno *cno)
 	pthread_mutex_unlock(&cno->lock);
 }
 
-/* An agent, of whichever adapter, waits for none of another thread, which might wait for it. */
+/* Not for an agent, of whichever adapter: those that it would wait for might wait for it. */
 static void wait_called(struct dapl_cno *cno)
 {
 	if (get_agent_of() || dapl_cno_in_agent(cno->obj.ia)) /* CNO-19 */
