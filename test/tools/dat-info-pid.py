@@ -146,9 +146,9 @@ def _():
 @case("asking again and again while connections come and go")
 def _():
     with Scratch() as s, Server(s) as server:
-        for _ in range(4):
+        for _ in range(8):
             client = server.client("-p", "4", "SR", "1024")
-            for _ in range(25):
+            for _ in range(4):
                 objects(client.pid, "ep")
                 objects(server.pid, "ep")
             client.kill()
