@@ -90,7 +90,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	memcpy(&addr, &attr.addr, sizeof(addr));
 	listen_qual = 1 + (uint64_t)getpid() % 60000;
 	do
-		listen_fd = soft_link_shm.listen(&addr, &listen_qual);
+		listen_fd = soft_link_shm.listen(soft_dev(attacked_node.dev), &listen_qual);
 	while (listen_fd == -EADDRINUSE && ++listen_qual <= UINT16_MAX);
 	insist(listen_fd >= 0);
 	return 0;

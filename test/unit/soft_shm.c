@@ -204,7 +204,7 @@ static int calls(int fd)
 /* Listens at the name, and is not told anything. */
 static int listens(int fd)
 {
-	int sock = shm->listen(&dev->addr, &qual), conn;
+	int sock = shm->listen(dev, &qual), conn;
 	uint8_t byte;
 
 	if (sock < 0 || write(fd, "", 1) != 1 || read(fd, &byte, 1) != 1)

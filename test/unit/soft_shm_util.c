@@ -103,7 +103,7 @@ void acknowledge(struct soft_link *a, struct soft_link *b)
 
 void listen_here(void)
 {
-	listen_fd = shm->listen(&dev->addr, &qual);
+	listen_fd = shm->listen(dev, &qual);
 	assert_true(listen_fd >= 0);
 }
 

@@ -114,11 +114,11 @@ static int listen_on(const struct soft_dev *dev, uint64_t *qual)
 	int fd = -EADDRINUSE;
 
 	if (*qual || !min)
-		return soft_link_tcp.listen(&dev->addr, qual);
+		return soft_link_tcp.listen(dev, qual);
 	start = atomic_fetch_add(&next, 1);
 	for (i = 0; i < num && fd == -EADDRINUSE; i++) {
 		*qual = min + (start + i) % num;
-		fd = soft_link_tcp.listen(&dev->addr, qual);
+		fd = soft_link_tcp.listen(dev, qual);
 	}
 	return fd;
 }
@@ -172,7 +172,7 @@ static int add_local_sockets(struct soft_listener *listener)
 	int rc;
 
 	if (dev->config->link != SOFT_LINK_TCP) {
-		rc = soft_link_shm.listen(&dev->addr, &listener->base.conn_qual);
+		rc = soft_link_shm.listen(dev, &listener->base.conn_qual);
 		rc = add_socket(listener, &soft_link_shm, rc);
 		if (rc && dev->config->link == SOFT_LINK_SHM)
 			return rc;

@@ -90,11 +90,11 @@ struct soft_link_class {
 	uint32_t revision; /* of what give gives */
 
 	/*
-	 * Listens on qualifier *qual of addr (0: a free one, which *qual becomes). Returns a
+	 * Listens on qualifier *qual of dev (0: a free one, which *qual becomes). Returns a
 	 * descriptor to be watched for input, or a negative errno. EADDRINUSE when somebody listens
 	 * there.
 	 */
-	int (*listen)(const struct sockaddr_storage *addr, uint64_t *qual);
+	int (*listen)(const struct soft_dev *dev, uint64_t *qual);
 	/* The next connection of a listening descriptor: 0, -EAGAIN if there is none, or why not.
 	 */
 	int (*accept)(struct soft_dev *dev, int fd, struct soft_link **link);

@@ -148,9 +148,9 @@ static struct shm_memory *map_memory(int fd)
 
 /* ---- The passive side ---- */
 
-static int shm_listen(const struct sockaddr_storage *addr, uint64_t *qual)
+static int shm_listen(const struct soft_dev *dev, uint64_t *qual)
 {
-	return soft_link_listen_local(SOCK_STREAM, SHM_NAME, addr, *qual, BACKLOG);
+	return soft_link_listen_local(SOCK_STREAM, SHM_NAME, &dev->addr, *qual, BACKLOG);
 }
 
 static int shm_accept(struct soft_dev *dev, int listen_fd, struct soft_link **link)

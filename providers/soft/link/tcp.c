@@ -80,16 +80,18 @@ static struct soft_link *own_link(struct soft_dev *dev, int fd)
 
 /* ---- Set-up ---- */
 
-static int tcp_listen(const struct sockaddr_storage *addr, uint64_t *qual)
+static int tcp_listen(const struct soft_dev *dev, uint64_t *qual)
 {
-	struct sockaddr_storage name = *addr;
+	struct sockaddr_storage name = dev->addr;
 	socklen_t len = sizeof(name);
 	int fd, rc;
 
-	fd = dapl_fd_own(socket(addr->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	fd = dapl_fd_own(socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return -errno;
 	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	/* For all that it accepts: Linux passes them on. */
+	set_options(dev, fd);
 	soft_addr_set_port(&name, (uint16_t)*qual);
 	if (bind(fd, (struct sockaddr *)&name, soft_addr_len(&name)) || listen(fd, BACKLOG) ||
 	    getsockname(fd, (struct sockaddr *)&name, &len)) {
@@ -126,7 +128,7 @@ static int tcp_accept(struct soft_dev *dev, int listen_fd, struct soft_link **li
 
 	if (fd < 0)
 		return -errno;
-	*link = own_link(dev, fd);
+	*link = link_alloc(dev, fd);
 	rc = *link ? 0 : -ENOMEM;
 	if (rc)
 		dapl_fd_close(fd);
