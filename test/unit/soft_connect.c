@@ -269,6 +269,51 @@ static void reset_at_once(void **state)
 	close(fd);
 }
 
+struct attempt {
+	struct end a;
+	struct tp_connect param;
+	int listener;
+};
+
+static int connect_and_look(void *arg)
+{
+	struct attempt *attempt = arg;
+	struct end *a = &attempt->a;
+	uint8_t request[20];
+	int rc = t->cm->connect(a->qp, &attempt->param, a, &a->conn), conn;
+
+	if (rc)
+		return rc;
+	conn = accept4(attempt->listener, NULL, NULL, SOCK_NONBLOCK);
+	rc = recv(conn, request, sizeof(request), 0) == sizeof(request) ? 0 : -EAGAIN;
+	close(conn);
+	return rc;
+}
+
+/* Within a host the peer has the request when the call returns: no thread is waited for. */
+static void request_is_out_at_once(void **state)
+{
+	struct attempt attempt = { .listener = -1 };
+	struct tp_device_attr attr;
+	struct sockaddr *to = (struct sockaddr *)&attr.addr;
+	socklen_t len = sizeof(attr.addr);
+
+	(void)state;
+	t->device->query(right.dev, &attr);
+	attempt.listener = socket(to->sa_family, SOCK_STREAM, 0);
+	assert_int_equal(bind(attempt.listener, to, len), 0);
+	assert_int_equal(listen(attempt.listener, 1), 0);
+	assert_int_equal(getsockname(attempt.listener, to, &len), 0);
+	attempt.param.remote = to;
+	/* Of both families it lies there. */
+	attempt.param.conn_qual = ntohs(((struct sockaddr_in *)to)->sin_port);
+	end_create(&attempt.a, &left, NULL);
+	assert_int_equal(soft_dev_call(soft_dev(left.dev), connect_and_look, &attempt), 0);
+	close(attempt.listener);
+	end_event(&attempt.a, TP_CONN_REFUSED);
+	end_destroy(&attempt.a);
+}
+
 static void aborted_attempts(void **state)
 {
 	struct end a, b;
@@ -299,11 +344,16 @@ static atomic_bool jammed;
 
 ssize_t send(int fd, const void *data, size_t size, int flags)
 {
+	ssize_t sent;
+
 	if (jammed) {
 		errno = EAGAIN;
 		return -1;
 	}
-	return syscall(SYS_sendto, fd, data, size, flags, NULL, 0);
+	sent = syscall(SYS_sendto, fd, data, size, flags, NULL, 0);
+	if (sent < 0 && errno == ECONNREFUSED && atomic_load(&reason_is_lost))
+		errno = EPIPE; /* as where SO_ERROR has told it already */
+	return sent;
 }
 
 static int accept_and_leave(void *arg)
@@ -371,6 +421,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_datagram_listener),
 		cmocka_unit_test(no_reason),
 		cmocka_unit_test(reset_at_once),
+		cmocka_unit_test(request_is_out_at_once),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

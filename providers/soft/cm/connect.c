@@ -109,12 +109,44 @@ static int start_link(struct soft_conn *conn)
 	return rc;
 }
 
-/* Waits for the link. Over shared memory the request need not: it lies there before the answer. */
+/*
+ * A program may take any time to answer, but its host has the request by and by. In pieces, as the
+ * service thread looks after connections that are made.
+ */
+static void await_reply(struct soft_conn *conn)
+{
+	uint32_t timeout = (uint32_t)conn->dev->config->peer_timeout_ms;
+
+	if (timeout)
+		soft_link_timeout(conn->link, timeout / 3 + 1);
+}
+
+static void connected(struct soft_conn *conn)
+{
+	soft_setup_names(conn);
+	soft_conn_take(conn, SOFT_CAUSE_CONNECTED);
+	await_reply(conn);
+}
+
+/*
+ * Waits for the link. The request need not: over shared memory it lies there before the answer, and
+ * within a host TCP has connected by now. What fails is told once the link is ready. On the loop.
+ */
 static int await_link(struct soft_conn *conn)
 {
-	int rc = conn->link->class->checked ? soft_setup_send(conn) : 0;
+	struct soft_link *link = conn->link;
+	int rc = link->start_err ? 0 : soft_setup_send(conn);
 
-	return rc < 0 ? rc : soft_link_watch(conn->link, EPOLLOUT | EPOLLONESHOT);
+	if (rc > 0 && !link->class->checked) {
+		rc = link->class->started(link);
+		if (!rc) {
+			connected(conn);
+			return soft_link_watch(link, EPOLLIN);
+		}
+	}
+	if (rc < 0 && rc != -EPIPE) /* which is no reason */
+		link->start_err = rc;
+	return soft_link_watch(link, EPOLLOUT | EPOLLONESHOT);
 }
 
 /* Once more over another link, with the same private data. */
@@ -258,18 +290,6 @@ static void requesting(struct soft_conn *conn)
 		failed(conn, SOFT_CAUSE_FAILED, rc);
 }
 
-/*
- * A program may take any time to answer, but its host has the request by and by. In pieces, as the
- * service thread looks after connections that are made.
- */
-static void await_reply(struct soft_conn *conn)
-{
-	uint32_t timeout = (uint32_t)conn->dev->config->peer_timeout_ms;
-
-	if (timeout)
-		soft_link_timeout(conn->link, timeout / 3 + 1);
-}
-
 static void connecting(struct soft_conn *conn)
 {
 	int rc = conn->link->class->started(conn->link);
@@ -282,9 +302,7 @@ static void connecting(struct soft_conn *conn)
 	} else if (rc) {
 		failed(conn, SOFT_CAUSE_FAILED, rc);
 	} else {
-		soft_setup_names(conn);
-		soft_conn_take(conn, SOFT_CAUSE_CONNECTED);
-		await_reply(conn);
+		connected(conn);
 		requesting(conn);
 	}
 }
@@ -321,11 +339,27 @@ static void connect_expired(struct soft_link *link)
 
 /* ---- The call ---- */
 
+struct call {
+	struct soft_conn *conn;
+	const struct tp_connect *param;
+	struct tp_conn **out;
+};
+
+static int request_on_loop(void *arg)
+{
+	struct call *call = arg;
+
+	build_request(call->conn, call->param->private_data, call->param->private_data_len);
+	*call->out = &call->conn->base;
+	return await_link(call->conn);
+}
+
 static int connect_stream(struct soft_qp *qp, const struct tp_connect *param, void *owner,
 			  struct tp_conn **out)
 {
 	struct soft_dev *dev = qp->dev;
 	struct soft_conn *conn = soft_setup_alloc(dev, SOFT_CONN_CONNECTING);
+	struct call call = { conn, param, out };
 	struct soft_setup *setup;
 	char to[SOFT_ADDR_TEXT];
 	int rc = -ENOMEM;
@@ -344,9 +378,7 @@ static int connect_stream(struct soft_qp *qp, const struct tp_connect *param, vo
 	rc = start_link(conn);
 	if (rc)
 		goto failed;
-	build_request(conn, param->private_data, param->private_data_len);
-	*out = &conn->base;
-	rc = await_link(conn);
+	rc = soft_dev_call(dev, request_on_loop, &call);
 	if (!rc)
 		return 0;
 	drop_link(conn, true);
@@ -359,14 +391,9 @@ explain:
 	return rc;
 }
 
-struct socket_call {
-	struct soft_conn *conn;
-	struct tp_conn **out;
-};
-
 static int start_request(void *arg)
 {
-	struct socket_call *call = arg;
+	struct call *call = arg;
 	struct soft_conn *conn = call->conn;
 	int rc = soft_link_watch(conn->link, EPOLLOUT | EPOLLONESHOT);
 
@@ -382,7 +409,7 @@ static int start_request(void *arg)
 static int connect_over(struct soft_conn *conn, const struct tp_connect *param,
 			struct tp_conn **out)
 {
-	struct socket_call call = { conn, out };
+	struct call call = { conn, param, out };
 	struct soft_setup *setup = conn->setup;
 	int rc;
 
