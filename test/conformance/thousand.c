@@ -17,6 +17,10 @@ enum {
 	MOST_KIB = 32,	      /* memory of one connection, both sides together, of soft */
 	MOST_VERBS_KIB = 48,  /* in which is what rdma-core keeps of it */
 	WATCH_MS = 5 * CT_MS, /* for all connections together */
+	USED = 0,	      /* the connection that is, beside idle ones */
+	LATE = N - 1,
+	ROUNDS = 500,	     /* over it alone */
+	HEARD_WITHIN = 1000, /* more of them */
 };
 
 /* One side: all endpoints share the zone, the memory and three dispatchers. */
@@ -158,6 +162,70 @@ static void receive_on_each(struct side *s, unsigned int seed)
 	}
 }
 
+/* ---- One in use beside idle ones ---------------------------------------- */
+
+static void hear(struct side *s, unsigned int i)
+{
+	struct ct_end end = { .ep = s->ep[i], .mem = s->mem };
+
+	expect_ok(cu_recv(&end, recv_slot(i), SLOT, i));
+}
+
+static unsigned int heard(struct side *s)
+{
+	DAT_EVENT event;
+
+	cu_poll(s->recv, &event);
+	assert_int_equal(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+	return (unsigned int)event.event_data.dto_completion_event_data.user_cookie.as_64;
+}
+
+static void say(struct side *s, unsigned int i, bool last)
+{
+	struct ct_end end = { .ep = s->ep[i], .mem = s->mem };
+	DAT_EVENT event;
+
+	s->mem.base[send_slot(i)] = last;
+	expect_ok(ct_post_send(&end, send_slot(i), 8, i, DAT_COMPLETION_DEFAULT_FLAG));
+	cu_poll(s->request, &event);
+}
+
+/* Until the last one is asked for; after some, a message over one that was idle. */
+static void echo(struct side *s)
+{
+	bool last = false;
+
+	for (unsigned int i = 0; !last; i++) {
+		assert_int_equal(heard(s), USED);
+		last = s->mem.base[recv_slot(USED)];
+		hear(s, USED);
+		if (i == ROUNDS)
+			say(s, LATE, false);
+		say(s, USED, false);
+	}
+}
+
+/* Who polls for one connection looks at the idle ones rarely, and does look. */
+static void poll_for_one(struct side *s)
+{
+	bool late = false, last = false;
+	unsigned int from = 0, i;
+
+	hear(s, LATE);
+	for (i = 0; !last; i++) {
+		last = late || i == ROUNDS + HEARD_WITHIN;
+		hear(s, USED);
+		say(s, USED, last);
+		while ((from = heard(s)) == LATE)
+			late = true;
+		assert_int_equal(from, USED);
+	}
+	print_message("# an idle connection's message was heard within %u rounds\n", i - ROUNDS);
+	assert_true(late);
+}
+
+/* ---- The active process, as a whole -------------------------------------- */
+
 static void active(int fd)
 {
 	struct side *s;
@@ -172,7 +240,9 @@ static void active(int fd)
 	peer_get_word(fd);
 	send_on_each(s, 1);
 	receive_on_each(s, 2);
+	hear(s, USED);
 	peer_put_word(fd, cu_private_kib(0) - base);
+	echo(s);
 	peer_get_word(fd);
 	for (unsigned int i = 0; i < N; i++)
 		expect_ok(dat_ep_disconnect(s->ep[i], DAT_CLOSE_ABRUPT_FLAG));
@@ -274,6 +344,7 @@ static void a_thousand_connections_with_data_on_each(void **state)
 	there = peer_get_word(peer->fd);
 	print_message("# exchanged in %llu ms\n", (unsigned long long)(ct_now_us() - begun) / 1000);
 	report("after data on each", cu_private_kib(0) - base, there);
+	poll_for_one(s);
 	begun = ct_now_us();
 	peer_put_word(peer->fd, 0);
 	all_end(s);

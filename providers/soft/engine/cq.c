@@ -20,8 +20,10 @@
 enum {
 	READY_PER_POLL = 16,
 	SPINS_PER_LOOK = 16,
-	/* An idle connection's message waits for so many polls of the hot ones. */
+	/* An idle connection's message waits for so many polls of the hot ones, and, where looks
+	 * found nothing, for so many at most. */
 	PASSES_PER_LOOK = 64,
+	PASSES_MAX = 1024,
 	/* As one in vain count so many completions; one that moved something, as so many. */
 	COMPLETIONS_PER_PASS = 4,
 	PASSES_PER_MOVE = 4,
@@ -291,6 +293,10 @@ static bool drive_ready(struct soft_cq *cq)
 
 	cq->passes = 0;
 	n = epoll_wait(atomic_load(&cq->epfd), events, READY_PER_POLL, 0);
+	if (n > 0)
+		cq->passes_per_look = PASSES_PER_LOOK;
+	else if (cq->passes_per_look < PASSES_MAX)
+		cq->passes_per_look *= 2;
 	if (n == READY_PER_POLL) /* there may be more */
 		cq->passes = PASSES_PER_LOOK;
 	for (int i = 0; i < n; i++) {
@@ -317,7 +323,7 @@ static bool drive_many(struct soft_cq *cq)
 
 	head = atomic_load_explicit(&cq->head, memory_order_relaxed) - head;
 	cq->passes += (moved ? moved * PASSES_PER_MOVE : 1) + head / COMPLETIONS_PER_PASS;
-	if (cq->passes >= PASSES_PER_LOOK)
+	if (cq->passes >= cq->passes_per_look)
 		look = true;
 	return (look && drive_ready(cq)) || moved;
 }
@@ -477,6 +483,7 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 		.dev = base, .ops = &soft_cq_ops, .owner = owner, .poll_plain = cq_poll_plain
 	};
 	cq->dev = soft_dev(base);
+	cq->passes_per_look = PASSES_PER_LOOK;
 	cq->overflow.run = overflow_run;
 	list_init(&cq->members);
 	list_init(&cq->hot);

@@ -69,7 +69,8 @@ struct soft_cq {
 	struct dapl_lock drive;
 	struct list members;
 	struct list hot;
-	uint32_t passes;   /* over the hot ones, since a look at the others */
+	uint32_t passes; /* over the hot ones, since a look at the others */
+	uint32_t passes_per_look;
 	atomic_uint cost;  /* of driving all members one by one */
 	atomic_int epfd;   /* -1 until needed */
 	atomic_bool blind; /* there is none, or it does not have all members */
