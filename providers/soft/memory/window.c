@@ -24,15 +24,20 @@ static bool is_bound(struct soft_mw *mw)
 	return atomic_load(&mw->region.key);
 }
 
+static void clear(struct soft_mw *mw)
+{
+	atomic_fetch_add(&mw->seq, 1);
+	atomic_store(&mw->region.key, 0);
+	atomic_store(&mw->stream, 0);
+	atomic_fetch_add(&mw->seq, 1);
+}
+
 static void unbind(struct soft_mw *mw)
 {
 	if (!is_bound(mw))
 		return;
 	soft_stag_unpublish(stags_of(mw), &mw->region);
-	atomic_fetch_add(&mw->seq, 1);
-	atomic_store(&mw->region.key, 0);
-	atomic_store(&mw->stream, 0);
-	atomic_fetch_add(&mw->seq, 1);
+	clear(mw);
 }
 
 /* What the window shows has to be there, and fit for the rights it grants (RMR-13, RMR-17). */
@@ -68,7 +73,7 @@ static bool rebind(struct soft_mw *mw, const struct soft_bind *bind, uint32_t ke
 	atomic_fetch_add(&mw->seq, 1);
 	if (!soft_stag_publish(stags_of(mw), &mw->region))
 		return true;
-	atomic_store(&mw->region.key, 0);
+	clear(mw);
 	return false;
 }
 
