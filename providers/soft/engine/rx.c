@@ -19,7 +19,6 @@
 #include "providers/soft/link/link.h"
 #include "providers/soft/wire/crc32c.h"
 #include "providers/soft/wire/mpa.h"
-#include "trace/log.h"
 
 enum {
 	RUN_BYTES = 1 << 20, /* so much comes in before others get their turn */
@@ -62,8 +61,7 @@ static bool change_stage(struct soft_conn *conn, uint32_t size)
 
 	if (!other) {
 		if (size > rx->size)
-			dapl_err_limited("%s: no buffer of %u bytes for a connection: %s",
-					 conn->dev->name, size, dapl_strerror(ENOMEM));
+			soft_link_say_no_buffer(conn->link, size);
 		return false;
 	}
 	memcpy(other, stage(rx), staged(rx));

@@ -20,7 +20,6 @@
 #include "providers/soft/engine/drive.h"
 #include "providers/soft/link/link.h"
 #include "providers/soft/wire/mpa.h"
-#include "trace/log.h"
 
 enum {
 	RUN_BYTES = 2 << 20,		     /* so much goes out before others get their turn */
@@ -107,8 +106,7 @@ static void enlarge_scratch(struct soft_conn *conn)
 		return;
 	scratch = malloc(size);
 	if (!scratch) {
-		dapl_err_limited("%s: no buffer of %u bytes for a connection: %s", conn->dev->name,
-				 size, dapl_strerror(ENOMEM));
+		soft_link_say_no_buffer(conn->link, size);
 		return;
 	}
 	tx->scratch = scratch;

@@ -12,6 +12,7 @@
 #include "dapl/base/fd.h"
 #include "providers/soft/base/addr.h"
 #include "providers/soft/base/device.h"
+#include "trace/log.h"
 #include "util/list.h"
 
 static void watch_ready(struct tp_watch *watch, uint32_t events)
@@ -102,6 +103,12 @@ const char *soft_link_text(struct soft_link *link, char *buf)
 	snprintf(buf, 2 * SOFT_ADDR_TEXT + 8, "%s - %s", soft_addr_text(&local, quals[0], texts[0]),
 		 soft_addr_text(&remote, quals[1], texts[1]));
 	return buf;
+}
+
+void soft_link_say_no_buffer(const struct soft_link *link, uint32_t size)
+{
+	dapl_err_limited("%s: no buffer of %u bytes for a connection: %s", link->dev->name, size,
+			 dapl_strerror(ENOMEM));
 }
 
 /* ---- Unix sockets ---- */

@@ -251,6 +251,8 @@ void soft_link_close_fds(const int *fds, int num);
 
 /* "local - remote", for messages; buf has room for two addresses. */
 const char *soft_link_text(struct soft_link *link, char *buf);
+/* There is no memory for bytes on their way to it, or from it. */
+void soft_link_say_no_buffer(const struct soft_link *link, uint32_t size);
 
 extern const struct soft_link_class soft_link_tcp;
 extern const struct soft_link_class soft_link_shm; /* see shm.h */
