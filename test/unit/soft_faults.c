@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 static const struct dapl_transport *const t = &dapl_module_transport;
 
@@ -256,6 +257,126 @@ static void freed_under_way(void **state)
 	soft_config.held_bytes = 256 << 10;
 }
 
+/* The class of the link of a, behind one that takes bytes so many times. */
+static const struct soft_link_class *behind;
+static struct soft_link_class gate;
+static atomic_uint may_send;
+
+static ssize_t gate_send(struct soft_link *link, const struct iovec *iov, int num)
+{
+	unsigned more = atomic_load(&may_send);
+
+	while (more && !atomic_compare_exchange_weak(&may_send, &more, more - 1))
+		;
+	return more ? behind->send(link, iov, num) : -EAGAIN;
+}
+
+static int set_class(void *class)
+{
+	struct soft_conn *conn = soft_conn(a.conn);
+
+	dapl_lock(&conn->qp->lock);
+	conn->link->class = class;
+	dapl_unlock(&conn->qp->lock);
+	return 0;
+}
+
+static void close_gate(void)
+{
+	behind = soft_conn(a.conn)->link->class;
+	gate = *behind;
+	gate.send = gate_send;
+	gate.reserve = NULL;
+	atomic_store(&may_send, 0);
+	soft_dev_call(soft_dev(left.dev), set_class, &gate);
+}
+
+static void open_gate(void)
+{
+	soft_dev_call(soft_dev(left.dev), set_class, (void *)(uintptr_t)behind);
+}
+
+static unsigned fpdus_built(void)
+{
+	struct soft_conn *conn = soft_conn(a.conn);
+	unsigned num;
+
+	dapl_lock(&conn->qp->lock);
+	num = conn->tx.mark_num - conn->tx.mark_first;
+	dapl_unlock(&conn->qp->lock);
+	return num;
+}
+
+enum {
+	PAGES = 8,
+	PAGE = 4096,
+	GONE = 4, /* the page that is unmapped meanwhile */
+	LENGTH = 1000,
+};
+
+/* A Send of each page, all but the first in one batch, which waits. */
+static void send_pages(const uint8_t *map, struct tp_mr *mr)
+{
+	uint64_t limit = now_ms() + DEADLINE_MS;
+
+	close_gate();
+	for (unsigned i = 0; i < PAGES; i++) {
+		post_recv(&b, i, in + i * LENGTH, LENGTH, in_mr);
+		post_send(&a, i, map + i * PAGE, LENGTH, mr, TP_WR_SIGNALED);
+	}
+	atomic_store(&may_send, 1);
+	while (fpdus_built() != PAGES - 1 && now_ms() < limit)
+		pause_ms(1);
+	assert_int_equal(fpdus_built(), PAGES - 1);
+}
+
+/* DTO-84: of requests that are sent together the one whose memory is gone is at fault. */
+static void unmapped_in_a_batch(void)
+{
+	uint8_t *map = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	struct tp_mr *mr = reg(&left, map, PAGES * PAGE, FULL);
+
+	send_pages(map, mr);
+	assert_int_equal(munmap(map + GONE * PAGE, PAGE), 0);
+	open_gate();
+	for (unsigned i = 0; i < GONE; i++) {
+		assert_wc(take_wc(a.send_cq), i, SUCCESS);
+		assert_wc(take_wc(b.recv_cq), i, SUCCESS);
+	}
+	assert_wc(take_wc(a.send_cq), GONE, LOCAL_PROTECTION);
+	for (unsigned i = GONE + 1; i < PAGES; i++)
+		assert_wc(take_wc(a.send_cq), i, FLUSHED);
+	end_event(&a, TP_CONN_BROKEN);
+	end_event2(&b, TP_CONN_BROKEN, TP_CONN_DISCONNECTED);
+	dereg(mr);
+	munmap(map, GONE * PAGE);
+	munmap(map + (GONE + 1) * PAGE, (PAGES - GONE - 1) * PAGE);
+}
+
+static void all_anew(int64_t link, int64_t crc)
+{
+	end_destroy(&a);
+	end_destroy(&b);
+	group_tear_down(NULL);
+	soft_config.link = link;
+	soft_config.crc = crc;
+	group_set_up(NULL);
+	pair(&a, &b, NULL);
+}
+
+static void dto_84_unmapped_in_a_batch(void **state)
+{
+	int64_t link = soft_config.link, crc = soft_config.crc;
+
+	(void)state;
+	all_anew(SOFT_LINK_TCP, SOFT_CRC_NO);
+	unmapped_in_a_batch();
+	all_anew(SOFT_LINK_SHM, SOFT_CRC_NO);
+	unmapped_in_a_batch();
+	all_anew(link, crc);
+}
+
 /* ---- Receives that do not fit ---- */
 
 static void unfit(uint32_t len, const void *addr, uint32_t room, struct tp_mr *mr, uint32_t status,
@@ -396,6 +517,7 @@ int main(int argc, char **argv)
 		CASE(local_beyond),
 		CASE(read_sink_not_writable),
 		CASE(freed_under_way),
+		CASE(dto_84_unmapped_in_a_batch),
 		CASE(receive_too_short),
 		CASE(receive_much_too_short),
 		CASE(receive_too_short_late),

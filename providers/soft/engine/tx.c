@@ -273,7 +273,7 @@ static void batch_fault(struct soft_conn *conn)
 }
 
 /* At most len bytes of it. */
-static ssize_t send_batch(struct soft_conn *conn, uint32_t len)
+static ssize_t send_bytes(struct soft_conn *conn, uint32_t len)
 {
 	struct soft_tx *tx = &conn->tx;
 	struct iovec iov[SOFT_TX_SEGS];
@@ -286,6 +286,19 @@ static ssize_t send_batch(struct soft_conn *conn, uint32_t len)
 						     .iov_len = n };
 	}
 	return conn->link->class->send(conn->link, iov, num);
+}
+
+/*
+ * Ditto. Of memory that is gone the link tells nothing but that it is: then one FPDU goes at a time,
+ * until it is the first one that has none.
+ */
+static ssize_t send_batch(struct soft_conn *conn, uint32_t len)
+{
+	const struct soft_tx *tx = &conn->tx;
+	uint32_t first = tx->mark[tx->mark_first].end - tx->sent;
+	ssize_t n = send_bytes(conn, len);
+
+	return n == -EFAULT && first < len ? send_bytes(conn, first) : n;
 }
 
 void soft_tx_run(struct soft_conn *conn)
