@@ -476,7 +476,7 @@ static void keepalive(struct tp_timer *timer)
 	list_for_each(conn, &dev->conns, node) {
 		look_at(conn);
 		/* No Receive may come that it waits for, but behind it an answer; or memory. */
-		if (atomic_load(&conn->rx_stalled) || atomic_load(&conn->tx.starved))
+		if (atomic_load(&conn->rx_stalled))
 			soft_conn_serve_later(conn);
 		if (timeout && !soft_conn_dead(conn) &&
 		    conn->link->class->lost(conn->link, timeout)) {

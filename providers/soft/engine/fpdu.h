@@ -21,11 +21,23 @@ enum {
 
 /*
  * The program may change its memory while it is sent, also between two parts of an FPDU: a sum has
- * to be of a copy. No payload is longer than mulpdu.
+ * to be of a copy. Without memory for a larger scratch FPDUs are as short as this one asks for.
  */
 static inline uint32_t copy_max(const struct soft_tx *tx)
 {
-	return tx->summed || tx->markers ? tx->mulpdu : COPY_MAX;
+	uint32_t room = tx->scratch_size - FRAME_SIZE;
+
+	if (!tx->summed && !tx->markers)
+		return COPY_MAX;
+	return tx->mulpdu < room ? tx->mulpdu : room;
+}
+
+/* The longest payload behind a header of that size. */
+static inline uint32_t payload_max(const struct soft_tx *tx, uint32_t header)
+{
+	uint32_t max = tx->mulpdu - header;
+
+	return (tx->summed || tx->markers) && copy_max(tx) < max ? copy_max(tx) : max;
 }
 
 /* ---- The batch ---- */

@@ -244,7 +244,7 @@ bool soft_request_add(struct soft_conn *conn)
 {
 	struct soft_sqe *sqe = soft_sqe(conn->qp, conn->qp->sq_next);
 	struct soft_tx *tx = &conn->tx;
-	uint32_t header, n, left = sqe->length - tx->offset;
+	uint32_t header, n, max, left = sqe->length - tx->offset;
 	uint32_t sge = tx->sge, sge_off = tx->sge_off;
 	struct fpdu fpdu;
 	bool last;
@@ -261,8 +261,9 @@ bool soft_request_add(struct soft_conn *conn)
 		return true;
 	}
 	header = is_write(sqe) ? WIRE_DDP_TAGGED_SIZE : WIRE_DDP_UNTAGGED_SIZE;
-	last = left <= tx->mulpdu - header;
-	n = last ? left : tx->mulpdu - header;
+	max = payload_max(tx, header);
+	last = left <= max;
+	n = last ? left : max;
 	fpdu = fpdu_begin(tx, header, n);
 	put_header(fpdu.header, sqe, last, tx->offset);
 	fpdu_header_done(tx, &fpdu, header);

@@ -202,7 +202,7 @@ static bool response_fault(struct soft_conn *conn, const struct soft_response *r
  */
 static uint32_t payload_size(const struct soft_tx *tx, uint32_t left)
 {
-	uint32_t max = tx->mulpdu - WIRE_DDP_TAGGED_SIZE;
+	uint32_t max = payload_max(tx, WIRE_DDP_TAGGED_SIZE);
 
 	if (left <= max && left <= copy_max(tx))
 		return left;

@@ -130,15 +130,9 @@ void soft_tx_shrink(struct soft_conn *conn)
 	tx->large_used = false;
 }
 
-static_assert(SOFT_TX_TINY >= FRAME_SIZE + COPY_MAX, "an FPDU that is not summed");
+static_assert(SOFT_TX_TINY >= FRAME_SIZE + COPY_MAX, "an FPDU whose payload is copied");
 
-static void set_starved(struct soft_tx *tx, bool starved)
-{
-	atomic_store_explicit(&tx->starved, starved, memory_order_relaxed);
-}
-
-/* Fills an empty batch; again: not the first in a row. false if there is nothing to send, or no
- * memory for it. */
+/* Fills an empty batch; again: not the first in a row. false if there is nothing to send. */
 static bool build(struct soft_conn *conn, bool again)
 {
 	struct soft_tx *tx = &conn->tx;
@@ -146,9 +140,8 @@ static bool build(struct soft_conn *conn, bool again)
 	batch_reset(tx);
 	if (tx->source == SOFT_TX_NONE && !choose(conn))
 		return false;
-	if (again || scratch_full(tx))
+	if (again || tx->crc || tx->markers)
 		enlarge_scratch(conn);
-	set_starved(tx, scratch_full(tx));
 	while (!batch_full(tx) && add_fpdu(conn))
 		;
 	tx->large_used |= tx->mark_num > 1;
@@ -310,7 +303,6 @@ void soft_tx_run(struct soft_conn *conn)
 	if (conn->tx_err)
 		return;
 	tx->fresh = false;
-	set_starved(tx, false);
 	tx->direct_run = 0;
 	tx->direct_later = false;
 	while (!soft_tx_idle(tx) || build(conn, done)) {

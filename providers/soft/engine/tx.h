@@ -95,9 +95,8 @@ struct soft_tx {
 	uint32_t built, sent; /* bytes */
 	uint64_t tail;	      /* bytes sent since the last request was sent to its end */
 	uint32_t scratch_used, scratch_size;
-	uint8_t *scratch;    /* tiny, or a larger one as long as it is of use */
-	bool large_used;     /* since the last keepalive */
-	atomic_bool starved; /* there was no memory for one: the keepalive tries again */
+	uint8_t *scratch; /* tiny, or a larger one as long as it is of use */
+	bool large_used;  /* since the last keepalive */
 	uint8_t tiny[SOFT_TX_TINY];
 
 	/* The message being cut into FPDUs. */
