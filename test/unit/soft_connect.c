@@ -387,6 +387,62 @@ static void accepted_and_gone(void **state)
 	unpair(&a, &b);
 }
 
+static int watch_in_vain(struct soft_link *link, uint32_t events)
+{
+	(void)link;
+	(void)events;
+	return -ENOSPC;
+}
+
+static ssize_t send_nothing(struct soft_link *link, const struct iovec *iov, int num)
+{
+	(void)link;
+	(void)iov;
+	(void)num;
+	return -EAGAIN;
+}
+
+struct other_class {
+	struct soft_conn *conn;
+	struct soft_link_class class;
+};
+
+static int set_class(void *arg)
+{
+	struct other_class *other = arg;
+
+	other->conn->link->class = &other->class;
+	return 0;
+}
+
+/* The link of an accepted connection cannot be watched: it fails at once, and not in a while. */
+static void accepted_and_not_watched(void **state)
+{
+	int64_t handshake = soft_config.handshake_ms;
+	static struct other_class other[2];
+	struct end a, b;
+
+	(void)state;
+	soft_config.handshake_ms = 10 * DEADLINE_MS;
+	for (int half = 0; half < 2; half++) {
+		end_create(&a, &left, NULL);
+		end_create(&b, &right, NULL);
+		end_connect(&a, &right, NULL, 0);
+		b.conn = node_request(&right);
+		other[half].conn = soft_conn(b.conn);
+		other[half].class = *other[half].conn->link->class;
+		other[half].class.watch = watch_in_vain;
+		if (half)
+			other[half].class.send = send_nothing;
+		soft_dev_call(soft_dev(right.dev), set_class, &other[half]);
+		assert_int_equal(t->cm->accept(b.conn, b.qp, NULL, 0, &b), 0);
+		assert_int_equal(end_event(&b, TP_CONN_BROKEN)->err, -ENOSPC);
+		end_any_event(&a);
+		unpair(&a, &b);
+	}
+	soft_config.handshake_ms = handshake;
+}
+
 static void both_disconnect(void **state)
 {
 	struct end a, b;
@@ -415,6 +471,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(aborted_attempts),
 		cmocka_unit_test(accepted_and_gone),
+		cmocka_unit_test(accepted_and_not_watched),
 		cmocka_unit_test(both_disconnect),
 		cmocka_unit_test(silent_host),
 		cmocka_unit_test(no_answer),

@@ -338,8 +338,9 @@ static void accepting(struct soft_conn *conn)
 	if (rc < 0) {
 		accept_failed(conn, rc);
 	} else if (rc > 0 && awaits_rtr(conn)) {
-		if (await_rtr(conn))
-			accept_failed(conn, -ENOMEM);
+		rc = await_rtr(conn);
+		if (rc)
+			accept_failed(conn, rc);
 	} else if (rc > 0) {
 		/* Without a ready-to-receive message: our requests wait for the peer's first FPDU.
 		 */
@@ -404,20 +405,32 @@ static void accept_expired(struct soft_link *link)
 {
 	struct soft_conn *conn = link->owner;
 	bool by_socket = conn->state == SOFT_CONN_HALF_OPEN && conn->setup->listener->by_socket;
+	int err = conn->setup->err;
 
 	if (by_socket)
 		say_refused(conn, -ETIMEDOUT);
-	else
+	else if (!err)
 		soft_setup_late(conn);
 	soft_conn_hold(conn);
 	if (conn->state == SOFT_CONN_HALF_OPEN)
 		refuse(conn);
 	else
-		accept_failed(conn, -ETIMEDOUT);
+		accept_failed(conn, err ? err : -ETIMEDOUT);
 	soft_conn_drop(conn);
 }
 
 /* ---- The program's answer ---- */
+
+/* What the core has to be told comes by event, also that the peer has gone. */
+static int reply(struct soft_conn *conn)
+{
+	int rc = soft_setup_send(conn);
+
+	if (rc > 0 && awaits_rtr(conn))
+		return await_rtr(conn);
+	conn->setup->err = rc < 0 ? rc : 0;
+	return soft_link_watch(conn->link, EPOLLOUT);
+}
 
 static int accept_on_loop(void *arg)
 {
@@ -442,14 +455,12 @@ static int accept_on_loop(void *arg)
 	soft_conn_bind(conn);
 	soft_conn_take(conn, SOFT_CAUSE_ACCEPT);
 	soft_setup_timeout(conn);
-	/* What the core has to be told comes by event, also that the peer has gone. */
-	rc = soft_setup_send(conn);
-	if (rc > 0 && awaits_rtr(conn)) {
-		await_rtr(conn);
-		return 0;
+	rc = reply(conn);
+	if (rc) {
+		/* No event comes but the timer's. */
+		conn->setup->err = rc;
+		soft_link_timeout(conn->link, 1);
 	}
-	conn->setup->err = rc < 0 ? rc : 0;
-	soft_link_watch(conn->link, EPOLLOUT);
 	return 0;
 }
 
