@@ -19,15 +19,16 @@ static struct soft_mw *soft_mw(struct tp_mw *mw)
 	return container_of(mw, struct soft_mw, base);
 }
 
-static void await_peers(struct soft_dev *dev)
+static void await_peers(struct soft_dev *dev,
+			void (*await)(struct soft_conn *conn, uint64_t deadline), uint64_t ns)
 {
-	uint64_t deadline = dapl_now() + SOFT_DIRECT_PATIENCE_NS;
+	uint64_t deadline = dapl_now() + ns;
 	struct soft_qp *qp;
 
 	list_for_each(qp, &dev->qps, node) {
 		dapl_lock(&qp->lock);
 		if (qp->conn)
-			soft_direct_await(qp->conn, deadline);
+			await(qp->conn, deadline);
 		dapl_unlock(&qp->lock);
 	}
 }
@@ -45,8 +46,10 @@ void soft_bind_quiesce(struct soft_dev *dev, uint32_t key)
 		dapl_unlock(&qp->lock);
 	}
 	/* All at a time, so that peers who stand still are waited for once. */
-	if (key)
-		await_peers(dev);
+	if (key) {
+		await_peers(dev, soft_direct_await, SOFT_DIRECT_PATIENCE_NS);
+		await_peers(dev, soft_direct_outlast, SOFT_DIRECT_COPY_NS);
+	}
 	pthread_mutex_unlock(&dev->lock);
 }
 

@@ -163,8 +163,15 @@ void soft_direct_revoke(struct soft_conn *conn, uint32_t key)
 void soft_direct_await(struct soft_conn *conn, uint64_t deadline)
 {
 	if (conn->rx.revoked)
-		conn->link->class->direct->await(conn->link, deadline);
+		conn->rx.outlives = !conn->link->class->direct->await(conn->link, deadline);
 	conn->rx.revoked = false;
+}
+
+void soft_direct_outlast(struct soft_conn *conn, uint64_t deadline)
+{
+	if (conn->rx.outlives)
+		conn->link->class->direct->outlast(conn->link, deadline);
+	conn->rx.outlives = false;
 }
 
 void soft_direct_close(struct soft_conn *conn)
@@ -174,6 +181,7 @@ void soft_direct_close(struct soft_conn *conn)
 	conn->link->class->direct->close(conn->link);
 	conn->rx.revoked = true;
 	soft_direct_await(conn, dapl_now() + SOFT_DIRECT_PATIENCE_NS);
+	soft_direct_outlast(conn, dapl_now() + SOFT_DIRECT_COPY_NS);
 }
 
 void soft_direct_settle(struct soft_conn *conn)

@@ -25,6 +25,7 @@ enum {
 	/* With a peer who stands still while he is in this side's memory: longer than the kernel
 	 * takes for a piece of a copy, also where it has to bring pages back. */
 	SOFT_DIRECT_PATIENCE_NS = 1000000000,
+	SOFT_DIRECT_COPY_NS = 100000000, /* in which it is through with such a piece */
 	SOFT_HELD_AWAITING = 128, /* times soft_config.held_bytes while an answer is to come */
 };
 
@@ -80,7 +81,8 @@ struct soft_rx {
 	/* Memory that the peer may reach himself (direct.c): whether there is any, and the key of
 	 * the last; 0: that is gone. */
 	bool exposes;
-	bool revoked; /* some that he may be at just now */
+	bool revoked;  /* some that he may be at just now, */
+	bool outlives; /* and was when his time was over */
 	uint32_t exposed;
 
 	/* The stage: tiny, or a small or large one as long as it is of use. */
@@ -131,10 +133,11 @@ bool soft_place_done(struct soft_conn *conn);
 
 /* The peer has had access by this key. */
 void soft_direct_expose(struct soft_conn *conn, uint32_t key);
-/* A key is gone: the peer begins no access by it; and has none when the second returns, which waits
- * until then, or until the deadline (dapl_now). */
+/* A key is gone: the peer begins no access by it; and has none when both of the others have
+ * returned, which wait until then, or each until its deadline (dapl_now). */
 void soft_direct_revoke(struct soft_conn *conn, uint32_t key);
 void soft_direct_await(struct soft_conn *conn, uint64_t deadline);
+void soft_direct_outlast(struct soft_conn *conn, uint64_t deadline);
 /* The connection ends: all keys, and waits. */
 void soft_direct_close(struct soft_conn *conn);
 /* The driver has done what there was to do. */

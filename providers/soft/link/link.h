@@ -64,13 +64,15 @@ struct soft_access {
  */
 struct soft_direct_ops {
 	/* The peer may reach it, until revoke of its key or close of all. What he is at then is over
-	 * when await returns, which a peer who stands still delays until the deadline (dapl_now).
-	 * After that, and after close, nothing is exposed. */
+	 * when await returns true, and when outlast has returned, which is called if it does not: a
+	 * peer who stands still delays each until its deadline (dapl_now). After outlast, and after
+	 * close, nothing is exposed. */
 	void (*expose)(struct soft_link *link, const struct soft_exposed *region);
 	/* Whether it was exposed. */
 	bool (*revoke)(struct soft_link *link, uint32_t key);
 	void (*close)(struct soft_link *link);
-	void (*await)(struct soft_link *link, uint64_t deadline);
+	bool (*await)(struct soft_link *link, uint64_t deadline);
+	void (*outlast)(struct soft_link *link, uint64_t deadline);
 	/* Whether all that has been received is done with, and answered. */
 	void (*settle)(struct soft_link *link, bool settled);
 	/* Whether that is so at the peer's for all that was sent, and he may be reached, and len

@@ -172,6 +172,7 @@ struct soft_shm {
 	uint32_t by_link;	      /* so many small writes still go that way */
 	_Atomic uint32_t peer_access; /* ditto; of who polls */
 	bool deaf;		      /* the peer stood still: he is not waited for */
+	uint32_t stuck;		      /* the peer's word when he was waited for in vain */
 	pid_t pid;		      /* the peer's process, if it can be reached */
 	_Atomic uint32_t roused;      /* how often this side has made the word another one */
 

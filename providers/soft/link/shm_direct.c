@@ -35,12 +35,11 @@
 #include "trace/log.h"
 
 enum {
-	LARGE = 32 << 10,    /* from here on it may be the faster way also to a peer who polls */
-	TRIAL = 64 << 10,    /* bytes that are copied to find out, */
-	TRIALS = 5,	     /* so often */
-	CHUNK = 1 << 20,     /* of a copy; the owner waits for one of them */
-	COPY_NS = 100000000, /* in which the kernel is through with one */
-	PLACES = 8,	     /* where a key may stand */
+	LARGE = 32 << 10, /* from here on it may be the faster way also to a peer who polls */
+	TRIAL = 64 << 10, /* bytes that are copied to find out, */
+	TRIALS = 5,	  /* so often */
+	CHUNK = 1 << 20,  /* of a copy; the owner waits for one of them */
+	PLACES = 8,	  /* where a key may stand */
 	/* Of one who waits for what the peer does there; who looks at his memory polls less. */
 	POLLS_PER_ACCESS = 4,
 	/* Small writes by the link once he is seen: until it is known to him as one that is used. */
@@ -180,25 +179,36 @@ static void give_up(struct soft_shm *shm)
 		shm->link.dev->name);
 }
 
-static void shm_await(struct soft_link *link, uint64_t deadline)
+/* Whether the peer's access, the word being that, is over before the deadline. */
+static bool ends(struct soft_shm *shm, uint32_t access, uint64_t deadline)
+{
+	bool late = false;
+
+	while (!late) {
+		late = dapl_now() >= deadline;
+		if (atomic_load(&shm->peer_direct->access) != access || gone(shm, late ? 0 : 1))
+			return true;
+	}
+	return false;
+}
+
+static bool shm_await(struct soft_link *link, uint64_t deadline)
 {
 	struct soft_shm *shm = soft_shm(link);
-	uint32_t access = atomic_load(&shm->peer_direct->access);
-	bool taken = false;
 
-	if (!(access & 1) || shm->deaf)
-		return;
-	while (atomic_load(&shm->peer_direct->access) == access && !gone(shm, 1)) {
-		if (dapl_now() < deadline)
-			continue;
-		if (taken) {
-			give_up(shm);
-			return;
-		}
-		take_bytes_away(shm->peer_direct);
-		taken = true;
-		deadline = dapl_now() + COPY_NS;
-	}
+	shm->stuck = atomic_load(&shm->peer_direct->access);
+	if (!(shm->stuck & 1) || shm->deaf || ends(shm, shm->stuck, deadline))
+		return true;
+	take_bytes_away(shm->peer_direct);
+	return false;
+}
+
+static void shm_outlast(struct soft_link *link, uint64_t deadline)
+{
+	struct soft_shm *shm = soft_shm(link);
+
+	if (!ends(shm, shm->stuck, deadline))
+		give_up(shm);
 }
 
 /* One that is not settled says so each time: an old position would be right again 4 GB later. */
@@ -455,6 +465,7 @@ const struct soft_direct_ops soft_shm_direct = {
 	.revoke = shm_revoke,
 	.close = shm_close_direct,
 	.await = shm_await,
+	.outlast = shm_outlast,
 	.settle = shm_settle,
 	.apt = shm_apt,
 	.access = shm_access,
