@@ -32,6 +32,24 @@ enum {
 	PAUSE_BYTES = 128 << 10,
 };
 
+/* The linker sends the engine's calls here. */
+static atomic_bool no_memory;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__real_calloc(size_t num, size_t size);
+void *__wrap_calloc(size_t num, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	return atomic_load(&no_memory) ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t num, size_t size)
+{
+	return atomic_load(&no_memory) ? NULL : __real_calloc(num, size);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -443,6 +461,74 @@ static void cut_closed_not_taken(void **state)
 	close(cut.fd);
 }
 
+/* ---- Without memory ---- */
+
+static int set_up_patient(void **state)
+{
+	set_up(state);
+	soft_config.linger_ms = DEADLINE_MS;
+	return 0;
+}
+
+/* What is half out is sent to its end, and nothing that has come cuts it off. */
+static void half_out_without_memory(void **state)
+{
+	struct end_options options = { .depth = 512, .sge = 1 };
+	static const uint8_t junk[1] = { 0 };
+	enum end_of_stream how;
+	unsigned done;
+	struct end a;
+	int fd;
+
+	(void)state;
+	end_create(&a, &left, &options);
+	fd = raw_peer(&a);
+	done = send_until_full(&a, 512, 65536);
+	assert_true(done > 0 && done < 512);
+	atomic_store(&no_memory, true);
+	t->cm->disconnect(a.conn, false);
+	atomic_store(&no_memory, false);
+	assert_int_equal(send(fd, junk, sizeof(junk), MSG_NOSIGNAL), sizeof(junk));
+	assert_true(raw_stream(fd, false, &how) >= done);
+	assert_int_equal(how, IN_ORDER);
+	close(fd);
+	end_destroy(&a);
+}
+
+static void rejected_without_memory(void **state)
+{
+	struct tp_conn *conn;
+	struct end a;
+	int rc;
+
+	(void)state;
+	end_create(&a, &left, NULL);
+	end_connect(&a, &right, NULL, 0);
+	conn = node_request(&right);
+	atomic_store(&no_memory, true);
+	rc = t->cm->reject(conn, "no such thing", 13);
+	atomic_store(&no_memory, false);
+	assert_int_equal(rc, 0);
+	assert_int_equal(end_event(&a, TP_CONN_REJECTED)->len, 13);
+	end_destroy(&a);
+}
+
+/* DTO-84: the peer hears what was wrong. */
+static void terminated_without_memory(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	pair(&a, &b, NULL);
+	atomic_store(&no_memory, true);
+	post_rdma(&a, TP_RDMA_READ, 1, out, 8, out_mr, in, in_mr->rkey + 1, 0);
+	end_event(&b, TP_CONN_BROKEN);
+	end_event(&a, TP_CONN_BROKEN);
+	atomic_store(&no_memory, false);
+	assert_wc(take_wc(a.send_cq), 1, REMOTE_ACCESS);
+	unpair(&a, &b);
+}
+
 int main(int argc, char **argv)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -458,6 +544,9 @@ int main(int argc, char **argv)
 		CASE(cut_not_taken),
 		CASE(cut_closed_taken),
 		CASE(cut_closed_not_taken),
+		cmocka_unit_test_setup_teardown(half_out_without_memory, set_up_patient, tear_down),
+		CASE(rejected_without_memory),
+		CASE(terminated_without_memory),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

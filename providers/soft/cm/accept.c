@@ -2,7 +2,6 @@
 #include "providers/soft/cm/accept.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -10,7 +9,6 @@
 #include "providers/soft/cm/budget.h"
 #include "providers/soft/cm/cm.h"
 #include "providers/soft/cm/listener.h"
-#include "providers/soft/cm/orphan.h"
 #include "providers/soft/cm/setup.h"
 #include "providers/soft/cm/ud.h"
 #include "providers/soft/base/device.h"
@@ -478,17 +476,11 @@ static int reject_on_loop(void *arg)
 {
 	struct answer *answer = arg;
 	struct soft_conn *conn = answer->conn;
-	struct soft_rest rest = { .out = malloc(WIRE_MPA_FRAME_MAX), .owed = true };
 
-	if (!rest.out) {
-		dapl_err("%s: connection not rejected: %s", conn->dev->name, dapl_strerror(ENOMEM));
-		return -ENOMEM;
-	}
 	build_reply(answer);
-	rest.len = conn->setup->out_size;
-	memcpy(rest.out, conn->setup->out, rest.len);
-	soft_orphan(conn->link, &rest);
-	conn->link = NULL;
+	conn->rest.owed = true;
+	conn->rest.part[0] =
+		(struct iovec){ .iov_base = conn->setup->out, .iov_len = conn->setup->out_size };
 	soft_conn_discard(conn, SOFT_CAUSE_REJECT);
 	return 0;
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "providers/soft/base/addr.h"
 #include "providers/soft/cm/orphan.h"
@@ -27,18 +26,14 @@ static bool in_order(const struct soft_conn *conn)
 static void end(struct soft_conn *conn, enum soft_conn_link how)
 {
 	struct soft_link *link = conn->link;
-	struct soft_rest rest = { 0 };
 
-	soft_conn_close(conn, &rest);
+	soft_conn_close(conn);
 	conn->link = NULL;
 	if (how == SOFT_LINK_BY_FAULT)
 		how = in_order(conn) ? SOFT_LINK_ORPHAN : SOFT_LINK_ABORT;
-	if (link && how == SOFT_LINK_ORPHAN) {
-		soft_orphan(link, &rest);
-		return;
-	}
-	free(rest.out);
-	if (link)
+	if (link && how == SOFT_LINK_ORPHAN)
+		soft_orphan(conn, link);
+	else if (link)
 		soft_link_destroy(link, how == SOFT_LINK_ABORT);
 }
 

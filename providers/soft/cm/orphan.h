@@ -18,12 +18,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct soft_conn;
 struct soft_dev;
 struct soft_link;
-struct soft_rest;
 
-/* Takes the link and rest->out, sends that and ends. */
-void soft_orphan(struct soft_link *link, const struct soft_rest *rest);
+/* Takes the link, sends conn->rest and ends. It keeps the connection, and needs no memory. */
+void soft_orphan(struct soft_conn *conn, struct soft_link *link);
 /* Whether a peer's host does not have all that was to be sent, and would be cut off. */
 bool soft_orphans_unsent(const struct soft_dev *dev);
 /* Closes all links of the device; what completed and is in a socket is the kernel's to deliver. */

@@ -46,6 +46,7 @@ static void conn_free(struct soft_conn *conn)
 	dapl_loop_cancel(conn->base.dev->loop, &conn->task);
 	soft_rx_fini(conn);
 	soft_tx_fini(conn);
+	free(conn->rest.copy);
 	pthread_mutex_destroy(&conn->lock);
 	free(conn->setup);
 	free(conn);
@@ -175,16 +176,16 @@ void soft_conn_drain(struct soft_conn *conn)
  * Parts QP and connection; lock held. What can no longer be had of an FPDU that is partly out
  * stays out: the peer gets what was sent before it, and an end within an FPDU.
  */
-static void part(struct soft_conn *conn, struct soft_qp *qp, struct soft_rest *rest)
+static void part(struct soft_conn *conn, struct soft_qp *qp)
 {
 	bool dead = soft_conn_dead(conn);
 	uint32_t recv_status = dead ? conn->fault.recv_status : TP_WC_FLUSHED;
 	struct soft_sqe *oldest;
 
 	if (qp->conn == conn && (!dead || conn->fault.terminate))
-		soft_terminate_rest(conn, &rest->out, &rest->len);
-	rest->tail = conn->tx.tail;
-	rest->fault = dead && conn->fault.event == TP_CONN_BROKEN;
+		soft_terminate_rest(conn);
+	conn->rest.tail = conn->tx.tail;
+	conn->rest.fault = dead && conn->fault.event == TP_CONN_BROKEN;
 	if (qp->conn == conn && dead && conn->fault.transport &&
 	    atomic_load(&qp->sq.head) != atomic_load(&qp->sq.tail)) {
 		soft_complete_sends(qp);
@@ -198,7 +199,7 @@ static void part(struct soft_conn *conn, struct soft_qp *qp, struct soft_rest *r
 	soft_complete_flush(qp, recv_status);
 }
 
-void soft_conn_close(struct soft_conn *conn, struct soft_rest *rest)
+void soft_conn_close(struct soft_conn *conn)
 {
 	struct soft_qp *qp = conn->qp;
 
@@ -212,7 +213,8 @@ void soft_conn_close(struct soft_conn *conn, struct soft_rest *rest)
 	if (!qp)
 		return;
 	dapl_lock(&qp->lock);
-	part(conn, qp, rest);
+	part(conn, qp);
+	soft_rx_fini(conn);
 	conn->qp = NULL;
 	dapl_unlock(&qp->lock);
 }

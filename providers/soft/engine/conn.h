@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "dapl/transport.h"
 #include "providers/soft/base/addr.h"
@@ -41,11 +42,17 @@ struct soft_fault {
 
 /* What a connection that ends leaves to be sent. */
 struct soft_rest {
-	uint8_t *out; /* malloced, or NULL */
-	size_t len;
+	struct iovec part[2]; /* one behind the other, in buffers of the connection */
+	uint8_t *copy;	      /* malloced for one of them, or NULL */
 	uint64_t tail; /* the last of the bytes sent before that are of no request that completed */
 	bool fault;    /* the peer is to hear of an error */
-	bool owed;     /* out is the answer to the peer's request, which it must have */
+	bool owed;     /* it is the answer to the peer's request, which it must have */
+	/* The manager's (cm/orphan.c), while it is sent. */
+	struct soft_link *link;
+	size_t len;	 /* of both parts, which get shorter */
+	uint64_t unsent; /* when the timer was set */
+	bool finished;	 /* our end is out */
+	bool ended;	 /* the peer's has come */
 };
 
 struct soft_conn {
@@ -61,6 +68,7 @@ struct soft_conn {
 	uint32_t refs; /* the loop's */
 	struct tp_task task;
 	struct soft_setup *setup; /* freed when the data phase begins */
+	struct soft_rest rest;	  /* once it has ended */
 	struct list node;	  /* in a list of the manager's, or soft_dev.conns */
 	bool markers, crc;
 	bool large; /* FPDUs need not fit into a segment of TCP: both sides said so */
@@ -145,8 +153,9 @@ bool soft_conn_repeat_rtr(struct soft_conn *conn);
 void soft_conn_open(struct soft_conn *conn);
 /* Once all requests are done hooks.ended is called. On the loop. */
 void soft_conn_drain(struct soft_conn *conn);
-/* Takes it out of all lists, parts it from its QP and flushes that. The link is left. On the loop. */
-void soft_conn_close(struct soft_conn *conn, struct soft_rest *rest);
+/* Takes it out of all lists, parts it from its QP and flushes that. The link and rest are left. On
+ * the loop. */
+void soft_conn_close(struct soft_conn *conn);
 
 /* What whoever sets connections up is told (soft_dev.hooks), on the loop. */
 struct soft_conn_hooks {
@@ -200,11 +209,10 @@ const char *soft_conn_text(struct soft_conn *conn, char buf[2 * SOFT_ADDR_TEXT +
 /* ---- The last bytes of a connection, and the peer's Terminate (terminate.c); lock held ---- */
 
 /*
- * The bytes that must follow for the peer to see whole FPDUs only: the rest of one that was sent in
- * part, and after it the Terminate of conn->fault, if any, in *out (malloced); NULL if there are
- * none, or they cannot be had.
+ * The bytes that must follow for the peer to see whole FPDUs only, in conn->rest: those of one that
+ * was sent in part, and after it the Terminate of conn->fault, if any. None if they cannot be had.
  */
-void soft_terminate_rest(struct soft_conn *conn, uint8_t **out, size_t *len);
+void soft_terminate_rest(struct soft_conn *conn);
 /* One has come: it ends the connection. */
 void soft_terminate_arrived(struct soft_conn *conn);
 

@@ -557,6 +557,8 @@ void soft_rx_fini(struct soft_conn *conn)
 		free(held);
 	}
 	free(conn->rx.filling);
+	conn->rx.filling = NULL;
 	if (conn->rx.stage != conn->rx.tiny)
 		free(conn->rx.stage);
+	conn->rx.stage = conn->rx.tiny;
 }

@@ -94,6 +94,7 @@ struct soft_rx {
 };
 
 void soft_rx_init(struct soft_conn *conn);
+/* Frees what it has; also a second time. */
 void soft_rx_fini(struct soft_conn *conn);
 /* Takes in what has come, lock held, connection live. */
 void soft_rx_run(struct soft_conn *conn);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,35 +22,56 @@ static bool copy_seg(struct soft_conn *conn, uint8_t *out, const struct soft_tx_
 	return soft_copy_out(out, seg->base, n);
 }
 
-/*
- * The bytes of the FPDU that is partly out, and how many. Where its memory is gone zeros end one of
- * an answer, whose read fails by the Terminate behind it; -1: of another one.
- */
-static ssize_t fpdu_rest(struct soft_conn *conn, uint8_t *out)
+enum {
+	/* Without its CRC. */
+	TERMINATE_MAX = WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + SOFT_TERMINATE_MAX + 3,
+};
+
+static_assert(TERMINATE_MAX < WIRE_MPA_MARKER_INTERVAL / 2 &&
+		      TERMINATE_MAX + WIRE_MPA_CRC_SIZE + 2 * WIRE_MPA_MARKER <= SOFT_RX_TINY,
+	      "a Terminate has room where nothing is staged any more");
+
+/* The left bytes of the FPDU that is partly out; what is in memory of the program is copied. */
+static bool copy_rest(struct soft_conn *conn, uint32_t left)
 {
 	struct soft_tx *tx = &conn->tx;
 	const struct soft_tx_mark *mark = &tx->mark[tx->mark_first];
-	uint32_t start = tx->mark_first ? mark[-1].end : 0, left, n;
-	ssize_t size = 0;
+	uint8_t *out = malloc(left);
+	uint32_t n;
 
-	if (soft_tx_idle(tx) || tx->sent == start)
-		return 0;
-	left = mark->end - tx->sent;
-	for (uint32_t i = tx->seg_first; left; i++, left -= n) {
+	conn->rest.copy = out;
+	conn->rest.part[0] = (struct iovec){ .iov_base = out, .iov_len = left };
+	for (uint32_t i = tx->seg_first; out && left; i++, left -= n, out += n) {
 		n = tx->seg[i].len < left ? tx->seg[i].len : left;
-		if (!copy_seg(conn, out + size, &tx->seg[i], n)) {
-			if (mark->source != SOFT_TX_RESPONSE || mark->last)
-				return -1;
-			memset(out + size, 0, n);
-		}
-		size += n;
+		if (copy_seg(conn, out, &tx->seg[i], n))
+			continue;
+		if (mark->source != SOFT_TX_RESPONSE || mark->last)
+			return false;
+		memset(out, 0, n);
 	}
-	return size;
+	return out;
+}
+
+/*
+ * The FPDU that is partly out. Where its memory is gone zeros end one of an answer, whose read fails
+ * by the Terminate behind it; false: another one cannot be had.
+ */
+static bool fpdu_rest(struct soft_conn *conn)
+{
+	struct soft_tx *tx = &conn->tx;
+	const struct soft_tx_seg *seg = &tx->seg[tx->seg_first];
+	uint32_t left = tx->mark[tx->mark_first].end - tx->sent;
+
+	if (seg->key || seg->len < left)
+		return copy_rest(conn, left);
+	conn->rest.part[0] =
+		(struct iovec){ .iov_base = (void *)(uintptr_t)seg->base, .iov_len = left };
+	return true;
 }
 
 static size_t terminate_fpdu(struct soft_conn *conn, uint8_t *out)
 {
-	uint8_t plain[WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + SOFT_TERMINATE_MAX + 3] = { 0 };
+	uint8_t plain[TERMINATE_MAX] = { 0 };
 	struct soft_tx *tx = &conn->tx;
 	uint32_t ulpdu, size, sum = 0;
 	uint16_t length;
@@ -70,34 +92,30 @@ static size_t terminate_fpdu(struct soft_conn *conn, uint8_t *out)
 	return size + sizeof(sum);
 }
 
-void soft_terminate_rest(struct soft_conn *conn, uint8_t **out, size_t *len)
+/* Whether an FPDU of the batch is out in part. */
+static bool within_fpdu(const struct soft_tx *tx)
+{
+	return !soft_tx_idle(tx) &&
+	       tx->sent != (tx->mark_first ? tx->mark[tx->mark_first - 1].end : 0);
+}
+
+void soft_terminate_rest(struct soft_conn *conn)
 {
 	bool terminate = soft_conn_dead(conn) && conn->fault.terminate && !conn->tx.hold;
+	struct iovec *part = conn->rest.part;
 	struct soft_tx *tx = &conn->tx;
-	size_t room;
-	ssize_t rest;
 
-	*out = NULL;
-	*len = 0;
-	if (soft_tx_idle(tx) && !terminate)
-		return;
-	room = (soft_tx_idle(tx) ? 0 : tx->mark[tx->mark_first].end - tx->sent) +
-	       soft_mpa_marked_max(WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE + SOFT_TERMINATE_MAX +
-				   3);
-	*out = malloc(room);
-	if (!*out)
-		return;
-	rest = fpdu_rest(conn, *out);
-	if (rest < 0) {
-		free(*out);
-		*out = NULL;
+	if (within_fpdu(tx) && !fpdu_rest(conn)) {
+		part[0].iov_len = 0;
 		return;
 	}
-	if (!soft_tx_idle(tx) && !rest)
+	if (!soft_tx_idle(tx) && !part[0].iov_len)
 		tx->marker_stream = tx->marker_start;
-	*len = (size_t)rest;
-	if (terminate)
-		*len += terminate_fpdu(conn, *out + *len);
+	if (!terminate)
+		return;
+	/* Of what is staged nothing is taken in any more. */
+	part[1].iov_base = conn->rx.tiny;
+	part[1].iov_len = terminate_fpdu(conn, conn->rx.tiny);
 }
 
 /* ---- The peer's ---- */
