@@ -49,6 +49,31 @@ static void late_receives(void **state)
 	unpair(&a, &b);
 }
 
+/* Who posts a Receive drives as long as a message waits for one, and no longer. */
+static void posting_is_cheap_again(void **state)
+{
+	struct soft_qp *qp;
+	struct tp_wc wc;
+	struct end a, b;
+	uint64_t limit = now_ms() + DEADLINE_MS;
+
+	(void)state;
+	for (int held = 0; held < 2; held++) {
+		soft_config.held_bytes = held ? 256 << 10 : 0;
+		pair(&a, &b, NULL);
+		qp = soft_qp(b.qp);
+		post_send(&a, 1, out, 100, out_mr, 0);
+		while (!atomic_load(&qp->rx_starved) && now_ms() < limit)
+			try_wc(b.recv_cq, &wc);
+		assert_true(atomic_load(&qp->rx_starved));
+		post_recv(&b, 2, in, 100, in_mr);
+		assert_wc(take_wc(b.recv_cq), 2, SUCCESS);
+		assert_false(atomic_load(&qp->rx_starved));
+		unpair(&a, &b);
+	}
+	soft_config.held_bytes = 256 << 10;
+}
+
 /* More than is kept: the sender stalls, and goes on once there are Receives. */
 static void backpressure(void **state)
 {
@@ -250,7 +275,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(late_receives),	   cmocka_unit_test(backpressure),
 		cmocka_unit_test(stalled_and_summed_once), cmocka_unit_test(stalled_and_hung_up),
 		cmocka_unit_test(stalled_and_given_up),	   cmocka_unit_test(overflow),
-		cmocka_unit_test(no_memory_for_a_time),
+		cmocka_unit_test(no_memory_for_a_time),	   cmocka_unit_test(posting_is_cheap_again),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -125,8 +125,11 @@ void soft_recv_leave(struct soft_qp *qp)
 
 bool soft_recv_ready(struct soft_qp *qp)
 {
-	if (soft_ring_used(&qp->rq))
+	if (soft_ring_used(&qp->rq)) {
+		if (atomic_load_explicit(&qp->rx_starved, memory_order_relaxed))
+			atomic_store(&qp->rx_starved, false);
 		return true;
+	}
 	if (qp->srq)
 		return take_shared(qp);
 	/* A post that does not see this is seen by the second look. */
