@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The table of open IAs. */
 #include "dat/handle.h"
+#include "dat/entry.h"
 #include "dat/fork.h"
-#include "dat/registry.h"
 #include "trace/dat_log.h"
 #include "util/thread.h"
 

@@ -7,6 +7,7 @@
 #include "dat/ia.h"
 #include "dat/missing.h"
 #include "dat/registry.h"
+#include "dat/source.h"
 #include "dat/strerror.h"
 #include "trace/control.h"
 #include "trace/dat_log.h"
@@ -98,9 +99,9 @@ static DAT_RETURN open_entry(struct dat_entry *entry, const DAT_NAME_PTR name, D
 	*handle = dat_handle_reserve();
 	if (!*handle)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	before = dat_registry_calls(provider);
+	before = dat_calls(provider);
 	rc = provider->ia_open_func(name, qlen, &evd, &ia);
-	dat_registry_calls(before);
+	dat_calls(before);
 	if (rc == DAT_SUCCESS && !ia)
 		rc = DAT_ERR(DAT_INTERNAL_ERROR, 0);
 	if (rc != DAT_SUCCESS) {
@@ -335,9 +336,9 @@ static DAT_RETURN ext_open(DAT_EXTENDED_OP op, va_list args)
 		dat_missing_say(&wanted, rc);
 		return rc;
 	}
-	before = dat_registry_calls(entry->provider);
+	before = dat_calls(entry->provider);
 	rc = call_extension(entry->provider, DAT_HANDLE_NULL, op, args);
-	dat_registry_calls(before);
+	dat_calls(before);
 	if (rc == DAT_SUCCESS && ext_remember(*out, entry)) {
 		ext_undo(entry->provider, *out,
 			 op - DAT_OPEN_EXTENSION_BASE + DAT_CLOSE_EXTENSION_BASE);

@@ -2,6 +2,7 @@
 /* Which providers serve programs of DAT 1.2. */
 #include "dat/legacy.h"
 #include "dat/ia.h"
+#include "dat/list.h"
 #include "dat/missing.h"
 #include "dat/static.h"
 #include "trace/dat_log.h"
@@ -169,5 +170,5 @@ static DAT_COUNT list_names(const struct dat_static *sr, DAT_COUNT max, DAT_PROV
 DAT_RETURN dats_legacy_list(DAT_COUNT max_to_return, DAT_COUNT *entries_returned,
 			    DAT_PROVIDER_INFO *list[])
 {
-	return dat_registry_list(list_names, max_to_return, entries_returned, list);
+	return dat_list(list_names, max_to_return, entries_returned, list);
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dat/entry.h"
+#include "dat/arena.h"
+#include "dat/conf.h"
+#include "dat/fork.h"
+
+#include <stdlib.h>
+
+pthread_mutex_t dat_registry_lock = PTHREAD_MUTEX_INITIALIZER;
+struct list dat_entries = LIST_EMPTY(dat_entries);
+
+struct dat_entry *dat_entry_find(const DAT_PROVIDER_INFO *key)
+{
+	struct dat_entry *entry;
+
+	list_for_each(entry, &dat_entries, link)
+		if (dat_info_same(&entry->info, key))
+			return entry;
+	return NULL;
+}
+
+struct dat_entry *dat_entry_add(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *key,
+				struct dat_source *source)
+{
+	struct dat_entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry)
+		return NULL;
+	entry->info = *key;
+	entry->source = source;
+	entry->provider = provider;
+	entry->foreign = !dat_arena_has_user(provider);
+	if (entry->foreign)
+		dat_arena_foreign_added();
+	list_add(&dat_entries, &entry->link);
+	return entry;
+}
+
+int dat_entry_has_provider(const DAT_PROVIDER *provider)
+{
+	struct dat_entry *entry;
+
+	list_for_each(entry, &dat_entries, link)
+		if (entry->provider == provider)
+			return 1;
+	return 0;
+}
+
+void dat_entry_remove(struct dat_entry *entry)
+{
+	list_del(&entry->link);
+	if (entry->foreign)
+		dat_arena_foreign_removed();
+	else if (!dat_entry_has_provider(entry->provider))
+		dat_arena_forget(entry->provider);
+	free(entry);
+}
