@@ -258,20 +258,17 @@ int dat_registry_has_name(const char *name)
 }
 
 /* Called with the lock held. */
-static DAT_RETURN entry_add(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
+static DAT_RETURN entry_add(const DAT_PROVIDER *provider, const struct dat_parts *parts,
+			    const DAT_PROVIDER_INFO *info)
 {
-	struct dat_source *source = dat_source_calling(info);
+	struct dat_source *source = dat_source_calling(info, parts);
 	const DAT_PROVIDER_INFO *key = source ? &source->conf.info : info;
-	struct dat_entry *entry;
 
 	if (!source && dat_source_is_in_any()) /* REG-46: the library would be unloaded under it */
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	entry = dat_entry_find(key);
-	if (entry) {
-		entry->came_first |= source && entry->source != source;
+	if (dat_entry_find(key))
 		return DAT_ERR(DAT_PROVIDER_ALREADY_REGISTERED, 0);
-	}
-	if (!dat_entry_add(provider, key, source))
+	if (!dat_entry_add(provider, key, parts, source))
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	return DAT_SUCCESS;
 }
@@ -290,11 +287,13 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 				     const DAT_PROVIDER_INFO *provider_info)
 {
 	DAT_RETURN rc = check_entry(provider, provider_info);
+	struct dat_parts parts;
 
 	if (rc != DAT_SUCCESS)
 		return rc;
+	parts = dat_entry_parts(provider);
 	pthread_mutex_lock(&dat_registry_lock);
-	rc = entry_add(provider, provider_info);
+	rc = entry_add(provider, &parts, provider_info);
 	if (!dat_entry_has_provider(provider))
 		dat_arena_forget(provider);
 	pthread_mutex_unlock(&dat_registry_lock);
@@ -314,7 +313,7 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 	if (rc != DAT_SUCCESS)
 		return rc;
 	pthread_mutex_lock(&dat_registry_lock);
-	source = dat_source_calling(provider_info);
+	source = dat_source_calling(provider_info, NULL);
 	entry = dat_entry_find(source ? &source->conf.info : provider_info);
 	if (!entry || entry->provider != provider)
 		rc = DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);

@@ -46,6 +46,7 @@ static void source_begin(struct dat_source *source)
 {
 	source->busy = 1;
 	source->busy_thread = pthread_self();
+	source->num_objects = dat_object_count();
 	pthread_mutex_unlock(&dat_registry_lock);
 }
 
@@ -86,17 +87,32 @@ int dat_source_is_in_any(void)
 	return i < sr->num_sources;
 }
 
-struct dat_source *dat_source_calling(const DAT_PROVIDER_INFO *info)
+static int came_with(const struct dat_source *source, const struct dat_object *object)
+{
+	return object->number > source->num_objects ||
+	       (object->headers && object->headers == source->object.headers);
+}
+
+/* Whether it is a thread of the module's that registers. */
+static int is_of(const struct dat_source *source, const struct dat_parts *parts)
+{
+	return source->busy && parts &&
+	       (came_with(source, &parts->table) || came_with(source, &parts->code));
+}
+
+struct dat_source *dat_source_calling(const DAT_PROVIDER_INFO *info, const struct dat_parts *parts)
 {
 	const struct dat_static *sr = dat_static_peek();
+	struct dat_source *source;
 	DAT_PROVIDER_INFO told;
 	size_t i;
 
 	for (i = 0; i < sr->num_sources; i++) {
-		told = announced(&sr->sources[i]);
-		if (dat_source_is_in(&sr->sources[i]) &&
-		    (dat_info_same(&told, info) || dat_info_same(&sr->sources[i].conf.info, info)))
-			return &sr->sources[i];
+		source = &sr->sources[i];
+		told = announced(source);
+		if ((dat_source_is_in(source) || is_of(source, parts)) &&
+		    (dat_info_same(&told, info) || dat_info_same(&source->conf.info, info)))
+			return source;
 	}
 	return NULL;
 }
@@ -112,6 +128,48 @@ static void call_init(struct dat_source *source, const char *library)
 	dat_calls(before);
 }
 
+static int load_and_init(struct dat_source *source, const char *library, char *reason, size_t size)
+{
+	struct dat_object object;
+
+	if (dat_module_load(&source->module, library, reason, size))
+		return -1;
+	object = dat_object_of((const void *)source->module.init);
+	pthread_mutex_lock(&dat_registry_lock);
+	source->object = object;
+	pthread_mutex_unlock(&dat_registry_lock);
+	call_init(source, library);
+	return 0;
+}
+
+/* What the source's module has registered, NULL: nothing. */
+static struct dat_entry *own_entry(const struct dat_source *source)
+{
+	struct dat_entry *entry = dat_entry_find(&source->conf.info);
+
+	return entry && entry->source == source ? entry : NULL;
+}
+
+static void remove_own_entry(const struct dat_source *source)
+{
+	struct dat_entry *entry = own_entry(source);
+
+	if (entry)
+		dat_entry_remove(entry);
+}
+
+/* The source is busy and stays so; the lock is not held. */
+static void unload(struct dat_source *source)
+{
+	pthread_mutex_lock(&dat_registry_lock);
+	remove_own_entry(source); /* fini should have done that (REG-48) */
+	pthread_mutex_unlock(&dat_registry_lock);
+	dat_module_unload(&source->module);
+	pthread_mutex_lock(&dat_registry_lock);
+	dat_entry_sweep();
+	pthread_mutex_unlock(&dat_registry_lock);
+}
+
 struct dat_entry *dat_source_load(struct dat_source *source)
 {
 	const struct dat_conf_entry *conf = &source->conf;
@@ -119,38 +177,29 @@ struct dat_entry *dat_source_load(struct dat_source *source)
 	const char *library = legacy ? legacy : conf->lib_path;
 	struct dat_dispositions dispositions;
 	struct dat_entry *entry;
-	char reason[2048];
-	int rc;
+	char reason[2048] = "dat_provider_init did not register this name";
 
+	source->object.headers = NULL;
 	source_begin(source);
 	dat_dispositions_save(&dispositions);
-	rc = dat_module_load(&source->module, library, reason, sizeof(reason));
-	if (!rc)
-		call_init(source, library);
+	load_and_init(source, library, reason, sizeof(reason));
 	dat_dispositions_restore(&dispositions, library);
-	if (!rc) {
-		source_end(source);
-		entry = dat_entry_find(&conf->info);
-		if (entry && !entry->came_first) { /* by a thread of the module's, maybe */
-			entry->source = source;
-			return entry;
-		}
-		snprintf(reason, sizeof(reason), "dat_provider_init did not register this name");
-		source_begin(source);
-	}
+	source_end(source);
+	entry = own_entry(source);
+	if (entry && source->module.dl)
+		return entry;
+	source_begin(source);
 	dat_diag("%s:%u: field %d (%s): %s: %s: %s", dat_static_peek()->path, conf->line,
 		 DAT_CONF_LIB_PATH, dat_conf_field_name(DAT_CONF_LIB_PATH), conf->info.ia_name,
 		 library, reason);
-	dat_module_unload(&source->module);
+	unload(source);
 	source_end(source);
-	/* Registered meanwhile, and not by what was unloaded. */
-	entry = dat_entry_find(&conf->info);
-	return entry && entry->source != source ? entry : NULL;
+	return dat_entry_find(&conf->info); /* the program's, maybe */
 }
 
 void dat_source_unload(struct dat_source *source)
 {
-	struct dat_entry *left = dat_entry_find(&source->conf.info);
+	struct dat_entry *left = own_entry(source);
 	const DAT_PROVIDER *before = dat_calls(left ? left->provider : NULL);
 	DAT_PROVIDER_INFO info = announced(source);
 
@@ -159,19 +208,13 @@ void dat_source_unload(struct dat_source *source)
 		  source->conf.info.ia_name);
 	source->module.fini(&info);
 	dat_calls(before);
-	pthread_mutex_lock(&dat_registry_lock);
-	left = dat_entry_find(&source->conf.info);
-	if (left && left->source == source)
-		dat_entry_remove(left); /* fini should have done that (REG-48) */
-	pthread_mutex_unlock(&dat_registry_lock);
-	dat_module_unload(&source->module);
+	unload(source);
 	source_end(source);
 }
 
 void dat_source_abandon(void)
 {
 	const struct dat_static *sr = dat_static_peek();
-	struct dat_entry *entry;
 	size_t i;
 
 	pthread_cond_init(&source_idle, NULL);
@@ -181,8 +224,6 @@ void dat_source_abandon(void)
 		if (!source->busy || dat_source_is_in(source))
 			continue;
 		source->busy = 0;
-		entry = dat_entry_find(&source->conf.info);
-		if (entry && entry->source == source)
-			dat_entry_remove(entry);
+		remove_own_entry(source);
 	}
 }

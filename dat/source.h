@@ -10,6 +10,7 @@
 #include "dat/internal.h"
 
 struct dat_entry;
+struct dat_parts;
 struct dat_source;
 
 /* Returns the entry that came of it, NULL if none did, as is then said. */
@@ -28,8 +29,13 @@ void dat_source_wait(void);
 int dat_source_is_in(const struct dat_source *source);
 int dat_source_is_in_any(void);
 
-/* The source of the module that calls, which names itself as it was told; NULL: another caller. */
-struct dat_source *dat_source_calling(const DAT_PROVIDER_INFO *info);
+/*
+ * The source of the module that calls, which names itself as it was told; NULL: another caller. In
+ * init and fini it is whatever this thread does, as in release 2.1.10. Another thread is the
+ * module's if a part of what it registers is in the module or in what was loaded with it, and so
+ * would not outlive it; without parts, no other thread is.
+ */
+struct dat_source *dat_source_calling(const DAT_PROVIDER_INFO *info, const struct dat_parts *parts);
 
 /*
  * Says whose code is called by this thread from now on, for dats_opening; returns whose it was

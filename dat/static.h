@@ -5,6 +5,7 @@
 
 #include "dat/conf.h"
 #include "dat/loader.h"
+#include "dat/object.h"
 
 #include <pthread.h>
 
@@ -12,7 +13,9 @@
 struct dat_source {
 	struct dat_conf_entry conf;
 	struct dat_module module;
-	int busy; /* a thread is running init or fini, without the lock (REG-7) */
+	struct dat_object object; /* the module's; until it is loaded, none */
+	unsigned int num_objects; /* that were there before what is being done */
+	int busy;		  /* a thread is running init or fini, without the lock (REG-7) */
 	pthread_t busy_thread;
 	int said; /* that it is of DAT 1.2 and serves nobody (D12-106) */
 };

@@ -133,24 +133,37 @@ static void *withdraw(void *arg)
 	return NULL;
 }
 
-/* In a thread of its own if the test wants to know whether the registry holds a lock (REG-7). */
-static void perform(struct counting *counting, void *(*step)(void *))
+static void in_thread(struct counting *counting, void *(*step)(void *))
 {
 	pthread_t thread;
 
-	if (!counting->from_thread) {
+	pthread_create(&thread, NULL, step, counting);
+	pthread_join(thread, NULL);
+}
+
+/* In a thread of its own if the test wants to know whether the registry holds a lock (REG-7). */
+static void perform(struct counting *counting, void *(*step)(void *))
+{
+	if (counting->from_thread)
+		in_thread(counting, step);
+	else
 		step(counting);
-	} else {
-		pthread_create(&thread, NULL, step, counting);
-		pthread_join(thread, NULL);
-	}
+}
+
+static void *add_again(void *arg)
+{
+	struct counting *counting = arg;
+
+	if (dat_registry_add_provider(&table, &counting->info) !=
+	    (DAT_CLASS_ERROR | DAT_PROVIDER_ALREADY_REGISTERED))
+		count(&counting->wrong);
+	return NULL;
 }
 
 __attribute__((visibility("default"))) void dat_provider_init(const DAT_PROVIDER_INFO *info,
 							      const char *instance_data)
 {
 	struct counting *counting = (struct counting *)(uintptr_t)strtoull(instance_data, NULL, 16);
-	pthread_t thread;
 
 	if (__atomic_exchange_n(&counting->inside, 1, __ATOMIC_ACQ_REL))
 		count(&counting->wrong);
@@ -158,11 +171,13 @@ __attribute__((visibility("default"))) void dat_provider_init(const DAT_PROVIDER
 	snprintf(counting->instance_data, sizeof(counting->instance_data), "%s", instance_data);
 	count(&counting->inits);
 	remember(info, counting);
-	if (counting->meanwhile) {
-		pthread_create(&thread, NULL, counting->meanwhile, counting);
-		pthread_join(thread, NULL);
-	}
-	if (!counting->skip_register)
+	if (counting->meanwhile)
+		in_thread(counting, counting->meanwhile);
+	if (counting->twice)
+		in_thread(counting, add);
+	if (counting->twice)
+		add_again(counting);
+	else if (!counting->skip_register)
 		perform(counting, add);
 	if (counting->skip_register || counting->other_name || counting->add_rc) {
 		find(info->ia_name, 1);

@@ -16,6 +16,7 @@ struct counting {
 
 	/* What to do. */
 	int skip_register, other_name, leave_entry, from_thread, uses_arena;
+	int twice; /* another thread registers, and then init */
 	DAT_RETURN open_rc;
 	void *(*meanwhile)(void *); /* in another thread, before init registers */
 

@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTING MODULE_DIR "/counting.so"
+#define COUNTING   MODULE_DIR "/counting.so"
+#define FORWARDING MODULE_DIR "/forwarding.so"
+#define NOFINI	   MODULE_DIR "/nofini.so"
 
-static struct counting one, two, threaded, keeper, failing, late;
+static struct counting one, two, threaded, keeper, failing, late, forwarded, silent, both, stray;
 
 static int is_loaded(void)
 {
@@ -189,6 +191,84 @@ static void reg_49_a_registration_during_init_is_kept(void **state)
 	assert_int_equal(late.wrong, 0);
 }
 
+/* REG-49: nor is it the module's where that registers nothing. */
+static void reg_49_a_silent_module_takes_nothing(void **state)
+{
+	int opens = fake.opens;
+
+	(void)state;
+	fake_init(&early, "silent", 2, 0, DAT_FALSE);
+	silent.skip_register = 1;
+	silent.meanwhile = register_early;
+	for (int i = 0; i < 2; i++)
+		close_ia(open_ia("silent"));
+	assert_int_equal(fake.opens, opens + 2);
+	assert_int_equal(silent.inits, 1);
+	assert_int_equal(dat_registry_remove_provider(&early.table, &early.info), DAT_SUCCESS);
+}
+
+/* What a thread of the module's has registered is the module's, whoever else in it tries. */
+static void reg_49_two_threads_of_a_module_register(void **state)
+{
+	(void)state;
+	both.twice = 1;
+	for (int i = 1; i <= 2; i++) {
+		close_ia(open_ia("both"));
+		assert_int_equal(both.inits, i);
+		assert_int_equal(both.finis, i);
+	}
+	assert_int_equal(both.wrong, 0);
+}
+
+/* A module may have another library register, which it brings, from any thread. */
+static void reg_49_a_module_forwards(void **state)
+{
+	(void)state;
+	for (int i = 1; i <= 2; i++) {
+		forwarded.from_thread = i == 2;
+		close_ia(open_ia("forwarded"));
+		assert_int_equal(forwarded.inits, i);
+		assert_int_equal(forwarded.finis, i);
+	}
+	assert_int_equal(forwarded.wrong, 0);
+}
+
+static void reg_49_a_library_in_use_registers_from_a_thread(void **state)
+{
+	DAT_IA_HANDLE first = open_ia("one");
+	int finis = both.finis;
+
+	(void)state;
+	close_ia(open_ia("both"));
+	assert_int_equal(both.finis, finis + 1);
+	close_ia(first);
+}
+
+/* An entry whose code is no longer there would take the next open with it. */
+static void reg_44_no_entry_of_a_constructor_is_left(void **state)
+{
+	DAT_IA_HANDLE ia;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(util_open("constructed", 2, 0, DAT_FALSE, &ia),
+				 RC(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
+}
+
+/* Nor where a thread of the module's has registered another name. */
+static void reg_46_no_entry_of_another_name_is_left(void **state)
+{
+	const DAT_RETURN none = RC(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+	DAT_IA_HANDLE ia;
+
+	(void)state;
+	stray.from_thread = stray.other_name = 1;
+	assert_int_equal(util_open("stray", 2, 0, DAT_FALSE, &ia), none);
+	assert_int_equal(stray.add_rc, DAT_SUCCESS);
+	assert_false(is_loaded());
+	assert_int_equal(util_open("another-name", 2, 0, DAT_FALSE, &ia), none);
+}
+
 static void ia_8_failure_leaves_the_evd(void **state)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
@@ -281,11 +361,15 @@ static void close_arguments(void **state)
 static int setup(void **state)
 {
 	static const struct {
-		const char *name;
+		const char *name, *library;
 		struct counting *counting;
 	} entries[] = {
-		{ "one", &one },       { "two", &two },		{ "threaded", &threaded },
-		{ "keeper", &keeper }, { "failing", &failing }, { "late", &late },
+		{ "one", COUNTING, &one },	     { "two", COUNTING, &two },
+		{ "threaded", COUNTING, &threaded }, { "keeper", COUNTING, &keeper },
+		{ "failing", COUNTING, &failing },   { "late", COUNTING, &late },
+		{ "silent", COUNTING, &silent },     { "both", COUNTING, &both },
+		{ "stray", COUNTING, &stray },	     { "forwarded", FORWARDING, &forwarded },
+		{ "constructed", NOFINI, NULL },
 	};
 	char text[4096] = "";
 	size_t i;
@@ -293,9 +377,8 @@ static int setup(void **state)
 	(void)state;
 	for (i = 0; i < NUM_OF(entries); i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			 "%s u2.0 nonthreadsafe default " COUNTING
-			 " p.1.0 \"%p a \\\"b\\\" \\\\\" \"\"\n",
-			 entries[i].name, (void *)entries[i].counting);
+			 "%s u2.0 nonthreadsafe default %s p.1.0 \"%p a \\\"b\\\" \\\\\" \"\"\n",
+			 entries[i].name, entries[i].library, (void *)entries[i].counting);
 	util_conf(text);
 	fake_init(&local, "local", 2, 0, DAT_FALSE);
 	return dat_registry_add_provider(&local.table, &local.info) != DAT_SUCCESS;
@@ -312,6 +395,12 @@ int main(void)
 		cmocka_unit_test(reg_52_failed_open),
 		cmocka_unit_test(reg_49_own_registration_is_kept),
 		cmocka_unit_test(reg_49_a_registration_during_init_is_kept),
+		cmocka_unit_test(reg_49_a_silent_module_takes_nothing),
+		cmocka_unit_test(reg_49_two_threads_of_a_module_register),
+		cmocka_unit_test(reg_49_a_module_forwards),
+		cmocka_unit_test(reg_49_a_library_in_use_registers_from_a_thread),
+		cmocka_unit_test(reg_44_no_entry_of_a_constructor_is_left),
+		cmocka_unit_test(reg_46_no_entry_of_another_name_is_left),
 		cmocka_unit_test(ia_8_failure_leaves_the_evd),
 		cmocka_unit_test(ia_9_query_failure_is_no_open_failure),
 		cmocka_unit_test(open_arguments),
