@@ -63,14 +63,15 @@ static const char *what_next(int err)
 /* dat_static_lock held */
 static void read_conf(struct reading *reading)
 {
+	static char *path_copy; /* of the last attempt; nobody sees it before one has an end */
 	char *text = NULL, *copy;
 	size_t length;
 	int fd = dat_conf_open(&reading->path, &reading->passed_over);
 
-	if (!sr.path) {
-		copy = strdup(reading->path); /* the environment may change */
-		sr.path = copy ? copy : dat_conf_default_path();
-	}
+	copy = strdup(reading->path); /* the environment may change */
+	free(path_copy);
+	path_copy = copy;
+	sr.path = copy ? copy : dat_conf_default_path();
 	if (fd < 0)
 		reading->err = fd;
 	else if (!(text = dats_read_file(fd, &length)))

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -403,6 +404,41 @@ static void reg_5_read_once(void **state)
 	assert_string_equal(o.err, "");
 }
 
+/* The file that is read at last, where the first one could not be for lack of descriptors. */
+static int read_the_second(void *second)
+{
+	struct rlimit limit, none;
+	DAT_IA_HANDLE ia;
+	DAT_COUNT num;
+
+	EXPECT(!getrlimit(RLIMIT_NOFILE, &limit));
+	none = limit;
+	none.rlim_cur = 0;
+	EXPECT(!setrlimit(RLIMIT_NOFILE, &none));
+	EXPECT_RC(dat_registry_list_providers(0, &num, NULL),
+		  RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1));
+	EXPECT(num == 0);
+	EXPECT(!setrlimit(RLIMIT_NOFILE, &limit));
+	setenv("DAT_OVERRIDE", second, 1);
+	EXPECT_RC(util_open("none", 2, 0, DAT_FALSE, &ia),
+		  RC(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
+	return 0;
+}
+
+static void reg_5_the_file_that_was_read_is_named(void **state)
+{
+	const char *second = util_file("second.conf", "", 0);
+	char expected[512];
+	struct outcome o;
+
+	(void)state;
+	conf_with("");
+	util_child(read_the_second, (void *)(uintptr_t)second, &o);
+	snprintf(expected, sizeof(expected), "dat: IA \"none\" not opened: %s has no entries",
+		 second);
+	assert_int_equal(util_count(o.err, expected), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -424,6 +460,7 @@ int main(void)
 		cmocka_unit_test(reg_8_pipe),
 		cmocka_unit_test(reg_36_quiet_without_need),
 		cmocka_unit_test(reg_5_read_once),
+		cmocka_unit_test(reg_5_the_file_that_was_read_is_named),
 	};
 
 	unsetenv("DAT_TRACE_LEVEL");
