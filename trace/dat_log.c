@@ -95,6 +95,14 @@ void dat_trace_change_level(enum dat_trace_component component, int level)
 
 /* ---- Records ---- */
 
+/* Texts have names from programs and files: none of them makes lines, or tells a terminal. */
+static void make_one_line(char *line)
+{
+	for (; *line && strcmp(line, "\n"); line++)
+		if (((unsigned char)*line < ' ' && *line != '\t') || *line == 0x7f)
+			*line = '?';
+}
+
 /* A record as all sinks get it: time, process and thread, hook, level, point, object, text. */
 static void format_line(const struct dat_record *record, const char *text, char *out, size_t size)
 {
@@ -110,6 +118,7 @@ static void format_line(const struct dat_record *record, const char *text, char 
 		 (unsigned int)(record->time % 1000000000 / 1000), (long)getpid(),
 		 (long)record->tid, record->hook, record->level, record->point, object, TEXT_LENGTH,
 		 text);
+	make_one_line(out);
 }
 
 static enum dat_trace_component component_of(int hook)
@@ -170,6 +179,7 @@ void dats_diag(int hook, const char *msg)
 
 	if (!__atomic_load_n(&quiet, __ATOMIC_RELAXED)) {
 		snprintf(line, sizeof(line), "dat: %.*s\n", TEXT_LENGTH, msg);
+		make_one_line(line);
 		dat_sink_stderr(line);
 	}
 	DATS_TRACE(dat, error, DATS_TRC_ERROR, RECORD_DIAG, NULL, "text=%s", msg);

@@ -439,6 +439,32 @@ static void reg_5_the_file_that_was_read_is_named(void **state)
 	assert_int_equal(util_count(o.err, expected), 1);
 }
 
+static int open_what_is_no_text(void *name)
+{
+	DAT_IA_HANDLE ia;
+
+	EXPECT_RC(util_open(name, 2, 0, DAT_FALSE, &ia),
+		  RC(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
+	return 0;
+}
+
+/* Nobody makes lines of his own, or the terminal do something. */
+static void a_name_cannot_break_a_line(void **state)
+{
+	const char *name = "a\ndat: b\r\x1b[2J\x7f", *masked = "\"a?dat: b??[2J?\"";
+	struct outcome o;
+
+	(void)state;
+	conf_with("");
+	util_child(open_what_is_no_text, (void *)(uintptr_t)name, &o);
+	assert_int_equal(util_count(o.err, "\n"), 1);
+	assert_int_equal(util_count(o.err, masked), 1);
+	setenv("DAT_TRACE_LEVEL", "10", 1);
+	util_child(open_what_is_no_text, (void *)(uintptr_t)name, &o);
+	unsetenv("DAT_TRACE_LEVEL");
+	assert_int_equal(util_count(o.err, "\n"), util_count(o.err, "\ndat: ") + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -461,6 +487,7 @@ int main(void)
 		cmocka_unit_test(reg_36_quiet_without_need),
 		cmocka_unit_test(reg_5_read_once),
 		cmocka_unit_test(reg_5_the_file_that_was_read_is_named),
+		cmocka_unit_test(a_name_cannot_break_a_line),
 	};
 
 	unsetenv("DAT_TRACE_LEVEL");
