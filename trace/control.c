@@ -41,7 +41,8 @@ static struct {
 	pthread_mutex_t lock;
 	unsigned int users; /* open IAs */
 	pthread_t thread;
-	int listener; /* -1: there is no thread */
+	int running;
+	int listener; /* -1: none, or lost */
 	int client;   /* who is being answered, -1: nobody */
 	int ending;
 	int had_name;
@@ -226,6 +227,19 @@ static void close_known(int *fd)
 	pthread_mutex_unlock(&dat_control_lock);
 }
 
+/* The program has closed the socket, and may have something else of that number. */
+static int is_lost(int err)
+{
+	return err == EBADF || err == ENOTSOCK || err == EINVAL || err == EOPNOTSUPP;
+}
+
+static void forget_listener(void)
+{
+	pthread_mutex_lock(&dat_control_lock);
+	control.listener = -1;
+	pthread_mutex_unlock(&dat_control_lock);
+}
+
 static void *control_thread(void *arg)
 {
 	struct pollfd from = { .fd = (int)(intptr_t)arg, .events = POLLIN };
@@ -239,6 +253,9 @@ static void *control_thread(void *arg)
 		if (fd >= 0) {
 			serve(fd);
 			close_known(&control.client);
+		} else if (is_lost(errno)) {
+			forget_listener();
+			return NULL;
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			   errno == ENOMEM) {
 			poll(NULL, 0, NO_ROOM_PAUSE);
@@ -277,6 +294,7 @@ static void start(void)
 	if (!err)
 		err = dats_thread_start(&control.thread, "udapl-control", STACK_SIZE,
 					control_thread, (void *)(intptr_t)fd);
+	control.running = !err;
 	if (!err)
 		return;
 	close_known(&control.listener);
@@ -291,11 +309,12 @@ static void stop(void)
 	control.ending = 1;
 	if (control.client >= 0)
 		shutdown(control.client, SHUT_RDWR);
+	if (control.listener >= 0)
+		shutdown(control.listener, SHUT_RDWR);
 	pthread_mutex_unlock(&dat_control_lock);
-	shutdown(control.listener, SHUT_RDWR);
 	pthread_join(control.thread, NULL);
 	close_known(&control.listener);
-	control.ending = 0;
+	control.running = control.ending = 0;
 	control.had_name = 1;
 }
 
@@ -306,7 +325,7 @@ void dat_control_abandon(void)
 	close_known(&control.listener);
 	close_known(&control.client);
 	control.users = 0;
-	control.ending = control.had_name = 0;
+	control.running = control.ending = control.had_name = 0;
 }
 
 static int forbidden;
@@ -348,7 +367,7 @@ void dat_control_open(void)
 	pthread_once(&once, read_environment);
 	pthread_mutex_lock(&control.lock);
 	control.users++;
-	if (control.listener < 0 && !forbidden)
+	if (!control.running && !forbidden)
 		start();
 	pthread_mutex_unlock(&control.lock);
 	errno = saved;
@@ -357,7 +376,7 @@ void dat_control_open(void)
 void dat_control_close(void)
 {
 	pthread_mutex_lock(&control.lock);
-	if (control.users && !--control.users && control.listener >= 0)
+	if (control.users && !--control.users && control.running)
 		stop();
 	pthread_mutex_unlock(&control.lock);
 }
