@@ -283,23 +283,37 @@ static DAT_RETURN check_entry(const DAT_PROVIDER *provider, const DAT_PROVIDER_I
 	return dat_registry_finalised() ? DAT_ERR(DAT_INVALID_STATE, 0) : DAT_SUCCESS;
 }
 
+static DAT_RETURN add(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
+{
+	struct dat_parts parts = dat_entry_parts(provider);
+	DAT_RETURN rc;
+
+	pthread_mutex_lock(&dat_registry_lock);
+	rc = entry_add(provider, &parts, info);
+	pthread_mutex_unlock(&dat_registry_lock);
+	dat_trace(provider_add, DATS_TRC_NORMAL, provider, "ia=%s major=%u minor=%u rc=0x%x",
+		  info->ia_name, info->dapl_version_major, info->dapl_version_minor, rc);
+	return rc;
+}
+
+/* What it has declared of the arena ends with an attempt that leaves it without an entry. */
+static void forget_declaration(const DAT_PROVIDER *provider)
+{
+	pthread_mutex_lock(&dat_registry_lock);
+	if (!dat_entry_has_provider(provider))
+		dat_arena_forget(provider);
+	pthread_mutex_unlock(&dat_registry_lock);
+}
+
 DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 				     const DAT_PROVIDER_INFO *provider_info)
 {
 	DAT_RETURN rc = check_entry(provider, provider_info);
-	struct dat_parts parts;
 
+	if (rc == DAT_SUCCESS)
+		rc = add(provider, provider_info);
 	if (rc != DAT_SUCCESS)
-		return rc;
-	parts = dat_entry_parts(provider);
-	pthread_mutex_lock(&dat_registry_lock);
-	rc = entry_add(provider, &parts, provider_info);
-	if (!dat_entry_has_provider(provider))
-		dat_arena_forget(provider);
-	pthread_mutex_unlock(&dat_registry_lock);
-	dat_trace(provider_add, DATS_TRC_NORMAL, provider, "ia=%s major=%u minor=%u rc=0x%x",
-		  provider_info->ia_name, provider_info->dapl_version_major,
-		  provider_info->dapl_version_minor, rc);
+		forget_declaration(provider);
 	return rc;
 }
 

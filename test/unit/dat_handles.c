@@ -360,6 +360,21 @@ static void arena_users_have_full_tables(void **state)
 	assert_int_equal(dats_provider_uses_arena(&full_table), 0);
 }
 
+/* The next table of that address may be that of a foreign provider. */
+static void a_declaration_ends_where_adding_fails(void **state)
+{
+	DAT_PROVIDER_INFO nameless = { .dapl_version_major = 2 };
+	DAT_PROVIDER table = full_table, *object = &foreign_full;
+
+	(void)state;
+	assert_int_equal(dats_provider_uses_arena(&table), 0);
+	assert_int_equal(dat_registry_add_provider(&table, &nameless),
+			 RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+	assert_int_equal(dat_registry_add_provider(&table, &foreign.info), DAT_SUCCESS);
+	expect(SLOT_ep_free, &object, "a foreign object", MARK(SLOT_ep_free));
+	assert_int_equal(dat_registry_remove_provider(&table, &foreign.info), DAT_SUCCESS);
+}
+
 static void stale_ia_numbers(void **state)
 {
 	DAT_IA_HANDLE second;
@@ -405,6 +420,7 @@ int main(void)
 		cmocka_unit_test(foreign_objects),
 		cmocka_unit_test(gen_10_null_slots),
 		cmocka_unit_test(arena_users_have_full_tables),
+		cmocka_unit_test(a_declaration_ends_where_adding_fails),
 		cmocka_unit_test(stale_ia_numbers),
 	};
 
