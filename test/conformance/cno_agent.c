@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Proxy agents of notification objects: CNO-16 to CNO-24, CNO-31, CNO-34. */
 #include "harness.h"
+#include "slow_agent.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -337,47 +338,12 @@ static void cno_34_freeing_drops_the_agent(void **state)
 
 /* ---- In several threads ---- */
 
-struct slow {
-	DAT_EVD_HANDLE spare; /* to be freed by the agent in the end */
-	DAT_RETURN rc;
-	atomic_bool started, go_on, over;
-};
-
-static void slow_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
-{
-	uint64_t deadline = ct_now_us() + CT_US;
-	struct slow *slow = data;
-
-	(void)evd;
-	atomic_store(&slow->started, true);
-	while (!atomic_load(&slow->go_on) && ct_now_us() < deadline)
-		ct_pause();
-	if (slow->spare != DAT_HANDLE_NULL)
-		slow->rc = dat_evd_free(slow->spare);
-	atomic_store(&slow->over, true);
-}
-
-static void *let_go_on(void *data)
-{
-	struct slow *slow = data;
-
-	for (int i = 0; i < 20; i++)
-		ct_pause();
-	atomic_store(&slow->go_on, true);
-	return NULL;
-}
-
 /* Two dispatchers, each with an agent that waits to be called: the thread that calls is busy. */
 struct queued {
 	DAT_CNO_HANDLE cno, busy_cno;
 	DAT_EVD_HANDLE evd[2], busy_evd;
 	struct slow slow[2], busy;
 };
-
-static DAT_OS_WAIT_PROXY_AGENT slow_proxy(struct slow *slow)
-{
-	return (DAT_OS_WAIT_PROXY_AGENT){ .instance_data = slow, .proxy_agent_func = slow_agent };
-}
 
 static void queue_agents(struct queued *q, DAT_IA_HANDLE ia, bool spare)
 {
@@ -451,7 +417,7 @@ static void cno_31_no_agent_runs_in_another_thread_that_frees(void **state)
 	queue_agent(&q, 0);
 	start_freeing(&freeing, q.evd[0]);
 	ct_await(atomic_load(&q.slow[0].started));
-	assert_int_equal(pthread_create(&thread, NULL, let_go_on, &q.slow[0]), 0);
+	assert_int_equal(pthread_create(&thread, NULL, slow_go_on, &q.slow[0]), 0);
 	expect_ok(dat_evd_free(q.evd[1]));
 	over = atomic_load(&q.slow[0].over);
 	pthread_join(thread, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What a proxy agent may call, whatever triggered it: CNO-17, CNO-19, CNO-21, CNO-31, CNO-34. */
 #include "conn_util.h"
+#include "slow_agent.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -372,31 +373,6 @@ static void cno_19_the_agent_frees_its_object(void **state)
 	expect_handle(dat_cno_free(doomed), CNO);
 }
 
-struct slow {
-	atomic_bool started, go_on, over;
-};
-
-static void slow_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
-{
-	struct slow *slow = data;
-
-	(void)evd;
-	atomic_store(&slow->started, true);
-	while (!atomic_load(&slow->go_on))
-		ct_pause();
-	atomic_store(&slow->over, true);
-}
-
-static void *let_go_on(void *data)
-{
-	struct slow *slow = data;
-
-	for (int i = 0; i < 20; i++)
-		ct_pause();
-	atomic_store(&slow->go_on, true);
-	return NULL;
-}
-
 /* After dat_evd_free nobody is told of the dispatcher any more, and what agents use can be freed.
  */
 static void cno_34_no_agent_runs_after_the_end(void **state)
@@ -406,17 +382,15 @@ static void cno_34_no_agent_runs_after_the_end(void **state)
 
 	for (int i = 0; i < 10; i++) {
 		struct slow slow = { .started = false };
-		DAT_OS_WAIT_PROXY_AGENT proxy = { .instance_data = &slow,
-						  .proxy_agent_func = slow_agent };
 		DAT_CNO_HANDLE cno;
 		DAT_EVD_HANDLE evd;
 
-		expect_ok(dat_cno_create(rig->ia, proxy, &cno));
+		expect_ok(dat_cno_create(rig->ia, slow_proxy(&slow), &cno));
 		evd = ct_evd(rig->ia, 8, cno, DAT_EVD_SOFTWARE_FLAG);
 		expect_ok(ct_post_se(evd, 1));
 		if (i % 2)
 			ct_await(atomic_load(&slow.started));
-		assert_int_equal(pthread_create(&thread, NULL, let_go_on, &slow), 0);
+		assert_int_equal(pthread_create(&thread, NULL, slow_go_on, &slow), 0);
 		expect_ok(dat_evd_free(evd));
 		assert_true(atomic_load(&slow.over));
 		expect_ok(dat_cno_free(cno));
