@@ -61,6 +61,7 @@ struct dapl_loop {
 	struct tp_task *tasks, **tasks_end;
 	struct tp_timer *timers; /* the first (timers.h) */
 	const void *current;	 /* the watch, task or timer whose callback runs */
+	bool let_go;		 /* which has no more use for it */
 };
 
 bool dapl_loop_is_self(const struct dapl_loop *loop)
@@ -130,6 +131,7 @@ static void begin_callback(struct dapl_loop *loop, const void *what)
 {
 	dapl_assert_mutex_held(&loop->lock);
 	loop->current = what;
+	loop->let_go = false;
 	pthread_mutex_unlock(&loop->lock);
 }
 
@@ -455,6 +457,23 @@ void dapl_loop_cancel(struct dapl_loop *loop, struct tp_task *task)
 	do
 		unlink_task(loop, task);
 	while (was_running(loop, task));
+	pthread_mutex_unlock(&loop->lock);
+}
+
+void dapl_loop_cancel_early(struct dapl_loop *loop, struct tp_task *task)
+{
+	pthread_mutex_lock(&loop->lock);
+	do
+		unlink_task(loop, task);
+	while (!(loop->current == task && loop->let_go) && was_running(loop, task));
+	pthread_mutex_unlock(&loop->lock);
+}
+
+void dapl_loop_let_go(struct dapl_loop *loop)
+{
+	pthread_mutex_lock(&loop->lock);
+	loop->let_go = true;
+	pthread_cond_broadcast(&loop->idle);
 	pthread_mutex_unlock(&loop->lock);
 }
 

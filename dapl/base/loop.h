@@ -51,6 +51,10 @@ struct tp_task {
 void dapl_loop_post(struct dapl_loop *loop, struct tp_task *task);
 /* Unqueues; not running on another thread after return. Locks as dapl_loop_del. */
 void dapl_loop_cancel(struct dapl_loop *loop, struct tp_task *task);
+/* The same, but run may still be in what it does after dapl_loop_let_go. */
+void dapl_loop_cancel_early(struct dapl_loop *loop, struct tp_task *task);
+/* From run: its task may be freed from here on. */
+void dapl_loop_let_go(struct dapl_loop *loop);
 
 /* A one-shot timer; never fires early (TMO-4). Zeroed before first use. */
 struct tp_timer {

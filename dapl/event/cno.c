@@ -104,7 +104,7 @@ static void set_agent_of(const struct dapl_ia *ia)
 
 bool dapl_cno_in_agent(const struct dapl_ia *ia)
 {
-	return (ia->agents && dapl_loop_is_self(ia->agents)) || get_agent_of() == ia;
+	return (ia->agents && dapl_loop_is_self(ia->agents)) || get_agent_of();
 }
 
 static void call_agent(const struct dapl_ia *ia, struct dapl_agent *agent)
@@ -118,7 +118,7 @@ static void call_agent(const struct dapl_ia *ia, struct dapl_agent *agent)
 	set_agent_of(outer);
 }
 
-/* The agent may free the CNO. */
+/* The agent, or one of another adapter meanwhile, may free the CNO. */
 static void call_next(struct tp_task *task)
 {
 	struct dapl_cno *cno = container_of(task, struct dapl_cno, task);
@@ -129,6 +129,7 @@ static void call_next(struct tp_task *task)
 	agent = take_detached(cno, &more);
 	if (more)
 		dapl_loop_post(ia->agents, &cno->task);
+	dapl_loop_let_go(ia->agents);
 	if (agent)
 		call_agent(ia, agent);
 }
@@ -150,30 +151,36 @@ static void call_detached(struct dapl_cno *cno)
 	pthread_mutex_unlock(&cno->lock);
 }
 
-/* Not for an agent, of whichever adapter: those that it would wait for might wait for it. */
 static void wait_called(struct dapl_cno *cno)
 {
-	if (get_agent_of() || dapl_cno_in_agent(cno->obj.ia)) /* CNO-19 */
-		return;
 	pthread_mutex_lock(&cno->lock);
 	while (cno->callers)
 		dats_cond_wait(&cno->called, &cno->lock);
 	pthread_mutex_unlock(&cno->lock);
 }
 
-/* No agent that was detached before runs after return, unless an agent calls this. No lock held. */
+/*
+ * No agent that was detached before runs after return. An agent, of whichever adapter, waits for
+ * none: those that it would wait for might wait for it (CNO-19). No lock held.
+ */
 static void finish_agents(struct dapl_cno *cno)
 {
+	bool in_agent = dapl_cno_in_agent(cno->obj.ia);
 	struct dapl_loop *agents = cno->obj.ia->agents;
+	int i;
 
 	if (!agents)
 		return;
-	dapl_loop_cancel(agents, &cno->task);
-	call_detached(cno);
-	/* Triggers meanwhile may have had the loop take what was detached before them. */
-	dapl_loop_cancel(agents, &cno->task);
-	call_detached(cno);
-	wait_called(cno);
+	/* Triggers meanwhile may have the loop take what was detached before them: twice. */
+	for (i = 0; i < 2; i++) {
+		if (in_agent)
+			dapl_loop_cancel_early(agents, &cno->task);
+		else
+			dapl_loop_cancel(agents, &cno->task);
+		call_detached(cno);
+	}
+	if (!in_agent)
+		wait_called(cno);
 }
 
 /* ---- Sleeping and waking ---- */

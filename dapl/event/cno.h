@@ -41,7 +41,7 @@ void dapl_cno_evd_gone(struct dapl_cno *cno);
 /* The CNO of an argument, which counts one more user; NULL: it is none of ia. No lock held. */
 struct dapl_cno *dapl_cno_use(DAT_CNO_HANDLE handle, const struct dapl_ia *ia);
 
-/* Whether this thread is in an agent of a CNO of ia (CNO-19). */
+/* Whether this thread is in an agent, of ia or of another adapter (CNO-19). */
 bool dapl_cno_in_agent(const struct dapl_ia *ia);
 
 static inline struct dapl_cno *dapl_cno_get(DAT_CNO_HANDLE handle)
