@@ -29,7 +29,7 @@ const struct dapl_class dapl_ia_class = {
 
 /* ---- Open ---- */
 
-/* What *async_evd_handle asks for (IA-3, IA-5, IA-10). */
+/* What *async_evd_handle asks for (IA-3, IA-5, IA-10); an EVD in *given is to be left. */
 static DAT_RETURN choose_async(const struct dapl_entry *entry, DAT_EVD_HANDLE handle,
 			       DAT_COUNT qlen, struct dapl_evd **given)
 {
@@ -40,10 +40,13 @@ static DAT_RETURN choose_async(const struct dapl_entry *entry, DAT_EVD_HANDLE ha
 		return DAT_SUCCESS;
 	if (!handle)
 		return qlen > 0 ? DAT_SUCCESS : DAPL_BAD_ARG(2);
-	evd = dapl_object_arg(handle, DAPL_TYPE_EVD);
-	if (!evd || !(evd->flags & DAT_EVD_ASYNC_FLAG) ||
-	    strcmp(evd->obj.ia->entry->info.ia_name, entry->info.ia_name))
+	evd = dapl_evd_enter(handle, DAT_EVD_ASYNC_FLAG);
+	if (!evd)
 		return DAPL_BAD_HANDLE(EVD_ASYNC);
+	if (strcmp(evd->obj.ia->entry->info.ia_name, entry->info.ia_name)) {
+		dapl_evd_leave(evd);
+		return DAPL_BAD_HANDLE(EVD_ASYNC);
+	}
 	*given = evd;
 	return DAT_SUCCESS;
 }
@@ -153,13 +156,39 @@ static DAT_RETURN make_async(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_evd
 	return dapl_evd_new(ia, qlen, NULL, DAT_EVD_ASYNC_FLAG, evd);
 }
 
+/* Its async EVD is given, or none, or of its own. */
+static DAT_RETURN ia_open(struct dapl_entry *entry, DAT_COUNT qlen, struct dapl_evd *given,
+			  DAT_EVD_HANDLE *async_evd, struct dapl_ia **out)
+{
+	struct dapl_evd *evd = given;
+	bool own = !*async_evd;
+	struct dapl_ia *ia;
+	DAT_RETURN rc;
+
+	rc = dapl_ia_new(entry, &dapl_ia_class, &ia);
+	if (rc)
+		return rc;
+	if (own)
+		rc = make_async(ia, qlen, &evd);
+	if (rc) {
+		dapl_object_retire(&ia->obj);
+		dapl_ia_delete(ia);
+		return rc;
+	}
+	dapl_open_add(ia);
+	if (evd)
+		dapl_async_set(ia, evd, own); /* the device may have events already */
+	*async_evd = evd ? (DAT_EVD_HANDLE)evd : DAT_EVD_OUT_OF_SCOPE;
+	*out = ia;
+	return DAT_SUCCESS;
+}
+
 DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
 			DAT_IA_HANDLE *ia_handle)
 {
 	struct dapl_entry *entry;
-	struct dapl_evd *evd;
-	struct dapl_ia *ia = NULL;
-	bool own = false;
+	struct dapl_evd *given;
+	struct dapl_ia *ia;
 	DAT_RETURN rc;
 
 	if (!name || !(entry = dapl_entry_find(name)))
@@ -169,27 +198,15 @@ DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE 
 	if (!ia_handle)
 		return DAPL_BAD_ARG(4);
 	*ia_handle = DAT_HANDLE_NULL;
-	rc = choose_async(entry, *async_evd, qlen, &evd);
+	rc = choose_async(entry, *async_evd, qlen, &given);
 	if (rc)
 		return rc;
-	rc = dapl_ia_new(entry, &dapl_ia_class, &ia);
-	if (rc)
-		return rc;
-	if (!*async_evd) {
-		own = true;
-		rc = make_async(ia, qlen, &evd);
-	}
-	if (rc) {
-		dapl_object_retire(&ia->obj);
-		dapl_ia_delete(ia);
-		return rc;
-	}
-	if (evd)
-		dapl_async_set(ia, evd, own); /* the device may have events already */
-	dapl_open_add(ia);
-	*async_evd = evd ? (DAT_EVD_HANDLE)evd : DAT_EVD_OUT_OF_SCOPE;
-	*ia_handle = ia;
-	return DAT_SUCCESS;
+	rc = ia_open(entry, qlen, given, async_evd, &ia);
+	if (given)
+		dapl_evd_leave(given);
+	if (!rc)
+		*ia_handle = ia;
+	return rc;
 }
 
 /* ---- Close ---- */
@@ -202,7 +219,8 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 		return DAPL_BAD_HANDLE(IA);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return DAPL_BAD_ARG(2);
-	/* A proxy agent cannot wait for its own end (CNO-19). */
+	/* A proxy agent can wait neither for its own end nor for those that may wait for it
+	 * (CNO-19). */
 	if (dapl_cno_in_agent(ia))
 		return DAPL_BAD_STATE(IA_IN_USE);
 	if (!dapl_ia_start_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG)) {

@@ -198,6 +198,8 @@ DAT_RETURN dapl_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK mask, DAT_CR
 	cr = dapl_object_query(cr_handle, &dapl_cr_class, mask, param, &rc);
 	if (!cr)
 		return rc;
+	if (!dapl_object_enter(&cr->obj, DAPL_TYPE_CR)) /* answered meanwhile */
+		return DAPL_BAD_HANDLE(CR);
 	*param = (DAT_CR_PARAM){
 		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->addr.remote,
 		.remote_port_qual = cr->addr.remote_qual,
@@ -205,6 +207,7 @@ DAT_RETURN dapl_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK mask, DAT_CR
 		.private_data = cr->private_data,
 		.local_ep_handle = cr->ep,
 	};
+	dapl_object_leave(&cr->obj);
 	return DAT_SUCCESS;
 }
 

@@ -67,18 +67,13 @@ static DAT_RETURN as_port(DAT_RETURN rc)
 	}
 }
 
-DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
-			   DAT_EVD_HANDLE evd_handle, DAT_CSP_HANDLE *csp_handle)
+static DAT_RETURN create_on(struct dapl_ia *ia, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
+			    struct dapl_evd *evd, DAT_CSP_HANDLE *csp_handle)
 {
 	const struct sockaddr *addr = (const struct sockaddr *)address;
 	struct dapl_csp *csp;
-	struct dapl_evd *evd;
-	struct dapl_ia *ia;
 	DAT_RETURN rc;
 
-	rc = dapl_sp_parts(ia_handle, evd_handle, &ia, &evd);
-	if (rc)
-		return rc;
 	if (!comm)
 		return DAPL_BAD_ARG(2);
 	if (!address)
@@ -101,6 +96,21 @@ DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDRE
 	rc = as_port(dapl_sp_listen(&csp->sp, &dapl_csp_class, ia));
 	if (!rc)
 		*csp_handle = csp;
+	return rc;
+}
+
+DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
+			   DAT_EVD_HANDLE evd_handle, DAT_CSP_HANDLE *csp_handle)
+{
+	struct dapl_evd *evd;
+	struct dapl_ia *ia;
+	DAT_RETURN rc;
+
+	rc = dapl_sp_parts(ia_handle, evd_handle, &ia, &evd);
+	if (rc)
+		return rc;
+	rc = create_on(ia, comm, address, evd, csp_handle);
+	dapl_object_unuse(&evd->obj);
 	return rc;
 }
 

@@ -25,17 +25,12 @@ static int arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn
 }
 
 /* any: the transport chooses the qualifier, which *conn_qual becomes. */
-static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual, bool any,
-			 DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp_handle)
+static DAT_RETURN create_on(struct dapl_ia *ia, DAT_CONN_QUAL *conn_qual, bool any,
+			    struct dapl_evd *evd, DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp_handle)
 {
 	struct dapl_psp *psp;
-	struct dapl_evd *evd;
-	struct dapl_ia *ia;
 	DAT_RETURN rc;
 
-	rc = dapl_sp_parts(ia_handle, evd_handle, &ia, &evd);
-	if (rc)
-		return rc;
 	if (any ? !conn_qual : !dapl_sp_qual_ok(ia, *conn_qual))
 		return DAPL_BAD_ARG(2);
 	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
@@ -57,6 +52,21 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual, bool
 		*conn_qual = dapl_sp_qual(&psp->sp);
 	*psp_handle = psp;
 	return DAT_SUCCESS;
+}
+
+static DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual, bool any,
+			 DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp_handle)
+{
+	struct dapl_evd *evd;
+	struct dapl_ia *ia;
+	DAT_RETURN rc;
+
+	rc = dapl_sp_parts(ia_handle, evd_handle, &ia, &evd);
+	if (rc)
+		return rc;
+	rc = create_on(ia, conn_qual, any, evd, flags, psp_handle);
+	dapl_object_unuse(&evd->obj);
+	return rc;
 }
 
 DAT_RETURN dapl_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL conn_qual, DAT_EVD_HANDLE evd,

@@ -241,10 +241,12 @@ DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 	if (rc)
 		return rc;
 	if (!dapl_sp_qual_ok(ia, conn_qual))
-		return DAPL_BAD_ARG(2);
-	if (!rsp_handle)
-		return DAPL_BAD_ARG(5);
-	rc = rsp_new(ia, conn_qual, ep, evd, &rsp);
+		rc = DAPL_BAD_ARG(2);
+	else if (!rsp_handle)
+		rc = DAPL_BAD_ARG(5);
+	else
+		rc = rsp_new(ia, conn_qual, ep, evd, &rsp);
+	dapl_object_unuse(&evd->obj);
 	if (rc)
 		return rc;
 	dapl_count(ia, DCNT_IA_RSP_CREATE);

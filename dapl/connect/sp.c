@@ -45,7 +45,7 @@ DAT_RETURN dapl_sp_parts(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE evd_handle, str
 	*ia = dapl_ia_get(ia_handle);
 	if (!*ia)
 		return DAPL_BAD_HANDLE(IA);
-	*evd = dapl_evd_arg(evd_handle, *ia, DAT_EVD_CR_FLAG);
+	*evd = dapl_evd_use(evd_handle, *ia, DAT_EVD_CR_FLAG);
 	return *evd ? DAT_SUCCESS : DAPL_BAD_HANDLE(EVD_CR);
 }
 

@@ -52,7 +52,7 @@ void dapl_sp_over(void *listener_owner);
 /* Gives it a request; one of datagrams is a public service point's alone (IBX-67). */
 int dapl_sp_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req);
 
-/* IA and EVD of the handles that every creation has first. */
+/* IA and EVD of the handles that every creation has first; the EVD counts one more user. */
 DAT_RETURN dapl_sp_parts(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE evd_handle, struct dapl_ia **ia,
 			 struct dapl_evd **evd);
 /*

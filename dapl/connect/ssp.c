@@ -47,6 +47,7 @@ struct creation {
 	DAT_IW_SSP_HANDLE *out;
 };
 
+/* Where it succeeds, the EVD counts one more user. */
 static DAT_RETURN check(const struct creation *arg, struct dapl_ia **ia, struct dapl_ep **ep,
 			struct dapl_evd **evd)
 {
@@ -58,27 +59,22 @@ static DAT_RETURN check(const struct creation *arg, struct dapl_ia **ia, struct 
 	*ep = arg->ep_handle ? dapl_object_arg(arg->ep_handle, DAPL_TYPE_EP) : NULL;
 	if (arg->ep_handle && (!*ep || (*ep)->obj.ia != *ia || (*ep)->qp.ud))
 		return DAPL_BAD_HANDLE(EP);
-	*evd = dapl_evd_arg(arg->evd_handle, *ia, DAT_EVD_CR_FLAG);
-	if (!*evd)
-		return DAPL_BAD_HANDLE(EVD_CR);
+	*evd = dapl_evd_use(arg->evd_handle, *ia, DAT_EVD_CR_FLAG);
+	return *evd ? DAT_SUCCESS : DAPL_BAD_HANDLE(EVD_CR);
+}
+
+static DAT_RETURN create_on(const struct creation *arg, struct dapl_ia *ia, struct dapl_ep *ep,
+			    struct dapl_evd *evd)
+{
+	struct dapl_ssp *ssp;
+	DAT_RETURN rc;
+
 	if (arg->len < 0)
 		return DAPL_BAD_ARG(7);
 	if (arg->len && !arg->message)
 		return DAPL_BAD_ARG(6);
-	return arg->out ? DAT_SUCCESS : DAPL_BAD_ARG(8);
-}
-
-static DAT_RETURN create(const struct creation *arg)
-{
-	struct dapl_ssp *ssp;
-	struct dapl_evd *evd;
-	struct dapl_ep *ep;
-	struct dapl_ia *ia;
-	DAT_RETURN rc;
-
-	rc = check(arg, &ia, &ep, &evd);
-	if (rc)
-		return rc;
+	if (!arg->out)
+		return DAPL_BAD_ARG(8);
 	ssp = dapl_object_alloc(sizeof(*ssp));
 	if (!ssp)
 		return DAPL_NO_RESOURCE(MEMORY);
@@ -93,6 +89,21 @@ static DAT_RETURN create(const struct creation *arg)
 		return rc;
 	*arg->out = ssp;
 	return DAT_SUCCESS;
+}
+
+static DAT_RETURN create(const struct creation *arg)
+{
+	struct dapl_evd *evd;
+	struct dapl_ep *ep;
+	struct dapl_ia *ia;
+	DAT_RETURN rc;
+
+	rc = check(arg, &ia, &ep, &evd);
+	if (rc)
+		return rc;
+	rc = create_on(arg, ia, ep, evd);
+	dapl_object_unuse(&evd->obj);
+	return rc;
 }
 
 DAT_RETURN dapl_ext_ssp_create(DAT_HANDLE ia_handle, va_list args)

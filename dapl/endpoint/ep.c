@@ -360,27 +360,64 @@ free_ep:
 	return rc;
 }
 
-DAT_RETURN dapl_ep_find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
-			      DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
-			      struct dapl_ep_parts *parts)
+/*
+ * Programs of release 2.1.10, its dapltest among them, use one connect EVD for the EPs of several
+ * opens of an adapter: strict mode alone refuses that (GEN-22).
+ */
+static struct dapl_evd *enter_connect_evd(DAT_EVD_HANDLE handle, const struct dapl_ia *ia)
 {
-	*parts = (struct dapl_ep_parts){ .pz = pz ? dapl_pz_arg(pz, ia) : NULL };
-	if (pz && !parts->pz)
+	struct dapl_evd *evd = dapl_evd_enter(handle, DAT_EVD_CONNECTION_FLAG);
+
+	if (!evd || (dapl_config.strict ? evd->obj.ia == ia : evd->obj.ia->entry == ia->entry))
+		return evd;
+	dapl_evd_leave(evd);
+	return NULL;
+}
+
+static DAT_RETURN find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			     DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			     struct dapl_ep_parts *parts)
+{
+	if (pz && !(parts->pz = dapl_pz_use(pz, ia)))
 		return DAPL_BAD_HANDLE(PZ);
-	if (recv_evd && !(parts->recv_evd = dapl_evd_arg(recv_evd, ia, DAT_EVD_DTO_FLAG)))
+	if (recv_evd && !(parts->recv_evd = dapl_evd_use(recv_evd, ia, DAT_EVD_DTO_FLAG)))
 		return DAPL_BAD_HANDLE(EVD_RECV);
-	if (request_evd && !(parts->request_evd = dapl_evd_arg(request_evd, ia, DAT_EVD_DTO_FLAG)))
+	if (request_evd && !(parts->request_evd = dapl_evd_use(request_evd, ia, DAT_EVD_DTO_FLAG)))
 		return DAPL_BAD_HANDLE(EVD_REQUEST);
-	if (connect_evd && !(parts->connect_evd = dapl_evd_connect_arg(connect_evd, ia)))
+	if (connect_evd && !(parts->connect_evd = enter_connect_evd(connect_evd, ia)))
 		return DAPL_BAD_HANDLE(EVD_CONN);
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dapl_ep_create_of(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
-			     const DAT_EP_ATTR *ep_attr, DAT_RETURN bad_attr, DAT_RETURN bad_handle,
-			     DAT_EP_HANDLE *ep_handle)
+DAT_RETURN dapl_ep_find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+			      DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			      struct dapl_ep_parts *parts)
 {
-	struct dapl_ep *ep;
+	DAT_RETURN rc;
+
+	*parts = (struct dapl_ep_parts){ .pz = NULL };
+	rc = find_parts(ia, pz, recv_evd, request_evd, connect_evd, parts);
+	if (rc)
+		dapl_ep_leave_parts(NULL, parts);
+	return rc;
+}
+
+void dapl_ep_leave_parts(struct dapl_ep *ep, const struct dapl_ep_parts *parts)
+{
+	struct dapl_evd *evd = parts->connect_evd;
+
+	/* Its IA, which may be another and closing, may have had it forgotten before ep had it. */
+	if (ep && evd && !dapl_object_is(&evd->obj, DAPL_TYPE_EVD))
+		dapl_ep_forget(&ep->obj, &evd->obj);
+	dapl_ep_each_part(parts, dapl_object_unuse);
+	if (evd)
+		dapl_object_leave(&evd->obj);
+}
+
+static DAT_RETURN create_of(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+			    const DAT_EP_ATTR *ep_attr, DAT_RETURN bad_attr, DAT_RETURN bad_handle,
+			    bool answer, struct dapl_ep **ep)
+{
 	DAT_EP_ATTR attr;
 	DAT_RETURN rc;
 
@@ -391,9 +428,18 @@ DAT_RETURN dapl_ep_create_of(struct dapl_ia *ia, const struct dapl_ep_parts *par
 	rc = dapl_ep_check_attr(ia, parts, NULL, &attr, bad_attr);
 	if (rc)
 		return rc;
-	if (!ep_handle)
-		return bad_handle;
-	rc = dapl_ep_new(ia, parts, &attr, DAT_EP_STATE_UNCONNECTED, &ep);
+	return answer ? dapl_ep_new(ia, parts, &attr, DAT_EP_STATE_UNCONNECTED, ep) : bad_handle;
+}
+
+DAT_RETURN dapl_ep_create_of(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
+			     const DAT_EP_ATTR *ep_attr, DAT_RETURN bad_attr, DAT_RETURN bad_handle,
+			     DAT_EP_HANDLE *ep_handle)
+{
+	struct dapl_ep *ep = NULL;
+	DAT_RETURN rc;
+
+	rc = create_of(ia, parts, ep_attr, bad_attr, bad_handle, ep_handle, &ep);
+	dapl_ep_leave_parts(rc ? NULL : ep, parts);
 	if (rc)
 		return rc;
 	dapl_count(ia, DCNT_IA_EP_CREATE);

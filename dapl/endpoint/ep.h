@@ -83,10 +83,15 @@ struct dapl_ep_parts {
 	struct dapl_srq *srq;
 };
 
-/* The handles of dat_ep_create as objects; the first that is not one is named in the failure. */
+/*
+ * The handles of dat_ep_create as objects, which stay until dapl_ep_leave_parts; the first that is
+ * not one is named in the failure.
+ */
 DAT_RETURN dapl_ep_find_parts(const struct dapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
 			      DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
 			      struct dapl_ep_parts *parts);
+/* ep, if any, has them by now. */
+void dapl_ep_leave_parts(struct dapl_ep *ep, const struct dapl_ep_parts *parts);
 /* The parts that an EP has; EP lock held, or nobody else knows it. */
 struct dapl_ep_parts dapl_ep_parts_of(const struct dapl_ep *ep);
 void dapl_ep_set_parts(struct dapl_ep *ep, const struct dapl_ep_parts *parts);
@@ -97,8 +102,8 @@ void dapl_ep_count_streams(const struct dapl_ep *ep, int by);
 /* state: U, or T for an EP made for a CR. attr is checked by the caller. */
 DAT_RETURN dapl_ep_new(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 		       const DAT_EP_ATTR *attr, uint8_t state, struct dapl_ep **out);
-/* What both calls do that make one, once its parts are found: bad_attr and bad_handle are the answers
- * for bad attributes and for no place for the handle. */
+/* What both calls do that make one, once its parts are found, which they leave: bad_attr and
+ * bad_handle are the answers for bad attributes and for no place for the handle. */
 DAT_RETURN dapl_ep_create_of(struct dapl_ia *ia, const struct dapl_ep_parts *parts,
 			     const DAT_EP_ATTR *ep_attr, DAT_RETURN bad_attr, DAT_RETURN bad_handle,
 			     DAT_EP_HANDLE *ep_handle);

@@ -236,6 +236,7 @@ static DAT_RETURN modify_allowed(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask)
 	return DAT_SUCCESS;
 }
 
+/* To be left, if it succeeds. */
 static DAT_RETURN new_parts(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 			    const DAT_EP_PARAM *param, struct dapl_ep_parts *parts)
 {
@@ -250,11 +251,15 @@ static DAT_RETURN new_parts(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 		return DAPL_BAD_ARG(3);
 #undef GIVEN
 	parts->srq = ep->qp.srq;
+	if (!parts->srq)
+		return DAT_SUCCESS;
+	dapl_object_use(&parts->srq->obj);
 	/* SRQ-34 holds on, and the completions of an SRQ need a place. */
-	if (ep->qp.srq && (!parts->recv_evd ||
-			   (parts->pz && parts->pz != ep->qp.srq->pz && !ia->attr->srq_pd_differs)))
-		return DAPL_BAD_ARG(3);
-	return DAT_SUCCESS;
+	if (parts->recv_evd &&
+	    (!parts->pz || parts->pz == parts->srq->pz || ia->attr->srq_pd_differs))
+		return DAT_SUCCESS;
+	dapl_ep_leave_parts(NULL, parts);
+	return DAPL_BAD_ARG(3);
 }
 
 static void new_attr(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param,
@@ -388,19 +393,15 @@ static DAT_RETURN apply(struct dapl_ep *ep, const struct dapl_ep_parts *parts,
 
 /* soft gets the watermark that is to be set. */
 static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param,
-			 DAT_COUNT *soft)
+			 const struct dapl_ep_parts *parts, DAT_COUNT *soft)
 {
-	struct dapl_ep_parts parts;
 	DAT_EP_ATTR attr;
 	DAT_RETURN rc;
 
 	dapl_assert_held(&ep->qp.lock);
-	rc = new_parts(ep, mask, param, &parts);
-	if (rc)
-		return rc;
 	new_attr(ep, mask, param, &attr);
-	follow_evds(ep, mask, &parts, &attr);
-	rc = dapl_ep_check_attr(ep->obj.ia, &parts, ep, &attr, DAPL_BAD_ARG(3));
+	follow_evds(ep, mask, parts, &attr);
+	rc = dapl_ep_check_attr(ep->obj.ia, parts, ep, &attr, DAPL_BAD_ARG(3));
 	if (rc)
 		return rc;
 	rc = modify_allowed(ep, mask);
@@ -411,7 +412,7 @@ static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_E
 		return dapl_ep_state_error(dapl_ep_state(ep)); /* EP-64 */
 	if ((mask & (F(PZ_HANDLE) | QUEUES)) ||
 	    dapl_ep_delayed_ack(&attr) != dapl_ep_delayed_ack(&ep->cold->attr)) {
-		rc = apply(ep, &parts, &attr);
+		rc = apply(ep, parts, &attr);
 		if (rc)
 			return rc;
 	}
@@ -426,6 +427,7 @@ DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask,
 {
 	struct dapl_ep *ep = dapl_ep_get(ep_handle);
 	DAT_COUNT soft = DAT_HW_DEFAULT;
+	struct dapl_ep_parts parts;
 	DAT_RETURN rc;
 
 	if (!ep)
@@ -437,8 +439,14 @@ DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask,
 	if (!param)
 		return DAPL_BAD_ARG(3);
 	dapl_lock(&ep->qp.lock);
-	rc = modify(ep, mask, param, &soft);
+	rc = new_parts(ep, mask, param, &parts);
+	if (rc) {
+		dapl_unlock(&ep->qp.lock);
+		return rc;
+	}
+	rc = modify(ep, mask, param, &parts, &soft);
 	dapl_unlock(&ep->qp.lock);
+	dapl_ep_leave_parts(ep, &parts);
 	if (!rc && (mask & F(EP_ATTR_SRQ_SOFT_HW)))
 		rc = dapl_ep_set_soft(ep, soft);
 	return rc;

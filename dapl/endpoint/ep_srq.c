@@ -17,8 +17,9 @@
 /* Whether an SRQ is one and may be used (SRQ-34 to SRQ-36). */
 static DAT_RETURN find_srq(struct dapl_ia *ia, DAT_SRQ_HANDLE handle, struct dapl_ep_parts *parts)
 {
-	struct dapl_srq *srq = handle ? dapl_object_arg(handle, DAPL_TYPE_SRQ) : NULL;
+	struct dapl_srq *srq = handle ? dapl_object_use_arg(handle, DAPL_TYPE_SRQ) : NULL;
 
+	parts->srq = srq; /* and to be left, whatever it is */
 	if (!srq || srq->obj.ia != ia)
 		return DAPL_BAD_HANDLE(SRQ);
 	/* Its completions need a place. */
@@ -28,9 +29,8 @@ static DAT_RETURN find_srq(struct dapl_ia *ia, DAT_SRQ_HANDLE handle, struct dap
 		return DAPL_BAD_STATE(SRQ_ERROR);
 	if (parts->pz && parts->pz != srq->pz && !ia->attr->srq_pd_differs)
 		return DAPL_BAD_ARG(2);
-	if (dapl_object_users(&srq->obj) >= ia->attr->max_qp)
+	if (dapl_object_users(&srq->obj) > ia->attr->max_qp)
 		return DAPL_NO_RESOURCE(SRQ);
-	parts->srq = srq;
 	return DAT_SUCCESS;
 }
 
@@ -48,12 +48,15 @@ DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 	if (!ia->attr->max_srq)
 		return DAPL_NO_MODEL; /* EP-54, SRQ-2 */
 	rc = dapl_ep_find_parts(ia, pz, recv_evd, request_evd, connect_evd, &parts);
-	if (!rc)
-		rc = find_srq(ia, srq, &parts);
 	if (rc)
 		return rc;
-	if (!ep_attr && dapl_config.strict)
-		return DAPL_BAD_ARG(7); /* SRQ-32 */
+	rc = find_srq(ia, srq, &parts);
+	if (!rc && !ep_attr && dapl_config.strict)
+		rc = DAPL_BAD_ARG(7); /* SRQ-32 */
+	if (rc) {
+		dapl_ep_leave_parts(NULL, &parts);
+		return rc;
+	}
 	return dapl_ep_create_of(ia, &parts, ep_attr, DAPL_BAD_ARG(7), DAPL_BAD_ARG(8), ep_handle);
 }
 

@@ -79,6 +79,9 @@ void dapl_async_set(struct dapl_ia *ia, struct dapl_evd *evd, bool own)
 	pthread_mutex_lock(&ia->lock);
 	ia->async_evd = evd;
 	ia->async_evd_own = own;
+	/* Its own IA, which is closing, may have had it forgotten before. */
+	if (!dapl_object_is(&evd->obj, DAPL_TYPE_EVD))
+		ia->async_evd = NULL;
 	pthread_mutex_unlock(&ia->lock);
 }
 

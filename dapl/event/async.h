@@ -24,7 +24,7 @@ void dapl_evd_drain_ep(struct dapl_evd *evd, const void *ep);
 /* Reports that an event was lost (EVD-94). No lock held. */
 void dapl_evd_overflow(struct dapl_evd *evd);
 
-/* evd is the IA's from now on; own: it was made for that. */
+/* evd is that of the IA, which is listed, from now on; own: it was made for that. */
 void dapl_async_set(struct dapl_ia *ia, struct dapl_evd *evd, bool own);
 /* The IA, which is being closed, gives up an EVD that is not its own (IA-85). */
 void dapl_async_give_up(struct dapl_ia *ia);

@@ -16,22 +16,32 @@
 #define ALL_FLAGS \
 	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG | 0x200 /* DAT_IB_EVD_EXTENSION_FLAG */)
 
-struct dapl_evd *dapl_evd_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, uint32_t flag)
+struct dapl_evd *dapl_evd_use(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, uint32_t flag)
 {
-	struct dapl_evd *evd = dapl_object_arg(handle, DAPL_TYPE_EVD);
+	struct dapl_evd *evd = dapl_object_use_arg(handle, DAPL_TYPE_EVD);
 
-	return evd && evd->obj.ia == ia && (evd->flags & flag) ? evd : NULL;
+	if (!evd || (evd->obj.ia == ia && (evd->flags & flag)))
+		return evd;
+	dapl_object_unuse(&evd->obj);
+	return NULL;
 }
 
-struct dapl_evd *dapl_evd_connect_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia)
+struct dapl_evd *dapl_evd_enter(DAT_EVD_HANDLE handle, uint32_t flag)
 {
 	struct dapl_evd *evd = dapl_object_arg(handle, DAPL_TYPE_EVD);
 
-	if (dapl_config.strict)
-		return dapl_evd_arg(handle, ia, DAT_EVD_CONNECTION_FLAG);
-	return evd && evd->obj.ia->entry == ia->entry && (evd->flags & DAT_EVD_CONNECTION_FLAG)
-		       ? evd
-		       : NULL;
+	if (!evd || !dapl_object_enter(&evd->obj, DAPL_TYPE_EVD))
+		return NULL;
+	if ((evd->flags & flag) && dapl_object_use_arg(handle, DAPL_TYPE_EVD))
+		return evd;
+	dapl_object_leave(&evd->obj);
+	return NULL;
+}
+
+void dapl_evd_leave(struct dapl_evd *evd)
+{
+	dapl_object_unuse(&evd->obj);
+	dapl_object_leave(&evd->obj);
 }
 
 /* ---- Creation and end ---- */
@@ -79,9 +89,13 @@ static void end(struct dapl_object *obj)
 
 static void forget_and_end(struct dapl_object *obj)
 {
-	dapl_async_forget(container_of(obj, struct dapl_evd, obj));
-	if (dapl_object_retire(obj))
-		dapl_ia_end(obj);
+	struct dapl_evd *evd = container_of(obj, struct dapl_evd, obj);
+
+	dapl_async_forget(evd);
+	if (!dapl_object_retire(obj))
+		return;
+	dapl_async_forget(evd); /* who has it since then; who gets it now sees that it is retired */
+	dapl_ia_end(obj);
 }
 
 /* The IA's own async EVD is not, unless something else refers to it, too (IA-10, IA-85). */

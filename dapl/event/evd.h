@@ -88,13 +88,14 @@ static inline struct dapl_evd *dapl_evd_lock(DAT_EVD_HANDLE handle)
 
 extern const struct dapl_class dapl_evd_class;
 
-/* An EVD of ia that carries the stream flag; NULL otherwise. */
-struct dapl_evd *dapl_evd_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, uint32_t flag);
+/* An EVD of ia that carries the stream flag, which counts one more user; NULL otherwise. */
+struct dapl_evd *dapl_evd_use(DAT_EVD_HANDLE handle, const struct dapl_ia *ia, uint32_t flag);
 /*
- * The same for the connect EVD of an EP. Programs of release 2.1.10, its dapltest among them, use
- * one for the EPs of several opens of an adapter: strict mode alone refuses that (GEN-22).
+ * The same, of any IA, which may be closed meanwhile: it stays until dapl_evd_leave, but may be
+ * retired before, and have been forgotten by all that referred to it then.
  */
-struct dapl_evd *dapl_evd_connect_arg(DAT_EVD_HANDLE handle, const struct dapl_ia *ia);
+struct dapl_evd *dapl_evd_enter(DAT_EVD_HANDLE handle, uint32_t flag);
+void dapl_evd_leave(struct dapl_evd *evd);
 
 /* A new EVD in the IA's list, which cno, if any, counts already; DAT_SUCCESS or why not. */
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen, struct dapl_cno *cno, uint32_t flags,

@@ -118,12 +118,14 @@ static DAT_RETURN pin(struct dapl_lmr *lmr, struct dapl_ia *ia)
 static void unpin(struct dapl_lmr *lmr)
 {
 	lmr->pz->obj.ia->dev->transport->mr->dereg(lmr->mr);
-	dapl_object_unuse(&lmr->pz->obj);
 }
 
 static void end(struct dapl_object *obj)
 {
-	unpin(container_of(obj, struct dapl_lmr, obj));
+	struct dapl_lmr *lmr = container_of(obj, struct dapl_lmr, obj);
+
+	unpin(lmr);
+	dapl_object_unuse(&lmr->pz->obj);
 }
 
 static bool uses(struct dapl_object *obj, const struct dapl_object *part)
@@ -143,14 +145,10 @@ static DAT_RETURN set_up(struct dapl_lmr *lmr, struct dapl_ia *ia)
 
 	if (!rc)
 		rc = check_rights(lmr, ia);
+	if (!rc)
+		rc = pin(lmr, ia);
 	if (rc)
 		return rc;
-	dapl_object_use(&lmr->pz->obj);
-	rc = pin(lmr, ia);
-	if (rc) {
-		dapl_object_unuse(&lmr->pz->obj);
-		return rc;
-	}
 	lmr->lkey = lmr->mr->lkey;
 	if (!dapl_ia_add(ia, &lmr->obj, &dapl_lmr_class, ia->attr->max_mr)) {
 		unpin(lmr);
@@ -173,14 +171,16 @@ DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 
 	if (!ia)
 		return DAPL_BAD_HANDLE(IA);
-	pz = dapl_pz_arg(pz_handle, ia);
+	pz = dapl_pz_use(pz_handle, ia);
 	if (!pz)
 		return DAPL_BAD_HANDLE(PZ);
+	rc = DAPL_BAD_ARG(8);
 	if (!lmr_handle)
-		return DAPL_BAD_ARG(8);
+		goto unuse_pz;
 	lmr = dapl_object_alloc(sizeof(*lmr));
+	rc = DAPL_NO_RESOURCE(MEMORY);
 	if (!lmr)
-		return DAPL_NO_RESOURCE(MEMORY);
+		goto unuse_pz;
 	lmr->pz = pz;
 	lmr->mem_type = mem_type;
 	lmr->region = region;
@@ -188,10 +188,8 @@ DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	lmr->privileges = privileges;
 	lmr->va_type = va_type;
 	rc = set_up(lmr, ia);
-	if (rc) {
-		dapl_object_release(&lmr->obj);
-		return rc;
-	}
+	if (rc)
+		goto release;
 	dapl_count(ia, DCNT_IA_LMR_CREATE);
 	*lmr_handle = lmr;
 	if (lmr_context)
@@ -203,6 +201,12 @@ DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	if (registered_address)
 		*registered_address = (DAT_VADDR)(uintptr_t)lmr->addr;
 	return DAT_SUCCESS;
+
+release:
+	dapl_object_release(&lmr->obj);
+unuse_pz:
+	dapl_object_unuse(&pz->obj);
+	return rc;
 }
 
 DAT_RETURN dapl_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)

@@ -17,11 +17,14 @@ const struct dapl_class dapl_pz_class = {
 	.end = end,
 };
 
-struct dapl_pz *dapl_pz_arg(DAT_PZ_HANDLE handle, const struct dapl_ia *ia)
+struct dapl_pz *dapl_pz_use(DAT_PZ_HANDLE handle, const struct dapl_ia *ia)
 {
-	struct dapl_pz *pz = dapl_object_arg(handle, DAPL_TYPE_PZ);
+	struct dapl_pz *pz = dapl_object_use_arg(handle, DAPL_TYPE_PZ);
 
-	return pz && pz->obj.ia == ia ? pz : NULL;
+	if (!pz || pz->obj.ia == ia)
+		return pz;
+	dapl_object_unuse(&pz->obj);
+	return NULL;
 }
 
 DAT_RETURN dapl_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)

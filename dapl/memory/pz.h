@@ -14,7 +14,7 @@ struct dapl_pz {
 
 extern const struct dapl_class dapl_pz_class;
 
-/* A PZ of ia, or NULL. */
-struct dapl_pz *dapl_pz_arg(DAT_PZ_HANDLE handle, const struct dapl_ia *ia);
+/* A PZ of ia, which counts one more user, or NULL. */
+struct dapl_pz *dapl_pz_use(DAT_PZ_HANDLE handle, const struct dapl_ia *ia);
 
 #endif

@@ -52,7 +52,7 @@ const struct dapl_class dapl_rmr_class = {
 
 static DAT_RETURN create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope, DAT_RMR_HANDLE *out)
 {
-	struct dapl_pz *pz = dapl_object_self(pz_handle, DAPL_TYPE_PZ);
+	struct dapl_pz *pz = dapl_object_use_arg(pz_handle, DAPL_TYPE_PZ);
 	const struct tp_device_attr *dev;
 	struct dapl_rmr *rmr;
 	DAT_RETURN rc;
@@ -61,13 +61,16 @@ static DAT_RETURN create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope, DAT_RMR_H
 	if (!pz)
 		return DAPL_BAD_HANDLE(PZ);
 	dev = pz->obj.ia->attr;
+	rc = DAPL_NO_MODEL; /* RMR-1, RMR-4 */
 	if (!dev->max_mw || !(scope == DAT_RMR_SCOPE_EP ? dev->mw_qp_scope : dev->mw_pd_scope))
-		return DAPL_NO_MODEL; /* RMR-1, RMR-4 */
+		goto unuse_pz;
+	rc = DAPL_BAD_ARG(2);
 	if (!out)
-		return DAPL_BAD_ARG(2);
+		goto unuse_pz;
 	rmr = dapl_object_alloc(sizeof(*rmr));
+	rc = DAPL_NO_RESOURCE(MEMORY);
 	if (!rmr)
-		return DAPL_NO_RESOURCE(MEMORY);
+		goto unuse_pz;
 	rmr->pz = pz;
 	rmr->scope = scope;
 	dapl_bindings_init(&rmr->bindings);
@@ -75,17 +78,17 @@ static DAT_RETURN create(DAT_PZ_HANDLE pz_handle, DAT_RMR_SCOPE scope, DAT_RMR_H
 	rc = dapl_status(err, DAT_RESOURCE_MEMORY_REGION);
 	if (err)
 		goto release;
-	dapl_object_use(&pz->obj);
 	if (dapl_ia_add(pz->obj.ia, &rmr->obj, &dapl_rmr_class, dev->max_mw)) {
 		dapl_count(pz->obj.ia, DCNT_IA_RMR_CREATE);
 		*out = rmr;
 		return DAT_SUCCESS;
 	}
 	rc = DAPL_NO_RESOURCE(MEMORY_REGION);
-	dapl_object_unuse(&pz->obj);
 	pz->obj.ia->dev->transport->mw->free(rmr->mw);
 release:
 	dapl_object_release(&rmr->obj);
+unuse_pz:
+	dapl_object_unuse(&pz->obj);
 	return rc;
 }
 

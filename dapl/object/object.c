@@ -194,11 +194,30 @@ bool dapl_object_retire(struct dapl_object *obj)
 DAT_RETURN dapl_object_retire_unused(struct dapl_object *obj)
 {
 	const struct dapl_class *class = obj->class;
+	DAT_RETURN rc = DAT_SUCCESS;
 
+	dapl_lock(&obj->lock); /* no new user in between */
 	if (dapl_object_users(obj))
-		return dapl_fail(DAT_INVALID_STATE, class->in_use);
-	return dapl_object_retire(obj) ? DAT_SUCCESS
-				       : dapl_fail(DAT_INVALID_HANDLE, class->bad_handle);
+		rc = dapl_fail(DAT_INVALID_STATE, class->in_use);
+	else if (!dapl_object_retire(obj))
+		rc = dapl_fail(DAT_INVALID_HANDLE, class->bad_handle);
+	dapl_unlock(&obj->lock);
+	return rc;
+}
+
+void *dapl_object_use_arg(DAT_HANDLE handle, enum dapl_type type)
+{
+	struct dapl_object *obj = dapl_object_arg(handle, type);
+	bool live;
+
+	if (!obj)
+		return NULL;
+	dapl_lock(&obj->lock);
+	live = dapl_object_is(obj, type);
+	if (live)
+		dapl_object_use(obj);
+	dapl_unlock(&obj->lock);
+	return live ? obj : NULL;
 }
 
 void *dapl_object_query(DAT_HANDLE handle, const struct dapl_class *class, uint64_t mask,

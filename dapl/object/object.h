@@ -154,6 +154,12 @@ static inline void *dapl_object_arg(DAT_HANDLE handle, enum dapl_type type)
 	return obj;
 }
 
+/*
+ * The object of an argument, which counts one more user until dapl_object_unuse: unless its IA is
+ * closed, it stays as long. NULL: it is none, or gone.
+ */
+void *dapl_object_use_arg(DAT_HANDLE handle, enum dapl_type type);
+
 static inline bool dapl_object_is(const struct dapl_object *obj, enum dapl_type type)
 {
 	return atomic_load_explicit(&obj->type, memory_order_acquire) == (uint32_t)type;

@@ -203,10 +203,8 @@ static DAT_RETURN set_up(struct dapl_srq *srq, struct dapl_ia *ia)
 
 	if (err)
 		return rc;
-	dapl_object_use(&srq->pz->obj);
 	if (dapl_ia_add(ia, &srq->obj, &dapl_srq_class, ia->attr->max_srq))
 		return DAT_SUCCESS;
-	dapl_object_unuse(&srq->pz->obj);
 	ops->destroy(srq->srq);
 	return DAPL_NO_RESOURCE(SRQ);
 }
@@ -235,23 +233,21 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT
 		return DAPL_BAD_HANDLE(IA);
 	if (!ia->attr->max_srq)
 		return DAPL_NO_MODEL; /* SRQ-2 */
-	pz = dapl_pz_arg(pz_handle, ia);
+	pz = dapl_pz_use(pz_handle, ia);
 	if (!pz)
 		return DAPL_BAD_HANDLE(PZ);
 	rc = check_attr(ia->attr, attr);
+	if (!rc && !srq_handle)
+		rc = DAPL_BAD_ARG(4);
 	if (rc)
-		return rc;
-	if (!srq_handle)
-		return DAPL_BAD_ARG(4);
+		goto unuse_pz;
 	srq = srq_new(pz, attr);
+	rc = DAPL_NO_RESOURCE(MEMORY);
 	if (!srq)
-		return DAPL_NO_RESOURCE(MEMORY);
+		goto unuse_pz;
 	rc = set_up(srq, ia);
-	if (rc) {
-		free_own(srq);
-		dapl_object_release(&srq->obj);
-		return rc;
-	}
+	if (rc)
+		goto release;
 	dapl_lock(&srq->obj.lock);
 	if (attr->low_watermark)
 		rc = arm(srq, attr->low_watermark);
@@ -264,6 +260,13 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT
 	dapl_count(ia, DCNT_IA_SRQ_CREATE);
 	*srq_handle = srq;
 	return DAT_SUCCESS;
+
+release:
+	free_own(srq);
+	dapl_object_release(&srq->obj);
+unuse_pz:
+	dapl_object_unuse(&pz->obj);
+	return rc;
 }
 
 DAT_RETURN dapl_srq_free(DAT_SRQ_HANDLE srq_handle)

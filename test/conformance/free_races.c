@@ -2,7 +2,7 @@
 /*
  * Objects that are freed while other threads are about to call, or in the middle of a call: each
  * call is carried out or finds the handle invalid, and nothing that is left is touched (EVD-87,
- * EVD-90, CNO-32, SRQ-7).
+ * EVD-88, EVD-90, IA-10, CNO-32, SRQ-7).
  */
 #include "srq_util.h"
 
@@ -188,6 +188,159 @@ static void evd_87_any_call_on_a_dispatcher_that_is_freed(void **state)
 static void evd_87_any_call_on_a_dispatcher_of_completions(void **state)
 {
 	free_dispatchers(*state, DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, call_evd);
+}
+
+/* What refers to a dispatcher keeps it: a free that comes now is refused. */
+static void seen_in_use(struct race *r, DAT_HANDLE evd)
+{
+	DAT_RETURN rc = dat_evd_free(evd);
+
+	if (DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
+		return;
+	atomic_store(&r->wrong_rc, rc);
+	atomic_fetch_add(&r->wrong, 1);
+}
+
+static void refer_to(struct race *r, DAT_HANDLE evd, unsigned int i)
+{
+	DAT_CONN_QUAL qual;
+	DAT_PSP_HANDLE psp;
+	DAT_EP_HANDLE ep;
+	DAT_RETURN rc;
+
+	if (i % 2) {
+		rc = dat_ep_create(r->rig->ia, r->pz, evd, evd, evd, NULL, &ep);
+		if (!rc) {
+			seen_in_use(r, evd);
+			rc = dat_ep_free(ep);
+		}
+	} else {
+		rc = dat_psp_create_any(r->rig->ia, &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp);
+		if (!rc) {
+			seen_in_use(r, evd);
+			rc = dat_psp_free(psp);
+		}
+	}
+	seen(r, rc);
+}
+
+static void evd_88_a_dispatcher_is_freed_or_in_use(void **state)
+{
+	struct race *r = begin(*state, refer_to);
+	DAT_RETURN rc = DAT_SUCCESS;
+
+	for (unsigned int i = 0; i < rounds; i++) {
+		DAT_EVD_HANDLE evd =
+			ct_evd(r->rig->ia, 64, DAT_HANDLE_NULL,
+			       DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_CR_FLAG);
+
+		let_call(r, evd);
+		atomic_store(&r->handle, DAT_HANDLE_NULL);
+		ct_await(DAT_GET_TYPE(rc = dat_evd_free(evd)) != DAT_INVALID_STATE);
+		expect_ok(rc);
+	}
+	finish(r);
+}
+
+/* ---- Dispatchers that go with their adapter ---- */
+
+struct borrower {
+	struct ct_ia lender, own;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+	DAT_IA_HANDLE ia;
+	atomic_bool ready, go;
+	unsigned int delay; /* microseconds */
+	DAT_RETURN rc;
+};
+
+static void delay(struct borrower *b)
+{
+	uint64_t until;
+
+	atomic_store(&b->ready, true);
+	while (!atomic_load(&b->go))
+		;
+	until = ct_now_us() + b->delay;
+	while (ct_now_us() < until)
+		;
+}
+
+static void *open_with_it(void *arg)
+{
+	struct borrower *b = arg;
+	DAT_EVD_HANDLE evd = b->evd;
+
+	delay(b);
+	b->rc = dat_ia_open(harness_ia_name(), 8, &evd, &b->ia);
+	return NULL;
+}
+
+static void *connect_to_it(void *arg)
+{
+	struct borrower *b = arg;
+
+	delay(b);
+	b->rc = dat_ep_create(b->own.ia, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, b->evd,
+			      NULL, &b->ep);
+	return NULL;
+}
+
+/* Closes the adapter of evd while borrow takes it; true: borrow did. */
+static bool close_lender(struct borrower *b, void *(*borrow)(void *), unsigned int i)
+{
+	pthread_t thread;
+
+	atomic_store(&b->ready, false);
+	atomic_store(&b->go, false);
+	b->delay = i % 50 * 4;
+	assert_int_equal(pthread_create(&thread, NULL, borrow, b), 0);
+	ct_await(atomic_load(&b->ready));
+	atomic_store(&b->go, true);
+	ct_close(&b->lender);
+	pthread_join(thread, NULL);
+	if (b->rc)
+		expect_type(b->rc, DAT_INVALID_HANDLE);
+	return !b->rc;
+}
+
+static void ia_10_an_async_dispatcher_goes_while_it_is_passed(void **state)
+{
+	struct borrower b = { .evd = DAT_HANDLE_NULL };
+	DAT_EVD_HANDLE evd;
+	DAT_IA_ATTR attr;
+
+	(void)state;
+	for (unsigned int i = 0; i < rounds; i++) {
+		ct_open(&b.lender);
+		b.evd = ct_evd(b.lender.ia, 8, DAT_HANDLE_NULL, DAT_EVD_ASYNC_FLAG);
+		if (!close_lender(&b, open_with_it, i))
+			continue;
+		expect_ok(dat_ia_query(b.ia, &evd, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+		assert_ptr_not_equal(evd, b.evd);
+		expect_ok(dat_ia_close(b.ia, DAT_CLOSE_GRACEFUL_FLAG));
+	}
+}
+
+static void ia_10_a_connect_dispatcher_goes_while_it_is_passed(void **state)
+{
+	struct borrower b = { .evd = DAT_HANDLE_NULL };
+	DAT_EP_PARAM param;
+
+	(void)state;
+	if (harness_strict())
+		harness_skip("strict mode refuses it");
+	ct_open(&b.own);
+	for (unsigned int i = 0; i < rounds; i++) {
+		ct_open(&b.lender);
+		b.evd = ct_evd(b.lender.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG);
+		if (!close_lender(&b, connect_to_it, i))
+			continue;
+		expect_ok(dat_ep_query(b.ep, DAT_EP_FIELD_ALL, &param));
+		assert_null(param.connect_evd_handle);
+		expect_ok(dat_ep_free(b.ep));
+	}
+	ct_close(&b.own);
 }
 
 /* ---- Notification objects ---- */
@@ -379,6 +532,9 @@ int main(void)
 		T(evd_87_posting_to_a_dispatcher_that_is_freed),
 		T(evd_87_any_call_on_a_dispatcher_that_is_freed),
 		T(evd_87_any_call_on_a_dispatcher_of_completions),
+		T(evd_88_a_dispatcher_is_freed_or_in_use),
+		cmocka_unit_test(ia_10_an_async_dispatcher_goes_while_it_is_passed),
+		cmocka_unit_test(ia_10_a_connect_dispatcher_goes_while_it_is_passed),
 		T(cno_32_any_call_on_a_cno_that_is_freed),
 		T(cno_31_the_last_is_freed_beside_a_create_that_fails),
 		T(srq_7_any_call_on_a_queue_that_is_freed),
