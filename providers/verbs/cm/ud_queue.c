@@ -45,7 +45,8 @@ struct known {
 	struct list chain, age;
 	uint16_t lid;
 	uint8_t gid[16];
-	struct ibv_ah *ah;
+	struct ibv_ah *ah;   /* NULL: it was looked for in vain */
+	uint64_t not_before; /* looked for again; dapl_now */
 };
 
 static struct list *ah_chain(struct vrb_ucm_queue *queue, const struct ucm_address *to)
@@ -72,42 +73,39 @@ static void forget_ah(struct vrb_ucm_queue *queue, struct known *known)
 	list_del(&known->chain);
 	list_del(&known->age);
 	queue->num_ahs--;
-	ibv_destroy_ah(known->ah);
+	if (known->ah)
+		ibv_destroy_ah(known->ah);
 	free(known);
 }
 
 /*
  * RoCE's kernel looks for a neighbour that it does not know, for up to a second: the loop does so for
- * a tenth of the time at most. A message that is not sent meanwhile is as good as lost on its way.
+ * a quarter of the time at most, and for one neighbour for a tenth, since others wait meanwhile. A
+ * message that is not sent is as good as lost on its way.
  */
-static struct ibv_ah *make_ah(struct vrb_dev *dev, const struct ucm_address *to)
+static void make_ah(struct vrb_dev *dev, struct known *known)
 {
 	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
 	uint64_t begin = dapl_now(), took;
-	struct ibv_ah *ah;
 	int err;
 
 	errno = EAGAIN;
-	if (begin < queue->no_ah_until)
-		return NULL;
-	ah = vrb_ucm_ah(dev, queue->pd, to->lid, to->gid);
+	if (begin < queue->no_ah_until || begin < known->not_before)
+		return;
+	known->ah = vrb_ucm_ah(dev, queue->pd, known->lid, known->gid);
 	err = errno;
 	took = dapl_now() - begin;
-	if (!ah && took > SLOW_NS)
-		queue->no_ah_until = begin + 10 * took;
+	if (!known->ah && took > SLOW_NS) {
+		queue->no_ah_until = begin + 4 * took;
+		known->not_before = begin + 10 * took;
+	}
 	errno = err;
-	return ah;
 }
 
-/* NULL and errno. */
-static struct ibv_ah *ah_to(struct vrb_dev *dev, const struct ucm_address *to)
+static struct known *know(struct vrb_ucm_queue *queue, const struct ucm_address *to)
 {
-	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
-	struct list *chain = ah_chain(queue, to);
-	struct known *known = find_ah(chain, to);
+	struct known *known;
 
-	if (known)
-		return known->ah;
 	if (queue->num_ahs >= VRB_UCM_AH_MOST) {
 		errno = EBUSY;
 		if (queue->posted != queue->sent) /* one of those may have the oldest */
@@ -119,15 +117,32 @@ static struct ibv_ah *ah_to(struct vrb_dev *dev, const struct ucm_address *to)
 		return NULL;
 	known->lid = to->lid;
 	memcpy(known->gid, to->gid, sizeof(known->gid));
-	known->ah = make_ah(dev, to);
-	if (!known->ah) {
-		free(known);
-		return NULL;
-	}
-	list_add(chain, &known->chain);
+	list_add(ah_chain(queue, to), &known->chain);
 	list_add(&queue->oldest_ah, &known->age);
 	queue->num_ahs++;
-	return known->ah;
+	return known;
+}
+
+/* NULL and errno. */
+static struct ibv_ah *ah_to(struct vrb_dev *dev, const struct ucm_address *to)
+{
+	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	struct known *known = find_ah(ah_chain(queue, to), to);
+	struct ibv_ah *ah;
+	int err;
+
+	if (!known)
+		known = know(queue, to);
+	if (!known)
+		return NULL;
+	if (!known->ah)
+		make_ah(dev, known);
+	ah = known->ah;
+	err = errno;
+	if (!ah && !known->not_before)
+		forget_ah(queue, known);
+	errno = err;
+	return ah;
 }
 
 /* ---- Out of service ---- */
@@ -267,7 +282,8 @@ void vrb_ucm_forget(struct vrb_dev *dev, const struct ucm_address *to)
 	struct known *known = find_ah(ah_chain(queue, to), to);
 
 	reap_sent(dev);
-	if (known && queue->posted == queue->sent) /* else one of those may have it */
+	/* Else it is looked for in its time, or one of those may have it. */
+	if (known && known->ah && queue->posted == queue->sent)
 		forget_ah(queue, known);
 }
 
