@@ -83,7 +83,10 @@ static void a_flush_that_nobody_asked_for_brings_it_back(void **state)
 {
 	(void)state;
 	uk_cm_state(IBV_QPS_ERR);
-	uk_cm_received(IBV_WC_WR_FLUSH_ERR);
+	/* Both before it is reset, as a device has it. */
+	pthread_mutex_lock(&uk.lock);
+	uk.cm_wc[uk.num_cm_wcs++] = (struct ibv_wc){ .status = IBV_WC_WR_FLUSH_ERR };
+	pthread_mutex_unlock(&uk.lock);
 	uk_cm_received(IBV_WC_WR_FLUSH_ERR);
 	is_back();
 	assert_int_equal(count(&uk.cm_resets), 1);
@@ -204,21 +207,40 @@ static int own_lid(void *arg)
 	return uk.ucm.own.lid;
 }
 
-/* Or the peer does not know whose answer it is. */
-static void a_port_with_another_lid_answers_by_that(void **state)
+static void change_lid(void)
 {
-	struct ucm_msg msg = uk_peer(UCM_REQ, true, NULL);
 	int i;
 
-	(void)state;
-	uk.refuses = -ENOMEM;
 	uk.lid = OWN_LID + 1;
 	tell_event((struct ibv_async_event){ .element.port_num = uk.dev.port,
 					     .event_type = IBV_EVENT_PORT_ACTIVE });
 	for (i = 0; i < WAIT_MS && dapl_loop_call(uk.dev.base.loop, own_lid, NULL) != uk.lid; i++)
 		usleep(1000);
+}
+
+/* Or the peer does not know whose answer it is. */
+static void a_port_with_another_lid_answers_by_that(void **state)
+{
+	struct ucm_msg msg = uk_peer(UCM_REQ, true, NULL);
+
+	(void)state;
+	uk.refuses = -ENOMEM;
+	change_lid();
 	uk_put(&msg);
 	assert_int_equal(next(UCM_REJ_CM).end.lid, OWN_LID + 1);
+}
+
+static void a_request_is_rejected_by_the_lid_that_it_came_to(void **state)
+{
+	struct ucm_msg msg = uk_peer(UCM_REQ, true, NULL);
+	struct tp_conn *conn;
+
+	(void)state;
+	uk_put(&msg);
+	conn = uk_request(1);
+	change_lid();
+	assert_int_equal(vrb_cm_ops.reject(conn, "no", 2), 0);
+	assert_int_equal(next(UCM_REJ_USER).end.lid, OWN_LID);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, uk_setup, uk_teardown)
@@ -236,6 +258,7 @@ int main(void)
 		T(a_device_that_gives_no_notice_is_looked_at),
 		T(the_end_of_its_completion_queue_is_said),
 		T(a_port_with_another_lid_answers_by_that),
+		T(a_request_is_rejected_by_the_lid_that_it_came_to),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

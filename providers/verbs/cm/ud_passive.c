@@ -285,10 +285,9 @@ int vrb_ucm_accept(struct tp_conn *base, struct tp_qp *qp_base, const void *data
 	return dapl_loop_call(conn->dev->base.loop, reply, &answer);
 }
 
-/* A rejection tells of no endpoint: what else it has is the request's (UCM-9). */
+/* A rejection tells of no endpoint: what else it has is the request's, and where that came to (UCM-9). */
 void vrb_ucm_refuse(struct vrb_conn *conn, enum ucm_op op, const void *data, uint32_t len)
 {
-	const struct ucm_address *own = &vrb_ucm(conn->dev)->own;
 	struct ucm_msg msg;
 
 	if (!conn->id || conn->peer_gone) {
@@ -297,9 +296,9 @@ void vrb_ucm_refuse(struct vrb_conn *conn, enum ucm_op op, const void *data, uin
 	}
 	vrb_ucm_fill(conn, op, &msg);
 	msg.end = conn->peer;
-	msg.end.lid = own->lid;
+	msg.end.lid = conn->own.lid;
 	msg.end.qpn = 0;
-	memcpy(msg.end.gid, own->gid, sizeof(msg.end.gid));
+	memcpy(msg.end.gid, conn->own.gid, sizeof(msg.end.gid));
 	msg.data = data;
 	msg.len = (uint16_t)len;
 	conn->rejected = true;
