@@ -54,6 +54,12 @@ int dats_arena_holds(const void *handle) DATS_WEAK;
 const DAT_PROVIDER *dats_opening(void) DATS_WEAK;
 
 /*
+ * Adds to the number of proxy agents that this thread is in, of whichever module's objects, and
+ * returns it: an agent of one waits for no agent of another either (CNO-19).
+ */
+int dats_agents(int more) DATS_WEAK;
+
+/*
  * What a module does around a fork; functions may be NULL. pthread_atfork would not do: libdat2
  * holds a fork back while a module is being loaded, and glibc runs no handler in the child that
  * was registered after the fork began.

@@ -22,6 +22,13 @@
 #define EXT_MAJOR 2
 #define EXT_MINOR 0
 
+static __thread int agents;
+
+int dats_agents(int more)
+{
+	return agents += more;
+}
+
 /* An extension open that awaits its close; the handle is the provider's own. */
 struct ext_open {
 	struct list link;

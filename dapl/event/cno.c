@@ -13,6 +13,7 @@
 #include "dapl/base/status.h"
 #include "dapl/object/ia.h"
 #include "dapl/object/users.h"
+#include "dat/dats.h"
 #include "trace/log.h"
 #include "util/thread.h"
 
@@ -102,9 +103,15 @@ static void set_agent_of(const struct dapl_ia *ia)
 		pthread_setspecific(agent_of, ia);
 }
 
+/* Those of other modules' objects are known to libdat2 alone. */
+static int count_agents(int more)
+{
+	return dats_agents ? dats_agents(more) : 0;
+}
+
 bool dapl_cno_in_agent(const struct dapl_ia *ia)
 {
-	return (ia->agents && dapl_loop_is_self(ia->agents)) || get_agent_of();
+	return (ia->agents && dapl_loop_is_self(ia->agents)) || get_agent_of() || count_agents(0);
 }
 
 static void call_agent(const struct dapl_ia *ia, struct dapl_agent *agent)
@@ -114,7 +121,9 @@ static void call_agent(const struct dapl_ia *ia, struct dapl_agent *agent)
 
 	free(agent);
 	set_agent_of(ia);
+	count_agents(1);
 	call.proxy.proxy_agent_func(call.proxy.instance_data, call.evd);
+	count_agents(-1);
 	set_agent_of(outer);
 }
 

@@ -5,6 +5,9 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static DAT_EVD_HANDLE soft_evd(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno)
 {
@@ -20,6 +23,8 @@ static int free_crosswise(void)
 	DAT_EVD_HANDLE evd[2];
 
 	for (int i = 0; i < 2; i++) {
+		if (i && getenv("OTHER_IA") != NULL)
+			setenv("UDAPL_IA", getenv("OTHER_IA"), 1);
 		ct_open(&ia[i]);
 		expect_ok(dat_cno_create(ia[i].ia, slow_proxy(&slow[i]), &cno[i]));
 		evd[i] = soft_evd(ia[i].ia, cno[i]);
@@ -44,6 +49,59 @@ static void cno_19_agents_of_two_adapters_free(void **state)
 {
 	(void)state;
 	harness_spawn_ok("free-crosswise", NULL);
+}
+
+/* The adapter's line, and one more with a module of its own: false if its path is not known. */
+static bool write_two(FILE *out, const char *module)
+{
+	const char *from = getenv("DAT_OVERRIDE");
+	FILE *in = fopen(from ? from : "/etc/dat.conf", "re");
+	size_t len = strlen(harness_ia_name());
+	char line[1024], fields[6][256], copy[1024];
+	bool done = false;
+
+	assert_non_null(in);
+	while (!done && fgets(line, sizeof(line), in) != NULL) {
+		if (strncmp(line, harness_ia_name(), len) != 0 || line[len] != ' ')
+			continue;
+		done = sscanf(line, "%255s %255s %255s %255s %255s %255s", fields[0], fields[1],
+			      fields[2], fields[3], fields[4], fields[5]) == 6 &&
+		       fields[4][0] == '/';
+		if (!done)
+			break;
+		fputs(line, out);
+		fprintf(out, "other %s %s %s %s %s", fields[1], fields[2], fields[3], module,
+			strstr(line, fields[5]));
+		snprintf(copy, sizeof(copy), "cp %s %s", fields[4], module);
+		assert_int_equal(system(copy), 0);
+	}
+	fclose(in);
+	return done;
+}
+
+/* Nor does it matter whose modules serve them. */
+static void cno_19_agents_of_two_modules_free(void **state)
+{
+	char conf[] = "/tmp/udapl-cno-XXXXXX", module[64], env[64];
+	const char *const envs[] = { env, "OTHER_IA=other", NULL };
+	FILE *out = fdopen(mkstemp(conf), "w");
+	struct harness_result result;
+	bool two;
+
+	(void)state;
+	assert_non_null(out);
+	snprintf(module, sizeof(module), "%s.so.2", conf);
+	two = write_two(out, module);
+	fclose(out);
+	snprintf(env, sizeof(env), "DAT_OVERRIDE=%s", conf);
+	if (two)
+		harness_spawn("free-crosswise", envs, &result);
+	unlink(conf);
+	unlink(module);
+	if (!two)
+		harness_skip("the module's path is not known");
+	if (result.status != 0)
+		fail_msg("status 0x%x: %s%s", (unsigned int)result.status, result.out, result.err);
 }
 
 /* What an agent frees of another adapter, whose agent may be at it, and which may be at any point. */
@@ -163,6 +221,7 @@ int main(int argc, char **argv)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cno_19_agents_of_two_adapters_free),
 		cmocka_unit_test(cno_19_agents_of_two_adapters_close),
+		cmocka_unit_test(cno_19_agents_of_two_modules_free),
 		T(cno_34_an_agent_frees_what_another_adapter_calls),
 	};
 
