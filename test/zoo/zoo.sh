@@ -11,7 +11,7 @@
 # ZOO_MODEL     seconds of new programs of the model on each, after seed 1
 # ZOO_AT_ONCE   parts of kinds at once (6)
 export top_builddir=${top_builddir:-.}
-top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+export top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 here=$top_srcdir/test/zoo
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
