@@ -3,6 +3,7 @@
 #include "dat/dats.h"
 #include "trace/control.h"
 #include "trace/dat_log.h"
+#include "trace/recorder.h"
 #include "trace/sink.h"
 
 /* In the order in which they nest. */
@@ -80,6 +81,7 @@ static void in_child(void)
 	struct dats_fork_watcher *watcher;
 
 	unlock_all();
+	dat_recorder_abandon(); /* first, for all else may make records */
 	dat_loader_abandon();
 	dat_registry_abandon();
 	dat_handle_abandon();

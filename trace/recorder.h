@@ -31,4 +31,7 @@ void dat_recorder_put(const struct dat_record *record);
  */
 struct dat_record *dat_recorder_read(int unread, size_t *num);
 
+/* In a child: what other threads of its parent held is nobody's. */
+void dat_recorder_abandon(void);
+
 #endif

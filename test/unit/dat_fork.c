@@ -2,6 +2,9 @@
 /* A process that forks while a module is half loaded or half unloaded (GEN-33). */
 #include "test/unit/dat_util.h"
 #include "dat2/dat_trace.h"
+
+#define DATS_WEAK
+#include "dat/dats.h"
 #include "util/compiler.h"
 
 #include <pthread.h>
@@ -127,6 +130,45 @@ static void gen_33_a_trace_function_forks(void **state)
 	assert_int_equal(status, 0);
 }
 
+static const struct dats_point point = { .name = "forked", .format = "", .level = DATS_TRC_NORMAL };
+
+static void make_a_record(void)
+{
+	dats_trace_record(DATS_HOOK_DAT_EVENT, &point, NULL, "");
+}
+
+static int has_its_own_record(void)
+{
+	char *text = NULL, wanted[64];
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	dats_control_run("dump", out);
+	fclose(out);
+	snprintf(wanted, sizeof(wanted), " %d.%d 0x5C7 3 forked ", (int)getpid(), (int)getpid());
+	return util_count(text, wanted) == 1;
+}
+
+/* The records are the child's own before anybody is told of it: no thread reads them any more. */
+static void gen_33_a_module_makes_a_record_in_the_child(void **state)
+{
+	struct dats_fork_watcher watcher = { .in_child = make_a_record };
+	int status;
+	pid_t child;
+
+	(void)state;
+	make_a_record();
+	dats_fork_watch(&watcher);
+	child = fork();
+	if (!child) {
+		alarm(CHILD_SECONDS);
+		_exit(has_its_own_record() ? 0 : 1);
+	}
+	dats_fork_unwatch(&watcher);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static int set_up(void **state)
 {
 	char text[512];
@@ -150,6 +192,7 @@ int main(void)
 		cmocka_unit_test(gen_33_a_module_is_being_loaded),
 		cmocka_unit_test(gen_33_a_module_is_being_unloaded),
 		cmocka_unit_test(gen_33_a_module_forks_while_it_is_loaded),
+		cmocka_unit_test(gen_33_a_module_makes_a_record_in_the_child),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
