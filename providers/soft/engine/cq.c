@@ -20,13 +20,10 @@
 enum {
 	READY_PER_POLL = 16,
 	SPINS_PER_LOOK = 16,
-	/* An idle connection's message waits for so many polls of the hot ones, and, where looks
-	 * found nothing, for so many at most. */
-	PASSES_PER_LOOK = 64,
-	PASSES_MAX = 1024,
-	/* As one in vain count so many completions; one that moved something, as so many. */
-	COMPLETIONS_PER_PASS = 4,
-	PASSES_PER_MOVE = 4,
+	/* An idle connection's message waits for so many completions of the hot ones, or their
+	 * cost, and, where looks found nothing, for so many at most. */
+	COST_PER_LOOK = 256,
+	COST_MAX = 4096,
 	/* What a hot one may cost in vain: about what it costs its peer and this side to wake. */
 	VAIN_MAX = 256,
 	HOT_PER_POLL = 64, /* cost of one poll */
@@ -260,13 +257,13 @@ static inline bool drive_member(struct soft_member *member, bool room)
 	return soft_drive_poll(member->conn, room);
 }
 
-/* Those that were polled longest ago, as many as a poll may cost. At how many anything moved. */
-static uint32_t drive_hot(struct soft_cq *cq)
+/* Those that were polled longest ago, as many as a poll may cost. */
+static bool drive_hot(struct soft_cq *cq)
 {
 	struct list *node = cq->hot.next, *next;
-	uint32_t cost, spent = 0, moved = 0;
+	bool room = look_for_room(cq), moved = false;
+	uint32_t cost, spent = 0;
 	struct soft_member *member;
-	bool room = look_for_room(cq);
 
 	for (; node != &cq->hot && spent < HOT_PER_POLL; node = next) {
 		next = node->next;
@@ -275,12 +272,13 @@ static uint32_t drive_hot(struct soft_cq *cq)
 		spent += cost;
 		if (drive_member(member, room)) {
 			member->vain = 0;
-			moved++;
+			moved = true;
 		} else if ((member->vain += cost) > VAIN_MAX) {
 			cool_down(member);
 		}
 	}
 	list_turn(&cq->hot, node); /* the next poll goes on from there */
+	cq->cost_since_look += spent;
 	return moved;
 }
 
@@ -291,14 +289,14 @@ static bool drive_ready(struct soft_cq *cq)
 	bool moved = false;
 	int n;
 
-	cq->passes = 0;
+	cq->cost_since_look = 0;
 	n = epoll_wait(atomic_load(&cq->epfd), events, READY_PER_POLL, 0);
 	if (n > 0)
-		cq->passes_per_look = PASSES_PER_LOOK;
-	else if (cq->passes_per_look < PASSES_MAX)
-		cq->passes_per_look *= 2;
+		cq->cost_per_look = COST_PER_LOOK;
+	else if (cq->cost_per_look < COST_MAX)
+		cq->cost_per_look *= 2;
 	if (n == READY_PER_POLL) /* there may be more */
-		cq->passes = PASSES_PER_LOOK;
+		cq->cost_since_look = COST_PER_LOOK;
 	for (int i = 0; i < n; i++) {
 		member = events[i].data.ptr;
 		if (soft_drive_poll(member->conn, true)) {
@@ -319,11 +317,10 @@ static bool drive_many(struct soft_cq *cq)
 {
 	bool look = cq->woken || list_empty(&cq->hot);
 	uint32_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	uint32_t moved = drive_hot(cq);
+	bool moved = drive_hot(cq);
 
-	head = atomic_load_explicit(&cq->head, memory_order_relaxed) - head;
-	cq->passes += (moved ? moved * PASSES_PER_MOVE : 1) + head / COMPLETIONS_PER_PASS;
-	if (cq->passes >= cq->passes_per_look)
+	cq->cost_since_look += atomic_load_explicit(&cq->head, memory_order_relaxed) - head;
+	if (cq->cost_since_look >= cq->cost_per_look)
 		look = true;
 	return (look && drive_ready(cq)) || moved;
 }
@@ -483,7 +480,7 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 		.dev = base, .ops = &soft_cq_ops, .owner = owner, .poll_plain = cq_poll_plain
 	};
 	cq->dev = soft_dev(base);
-	cq->passes_per_look = PASSES_PER_LOOK;
+	cq->cost_per_look = COST_PER_LOOK;
 	cq->overflow.run = overflow_run;
 	list_init(&cq->members);
 	list_init(&cq->hot);

@@ -69,11 +69,11 @@ struct soft_cq {
 	struct dapl_lock drive;
 	struct list members;
 	struct list hot;
-	uint32_t passes; /* over the hot ones, since a look at the others */
-	uint32_t passes_per_look;
-	atomic_uint cost;  /* of driving all members one by one */
-	atomic_int epfd;   /* -1 until needed */
-	atomic_bool blind; /* there is none, or it does not have all members */
+	uint32_t cost_since_look; /* of polling the hot ones, and their completions */
+	uint32_t cost_per_look;	  /* at the others */
+	atomic_uint cost;	  /* of driving all members one by one */
+	atomic_int epfd;	  /* -1 until needed */
+	atomic_bool blind;	  /* there is none, or it does not have all members */
 };
 
 static inline struct soft_cq *soft_cq(struct tp_cq *cq)
