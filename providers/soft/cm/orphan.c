@@ -58,6 +58,8 @@ static int send_rest(struct soft_rest *rest)
 	size_t sent;
 
 	for (struct iovec *part = rest->part; part < rest->part + 2 && rc > 0; part++) {
+		if (!part->iov_len)
+			continue;
 		sent = 0;
 		rc = soft_link_send_all(rest->link, part->iov_base, part->iov_len, &sent);
 		part->iov_base = (uint8_t *)part->iov_base + sent;
