@@ -2,6 +2,7 @@
 /* The control channel of a program that closes all descriptors that it does not know. */
 #include "test/unit/dat_util.h"
 #include "tools/control.h"
+#include "util/compiler.h"
 
 #include <dirent.h>
 #include <fcntl.h>
