@@ -245,7 +245,7 @@ DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE lmr_handle)
 	if (dapl_object_users(&lmr->obj))
 		dapl_rmr_settle_all(ia);
 	dapl_lock(&ia->bind_lock); /* from here on no RMR is bound to it (LMR-35) */
-	rc = dapl_object_retire_unused(&lmr->obj);
+	rc = dapl_object_retire_unused(&lmr->obj, &dapl_lmr_class);
 	dapl_unlock(&ia->bind_lock);
 	if (DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
 		dapl_say_users(ia, &lmr->obj, &dapl_lmr_class);

@@ -74,7 +74,7 @@ DAT_RETURN dapl_ia_free(DAT_HANDLE handle, const struct dapl_class *class)
 	if (!obj)
 		return dapl_fail(DAT_INVALID_HANDLE, class->bad_handle);
 	ia = obj->ia;
-	rc = dapl_object_retire_unused(obj);
+	rc = dapl_object_retire_unused(obj, class);
 	if (rc) {
 		if (DAT_GET_TYPE(rc) == DAT_INVALID_STATE)
 			dapl_say_users(ia, obj, class);

@@ -27,13 +27,16 @@ struct free_slot {
 	_Atomic uint32_t poison; /* where an object has its tag */
 	_Atomic uint32_t entered;
 	struct dapl_lock lock;
+	_Atomic uint32_t users;
+	const struct dapl_class *class; /* what it was */
 	struct free_slot *next;
 };
 
 static_assert(offsetof(struct free_slot, poison) == offsetof(struct dapl_object, type) &&
 		      offsetof(struct free_slot, entered) ==
 			      offsetof(struct dapl_object, entered) &&
-		      offsetof(struct free_slot, lock) == offsetof(struct dapl_object, lock),
+		      offsetof(struct free_slot, lock) == offsetof(struct dapl_object, lock) &&
+		      offsetof(struct free_slot, class) == offsetof(struct dapl_object, class),
 	      "a freed object's tag is the poison");
 
 /* In the first slot of a chunk, whose handle is as that of a freed object. */
@@ -184,22 +187,29 @@ void dapl_object_init(struct dapl_object *obj, const struct dapl_class *class, s
 	atomic_store_explicit(&obj->type, class->type, memory_order_release);
 }
 
-bool dapl_object_retire(struct dapl_object *obj)
+static bool retire(struct dapl_object *obj, const struct dapl_class *class)
 {
-	uint32_t expected = obj->class->type;
+	uint32_t expected = class->type;
 
 	return atomic_compare_exchange_strong(&obj->type, &expected, DAPL_TYPE_POISON);
 }
 
-DAT_RETURN dapl_object_retire_unused(struct dapl_object *obj)
+bool dapl_object_retire(struct dapl_object *obj)
 {
-	const struct dapl_class *class = obj->class;
+	return retire(obj, obj->class);
+}
+
+DAT_RETURN dapl_object_retire_unused(struct dapl_object *obj, const struct dapl_class *class)
+{
 	DAT_RETURN rc = DAT_SUCCESS;
 
-	dapl_lock(&obj->lock); /* no new user in between */
-	if (dapl_object_users(obj))
+	/* No new user in between; another thread may have ended it, and it may be free by now. */
+	dapl_lock(&obj->lock);
+	if (!dapl_object_is(obj, class->type))
+		rc = dapl_fail(DAT_INVALID_HANDLE, class->bad_handle);
+	else if (dapl_object_users(obj))
 		rc = dapl_fail(DAT_INVALID_STATE, class->in_use);
-	else if (!dapl_object_retire(obj))
+	else if (!retire(obj, class))
 		rc = dapl_fail(DAT_INVALID_HANDLE, class->bad_handle);
 	dapl_unlock(&obj->lock);
 	return rc;

@@ -67,7 +67,7 @@ struct dapl_object {
 	const DAT_PROVIDER *provider;
 	_Atomic uint32_t type;
 	_Atomic uint32_t entered; /* threads inside; outlives the object, as type does */
-	struct dapl_lock lock;	  /* of EVDs and SRQs; ditto: who has it looks at type */
+	struct dapl_lock lock;	  /* of those that are waited at or used; ditto: look at type */
 	_Atomic uint32_t users;	  /* other objects that refer to this one */
 	const struct dapl_class *class;
 	struct dapl_ia *ia;
@@ -124,8 +124,8 @@ void dapl_object_init(struct dapl_object *obj, const struct dapl_class *class, s
 		      const DAT_PROVIDER *table);
 /* From here on the handle is refused; the memory stays. False if another thread was first. */
 bool dapl_object_retire(struct dapl_object *obj);
-/* Retires it unless others refer to it. */
-DAT_RETURN dapl_object_retire_unused(struct dapl_object *obj);
+/* Retires it, if it is still one of class, unless others refer to it. */
+DAT_RETURN dapl_object_retire_unused(struct dapl_object *obj, const struct dapl_class *class);
 /* After retire: waits until all who entered have left. No lock held. */
 void dapl_object_wait_left(struct dapl_object *obj);
 /* Gives the memory back; its slot is used again as late as possible. */
