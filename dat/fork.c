@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/fork.h"
 #include "dat/dats.h"
+#include "dat/object.h"
 #include "trace/control.h"
 #include "trace/dat_log.h"
 #include "trace/recorder.h"
@@ -8,8 +9,8 @@
 
 /* In the order in which they nest. */
 static pthread_mutex_t *const locks[] = {
-	&dat_static_lock, &dat_registry_lock, &dat_handle_lock, &dat_ext_lock,
-	&dat_arena_lock,  &dat_trace_lock,    &dat_sink_lock,	&dat_control_lock,
+	&dat_static_lock, &dat_registry_lock, &dat_handle_lock,	 &dat_ext_lock,	   &dat_arena_lock,
+	&dat_trace_lock,  &dat_sink_lock,     &dat_control_lock, &dat_object_lock,
 };
 
 #define NUM_LOCKS (sizeof(locks) / sizeof(locks[0]))

@@ -6,6 +6,9 @@
 #include <link.h>
 #include <stdint.h>
 
+/* A child forked meanwhile would find the loader's own lock taken for ever. */
+pthread_mutex_t dat_object_lock = PTHREAD_MUTEX_INITIALIZER;
+
 struct search {
 	uintptr_t addr;
 	unsigned int num_objects;
@@ -31,12 +34,19 @@ static int look(struct dl_phdr_info *object, size_t size, void *arg)
 	return 0;
 }
 
-struct dat_object dat_object_of(const void *addr)
+static struct search search_all(const void *addr)
 {
 	struct search search = { .addr = (uintptr_t)addr, .found.addr = addr };
 
+	pthread_mutex_lock(&dat_object_lock);
 	dl_iterate_phdr(look, &search);
-	return search.found;
+	pthread_mutex_unlock(&dat_object_lock);
+	return search;
+}
+
+struct dat_object dat_object_of(const void *addr)
+{
+	return search_all(addr).found;
 }
 
 int dat_object_is_gone(const struct dat_object *object)
@@ -46,8 +56,5 @@ int dat_object_is_gone(const struct dat_object *object)
 
 unsigned int dat_object_count(void)
 {
-	struct search search = { .addr = 0 };
-
-	dl_iterate_phdr(look, &search);
-	return search.num_objects;
+	return search_all(NULL).num_objects;
 }

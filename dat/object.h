@@ -3,6 +3,10 @@
 #ifndef DAT_OBJECT_H
 #define DAT_OBJECT_H
 
+#include <pthread.h>
+
+extern pthread_mutex_t dat_object_lock; /* a leaf, inside dat_registry_lock; for fork */
+
 /* The one that an address is in; none: NULL and 0. */
 struct dat_object {
 	const void *addr;
