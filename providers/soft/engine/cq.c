@@ -293,10 +293,10 @@ static bool drive_ready(struct soft_cq *cq)
 	n = epoll_wait(atomic_load(&cq->epfd), events, READY_PER_POLL, 0);
 	if (n > 0)
 		cq->cost_per_look = COST_PER_LOOK;
-	else if (cq->cost_per_look < COST_MAX)
+	else if (cq->cost_per_look < COST_MAX && !list_empty(&cq->hot))
 		cq->cost_per_look *= 2;
 	if (n == READY_PER_POLL) /* there may be more */
-		cq->cost_since_look = COST_PER_LOOK;
+		cq->cost_since_look = cq->cost_per_look;
 	for (int i = 0; i < n; i++) {
 		member = events[i].data.ptr;
 		if (soft_drive_poll(member->conn, true)) {
