@@ -215,6 +215,10 @@ void soft_conn_close(struct soft_conn *conn)
 	dapl_lock(&qp->lock);
 	part(conn, qp);
 	soft_rx_fini(conn);
+	/* What is still to be sent may lie there; else it is kept from nobody who waits for the peer
+	 * to take that. */
+	if (!conn->rest.part[0].iov_len || conn->rest.copy)
+		soft_tx_fini(conn);
 	conn->qp = NULL;
 	dapl_unlock(&qp->lock);
 }

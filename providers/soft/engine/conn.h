@@ -49,7 +49,7 @@ struct soft_rest {
 	bool owed;     /* it is the answer to the peer's request, which it must have */
 	/* The manager's (cm/orphan.c), while it is sent. */
 	struct soft_link *link;
-	size_t len;	 /* of both parts, which get shorter */
+	size_t len;	 /* of both parts, at first */
 	uint64_t unsent; /* when the timer was set */
 	bool finished;	 /* our end is out */
 	bool ended;	 /* the peer's has come */

@@ -81,8 +81,8 @@ struct soft_rx {
 	/* Memory that the peer may reach himself (direct.c): whether there is any, and the key of
 	 * the last; 0: that is gone. */
 	bool exposes;
-	bool revoked;  /* some that he may be at just now, */
-	bool outlives; /* and was when his time was over */
+	bool revoked;  /* some that he may be at just now */
+	bool outlives; /* he still was when the wait for that was given up */
 	uint32_t exposed;
 
 	/* The stage: tiny, or a small or large one as long as it is of use. */

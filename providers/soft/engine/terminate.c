@@ -41,7 +41,9 @@ static bool copy_rest(struct soft_conn *conn, uint32_t left)
 
 	conn->rest.copy = out;
 	conn->rest.part[0] = (struct iovec){ .iov_base = out, .iov_len = left };
-	for (uint32_t i = tx->seg_first; out && left; i++, left -= n, out += n) {
+	if (!out)
+		return false;
+	for (uint32_t i = tx->seg_first; left; i++, left -= n, out += n) {
 		n = tx->seg[i].len < left ? tx->seg[i].len : left;
 		if (copy_seg(conn, out, &tx->seg[i], n))
 			continue;
@@ -49,7 +51,7 @@ static bool copy_rest(struct soft_conn *conn, uint32_t left)
 			return false;
 		memset(out, 0, n);
 	}
-	return out;
+	return true;
 }
 
 /*

@@ -377,8 +377,13 @@ int soft_tx_init(struct soft_conn *conn, uint32_t ird, uint32_t ord, uint32_t pr
 
 void soft_tx_fini(struct soft_conn *conn)
 {
-	free(conn->tx.response);
-	free(conn->tx.flight);
-	free_scratch(&conn->tx);
-	free(conn->tx.marked);
+	struct soft_tx *tx = &conn->tx;
+
+	free(tx->response);
+	tx->response = NULL;
+	free(tx->flight);
+	tx->flight = NULL;
+	free_scratch(tx);
+	free(tx->marked);
+	tx->marked = NULL;
 }
