@@ -256,10 +256,10 @@ struct borrower {
 
 static void delay(struct borrower *b)
 {
-	uint64_t until;
+	uint64_t until = ct_now_us() + CT_US;
 
 	atomic_store(&b->ready, true);
-	while (!atomic_load(&b->go))
+	while (!atomic_load(&b->go) && ct_now_us() < until)
 		;
 	until = ct_now_us() + b->delay;
 	while (ct_now_us() < until)
@@ -306,7 +306,7 @@ static bool close_lender(struct borrower *b, void *(*borrow)(void *), unsigned i
 
 static void ia_10_an_async_dispatcher_goes_while_it_is_passed(void **state)
 {
-	struct borrower b = { .evd = DAT_HANDLE_NULL };
+	static struct borrower b;
 	DAT_EVD_HANDLE evd;
 	DAT_IA_ATTR attr;
 
@@ -324,7 +324,7 @@ static void ia_10_an_async_dispatcher_goes_while_it_is_passed(void **state)
 
 static void ia_10_a_connect_dispatcher_goes_while_it_is_passed(void **state)
 {
-	struct borrower b = { .evd = DAT_HANDLE_NULL };
+	static struct borrower b;
 	DAT_EP_PARAM param;
 
 	(void)state;

@@ -20,7 +20,7 @@ enum {
 	USED = 0,	      /* the connection that is, beside idle ones */
 	LATE = N - 1,
 	ROUNDS = 500,	     /* over it alone */
-	HEARD_WITHIN = 1000, /* more of them */
+	HEARD_WITHIN = 4000, /* more of them */
 };
 
 /* One side: all endpoints share the zone, the memory and three dispatchers. */

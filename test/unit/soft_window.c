@@ -333,7 +333,7 @@ static void rmr_21_not_bound_without_memory(void **state)
 {
 	struct tp_mw *mw = window(true);
 	struct tp_bind bind = window_bind(mw, 0, 100, REMOTE);
-	struct gate gate = { .task.run = stay };
+	static struct gate gate = { .task.run = stay };
 	uint32_t key;
 	int rc;
 
