@@ -28,15 +28,18 @@ struct free_slot {
 	_Atomic uint32_t entered;
 	struct dapl_lock lock;
 	_Atomic uint32_t users;
-	const struct dapl_class *class; /* what it was */
-	struct free_slot *next;
+	const struct dapl_class *class; /* what it was, and whose */
+	struct dapl_ia *ia;
+	DAT_CONTEXT context;
+	struct free_slot *next; /* where an object has what only its IA's list looks at */
 };
 
 static_assert(offsetof(struct free_slot, poison) == offsetof(struct dapl_object, type) &&
 		      offsetof(struct free_slot, entered) ==
 			      offsetof(struct dapl_object, entered) &&
 		      offsetof(struct free_slot, lock) == offsetof(struct dapl_object, lock) &&
-		      offsetof(struct free_slot, class) == offsetof(struct dapl_object, class),
+		      offsetof(struct free_slot, class) == offsetof(struct dapl_object, class) &&
+		      offsetof(struct free_slot, next) == offsetof(struct dapl_object, next),
 	      "a freed object's tag is the poison");
 
 /* In the first slot of a chunk, whose handle is as that of a freed object. */
@@ -172,7 +175,7 @@ void *dapl_object_alloc_slot(void)
 		dapl_err_limited("no memory for another DAT object: %s", dapl_strerror(ENOMEM));
 		return NULL;
 	}
-	memset(&slot->next, 0, DAPL_SLOT_SIZE - offsetof(struct free_slot, next));
+	memset(&slot->ia, 0, DAPL_SLOT_SIZE - offsetof(struct free_slot, ia));
 	return slot;
 }
 
