@@ -351,7 +351,7 @@ static int unacknowledged(void)
 
 static void ibx_76_77_no_acknowledgement(void **state)
 {
-	static const char *const env[] = { "DAPL_SOFT_HANDSHAKE=1000", NULL };
+	static const char *const env[] = { "DAPL_SOFT_HANDSHAKE=3000", NULL };
 
 	xu_need(*state, DAT_IB_ATTR_UD);
 	harness_spawn_ok("unacknowledged", env);

@@ -92,8 +92,8 @@ static int silent_peers(void)
 {
 	struct cu_rig *rig = child_rig();
 	struct so_pair pair = so_connect();
-	DAT_IW_SSP_HANDLE ssp = so_ssp(rig, pair.p);
 	uint64_t begun = ct_now_us();
+	DAT_IW_SSP_HANDLE ssp = so_ssp(rig, pair.p);
 
 	expect_over(rig, ssp);
 	assert_true(ct_now_us() - begun >= HASTE_MS * 1000 / 2);
@@ -101,9 +101,8 @@ static int silent_peers(void)
 	so_close(&pair);
 	/* One that stops in the middle. */
 	pair = so_connect();
-	ssp = so_ssp(rig, pair.p);
 	so_put(pair.a, "MPA ID", 6);
-	expect_over(rig, ssp);
+	expect_over(rig, so_ssp(rig, pair.p));
 	so_close(&pair);
 	cu_rig_close(rig);
 	return 0;
@@ -292,10 +291,10 @@ static int reads_nothing(void)
 	DAT_IW_SSP_HANDLE ssp;
 	uint64_t cpu;
 
+	/* Its request is there, but that is not looked for meanwhile, also not by the way. */
+	so_put_frame(pair.a, false, 0, "", 0);
 	expect_ok(dat_iw_ssp_create(rig->ia, pair.p, rig->p.ep, rig->cr, message, LONG, &ssp));
 	free(message);
-	/* It has its request ready, but that is not looked for meanwhile, also not by the way. */
-	so_put_frame(pair.a, false, 0, "", 0);
 	cpu = ct_process_cpu_us();
 	expect_over(rig, ssp);
 	if (!harness_sanitized())
