@@ -27,9 +27,10 @@
 #include <unistd.h>
 
 #define STACK_SIZE    (256 << 10)
-#define ANSWER_WAIT   2	   /* seconds that a client may let this thread wait */
-#define NO_ROOM_PAUSE 1000 /* milliseconds between attempts to accept without a descriptor */
-#define NAME_PAUSE    10   /* milliseconds between attempts to take the name */
+#define ANSWER_WAIT   2	    /* seconds that a client may let this thread wait */
+#define NO_ROOM_PAUSE 1000  /* milliseconds between attempts to accept without a descriptor */
+#define LOOK_AGAIN    10000 /* milliseconds, should the program just have replaced the socket */
+#define NAME_PAUSE    10    /* milliseconds between attempts to take the name */
 #define NAME_ATTEMPTS 100
 #define BACKLOG	      8
 
@@ -203,16 +204,40 @@ static void serve(int fd)
 		answer(fd, line);
 }
 
-/* The next client, whom from then on the end of the thread cuts off; -1: there is none. */
+/* The name by which this process is asked; its length. */
+static socklen_t own_name(struct sockaddr_un *addr)
+{
+	int n;
+
+	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	n = snprintf(addr->sun_path + 1, sizeof(addr->sun_path) - 1, DATS_CONTROL_NAME,
+		     (long)getpid());
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+/* The program may have closed it, and have something else of that number; dat_control_lock held. */
+static int is_ours(int fd)
+{
+	struct sockaddr_un ours, name;
+	socklen_t size = own_name(&ours), found = sizeof(name);
+
+	if (getsockname(fd, (struct sockaddr *)&name, &found))
+		return errno != EBADF && errno != ENOTSOCK;
+	return found == size && !memcmp(&name, &ours, size);
+}
+
+/* The next client, whom the end of the thread cuts off; -1: none yet, or EBADF: and none to come. */
 static int take_client(int listener)
 {
-	int err;
+	int err = EBADF;
 
 	pthread_mutex_lock(&dat_control_lock);
-	control.client = dats_fd(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
-	err = errno;
-	if (control.client >= 0 && control.ending)
-		shutdown(control.client, SHUT_RDWR);
+	if (!is_ours(listener)) {
+		control.listener = -1;
+	} else if (!control.ending) {
+		control.client = dats_fd(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+		err = errno;
+	}
 	pthread_mutex_unlock(&dat_control_lock);
 	errno = err;
 	return control.client;
@@ -227,38 +252,23 @@ static void close_known(int *fd)
 	pthread_mutex_unlock(&dat_control_lock);
 }
 
-/* The program has closed the socket, and may have something else of that number. */
-static int is_lost(int err)
-{
-	return err == EBADF || err == ENOTSOCK || err == EINVAL || err == EOPNOTSUPP;
-}
-
-static void forget_listener(void)
-{
-	pthread_mutex_lock(&dat_control_lock);
-	control.listener = -1;
-	pthread_mutex_unlock(&dat_control_lock);
-}
-
 static void *control_thread(void *arg)
 {
 	struct pollfd from = { .fd = (int)(intptr_t)arg, .events = POLLIN };
 	int fd;
 
 	for (;;) {
-		/* accept4 would take a number for the next client before it sleeps. */
-		if (poll(&from, 1, -1) > 0 && from.revents & POLLHUP)
-			return NULL; /* shut down, see below */
 		fd = take_client(from.fd);
 		if (fd >= 0) {
 			serve(fd);
 			close_known(&control.client);
-		} else if (is_lost(errno)) {
-			forget_listener();
+		} else if (errno == EBADF) {
 			return NULL;
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			   errno == ENOMEM) {
 			poll(NULL, 0, NO_ROOM_PAUSE);
+		} else {
+			poll(&from, 1, LOOK_AGAIN);
 		}
 	}
 }
@@ -268,13 +278,10 @@ static void *control_thread(void *arg)
 /* A child that was forked may not have closed the socket yet that had the name before. */
 static int listen_by_name(int fd)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int n, rc, attempts = control.had_name ? NAME_ATTEMPTS : 1;
-	socklen_t size;
+	int rc, attempts = control.had_name ? NAME_ATTEMPTS : 1;
+	struct sockaddr_un addr;
+	socklen_t size = own_name(&addr);
 
-	n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, DATS_CONTROL_NAME,
-		     (long)getpid());
-	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 	while ((rc = bind(fd, (struct sockaddr *)&addr, size)) && errno == EADDRINUSE && --attempts)
 		poll(NULL, 0, NAME_PAUSE);
 	return rc || listen(fd, BACKLOG) ? errno : 0;
@@ -302,6 +309,19 @@ static void start(void)
 		 dat_errno_text(err));
 }
 
+/* Wakes a thread that sleeps in a socket that has no number any more; dat_control_lock held. */
+static void call_thread(void)
+{
+	int fd = dats_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	struct sockaddr_un addr;
+	socklen_t size = own_name(&addr);
+
+	if (fd < 0)
+		return;
+	(void)!connect(fd, (struct sockaddr *)&addr, size);
+	close(fd);
+}
+
 /* A client that keeps the thread waiting is cut off. */
 static void stop(void)
 {
@@ -309,8 +329,12 @@ static void stop(void)
 	control.ending = 1;
 	if (control.client >= 0)
 		shutdown(control.client, SHUT_RDWR);
-	if (control.listener >= 0)
+	if (is_ours(control.listener)) {
 		shutdown(control.listener, SHUT_RDWR);
+	} else {
+		control.listener = -1;
+		call_thread();
+	}
 	pthread_mutex_unlock(&dat_control_lock);
 	pthread_join(control.thread, NULL);
 	close_known(&control.listener);
