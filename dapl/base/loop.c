@@ -238,7 +238,7 @@ static void *loop_main(void *arg)
 	int i, n;
 
 	/* Programs that spin on the same processor wait for what this thread brings. */
-	dapl_thread_shorten_slice();
+	dapl_thread_raise_priority();
 	pthread_mutex_lock(&loop->lock);
 	take_turn(loop);
 	while (!loop->stopping) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 
 enum {
 	SHORT_SLICE_NS = 100000, /* the shortest there is */
+	NICER = 5,		 /* three times the share of a thread of the program's */
+	RESET_ON_FORK = 1,	 /* SCHED_FLAG_RESET_ON_FORK */
 };
 
 /* ---- Stacks ---- */
@@ -73,19 +76,31 @@ struct attr {
 	uint64_t runtime, deadline, period;
 };
 
+static long set_attr(struct attr attr, int nicer)
+{
+	if (attr.runtime > SHORT_SLICE_NS)
+		attr.runtime = SHORT_SLICE_NS;
+	if (nicer) {
+		attr.nice = attr.nice - nicer < PRIO_MIN ? PRIO_MIN : attr.nice - nicer;
+		attr.flags |= RESET_ON_FORK; /* what an agent of the program's starts is not ours */
+	}
+	return syscall(SYS_sched_setattr, 0, &attr, 0);
+}
+
 /*
  * Linux has told the slice of a thread since 6.12 (before that it is 0), and lets one with a shorter
- * slice in before that of the one that runs is over. Threads of other policies keep what they have.
+ * slice in before that of the one that runs is over, as long as it has not run more than its share.
+ * That share is larger for a lower nice value, which needs CAP_SYS_NICE or RLIMIT_NICE. Threads of
+ * other policies keep what they have.
  */
-void dapl_thread_shorten_slice(void)
+void dapl_thread_raise_priority(void)
 {
 	struct attr attr = { .size = sizeof(attr) };
 
-	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) || attr.policy != SCHED_OTHER ||
-	    attr.runtime <= SHORT_SLICE_NS)
+	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) || attr.policy != SCHED_OTHER)
 		return;
-	attr.runtime = SHORT_SLICE_NS;
-	(void)syscall(SYS_sched_setattr, 0, &attr, 0);
+	if (set_attr(attr, NICER))
+		set_attr(attr, 0);
 }
 
 int dapl_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),

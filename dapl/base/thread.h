@@ -9,8 +9,8 @@
 /* For the stack of a thread that runs no code of the program's. */
 #define DAPL_SMALL_STACK ((size_t)256 * 1024)
 
-/* The calling thread never runs for long, and is let in the sooner where another one does. */
-void dapl_thread_shorten_slice(void);
+/* The calling thread is let in at once where another one runs, as far as it may ask for that. */
+void dapl_thread_raise_priority(void);
 
 /*
  * Starts a thread that leaves the program's signals to the program's threads. stack in bytes,

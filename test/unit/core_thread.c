@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -279,39 +280,80 @@ static void a_small_stack_makes_room_for_them(void **state)
 	assert_true(view.frame - view.stack.start > DAPL_SMALL_STACK / 4 * 3);
 }
 
-/* struct sched_attr in words of 64 bits. */
-enum {
-	ATTR_SLICE = 3,
-	ATTR_WORDS = 6,
+/* struct sched_attr of the kernel. */
+struct sched {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t slice, deadline, period;
 };
 
-static uint64_t shortened[2][ATTR_WORDS];
+struct raised {
+	int drop; /* the right to a lower nice value */
+	struct sched before, after;
+};
 
-static void *shorten(void *arg)
+static void *raise_priority(void *arg)
 {
-	(void)arg;
-	syscall(SYS_sched_getattr, 0, shortened[0], sizeof(shortened[0]), 0);
-	dapl_thread_shorten_slice();
-	syscall(SYS_sched_getattr, 0, shortened[1], sizeof(shortened[1]), 0);
+	struct raised *raised = arg;
+
+	if (raised->drop && syscall(SYS_setresuid, 65534, 65534, 65534)) /* of this thread alone */
+		return "setresuid";
+	if (syscall(SYS_sched_getattr, 0, &raised->before, sizeof(raised->before), 0))
+		return "sched_getattr";
+	dapl_thread_raise_priority();
+	if (syscall(SYS_sched_getattr, 0, &raised->after, sizeof(raised->after), 0))
+		return "sched_getattr";
 	return NULL;
 }
 
-static void its_slice_alone_is_shorter(void **state)
+static struct raised raise_in_a_thread(int drop)
 {
+	struct raised raised = { .drop = drop };
 	pthread_t thread;
-	int i;
+	void *wrong;
+
+	assert_int_equal(pthread_create(&thread, NULL, raise_priority, &raised), 0);
+	pthread_join(thread, &wrong);
+	if (wrong)
+		fail_msg("%s", (const char *)wrong);
+	assert_int_equal(raised.after.policy, raised.before.policy);
+	assert_int_equal(raised.after.priority, raised.before.priority);
+	return raised;
+}
+
+static void its_slice_is_shorter(void **state)
+{
+	struct raised raised = raise_in_a_thread(0);
 
 	(void)state;
-	assert_int_equal(pthread_create(&thread, NULL, shorten, NULL), 0);
-	pthread_join(thread, NULL);
-	for (i = 0; i < ATTR_WORDS; i++)
-		if (i != ATTR_SLICE)
-			assert_int_equal(shortened[0][i], shortened[1][i]);
-	if (!shortened[0][ATTR_SLICE]) {
+	if (!raised.before.slice) {
 		print_message("this kernel has no slices of threads\n");
 		skip();
 	}
-	assert_in_range(shortened[1][ATTR_SLICE], 1, 100000);
+	assert_in_range(raised.after.slice, 1, 100000);
+}
+
+static void its_nice_value_is_lower_where_that_is_allowed(void **state)
+{
+	struct rlimit limit;
+	struct raised raised;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NICE, &limit), 0);
+	if (geteuid() || limit.rlim_cur) {
+		print_message("needs root, and a limit of nice values\n");
+		skip();
+	}
+	raised = raise_in_a_thread(0);
+	if (raised.before.nice >= -15)
+		assert_int_equal(raised.after.nice, raised.before.nice - 5);
+	raised = raise_in_a_thread(1);
+	assert_int_equal(raised.after.nice, raised.before.nice);
+	assert_int_equal(raised.after.flags, raised.before.flags);
+	if (raised.before.slice)
+		assert_in_range(raised.after.slice, 1, 100000);
 }
 
 int main(void)
@@ -327,7 +369,8 @@ int main(void)
 		cmocka_unit_test(a_stack_larger_than_the_address_space_is_an_error),
 		cmocka_unit_test(a_size_of_the_programs_holds),
 		cmocka_unit_test(the_programs_signals_are_not_for_it),
-		cmocka_unit_test(its_slice_alone_is_shorter),
+		cmocka_unit_test(its_slice_is_shorter),
+		cmocka_unit_test(its_nice_value_is_lower_where_that_is_allowed),
 		cmocka_unit_test(a_small_stack_makes_room_for_them),
 	};
 
