@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "conn_util.h"
 #include "peer.h"
+#include "util/compiler.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -150,6 +151,13 @@ void cu_end_open_merged(struct cu_rig *rig, struct ct_end *end, const DAT_EP_ATT
 	ct_end_open(end, rig->ia, attr);
 }
 
+/* More than sockets and rings hold; ThreadSanitizer looks at some 20 MB in a second. */
+#ifdef WITH_TSAN
+#define BIG ((size_t)16 << 20)
+#else
+#define BIG ((size_t)64 << 20)
+#endif
+
 static size_t big;
 
 size_t cu_big(void)
@@ -160,7 +168,7 @@ size_t cu_big(void)
 
 static void set_big(const DAT_IA_ATTR *attr)
 {
-	big = 64 * 1024 * 1024;
+	big = BIG;
 	if (big > attr->max_message_size)
 		big = (size_t)attr->max_message_size;
 	if (big > attr->max_rdma_size)
