@@ -24,8 +24,6 @@ enum {
 	 * cost, and, where looks found nothing, for so many at most. */
 	COST_PER_LOOK = 256,
 	COST_MAX = 4096,
-	/* What a hot one may cost in vain: about what it costs its peer and this side to wake. */
-	VAIN_MAX = 256,
 	HOT_PER_POLL = 64, /* cost of one poll */
 	VAIN_TO_TELL = 64, /* polls */
 	TOLD_AT_ONCE = 4,  /* members, after so many, where they are more than a few */
@@ -273,7 +271,7 @@ static bool drive_hot(struct soft_cq *cq)
 		if (drive_member(member, room)) {
 			member->vain = 0;
 			moved = true;
-		} else if ((member->vain += cost) > VAIN_MAX) {
+		} else if ((member->vain += cost) > member->link->class->wake_cost) {
 			cool_down(member);
 		}
 	}

@@ -412,12 +412,12 @@ static uint32_t shm_unsent(struct soft_link *link)
 	return 0;
 }
 
-#define COMMON(what)                                                                             \
-	.name = what, .cost = 1, .checked = true, .revision = SHM_VERSION, .listen = shm_listen, \
-	.accept = shm_accept, .give = shm_give, .adopt = shm_adopt, .connect = shm_connect,      \
-	.started = shm_started, .finish = soft_shm_finish, .cut = soft_shm_cut,                  \
-	.close = shm_close, .segment = shm_segment, .lost = shm_lost, .unsent = shm_unsent,      \
-	.names = shm_names
+#define COMMON(what)                                                                          \
+	.name = what, .cost = 1, .wake_cost = 2048, .checked = true, .revision = SHM_VERSION, \
+	.listen = shm_listen, .accept = shm_accept, .give = shm_give, .adopt = shm_adopt,     \
+	.connect = shm_connect, .started = shm_started, .finish = soft_shm_finish,            \
+	.cut = soft_shm_cut, .close = shm_close, .segment = shm_segment, .lost = shm_lost,    \
+	.unsent = shm_unsent, .names = shm_names
 #define DATA                                                                   \
 	.recv = soft_shm_recv, .quiet = soft_shm_quiet, .rest = soft_shm_rest, \
 	.watch = soft_shm_watch, .arm = soft_shm_arm, .doze = soft_shm_doze,   \
