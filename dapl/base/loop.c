@@ -20,6 +20,7 @@
 #define WAKES		8
 #define FAR_NS		50000000 /* of timers, in which a tick is nothing */
 #define NEAR_NS		10000000
+#define LATE_NS		100000000 /* this thread, or the process, stood still */
 
 /*
  * The id of a watch, which epoll returns, is its index in the table + 1 and the generation of that
@@ -47,6 +48,7 @@ struct dapl_loop {
 	atomic_bool started;	 /* written under lock; then thread is valid */
 	bool stopping, sleeping;
 	uint64_t sleeps_until; /* or less: UINT64_MAX: for ever */
+	bool looked_again;     /* the thread's: before timers that are late */
 
 	struct turn *waiting, **waiting_end; /* in the order in which they came */
 	bool taken;			     /* it is somebody's turn */
@@ -179,6 +181,18 @@ static uint64_t now_for(const struct tp_timer *first)
 	return first->deadline > lately + FAR_NS ? lately : dapl_now();
 }
 
+/*
+ * Whether it goes off so late that what it waits for may have happened, also in time, while nobody
+ * looked: that comes first, once. One without a deadline is not late.
+ */
+static bool look_again(struct dapl_loop *loop, const struct tp_timer *first, uint64_t now)
+{
+	bool late = first->deadline && now > first->deadline && now - first->deadline > LATE_NS;
+
+	loop->looked_again = late && !loop->looked_again;
+	return loop->looked_again;
+}
+
 /* Returns the nanoseconds to sleep; UINT64_MAX: for ever. */
 static uint64_t run_timers(struct dapl_loop *loop)
 {
@@ -188,6 +202,8 @@ static uint64_t run_timers(struct dapl_loop *loop)
 
 	dapl_assert_mutex_held(&loop->lock);
 	now = loop->timers ? now_for(loop->timers) : 0;
+	if (loop->timers && look_again(loop, loop->timers, now))
+		return 0;
 	while ((timer = loop->timers) && timer->deadline <= now) {
 		dapl_timers_del(&loop->timers, timer);
 		begin_callback(loop, timer);
@@ -247,6 +263,8 @@ static void *loop_main(void *arg)
 		loop->sleeps_until = loop->timers ? loop->timers->deadline : UINT64_MAX;
 		end_turn(loop);
 		n = wait_events(loop, events, ns);
+		if (n < 0) /* the process was stopped meanwhile */
+			loop->looked_again = false;
 		pthread_mutex_lock(&loop->lock);
 		loop->sleeping = false;
 		take_turn(loop);

@@ -309,6 +309,38 @@ static void a_timer_sets_itself_again(void **state)
 	assert_null(clock.timer.prev);
 }
 
+struct limit {
+	struct tp_timer timer;
+	struct watched awaited;
+	atomic_uint found, calls;
+};
+
+static void limit_expires(struct tp_timer *timer)
+{
+	struct limit *limit = (struct limit *)((char *)timer - offsetof(struct limit, timer));
+
+	atomic_store(&limit->found, atomic_load(&limit->awaited.calls));
+	atomic_fetch_add(&limit->calls, 1);
+}
+
+/* Nobody looked while it came, and its time ran out. */
+static void what_came_meanwhile_comes_before_a_late_timer(void **state)
+{
+	struct limit limit = { .timer.expired = limit_expires };
+	struct dapl_loop *loop = *state;
+	struct gate gate;
+
+	watched_add(loop, &limit.awaited, EPOLLIN);
+	gate_stop(loop, &gate);
+	watched_poke(&limit.awaited);
+	dapl_loop_timer(loop, &limit.timer, dapl_now() + 100 * MS);
+	usleep(500000);
+	gate_go_on(loop, &gate);
+	await(atomic_load(&limit.calls) == 1);
+	assert_int_equal(atomic_load(&limit.found), 1);
+	watched_remove(&limit.awaited);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, loop_setup, loop_teardown)
 
 int main(void)
@@ -326,6 +358,7 @@ int main(void)
 		T(timers_are_never_early),
 		T(a_timer_is_moved_and_cancelled),
 		T(a_timer_sets_itself_again),
+		T(what_came_meanwhile_comes_before_a_late_timer),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
