@@ -29,7 +29,7 @@ static struct tp_srq *make_srq(struct tp_pd *pd, uint32_t max_wr)
 	return made;
 }
 
-static void end_on_srq(struct end *end)
+static void end_on_srq(struct end *end, uint32_t recv_cqe)
 {
 	struct tp_qp_attr attr = { .pd = right.pd,
 				   .max_send_wr = 16,
@@ -41,7 +41,7 @@ static void end_on_srq(struct end *end)
 	memset(end, 0, sizeof(*end));
 	end->node = &right;
 	assert_int_equal(t->cq->create(right.dev, 256, end, &end->send_cq), 0);
-	assert_int_equal(t->cq->create(right.dev, 256, end, &end->recv_cq), 0);
+	assert_int_equal(t->cq->create(right.dev, recv_cqe, end, &end->recv_cq), 0);
 	attr.send_cq = end->send_cq;
 	attr.recv_cq = end->recv_cq;
 	assert_int_equal(t->qp->create(right.dev, &attr, end, &end->qp), 0);
@@ -58,7 +58,7 @@ static int set_up(void **state)
 	srq = make_srq(right.pd, 64);
 	for (int i = 0; i < PAIRS; i++) {
 		end_create(&a[i], &left, &deep);
-		end_on_srq(&b[i]);
+		end_on_srq(&b[i], 256);
 		ends_connect(&a[i], &b[i]);
 	}
 	return 0;
@@ -323,7 +323,7 @@ static void srq_34_two_pds(void **state)
 	assert_int_equal(t->mr->reg(pd, &attr, &mr), 0);
 	srq = make_srq(pd, 4);
 	end_create(&c, &left, NULL);
-	end_on_srq(&d);
+	end_on_srq(&d, 256);
 	ends_connect(&c, &d);
 	post_srq(1, in, 64, mr);
 	post_send(&c, 2, out, 64, out_mr, 0);
@@ -339,6 +339,38 @@ static void srq_34_two_pds(void **state)
 	srq = usual;
 	dereg(mr);
 	t->pd->free(pd);
+}
+
+/* EVD-93, SRQ-17: a receive whose completion is lost is there for others. */
+static void evd_93_a_lost_completion_takes_no_receive(void **state)
+{
+	struct tp_srq *usual = srq;
+	struct end c, d, e, f;
+
+	(void)state;
+	srq = make_srq(right.pd, 2);
+	end_create(&c, &left, NULL);
+	end_on_srq(&d, 1);
+	end_create(&e, &left, NULL);
+	end_on_srq(&f, 2);
+	ends_connect(&c, &d);
+	ends_connect(&e, &f);
+	post_srq(1, in, 64, in_mr);
+	post_srq(2, in, 64, in_mr);
+	post_send(&c, 3, out, 64, out_mr, 0);
+	post_send(&c, 4, out, 64, out_mr, 0);
+	end_event(&d, TP_CONN_BROKEN);
+	end_event2(&c, TP_CONN_BROKEN, TP_CONN_DISCONNECTED);
+	assert_wc(take_wc(d.recv_cq), 1, SUCCESS);
+	assert_int_equal(t->srq->available(srq), 1);
+	post_send(&e, 5, out, 64, out_mr, 0);
+	assert_wc(take_wc(f.recv_cq), 2, SUCCESS);
+	end_destroy(&c);
+	end_destroy(&d);
+	end_destroy(&e);
+	end_destroy(&f);
+	t->srq->destroy(srq);
+	srq = usual;
 }
 
 /* Many at once, with receives coming in a trickle from two threads' point of view. */
@@ -413,6 +445,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(srq_26_low_watermark),
 		cmocka_unit_test(srq_41_42_high_watermarks),
 		cmocka_unit_test(srq_34_two_pds),
+		cmocka_unit_test(evd_93_a_lost_completion_takes_no_receive),
 		cmocka_unit_test(all_at_once),
 	};
 

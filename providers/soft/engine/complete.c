@@ -33,14 +33,17 @@ static bool cq_add(struct soft_cq *cq, const struct tp_wc *wc)
 #define ANSWERED_OPS (TP_CAN(TP_RDMA_READ) | TP_CAN(TP_READ_TO_RKEY) | TP_ATOMICS)
 #define PLAIN_OPS    (1u << TP_SEND | 1u << TP_RDMA_WRITE | 1u << TP_RDMA_READ)
 
-/* A completion that is lost ends the connection (EVD-95); lock held. */
-static void add_completion(struct soft_qp *qp, struct soft_cq *cq, const struct tp_wc *wc)
+/* A completion that is lost, which false tells, ends the connection (EVD-95); lock held. */
+static bool add_completion(struct soft_qp *qp, struct soft_cq *cq, const struct tp_wc *wc)
 {
-	if (!cq_add(cq, wc) && qp->conn)
+	if (cq_add(cq, wc))
+		return true;
+	if (qp->conn)
 		soft_conn_refuse(
 			qp->conn,
 			(struct soft_error){ WIRE_LAYER_RDMAP, WIRE_RDMAP_CATASTROPHIC, 0 }, NULL,
 			"a completion found its queue full");
+	return false;
 }
 
 void soft_complete_recv(struct soft_qp *qp, const struct tp_wc *result)
@@ -55,7 +58,9 @@ void soft_complete_recv(struct soft_qp *qp, const struct tp_wc *result)
 		wc.flags |= SOFT_WC_PLAIN;
 	wc.flags |= SOFT_WC_CAME;
 	atomic_store_explicit(&qp->rq.head, head + 1, memory_order_release);
-	add_completion(qp, qp->recv_cq, &wc);
+	/* One of a shared queue would be that queue's no more, and count as posted for ever. */
+	if (!add_completion(qp, qp->recv_cq, &wc) && qp->srq)
+		soft_recv_return(qp, rqe);
 }
 
 static void complete_request(struct soft_qp *qp, uint32_t status)

@@ -171,6 +171,8 @@ uint64_t soft_recv_room(struct soft_qp *qp);
 bool soft_recv_plain(struct soft_qp *qp, const uint8_t *payload, uint32_t len);
 /* Its part [from, from + len): number of pieces, -1 if a key does not allow it. */
 int soft_recv_iov(struct soft_qp *qp, uint32_t from, uint32_t len, struct iovec *iov, int max);
+/* The completion of one of the shared queue was lost: it is there for others again. */
+void soft_recv_return(struct soft_qp *qp, const struct soft_rqe *rqe);
 /* No more need of one of the shared queue. */
 void soft_recv_leave(struct soft_qp *qp);
 

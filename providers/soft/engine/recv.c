@@ -116,6 +116,25 @@ static bool take_shared(struct soft_qp *qp)
 	return got;
 }
 
+void soft_recv_return(struct soft_qp *qp, const struct soft_rqe *rqe)
+{
+	struct soft_srq *srq = qp->srq;
+	struct soft_rqe *to;
+	uint32_t head;
+
+	pthread_mutex_lock(&srq->lock);
+	/* There is room: it still counts as posted, so that nobody has posted to its place. */
+	head = atomic_load(&srq->ring.head) - 1;
+	to = soft_ring_at(&srq->ring, head);
+	to->wr_id = rqe->wr_id;
+	to->num_sge = rqe->num_sge;
+	memcpy(to->sge, rqe->sge, rqe->num_sge * sizeof(rqe->sge[0]));
+	atomic_store(&srq->ring.head, head);
+	pthread_mutex_unlock(&srq->lock);
+	/* Others may wait for it, whose locks are not to be taken here. */
+	dapl_loop_post(srq->base.dev->loop, &srq->task);
+}
+
 void soft_recv_leave(struct soft_qp *qp)
 {
 	pthread_mutex_lock(&qp->srq->lock);

@@ -18,13 +18,37 @@ static struct soft_srq *soft_srq(struct tp_srq *srq)
 	return container_of(srq, struct soft_srq, base);
 }
 
+/* ---- Waking ---- */
+
+/* Wakes those who wait, as many as there are receives. A QP stays for as long as it is woken. */
+static __attribute__((noinline)) void wake(struct soft_srq *srq)
+{
+	struct soft_qp *qp;
+
+	pthread_mutex_lock(&srq->lock);
+	while (!list_empty(&srq->waiting) && soft_ring_used(&srq->ring)) {
+		qp = container_of(srq->waiting.next, struct soft_qp, srq_node);
+		soft_recv_leave_line(srq, qp);
+		qp->waking++;
+		pthread_mutex_unlock(&srq->lock);
+		soft_drive(qp, SOFT_DRIVE_RX);
+		pthread_mutex_lock(&srq->lock);
+		if (!--qp->waking)
+			pthread_cond_broadcast(&srq->all_woken);
+	}
+	pthread_mutex_unlock(&srq->lock);
+}
+
 /* ---- Limits ---- */
 
-static void limit_run(struct tp_task *task)
+/* The limit was reached, or a receive was returned. */
+static void srq_run(struct tp_task *task)
 {
 	struct soft_srq *srq = container_of(task, struct soft_srq, task);
 	struct tp_device *dev = srq->base.dev;
 
+	if (atomic_load(&srq->num_waiting))
+		wake(srq);
 	for (uint32_t n = atomic_exchange(&srq->events, 0); n; n--)
 		dev->up->async(dev->owner, TP_ASYNC_SRQ_LIMIT, srq->base.owner);
 }
@@ -50,25 +74,6 @@ static void recv_limit_run(struct tp_task *task)
 }
 
 /* ---- Posting ---- */
-
-/* Wakes those who wait, as many as there are receives. A QP stays for as long as it is woken. */
-static __attribute__((noinline)) void wake(struct soft_srq *srq)
-{
-	struct soft_qp *qp;
-
-	pthread_mutex_lock(&srq->lock);
-	while (!list_empty(&srq->waiting) && soft_ring_used(&srq->ring)) {
-		qp = container_of(srq->waiting.next, struct soft_qp, srq_node);
-		soft_recv_leave_line(srq, qp);
-		qp->waking++;
-		pthread_mutex_unlock(&srq->lock);
-		soft_drive(qp, SOFT_DRIVE_RX);
-		pthread_mutex_lock(&srq->lock);
-		if (!--qp->waking)
-			pthread_cond_broadcast(&srq->all_woken);
-	}
-	pthread_mutex_unlock(&srq->lock);
-}
 
 static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sge, uint32_t num_sge)
 {
@@ -129,7 +134,7 @@ static int srq_create(struct tp_device *base, const struct tp_srq_attr *attr, vo
 		goto free_srq;
 	srq->base = (struct tp_srq){ .dev = base, .ops = &soft_srq_ops, .owner = owner };
 	srq->pd = attr->pd;
-	srq->task.run = limit_run;
+	srq->task.run = srq_run;
 	list_init(&srq->waiting);
 	pthread_mutex_init(&srq->lock, NULL);
 	pthread_cond_init(&srq->all_woken, NULL);
