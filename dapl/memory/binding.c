@@ -229,7 +229,10 @@ void dapl_binder_invalidated(struct dapl_binder *binder, struct dapl_ia *ia,
 	dapl_unlock(&ia->bind_lock);
 }
 
-/* Whatever did not complete has not been done (RMR-24). */
+/*
+ * Whatever did not complete has not been done (RMR-24), but for what was only not to be told of
+ * (RMR-37).
+ */
 static void settle_table(struct dapl_bind_table *table)
 {
 	struct dapl_bind *bind;
@@ -241,7 +244,7 @@ static void settle_table(struct dapl_bind_table *table)
 			continue;
 		if (!bind->done && !passed(bind)) {
 			bind->done = true;
-			bind->status = TP_WC_FLUSHED;
+			bind->status = bind->suppressed ? TP_WC_SUCCESS : TP_WC_FLUSHED;
 		}
 		dapl_bindings_settle(bind->region);
 	}

@@ -29,6 +29,7 @@ struct dapl_bind {
 	struct dapl_binding to;
 	const _Atomic uint32_t *head; /* of the ring of its slot */
 	uint32_t seq, ring_size;      /* its place there, and the number of places */
+	bool suppressed;	      /* its success is not told */
 	bool done;		      /* completed, with status */
 	uint32_t status;
 	struct dapl_bind *next;

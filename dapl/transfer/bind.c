@@ -71,6 +71,7 @@ static DAT_RETURN begin(const struct bind_call *call, struct dapl_bind *record,
 	struct dapl_bind bind = { .region = &call->rmr->bindings,
 				  .handle = call->rmr,
 				  .to = call->to,
+				  .suppressed = call->flags & DAT_COMPLETION_SUPPRESS_FLAG,
 				  .ring_size = call->qp->request.size };
 	DAT_RETURN rc = check_alive(call);
 

@@ -193,6 +193,38 @@ static void rmr_37_the_zones_binding_outlives_the_endpoint(void **state)
 	bu_free_lmr(&p->mem);
 }
 
+/* Nothing told that it was done, and nothing is told of it when the endpoint goes (RMR-23). */
+static void rmr_37_nor_does_the_binding_of_a_suppressed_bind_go(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end *a = &rig->a, *p = &rig->p;
+	DAT_RMR_HANDLE rmr = bu_rmr(rig, p->pz, DAT_RMR_SCOPE_PZ);
+	DAT_RMR_HANDLE second = bu_rmr(rig, p->pz, DAT_RMR_SCOPE_PZ);
+	struct ct_mem *one = cu_extra_mem(rig, p->pz, 4096, DAT_MEM_PRIV_ALL_FLAG);
+	struct bu_bind bind = {
+		.mem = &p->mem, .len = 64, .priv = BU_REMOTE, .flags = DAT_COMPLETION_SUPPRESS_FLAG
+	};
+	DAT_RMR_CONTEXT context;
+
+	bu_bound(p, second, one, 0, 64);
+	expect_ok(cu_recv(a, 0, 64, 1));
+	expect_ok(bu_post(p, rmr, bind, &context));
+	bind.len = 0;
+	expect_ok(bu_post(p, second, bind, NULL));
+	/* Behind them (RMR-10). */
+	expect_ok(ct_post_send(p, 0, 64, 2, DAT_COMPLETION_SUPPRESS_FLAG));
+	DONE(a->recv, a->ep, 1, DAT_DTO_RECEIVE, 64);
+	expect_ok(dat_ep_free(p->ep));
+	p->ep = DAT_HANDLE_NULL;
+	ct_empty(p->request);
+	bu_check_bound(rmr, &p->mem, 0, 64, context);
+	bu_in_use(&p->mem);
+	bu_check_unbound(second);
+	bu_free_lmr(one);
+	expect_ok(dat_rmr_free(rmr));
+	bu_free_lmr(&p->mem);
+}
+
 /* IA-84, IA-83 */
 static void ia_83_84_closing_with_bound_regions(void **state)
 {
@@ -231,6 +263,7 @@ int main(void)
 		C(rmr_33_freed_while_its_bind_waits),
 		C(rmr_37_bound_until_the_endpoint_is_freed),
 		C(rmr_37_the_zones_binding_outlives_the_endpoint),
+		C(rmr_37_nor_does_the_binding_of_a_suppressed_bind_go),
 		I(ia_83_84_closing_with_bound_regions),
 	};
 
