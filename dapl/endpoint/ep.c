@@ -116,6 +116,9 @@ void dapl_ep_qp_attr(const struct dapl_ep_parts *parts, const DAT_EP_ATTR *attr,
 		send_sge = (uint32_t)attr->max_rdma_read_iov;
 	if ((uint32_t)attr->max_rdma_write_iov > send_sge)
 		send_sge = (uint32_t)attr->max_rdma_write_iov;
+	/* The sink of an atomic, and of an RDMA Read to an RMR, which no limit counts. */
+	if (!send_sge && attr->max_request_dtos)
+		send_sge = 1;
 	*qp = (struct tp_qp_attr){
 		.pd = parts->pz ? parts->pz->pd : NULL,
 		.send_cq = cq_of(parts->request_evd),

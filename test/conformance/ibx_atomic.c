@@ -88,6 +88,27 @@ static void ibx_36_fetch_and_add(void **state)
 	ct_empty(s->p->request);
 }
 
+/* An endpoint whose Sends have no segments. */
+static void ep_31_the_sink_is_no_segment_of_a_send(void **state)
+{
+	struct ct_end a = { 0 }, p = { 0 };
+	struct scene *s = *state;
+	DAT_EP_ATTR attr;
+
+	xu_need(s->rig, DAT_IB_ATTR_FETCH_AND_ADD);
+	ct_default_attr(s->rig->ia, &attr);
+	attr.max_request_iov = 0;
+	p.pz = s->p->pz;
+	ct_end_open(&a, s->rig->ia, &attr);
+	ct_end_open(&p, s->rig->ia, NULL);
+	cu_establish(s->rig, &a, &p);
+	xu_set_word(s->target->base, 5);
+	expect_ok(add(&a, 2, ct_segment(&a.mem, 0, 8), word(s->target, 0), 1, 0));
+	ADDED(&a, 1);
+	assert_true(xu_word(a.mem.base) == 5);
+	assert_true(xu_word(s->target->base) == 7);
+}
+
 static void ibx_37_compare_and_swap(void **state)
 {
 	struct scene *s = *state;
@@ -378,6 +399,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		T(ibx_36_fetch_and_add),
+		T(ep_31_the_sink_is_no_segment_of_a_send),
 		T(ibx_37_compare_and_swap),
 		T(ibx_38_only_eight_bytes_are_written),
 		T(ibx_38_short_sinks_of_a_swap),
