@@ -3,6 +3,7 @@
 #include "ud_util.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define TRIES 20
 
@@ -205,6 +206,70 @@ static void ibx_26_27_82_local_fault(void **state)
 	cu_quiet(rig->async, 0);
 }
 
+static void ud_end_on(struct cu_rig *rig, struct ct_end *end, DAT_EVD_HANDLE recv, DAT_COUNT dtos)
+{
+	DAT_EP_ATTR attr;
+
+	uu_default_attr(rig, &attr);
+	attr.max_recv_dtos = dtos;
+	end->recv = recv;
+	ct_end_open(end, rig->ia, &attr);
+}
+
+/* A datagram to an end that nobody takes the completion of. */
+static void deliver_unseen(struct ct_end *from, const DAT_IB_ADDR_HANDLE *to, struct ct_end *at)
+{
+	uint64_t deadline = ct_now_us() + CT_US;
+	DAT_BOOLEAN idle = DAT_FALSE;
+
+	expect_ok(cu_recv(at, 0, 64, 1));
+	while (!idle) {
+		assert_true(ct_now_us() < deadline);
+		expect_ok(uu_send(from, 8, 1, to));
+		uu_sent(from, 1, 8);
+		for (int i = 0; i < 100 && !idle; i++) {
+			usleep(1000);
+			expect_ok(dat_ep_get_status(at->ep, NULL, &idle, NULL));
+		}
+	}
+}
+
+/* What others have left no room for is lost, but not the endpoint's Receives. */
+static void evd_99_receives_of_datagrams_outlive_a_full_queue(void **state)
+{
+	struct ct_end other = { 0 }, p = { 0 };
+	struct cu_rig *rig = *state;
+	DAT_IB_EXTENSION_EVENT_DATA to_other, to_p, passive;
+	DAT_EVD_HANDLE full;
+	DAT_EVENT event;
+	DAT_COUNT qlen;
+
+	xu_need(rig, DAT_IB_ATTR_UD);
+	full = ct_evd(rig->ia, 1, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG);
+	qlen = ct_evd_param(full).evd_qlen;
+	if (qlen > 64)
+		harness_skip("the shortest queue has %d places", qlen);
+	ud_end_on(rig, &other, full, qlen);
+	ud_end_on(rig, &p, full, 2);
+	uu_resolve(rig, &rig->a, &other, &to_other, &passive);
+	uu_resolve(rig, &rig->a, &p, &to_p, &passive);
+	for (DAT_COUNT i = 0; i < qlen; i++)
+		deliver_unseen(&rig->a, &to_other.remote_ah, &other);
+	expect_ok(cu_recv(&p, 0, 64, 2));
+	expect_ok(cu_recv(&p, 0, 64, 3));
+	for (int i = 0; i < 4; i++) {
+		expect_ok(uu_send(&rig->a, 8, 1, &to_p.remote_ah));
+		uu_sent(&rig->a, 1, 8);
+	}
+	cu_poll(rig->async, &event);
+	assert_int_equal(event.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	usleep(50000); /* so that the others are lost as well */
+	for (DAT_COUNT i = 0; i < qlen; i++)
+		assert_true(cu_next(full, CT_MS, &event));
+	deliver(&rig->a, &to_p.remote_ah, &p, 8, &event);
+	check_received(&p, &event, 2, 8);
+}
+
 static void ibx_105_counters(void **state)
 {
 	DAT_UINT64 count[DCNT_EP_ALL_COUNTERS];
@@ -238,6 +303,7 @@ int main(void)
 		U(ibx_80_90_arguments),
 		U(ibx_81_87_before_established),
 		U(ibx_26_27_82_local_fault),
+		U(evd_99_receives_of_datagrams_outlive_a_full_queue),
 		U(ibx_105_counters),
 	};
 

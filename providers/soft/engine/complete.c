@@ -58,9 +58,14 @@ void soft_complete_recv(struct soft_qp *qp, const struct tp_wc *result)
 		wc.flags |= SOFT_WC_PLAIN;
 	wc.flags |= SOFT_WC_CAME;
 	atomic_store_explicit(&qp->rq.head, head + 1, memory_order_release);
-	/* One of a shared queue would be that queue's no more, and count as posted for ever. */
-	if (!add_completion(qp, qp->recv_cq, &wc) && qp->srq)
+	if (add_completion(qp, qp->recv_cq, &wc))
+		return;
+	/* One of a shared queue would be that queue's no more, and count as posted for ever; and a
+	 * datagram endpoint, which has no connection that breaks, would be left with none. */
+	if (qp->srq)
 		soft_recv_return(qp, rqe);
+	else if (qp->ud)
+		atomic_store_explicit(&qp->rq.head, head, memory_order_release);
 }
 
 static void complete_request(struct soft_qp *qp, uint32_t status)
