@@ -552,6 +552,7 @@ static DAT_RETURN reset(struct dapl_ep *ep)
 	dapl_ep_keep_completions(ep);
 	dapl_lock(&ep->qp.lock);
 	ep->qp.tp->ops->pending(ep->qp.tp, &recv, &request);
+	dapl_binder_settle(&ep->qp.cold->binder, ep->obj.ia);
 	ep->qp.cold->recv_lost += dapl_slots_used(&ep->qp.recv);
 	dapl_slots_empty(&ep->qp.recv, recv);
 	ep->qp.cold->recv_lost -= dapl_slots_used(&ep->qp.recv);

@@ -250,14 +250,28 @@ static void settle_table(struct dapl_bind_table *table)
 	}
 }
 
+static void settle_all(struct dapl_binder *binder)
+{
+	struct dapl_bind_table *table;
+
+	for (table = binder->table; table; table = table->older)
+		settle_table(table);
+}
+
+void dapl_binder_settle(struct dapl_binder *binder, struct dapl_ia *ia)
+{
+	dapl_lock(&ia->bind_lock);
+	settle_all(binder);
+	dapl_unlock(&ia->bind_lock);
+}
+
 void dapl_binder_end(struct dapl_binder *binder, struct dapl_ia *ia)
 {
 	struct dapl_bind_table *table;
 	struct dapl_bindings *region;
 
 	dapl_lock(&ia->bind_lock);
-	for (table = binder->table; table; table = table->older)
-		settle_table(table);
+	settle_all(binder);
 	while ((region = binder->regions)) {
 		unbind(&region->now);
 		relist(region);

@@ -72,8 +72,9 @@ void dapl_bind_completed(struct dapl_bind *bind, uint32_t status);
 /* The peer invalidated a context (RMR-35). Takes bind_lock. */
 void dapl_binder_invalidated(struct dapl_binder *binder, struct dapl_ia *ia,
 			     DAT_RMR_CONTEXT context);
-/* The EP's queue is gone: settles its binds, unbinds what was bound through it (RMR-37). Takes
- * bind_lock. */
+/* No completion of its binds is to come: settles them. Takes bind_lock. */
+void dapl_binder_settle(struct dapl_binder *binder, struct dapl_ia *ia);
+/* The EP's queue is gone: ditto, and unbinds what was bound through it (RMR-37). Takes bind_lock. */
 void dapl_binder_end(struct dapl_binder *binder, struct dapl_ia *ia);
 
 #endif

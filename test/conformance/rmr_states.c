@@ -89,6 +89,33 @@ static void rmr_24_flushed_it_stays_as_it_was(void **state)
 	bu_free_lmr(&p->mem);
 }
 
+/* EVD-93: also where the completion that would have said so is lost. */
+static void rmr_24_flushed_unheard_it_stays_as_it_was(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end a = { 0 }, p = { .pz = rig->p.pz };
+	DAT_RMR_HANDLE rmr = bu_any_rmr(rig, p.pz);
+	DAT_EVENT event;
+	DAT_COUNT qlen;
+
+	p.request = ct_evd(rig->ia, 1, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG);
+	qlen = ct_evd_param(p.request).evd_qlen;
+	if (qlen > 8)
+		harness_skip("the shortest queue has %d places", qlen);
+	ct_end_open(&a, rig->ia, NULL);
+	ct_end_open(&p, rig->ia, NULL);
+	cu_establish(rig, &a, &p);
+	cu_end_connection(&a, &p);
+	for (DAT_COUNT i = 0; i < qlen; i++)
+		expect_ok(ct_post_send(&p, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG));
+	expect_ok(bu_bind(&p, rmr, &p.mem, 0, 64, 2, NULL));
+	cu_poll(rig->async, &event);
+	assert_int_equal(event.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	expect_ok(dat_ep_reset(p.ep));
+	bu_check_unbound(rmr);
+	bu_free_lmr(&p.mem);
+}
+
 static void rmr_19_24_queued_binds_are_flushed(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -258,6 +285,7 @@ int main(void)
 		C(rmr_21_one_endpoint_at_a_time),
 		C(rmr_24_states_without_a_connection),
 		C(rmr_24_flushed_it_stays_as_it_was),
+		C(rmr_24_flushed_unheard_it_stays_as_it_was),
 		C(rmr_19_24_queued_binds_are_flushed),
 		C(rmr_32_a_bound_region_is_freed),
 		C(rmr_33_freed_while_its_bind_waits),
