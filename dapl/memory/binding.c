@@ -27,6 +27,21 @@ const struct dapl_binding *dapl_bindings_newest(const struct dapl_bindings *regi
 			     : &region->now;
 }
 
+static bool names(const struct dapl_binding *binding, const struct dapl_object *lmr)
+{
+	return binding->lmr && &binding->lmr->obj == lmr;
+}
+
+bool dapl_bindings_use(const struct dapl_bindings *region, const struct dapl_object *lmr)
+{
+	const struct dapl_bind *bind;
+
+	for (bind = region->first; bind; bind = bind->next)
+		if (names(&bind->to, lmr))
+			return true;
+	return names(&region->now, lmr);
+}
+
 static void unlist(struct dapl_bindings *region)
 {
 	if (!region->listed)

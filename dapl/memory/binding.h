@@ -60,6 +60,9 @@ void dapl_bindings_settle(struct dapl_bindings *region);
 /* What the region is bound to, or will be once everything posted has completed. */
 const struct dapl_binding *dapl_bindings_newest(const struct dapl_bindings *region);
 
+/* Whether the region is bound to an LMR, or about to be. */
+bool dapl_bindings_use(const struct dapl_bindings *region, const struct dapl_object *lmr);
+
 /* The record beside slot number index of num; NULL: no memory. EP lock held, bind_lock not. */
 struct dapl_bind *dapl_bind_record(struct dapl_binder *binder, uint32_t num, uint32_t index);
 /* Puts what was posted, filled in by the caller, in place of what the record was before. */

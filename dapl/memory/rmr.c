@@ -33,12 +33,10 @@ static void end(struct dapl_object *obj)
 static bool uses(struct dapl_object *obj, const struct dapl_object *part)
 {
 	struct dapl_rmr *rmr = container_of(obj, struct dapl_rmr, obj);
-	const struct dapl_lmr *lmr;
 	bool found;
 
 	dapl_lock(&obj->ia->bind_lock);
-	lmr = rmr->bindings.now.lmr;
-	found = &rmr->pz->obj == part || (lmr && &lmr->obj == part);
+	found = &rmr->pz->obj == part || dapl_bindings_use(&rmr->bindings, part);
 	dapl_unlock(&obj->ia->bind_lock);
 	return found;
 }

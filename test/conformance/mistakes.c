@@ -243,7 +243,8 @@ static int bind_across_zones(void)
 	return 0;
 }
 
-static int region_in_use(void)
+/* taken: and the completion of the bind. */
+static int bind_and_free(bool taken)
 {
 	DAT_RMR_HANDLE rmr;
 	DAT_EVENT event;
@@ -255,11 +256,22 @@ static int region_in_use(void)
 	if (cu_unsupported(dat_rmr_create(rig->a.pz, &rmr)))
 		return NOT_HERE;
 	expect_ok(bind_part(rmr, &rig->a.mem));
-	ct_next(rig->a.request, DAT_RMR_BIND_COMPLETION_EVENT, &event);
+	if (taken)
+		ct_next(rig->a.request, DAT_RMR_BIND_COMPLETION_EVENT, &event);
 	printf("%p", rmr);
 	expect_state(dat_lmr_free(rig->a.mem.lmr), LMR_IN_USE);
 	cu_rig_close(rig);
 	return 0;
+}
+
+static int region_in_use(void)
+{
+	return bind_and_free(true);
+}
+
+static int region_about_to_be_in_use(void)
+{
+	return bind_and_free(false);
 }
 
 /* A peer's access without the right for it; the software provider is both ends and says so.
@@ -315,6 +327,7 @@ static const struct harness_child children[] = {
 	{ "bind_without_local_write", bind_without_local_write },
 	{ "bind_across_zones", bind_across_zones },
 	{ "region_in_use", region_in_use },
+	{ "region_about_to_be_in_use", region_about_to_be_in_use },
 	{ "write_without_right", write_without_right },
 	{ "read_without_right", read_without_right },
 	{ 0 },
@@ -366,6 +379,7 @@ TOLD(bind_without_local_write, "LMR", "not bound for remote writes",
      "DAT_MEM_PRIV_LOCAL_WRITE_FLAG")
 TOLD(bind_across_zones, "RMR", "not bound", "protection zone")
 TOLD(region_in_use, "LMR", "not freed: in use by RMR", NULL)
+TOLD(region_about_to_be_in_use, "LMR", "not freed: in use by RMR", NULL)
 TOLD(write_without_right, "RDMA Write", "without DAT_MEM_PRIV_REMOTE_WRITE_FLAG", NULL)
 TOLD(read_without_right, "RDMA Read", "without DAT_MEM_PRIV_REMOTE_READ_FLAG", NULL)
 
@@ -395,6 +409,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(mistake_bind_without_local_write),
 		cmocka_unit_test(mistake_bind_across_zones),
 		cmocka_unit_test(mistake_region_in_use),
+		cmocka_unit_test(mistake_region_about_to_be_in_use),
 		cmocka_unit_test(mistake_write_without_right),
 		cmocka_unit_test(mistake_read_without_right),
 	};
