@@ -85,6 +85,29 @@ static void ts_5_a_rejection_has_its_data(void **state)
 	sk_assert_ended(fd);
 }
 
+/* SCM-14: who gets no answer asks again, and the program would have one more request. */
+static void an_accept_that_fails_is_a_refusal(void **state)
+{
+	static const enum ibv_qp_state refused[] = { IBV_QPS_RTR, IBV_QPS_RTS };
+	uint8_t bytes[XCHG_MOST];
+	unsigned int i;
+	int fd;
+
+	(void)state;
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		sk.refused = refused[i];
+		fd = sk_peer_request(9, "12345");
+		sk_accept(sk_request(i + 1), "hi");
+		sk_event(TP_CONN_BROKEN);
+		assert_int_equal(sk.err, -EIO);
+		assert_int_equal(sk_take(fd, bytes, XCHG_MOST), XCHG_HEADER);
+		assert_int_equal(bytes[3], SCM_REJ_CM);
+		assert_int_equal(scm_size(bytes, XCHG_HEADER), XCHG_HEADER);
+		sk_assert_ended(fd);
+		sk_done(sk.request);
+	}
+}
+
 /* TS-7, SCM-15 */
 static void ts_7_who_asks_again_has_two_bytes_more(void **state)
 {
@@ -368,6 +391,7 @@ int main(void)
 		T(ts_1_a_request_is_answered),
 		T(ts_3_a_request_comes_in_pieces),
 		T(ts_5_a_rejection_has_its_data),
+		T(an_accept_that_fails_is_a_refusal),
 		T(ts_7_who_asks_again_has_two_bytes_more),
 		T(ts_9_confirmed_and_ended_at_once),
 		T(nonsense_is_no_confirmation),

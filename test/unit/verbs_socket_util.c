@@ -9,6 +9,10 @@ struct sk sk;
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	assert_ptr_equal(qp, &sk.ibqp);
+	if (sk.refused && attr->qp_state == sk.refused) {
+		sk.refused = 0;
+		return EIO;
+	}
 	if (attr->qp_state == IBV_QPS_RTR && (mask & IBV_QP_AV))
 		sk.rtr = *attr;
 	if (attr->qp_state == IBV_QPS_RTS)

@@ -44,6 +44,7 @@ extern struct sk {
 	struct vrb_config config;
 	struct ibv_qp_attr rtr, rts; /* as last set */
 	enum ibv_qp_state state; /* of the QP, if it is not ready to send; before it is connected */
+	enum ibv_qp_state refused; /* once: it is not put in this one */
 	uint16_t port;
 
 	/* What the core has heard, on the loop. */

@@ -221,6 +221,33 @@ static void tu_5_refusals(void **state)
 	uk_quiet();
 }
 
+/* The peer hears an end of what it has an answer for, and this is none (UCM-29). */
+static void an_accept_that_fails_is_a_refusal(void **state)
+{
+	static const enum ibv_qp_state refused[] = { IBV_QPS_RTR, IBV_QPS_RTS };
+	struct ucm_msg asked = request(""), msg;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		uk.refused = refused[i];
+		asked.src_port = ++asked.src_id;
+		uk_put(&asked);
+		uk_accept(uk_request(i + 1), "");
+		uk_event(TP_CONN_BROKEN);
+		assert_int_equal(uk.err, -EIO);
+		msg = uk_take(UCM_REJ_CM);
+		assert_int_equal(msg.dst_id, asked.src_id);
+		assert_int_equal(msg.end.lid, OWN_LID);
+		uk_done(uk.request);
+		/* Whoever did not hear it asks again. */
+		uk_put(&asked);
+		uk_take(UCM_REJ_CM);
+		uk_quiet();
+	}
+	assert_int_equal(uk.num_requests, i);
+}
+
 #define LINGERING 16384 /* connections that are remembered after their end, at most */
 
 /* What is kept of requests that found no room is bounded, and one that finds some is served. */
@@ -465,6 +492,7 @@ int main(void)
 		T(tu_4_requests_are_repeated),
 		T(tu_7_a_rejection_is_repeated),
 		T(tu_5_refusals),
+		T(an_accept_that_fails_is_a_refusal),
 		T(a_flood_is_bounded),
 		T(ucm_29_the_end_overtakes_the_confirmation),
 		T(an_attempt_is_withdrawn),

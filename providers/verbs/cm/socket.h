@@ -50,6 +50,7 @@ struct vrb_conn {
 	uint32_t holds;	       /* who is about to look at it again; the core is one of them */
 	bool quiet;	       /* no event is wanted any more */
 	bool peer_gone;	       /* passive, unanswered: the peer gave up */
+	bool refused;	       /* passive, the program's answer failed: the peer knows */
 	bool watched;	       /* by the watchdog */
 	struct tp_watch watch; /* fd -1: no socket */
 	struct tp_timer timer; /* it is over then */

@@ -197,7 +197,7 @@ void vrb_scm_end(struct vrb_conn *conn)
 		vrb_watchdog_remove(conn->dev);
 	conn->watched = false;
 	list_del(&conn->node);
-	if (conn->watch.fd >= 0 && (was == SCM_CONNECTED || was == SCM_WAIT_RTU))
+	if (conn->watch.fd >= 0 && !conn->refused && (was == SCM_CONNECTED || was == SCM_WAIT_RTU))
 		(void)vrb_scm_send(conn, scm_end_word, sizeof(scm_end_word));
 	if (conn->qp)
 		vrb_cm_end_qp(conn->qp);

@@ -64,12 +64,18 @@ void vrb_scm_drop_half_open(struct vrb_dev *dev, const struct vrb_scm_listener *
 	}
 }
 
-void vrb_scm_refuse(struct vrb_conn *conn)
+static void tell_refused(struct vrb_conn *conn)
 {
 	uint8_t bytes[XCHG_MOST];
 
+	conn->refused = true;
 	if (conn->watch.fd >= 0 && !conn->peer_gone)
 		(void)vrb_scm_send(conn, bytes, scm_reject(bytes, conn->in, SCM_REJ_CM, NULL, 0));
+}
+
+void vrb_scm_refuse(struct vrb_conn *conn)
+{
+	tell_refused(conn);
 	vrb_scm_end(conn);
 }
 
@@ -393,6 +399,7 @@ static void confirm_expired(struct tp_timer *timer)
 		      0);
 }
 
+/* A peer that gets no answer of any kind asks again (SCM-14). */
 static int reply(void *arg)
 {
 	const struct answer *answer = arg;
@@ -403,6 +410,8 @@ static int reply(void *arg)
 	vrb_scm_join(conn, answer->qp);
 	if (!rc)
 		rc = send_reply(conn, answer);
+	if (rc)
+		tell_refused(conn);
 	conn->state = SCM_WAIT_RTU;
 	conn->have = 0;
 	if (!rc)

@@ -359,6 +359,12 @@ void vrb_ucm_say_end(struct vrb_conn *conn)
 	vrb_ucm_ask(conn, &msg);
 }
 
+/* The peer waits for an answer, and until it has one listens to no end (UCM-29). */
+static bool is_request(const struct vrb_conn *conn)
+{
+	return !conn->active && (conn->ud || !conn->out_len);
+}
+
 void vrb_ucm_end(struct vrb_conn *conn, enum vrb_ucm_rest rest)
 {
 	if (vrb_ucm_is_over(conn))
@@ -368,7 +374,7 @@ void vrb_ucm_end(struct vrb_conn *conn, enum vrb_ucm_rest rest)
 		vrb_ucm_leave(conn);
 	else if (rest == UCM_LINGER || conn->peer_gone || conn->resolved)
 		vrb_ucm_linger(conn);
-	else if (conn->state == UCM_CONSUMER || (conn->ud && !conn->active))
+	else if (is_request(conn))
 		vrb_ucm_refuse(conn, UCM_REJ_CM, NULL, 0);
 	else
 		vrb_ucm_say_end(conn);
