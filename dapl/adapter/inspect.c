@@ -45,8 +45,9 @@ static void list_ia(void *arg, struct dapl_ia *ia)
 	FILE *out = arg;
 
 	pthread_mutex_lock(&ia->lock);
-	fprintf(out, "ia\tia=%lu\tname=%s\tclosing=%d", (unsigned long)dapl_ia_handle(ia),
-		ia->entry->info.ia_name, ia->closing);
+	fprintf(out, "ia\tia=%lu\tclosing=%d\tname=", (unsigned long)dapl_ia_handle(ia),
+		ia->closing);
+	dapl_describe_text(ia->entry->info.ia_name, out);
 	dapl_describe_addr("address", &ia->attr->addr, 0, out);
 	list_numbers(ia, out);
 	list_counters(ia, out);

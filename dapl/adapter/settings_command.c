@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dapl/base/config.h"
+#include "dapl/object/describe.h"
 #include "dapl/object/entries.h"
 #include "trace/log.h"
 #include "dat/dats.h"
@@ -36,12 +37,21 @@ static void print_range(const struct dapl_option *option, FILE *out)
 static void print_setting(void *arg, const struct dapl_setting *setting)
 {
 	const struct dapl_option *option = setting->option;
-	struct request *request = arg;
+	const struct request *request = arg;
+	const char *const first[] = { request->ia_name ? request->ia_name : "-",
+				      setting->section,
+				      option->name,
+				      setting->value,
+				      setting->origin,
+				      type_names[option->type],
+				      option->unit };
 	FILE *out = request->out;
+	size_t i;
 
-	fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t", request->ia_name ? request->ia_name : "-",
-		setting->section, option->name, setting->value, setting->origin,
-		type_names[option->type], option->unit);
+	for (i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+		dapl_describe_text(first[i], out);
+		fputc('\t', out);
+	}
 	print_range(option, out);
 	fprintf(out, "\t%s\t%s\t%s\n", setting->standard, option->env ? option->env : "",
 		option->help);

@@ -13,6 +13,12 @@ bool dapl_describe_lock(struct dapl_lock *lock)
 	return dapl_lock_until(lock, dapl_now() + PATIENCE_NS);
 }
 
+void dapl_describe_text(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
+}
+
 void dapl_describe_addr(const char *key, const struct sockaddr_storage *addr, uint64_t qual,
 			FILE *out)
 {

@@ -18,11 +18,11 @@ DAPLTEST = os.path.join(BUILD, "dapltest")
 class Server:
     """dapltest as a server on a port of its own, and clients of it."""
 
-    def __init__(self, scratch, preexec=None):
-        self.env = {**ENV, "DAT_OVERRIDE": scratch.write("dat.conf", entry("soft-lo"))}
+    def __init__(self, scratch, preexec=None, name="soft-lo"):
+        self.env = {**ENV, "DAT_OVERRIDE": scratch.write("dat.conf", entry('"%s"' % name))}
         os.chmod(scratch.folder, 0o755)
         self.programs = []
-        self.server = self.start("-T", "S", "-D", "soft-lo", "-n", "0", preexec=preexec)
+        self.server = self.start("-T", "S", "-D", name, "-n", "0", preexec=preexec)
         self.pid = self.server.pid
         self.port = None
         for line in self.server.stdout:
@@ -93,6 +93,15 @@ def _():
         found = objects(server.pid, "psp")
         equal(found[0]["qual"], int(server.port), "qualifier")
         equal(objects(server.pid, "ep"), [], "endpoints")
+
+
+@case("a name is one, whatever it looks like")
+def _():
+    for name, shown in (("007", "007"), ("a\tclosing=1\teps=4", "a?closing=1?eps=4")):
+        with Scratch() as s, Server(s, name=name) as server:
+            ia = objects(server.pid, "ia")[0]
+            equal((ia["name"], ia["closing"], ia["eps"]), (shown, 0, 0), "name, closing, endpoints")
+            call(0, DAT_INFO, "--pid", server.pid).says("^IA 1  %s  127.0.0.1$" % re.escape(shown))
 
 
 @case("a busy program: states, peers, queue depths")

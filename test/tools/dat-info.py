@@ -448,6 +448,19 @@ def _():
         equal(call(0, DAT_INFO, "--settings", "-j", "-f", conf).json()["settings"], [], "settings")
 
 
+@case("--settings: no text of the files is taken for fields or lines")
+def _():
+    with Scratch() as s:
+        conf = s.write("dat.conf", entry('"a\tb"'))
+        dapl = s.write("dapl.conf", 'ia "a\tb" {\n\tcrc = no\n}\n')
+        env = {"DAPL_CONF": dapl, "DAT_TRACE_FILE": "x\ty\nz"}
+        found = call(0, DAT_INFO, "--settings", "-j", "-f", conf, env=env).json()["settings"]
+        own = [t for t in found if t["ia"]]
+        equal([(t["ia"], t["section"], t["name"], t["value"]) for t in own], [("a?b", "soft", "crc", "no")], "own")
+        equal({t["ia"] for t in found}, {None, "a?b"}, "adapters")
+        equal([t["value"] for t in found if t["name"] == "trace_file"], ["x?y?z"], "a path")
+
+
 @case("--check: dapl.conf and the environment, each complaint once")
 def _():
     with Scratch() as s:

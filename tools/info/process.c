@@ -349,11 +349,12 @@ static void print_view(const struct view *view)
 		puts("\nno interface adapter is open");
 }
 
-static bool is_number(const char *text)
+/* Names are texts, whatever they look like. */
+static bool is_number(const char *key, const char *text)
 {
 	size_t length = strspn(text, "0123456789");
 
-	return length && length < 19 && !text[length];
+	return length && length < 19 && !text[length] && strcmp(key, "name");
 }
 
 static void json_view(const struct view *view)
@@ -372,7 +373,7 @@ static void json_view(const struct view *view)
 		item = info_json_item(list);
 		info_json_string(item, "kind", object->kind);
 		for (j = 0; j < object->num; j++)
-			if (is_number(object->values[j]))
+			if (is_number(object->keys[j], object->values[j]))
 				info_json_number(item, object->keys[j],
 						 strtoll(object->values[j], NULL, 10));
 			else
