@@ -68,9 +68,8 @@ class Hosts:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         check("Ready" in self.server.stdout.readline(), "dapltest's server is not ready")
 
-    def doctor(self, status, *args, host=THERE, conf=None, preexec=None):
-        return call(status, *self.inside(self.a, DAT_INFO, "--doctor", host, "-f", conf or self.conf, *args),
-                    preexec=preexec)
+    def doctor(self, status, *args, host=THERE, conf=None, **how):
+        return call(status, *self.inside(self.a, DAT_INFO, "--doctor", host, "-f", conf or self.conf, *args), **how)
 
     def firewall(self, *verdict):
         if not shutil.which("nft"):
@@ -98,6 +97,19 @@ def _():
         hosts.doctor(0, conf=many).says(r"^ok +uDAPL +here connects to port 62000 there$")
         # The server has served a client that ran no test, and serves others.
         hosts.doctor(0)
+
+
+@case("an adapter that dat_ia_open does not find, and a file that can be read once only")
+def _():
+    with Hosts() as hosts:
+        hosts.serve()
+        conf = hosts.scratch.write("threads.conf", entry("here", "veth-a", threads="threadsafe"))
+        hosts.doctor(0, conf=conf).says(r"^ok +uDAPL +here connects to port 62000 there$")
+        out, into = os.pipe()
+        os.write(into, entry("here", "veth-a").encode())
+        os.close(into)
+        hosts.doctor(0, conf="/dev/stdin", stdin=out).says(r"^ok +uDAPL +here connects to port 62000 there$")
+        os.close(out)
 
 
 @case("nobody listens: it says so, and what to start")

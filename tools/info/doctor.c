@@ -120,7 +120,6 @@ static void release(struct doctor *doctor)
 		free(doctor->lines[i].remedy);
 	}
 	free(doctor->lines);
-	free(doctor->adapter);
 }
 
 int info_doctor(const struct info_options *options)

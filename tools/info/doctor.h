@@ -32,9 +32,10 @@ struct doctor {
 	size_t num_lines, num_bad;
 	struct sockaddr_storage peer, local;
 	char peer_text[DOCTOR_ADDRESS], local_text[DOCTOR_ADDRESS];
-	char netdev[IF_NAMESIZE]; /* which leads to the peer */
-	char *adapter;		  /* of dat.conf, with the address `local`; NULL: none */
-	bool over_tcp;		  /* its provider is the software one */
+	char netdev[IF_NAMESIZE];	/* which leads to the peer */
+	const struct info_entry *entry; /* of dat.conf, with the address `local`; NULL: none */
+	const char *adapter;		/* its name */
+	bool over_tcp;			/* its provider is the software one */
 	bool answers_pings, tcp_open;
 };
 

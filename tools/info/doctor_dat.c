@@ -49,7 +49,8 @@ static void look_at_adapter(struct doctor *doctor, const struct info_entry *entr
 		doctor_say(doctor, DOCTOR_OK, "adapter", "%s opens, at %s", name, address);
 	if (probe.outcome == INFO_OPENED && !doctor->adapter && *doctor->local_text &&
 	    !strcmp(address, doctor->local_text)) {
-		doctor->adapter = info_printf("%s", name);
+		doctor->entry = entry;
+		doctor->adapter = name;
 		doctor->over_tcp = strstr(entry->conf->lib_path, "daplsoft") != NULL;
 	}
 	info_probe_free(&probe);
@@ -76,6 +77,16 @@ void doctor_adapters(struct doctor *doctor)
 }
 
 /* ---- A connection, made by a process of its own ---- */
+
+/* As it was opened before, which dat_ia_open may not find. */
+static DAT_RETURN open_adapter(const struct dat_conf_entry *conf, DAT_IA_HANDLE *ia)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+
+	return dat_ia_openv((DAT_NAME_PTR)conf->info.ia_name, 8, &async, ia,
+			    conf->info.dapl_version_major, conf->info.dapl_version_minor,
+			    conf->info.is_thread_safe);
+}
 
 static DAT_RETURN connect_and_wait(const struct doctor *doctor, DAT_IA_HANDLE ia, DAT_EVENT *event)
 {
@@ -110,16 +121,15 @@ static void print_private_data(const DAT_CONNECTION_EVENT_DATA *data)
 
 static void __attribute__((noreturn)) connect_child(const struct doctor *doctor, int fd)
 {
-	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_RETURN rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	DAT_EVENT event = { 0 };
 	DAT_IA_HANDLE ia;
-	DAT_RETURN rc;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	dup2(fd, 1);
 	dup2(fd, 2);
-	setenv("DAT_OVERRIDE", doctor->registry.path, 1);
-	rc = dat_ia_open(doctor->adapter, 8, &async, &ia);
+	if (info_probe_use(doctor->entry))
+		rc = open_adapter(doctor->entry->conf, &ia);
 	if (!rc)
 		rc = connect_and_wait(doctor, ia, &event);
 	printf("\n" RESULT_MARK "%x %x ", (unsigned int)rc, (unsigned int)event.event_number);

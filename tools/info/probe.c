@@ -236,6 +236,11 @@ static int make_conf(const struct info_entry *entry)
 	return fd;
 }
 
+bool info_probe_use(const struct info_entry *entry)
+{
+	return make_conf(entry) >= 0 && !setenv("DAT_OVERRIDE", conf_path, 1);
+}
+
 /* A message without the prefix, and with the file it is about. */
 static char *message(const struct info_registry *registry, char *line)
 {
