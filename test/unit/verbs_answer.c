@@ -34,8 +34,9 @@ static struct {
 	struct vrb_rdma rdma;
 	struct vrb_conn *conn;
 	struct rdma_cm_event event;
-	bool pending, answer;
-	char order[8]; /* confirmed, told, and of the end */
+	bool pending, answer, refuses;
+	int err;       /* that an event has */
+	char order[8]; /* confirmed, told, of the end, and the id destroyed */
 } t;
 
 /* ---- What the kernel does ---- */
@@ -63,7 +64,8 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 	assert_ptr_equal(id, &t.id);
 	(void)attr;
 	*mask = 0;
-	return 0;
+	errno = EIO;
+	return t.refuses ? -1 : 0;
 }
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
@@ -99,6 +101,13 @@ int rdma_disconnect(struct rdma_cm_id *id)
 	return 0;
 }
 
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	assert_ptr_equal(id, &t.id);
+	strcat(t.order, "d");
+	return 0;
+}
+
 int rdma_establish(struct rdma_cm_id *id)
 {
 	assert_ptr_equal(id, &t.id);
@@ -114,7 +123,7 @@ static void conn_event(void *owner, enum tp_conn_event event, int err, const voi
 		       uint32_t len)
 {
 	assert_ptr_equal(owner, &t);
-	assert_int_equal(err, 0);
+	assert_int_equal(err, t.err);
 	if (event == TP_CONN_ESTABLISHED) {
 		assert_int_equal(t.qp.sq.mode, VRB_QUEUE_ACTIVE); /* requests may be posted */
 		if (t.answer) {
@@ -245,6 +254,27 @@ static void an_iwarp_peer_may_end_what_it_never_had(void **state)
 	assert_string_equal(t.order, "b");
 }
 
+static void nothing(struct tp_task *task)
+{
+	(void)task;
+}
+
+/* Not as late as the program resets its endpoint. */
+static void an_iwarp_peer_is_refused_where_the_answer_fails(void **state)
+{
+	(void)state;
+	t.rdma.ops = &vrb_rdma_iwarp;
+	accepted();
+	t.conn->state = VRB_CONN_REQUEST;
+	t.qp.task.run = nothing;
+	t.refuses = true;
+	t.err = -EIO;
+	assert_int_equal(vrb_cm_ops.accept(&t.conn->base, &t.qp.base, NULL, 0, &t), 0);
+	assert_string_equal(t.order, "d");
+	t.dev.qp_event(&t.qp);
+	assert_string_equal(t.order, "db");
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -254,6 +284,7 @@ int main(void)
 		T(a_confirmation_comes_before_the_end),
 		T(an_end_stands_for_the_confirmation_it_overtook),
 		T(an_iwarp_peer_may_end_what_it_never_had),
+		T(an_iwarp_peer_is_refused_where_the_answer_fails),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

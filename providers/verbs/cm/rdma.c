@@ -192,6 +192,21 @@ static int answer(struct vrb_conn *conn, const void *data, uint32_t len)
 	return ops->accept(conn, &param, data, len);
 }
 
+/*
+ * The peer hears of it now, not when the program is done with its endpoint: with iWARP the end of
+ * what was not accepted tells it nothing.
+ */
+static void answer_failed(struct vrb_conn *conn, int rc)
+{
+	struct rdma_cm_id *id = conn->id;
+
+	if (id && !conn->peer_gone) {
+		conn->id = NULL;
+		vrb_rdma_refuse(conn->object.dev, id);
+	}
+	vrb_conn_tell_later(conn, TP_CONN_BROKEN, rc);
+}
+
 static int cm_accept(struct tp_conn *base, struct tp_qp *qp_base, const void *data, uint32_t len,
 		     void *owner)
 {
@@ -212,7 +227,7 @@ static int cm_accept(struct tp_conn *base, struct tp_qp *qp_base, const void *da
 		conn->reads_out = (uint8_t)qp->max_read_out;
 	rc = conn->peer_gone ? -ECONNRESET : answer(conn, data, len);
 	if (rc)
-		vrb_conn_tell_later(conn, TP_CONN_BROKEN, rc);
+		answer_failed(conn, rc);
 	vrb_cm_unlock(&conn->object);
 	return 0;
 }
