@@ -189,6 +189,8 @@ struct zoo_card *zoo_card_of(const struct ibv_context *ctx)
 	return zoo_entry(ctx->device, struct my_device, ib)->card;
 }
 
+#define NUM_GIDS 4U
+
 static int query_port(struct ibv_context *ctx, uint8_t number, struct ibv_port_attr *attr,
 		      size_t len)
 {
@@ -197,7 +199,7 @@ static int query_port(struct ibv_context *ctx, uint8_t number, struct ibv_port_a
 	struct ibv_port_attr port = { .state = down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
 				      .max_mtu = IBV_MTU_4096,
 				      .active_mtu = IBV_MTU_1024,
-				      .gid_tbl_len = 4,
+				      .gid_tbl_len = NUM_GIDS,
 				      .max_msg_sz = kind->max_msg,
 				      .pkey_tbl_len = zoo_pkey(zoo_card_of(ctx), 1) ? 2 : 1,
 				      .lid = zoo_lid(zoo_card_of(ctx)),
@@ -320,9 +322,9 @@ static int fill_gid(const struct zoo_card *card, uint32_t port, uint32_t index, 
 {
 	bool roce = is_roce(card), iwarp = zoo_iwarp(zoo_kind_of(card));
 
-	if (port < 1 || port > zoo_num_ports(card))
+	if (port < 1 || port > zoo_num_ports(card) || index >= NUM_GIDS)
 		return EINVAL;
-	if (index >= (roce ? 4U : 1U))
+	if (index >= (roce ? NUM_GIDS : 1U))
 		return ENODATA;
 	memset(gid, 0, sizeof(*gid));
 	gid->raw[0] = iwarp ? 0x02 : 0xfe;
@@ -355,7 +357,11 @@ int ibv_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gi
 {
 	uint32_t type;
 
-	return fill_gid(zoo_card_of(ctx), port, (uint32_t)index, gid, &type) ? -1 : 0;
+	int err = fill_gid(zoo_card_of(ctx), port, (uint32_t)index, gid, &type);
+
+	if (err == ENODATA) /* an empty place */
+		memset(gid, 0, sizeof(*gid));
+	return err && err != ENODATA ? -1 : 0;
 }
 
 int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,

@@ -131,6 +131,18 @@ static void a_port_without_an_address_is_told(void **state)
 	assert_non_null(strstr(result.err, "port 3 of RDMA device mlx4_0 has an IP address"));
 }
 
+/* Its place is empty, which libibverbs tells as a GID of zeros. */
+static void a_gid_that_is_not_there_is_told(void **state)
+{
+	const char *const env[] = { "DAPL_SCM_GID_INDEX=1", NULL };
+	struct harness_result result;
+
+	(void)state;
+	harness_spawn_ok("open", env);
+	harness_spawn("open", env, &result);
+	assert_non_null(strstr(result.err, "has no GID of index 1 (option gid_index)"));
+}
+
 /* ---- RoCE ---- */
 
 /* rdma_cm's connections have the version that default_roce_mode says (ZOO_ROCE), which is told. */
@@ -161,6 +173,7 @@ int main(int argc, char **argv)
 		T(a_bond_is_opened_on_its_active_port),
 		T(the_port_is_the_one_meant),
 		cmocka_unit_test(a_port_without_an_address_is_told),
+		cmocka_unit_test(a_gid_that_is_not_there_is_told),
 		T(the_version_of_roce_is_the_hosts),
 	};
 

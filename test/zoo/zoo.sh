@@ -142,6 +142,8 @@ routes() {
 		DAPL_IB_PKEY=0x8001 ZOO_PARAMS='mlx5_0 1' ZOO_PKEY=0x8001 point "$1" partition-by-gid test/zoo/routes.t
 		UDAPL_TESTS=a_partition_that_is_not_there_is_told
 		ZOO_PARAMS='mlx5_0 1' point "$1" no-partition test/zoo/routes.t
+		UDAPL_TESTS=a_gid_that_is_not_there_is_told
+		ZOO_CM=socket point "$1" no-gid test/zoo/routes.t
 		;;
 	mlx5-noip)
 		DAPL_IB_PKEY=0x8001 ZOO_PKEY=0x8001 point "$1" partition test/zoo/routes.t

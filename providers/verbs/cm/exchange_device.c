@@ -49,6 +49,17 @@ static uint16_t pkey_index(const struct vrb_dev *dev, const struct ibv_port_attr
 	return 0;
 }
 
+/* libibverbs tells of an empty place as of one with a GID of zeros. */
+static bool learn_gid(struct vrb_dev *dev)
+{
+	static const union ibv_gid none;
+
+	dev->gid_index = (int)dev->config->gid_index;
+	dev->gid_named = true;
+	return !ibv_query_gid(dev->ctx, dev->port, dev->gid_index, &dev->gid) &&
+	       memcmp(&dev->gid, &none, sizeof(none));
+}
+
 static int learn(struct vrb_dev *dev)
 {
 	struct vrb_xchg *xchg = vrb_xchg(dev);
@@ -65,13 +76,11 @@ static int learn(struct vrb_dev *dev)
 		dapl_err("%s: %s has no port %u", dev->name, dev->ibdev, dev->port);
 		return -ENODEV;
 	}
-	if (ibv_query_gid(dev->ctx, dev->port, (int)dev->config->gid_index, &dev->gid)) {
+	if (!learn_gid(dev)) {
 		dapl_err("%s: port %u of %s has no GID of index %d (option gid_index)", dev->name,
 			 dev->port, dev->ibdev, (int)dev->config->gid_index);
 		return -EADDRNOTAVAIL;
 	}
-	dev->gid_index = (int)dev->config->gid_index;
-	dev->gid_named = true;
 	xchg->ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET;
 	xchg->active = port.state == IBV_PORT_ACTIVE;
 	xchg->ack_delay = attr.local_ca_ack_delay;
