@@ -18,12 +18,6 @@
 
 /* ---- Text ---- */
 
-socklen_t vrb_addr_len(const struct sockaddr_storage *addr)
-{
-	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					   : sizeof(struct sockaddr_in);
-}
-
 void vrb_addr_set_port(struct sockaddr_storage *addr, uint16_t port)
 {
 	if (addr->ss_family == AF_INET6)

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-socklen_t vrb_addr_len(const struct sockaddr_storage *addr);
 void vrb_addr_set_port(struct sockaddr_storage *addr, uint16_t port);
 /* Without its port; of AF_IB the GID, as an IPv6 address. */
 void vrb_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from);

@@ -169,8 +169,7 @@ struct vrb_dev {
 	struct vrb_qp *by_number[VRB_NUMBER_CHAINS];
 
 	pthread_mutex_t mr_lock;
-	struct vrb_mr **mrs; /* by local key, chained */
-	uint32_t num_mrs;
+	struct vrb_mr **mrs;	 /* by local key, chained */
 	_Atomic uint32_t mr_gen; /* counts deregistrations */
 };
 
