@@ -35,7 +35,8 @@ static uintptr_t next_number(uintptr_t number)
 		       : 0;
 }
 
-DAT_IA_HANDLE dat_handle_of_ia(DAT_IA_HANDLE ia)
+/* The number of a provider's IA, NULL if it is not open. */
+static DAT_IA_HANDLE number_of(DAT_IA_HANDLE ia)
 {
 	DAT_IA_HANDLE found = NULL;
 	uintptr_t n;
@@ -70,8 +71,7 @@ DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE *out)
 
 	if (!out)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	ia = (uintptr_t)handle < DAT_HANDLE_MAX ? dat_handle_to_ia(handle)
-						: dat_handle_of_ia(handle);
+	ia = (uintptr_t)handle < DAT_HANDLE_MAX ? dat_handle_to_ia(handle) : number_of(handle);
 	if (!ia)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	*out = ia;

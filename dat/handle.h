@@ -42,9 +42,6 @@ static inline DAT_IA_HANDLE dat_handle_to_ia(DAT_HANDLE handle)
 DAT_RETURN dat_bad_handle(DAT_HANDLE handle, DAT_RETURN_SUBTYPE kind)
 	__attribute__((cold, noinline));
 
-/* The number of a provider's IA, NULL if it is not open. */
-DAT_IA_HANDLE dat_handle_of_ia(DAT_IA_HANDLE ia);
-
 /* Sets a number aside for an open under way. NULL if there is no memory or no number left. */
 DAT_IA_HANDLE dat_handle_reserve(void);
 

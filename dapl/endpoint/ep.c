@@ -240,6 +240,15 @@ static void free_memory(struct dapl_ep *ep)
 	dapl_object_release(&ep->obj);
 }
 
+/* Completions the transport has finished move to the EVDs' rings: slots may be reused. */
+static void keep_completions(struct dapl_ep *ep)
+{
+	if (ep->recv_evd)
+		dapl_evd_drain_ep(ep->recv_evd, ep);
+	if (ep->request_evd && ep->request_evd != ep->recv_evd)
+		dapl_evd_drain_ep(ep->request_evd, ep);
+}
+
 void dapl_ep_delete(struct dapl_ep *ep)
 {
 	dapl_object_retire(&ep->obj);
@@ -248,7 +257,7 @@ void dapl_ep_delete(struct dapl_ep *ep)
 	dapl_ud_end(ep);
 	ep->qp.tp->ops->destroy(ep->qp.tp);
 	dapl_ud_free_ahs(ep);
-	dapl_ep_keep_completions(ep);
+	keep_completions(ep);
 	dapl_binder_end(&ep->qp.cold->binder, ep->obj.ia);
 	unuse_parts(ep);
 	dapl_ia_remove(&ep->obj);
@@ -522,14 +531,6 @@ DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *state, DAT_
 
 /* ---- Reset and end ---- */
 
-void dapl_ep_keep_completions(struct dapl_ep *ep)
-{
-	if (ep->recv_evd)
-		dapl_evd_drain_ep(ep->recv_evd, ep);
-	if (ep->request_evd && ep->request_evd != ep->recv_evd)
-		dapl_evd_drain_ep(ep->request_evd, ep);
-}
-
 static DAT_RETURN reset(struct dapl_ep *ep)
 {
 	struct dapl_ep_step step;
@@ -545,11 +546,11 @@ static DAT_RETURN reset(struct dapl_ep *ep)
 	if (step.verdict == DAPL_EP_STAY)
 		return DAT_SUCCESS;
 	dapl_ep_drop_conn(ep);
-	dapl_ep_keep_completions(ep); /* binds that were flushed are to be known as such */
+	keep_completions(ep); /* binds that were flushed are to be known as such */
 	err = ep->qp.tp->ops->reset(ep->qp.tp);
 	if (err)
 		return dapl_status(err, DAT_RESOURCE_TEP);
-	dapl_ep_keep_completions(ep);
+	keep_completions(ep);
 	dapl_lock(&ep->qp.lock);
 	ep->qp.tp->ops->pending(ep->qp.tp, &recv, &request);
 	dapl_binder_settle(&ep->qp.cold->binder, ep->obj.ia);

@@ -179,8 +179,6 @@ void dapl_ep_timed_out(struct tp_timer *timer);
 void dapl_ep_await_drain(struct dapl_ep *ep);
 /* Gives up the connection, if any, and with it all callbacks of it. No lock held. */
 void dapl_ep_drop_conn(struct dapl_ep *ep);
-/* Completions the transport has finished move to the EVDs' rings: slots may be reused. */
-void dapl_ep_keep_completions(struct dapl_ep *ep);
 /* Fills in both ends' names as soon as they are known: those given, or those of the connection. */
 void dapl_ep_set_addr(struct dapl_ep *ep, const struct tp_conn_addr *addr);
 void dapl_ep_learn_addr(struct dapl_ep *ep);

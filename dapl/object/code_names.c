@@ -38,7 +38,7 @@ const char *dapl_event_name(DAT_EVENT_NUMBER number)
 	return "unknown";
 }
 
-const char *dapl_dto_status_name(DAT_DTO_COMPLETION_STATUS status)
+static const char *dto_status_name(DAT_DTO_COMPLETION_STATUS status)
 {
 	switch ((int)status) {
 		NAME(DAT_DTO_SUCCESS);
@@ -64,7 +64,7 @@ const char *dapl_event_status(const DAT_EVENT *event)
 	case DAT_DTO_COMPLETION_EVENT:
 	case DAT_RMR_BIND_COMPLETION_EVENT:
 	case DAT_IB_DTO_EVENT:
-		return dapl_dto_status_name(event->event_data.dto_completion_event_data.status);
+		return dto_status_name(event->event_data.dto_completion_event_data.status);
 	default:
 		return "";
 	}

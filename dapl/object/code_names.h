@@ -9,7 +9,6 @@
 
 /* As the standard's headers spell them; "unknown" for other numbers. */
 const char *dapl_event_name(DAT_EVENT_NUMBER number);
-const char *dapl_dto_status_name(DAT_DTO_COMPLETION_STATUS status);
 
 /* Of a completion, "" of other events. */
 const char *dapl_event_status(const DAT_EVENT *event);

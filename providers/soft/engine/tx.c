@@ -236,7 +236,9 @@ static void advance(struct soft_conn *conn, uint32_t n)
 	soft_complete_sends(conn->qp);
 }
 
-uint32_t soft_tx_valid(struct soft_conn *conn)
+/* Bytes of the rest of the batch, to the end of an FPDU, that lie in memory that is still
+ * registered. */
+static uint32_t valid_bytes(struct soft_conn *conn)
 {
 	struct soft_tx *tx = &conn->tx;
 	uint32_t end = tx->sent, good = tx->sent;
@@ -297,7 +299,7 @@ static ssize_t send_batch(struct soft_conn *conn, uint32_t len)
 void soft_tx_run(struct soft_conn *conn)
 {
 	struct soft_tx *tx = &conn->tx;
-	uint32_t done = 0, valid = soft_tx_idle(tx) ? UINT32_MAX : soft_tx_valid(conn);
+	uint32_t done = 0, valid = soft_tx_idle(tx) ? UINT32_MAX : valid_bytes(conn);
 	ssize_t n;
 
 	if (conn->tx_err)

@@ -144,9 +144,6 @@ static inline bool soft_tx_idle(const struct soft_tx *tx)
 	return tx->sent == tx->built;
 }
 
-/* Bytes of the rest of the batch, to the end of an FPDU, that lie in memory that is still
- * registered. Lock held. */
-uint32_t soft_tx_valid(struct soft_conn *conn);
 /* Sends what can be sent; connection live. */
 void soft_tx_run(struct soft_conn *conn);
 

@@ -205,7 +205,7 @@ static int ud_reset(struct tp_qp *qp)
 	return -EOPNOTSUPP;
 }
 
-const struct dapl_qp_ops soft_ud_qp_ops = {
+static const struct dapl_qp_ops qp_ops = {
 	.modify = soft_qp_modify,
 	.reset = ud_reset,
 	.destroy = ud_destroy,
@@ -243,7 +243,7 @@ int soft_ud_open(struct soft_qp *qp)
 	if (rc)
 		goto close_fd;
 	qp->ud = ud;
-	qp->base.ops = &soft_ud_qp_ops;
+	qp->base.ops = &qp_ops;
 	atomic_store(&qp->state, SOFT_QP_LIVE);
 	atomic_store(&qp->dev->looped, true);
 	rc = dapl_loop_add(qp->base.dev->loop, &ud->watch, EPOLLIN);

@@ -31,8 +31,6 @@ struct soft_ah {
 	uint32_t qkey;
 };
 
-extern const struct dapl_qp_ops soft_ud_qp_ops;
-
 /* Makes one of a new QP: 0 or a negative errno. */
 int soft_ud_open(struct soft_qp *qp);
 /* A socket at the device's address: its descriptor, or a negative errno; *port 0: any. */

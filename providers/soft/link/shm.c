@@ -39,7 +39,7 @@ int soft_shm_outcome(struct soft_shm *shm)
 	return ended == SHM_ENDED ? 0 : ended == SHM_CUT ? -ESHUTDOWN : -ECONNRESET;
 }
 
-__attribute__((noinline, cold)) ssize_t soft_shm_nonsense(struct soft_shm *shm)
+static __attribute__((noinline, cold)) ssize_t nonsense(struct soft_shm *shm)
 {
 	if (!atomic_exchange(&shm->spoilt, true))
 		shm->link.why = "the peer wrote into the shared memory what cannot be";
@@ -221,7 +221,7 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 	size_t len = 0;
 
 	if (used > shm->out.mask + 1)
-		return soft_shm_nonsense(shm);
+		return nonsense(shm);
 	if (atomic_load_explicit(&shm->hung_up, memory_order_relaxed))
 		return soft_shm_outcome(shm) == -ECONNRESET ? -ECONNRESET : -EPIPE;
 	for (int i = 0; i < num; i++)
@@ -390,7 +390,7 @@ ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
 		there = atomic_load_explicit(&shm->peer->sent, memory_order_acquire) - taken;
 	}
 	if (!there || there > SHM_RING)
-		return soft_shm_nonsense(shm);
+		return nonsense(shm);
 	look_at_ring(shm);
 	rc = try_move(&shm->in, taken, &at, there, false, num == 1);
 	if (rc > 0)

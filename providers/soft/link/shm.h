@@ -209,7 +209,6 @@ void soft_shm_end(struct soft_shm *shm, uint32_t how);
  * gone; as with TCP that is an end in order unless it left something of ours unread.
  */
 int soft_shm_outcome(struct soft_shm *shm);
-ssize_t soft_shm_nonsense(struct soft_shm *shm);
 /* Wakes the peer, who wanted that: SHM_WAKE_*. */
 void soft_shm_send_wakeup(struct soft_shm *shm, uint32_t wanted);
 /* Ditto if he sleeps for that, after a position of ours has changed. */

@@ -32,8 +32,6 @@ void vrb_xchg_close(struct vrb_dev *dev);
 
 /* ---- exchange_qp.c: CM-5 to CM-7 ---- */
 
-/* Whether what this port sends has a global routing header. */
-bool vrb_xchg_global(const struct vrb_dev *dev);
 /* The path to a peer. */
 void vrb_xchg_path(const struct vrb_dev *dev, const struct xchg_end *peer,
 		   struct ibv_ah_attr *attr);

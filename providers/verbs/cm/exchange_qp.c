@@ -85,15 +85,10 @@ int vrb_xchg_agree(const struct vrb_dev *dev, struct xchg_end *peer)
 	return rc;
 }
 
-bool vrb_xchg_global(const struct vrb_dev *dev)
-{
-	return vrb_xchg(dev)->ethernet || dev->config->global_routing;
-}
-
 void vrb_xchg_path(const struct vrb_dev *dev, const struct xchg_end *peer, struct ibv_ah_attr *attr)
 {
 	*attr = (struct ibv_ah_attr){ .dlid = peer->lid, .port_num = dev->port };
-	if (!vrb_xchg_global(dev))
+	if (!vrb_xchg(dev)->ethernet && !dev->config->global_routing)
 		return;
 	attr->is_global = 1;
 	memcpy(attr->grh.dgid.raw, peer->gid, sizeof(peer->gid));

@@ -172,9 +172,6 @@ void vrb_gid_wire(const struct vrb_dev *dev, struct sockaddr_storage *addr);
 
 /* What rdma_cm puts before a request's private data, where there are IP addresses. */
 #define VRB_GID_HEADER 36
-/* It stands there, without an address, in by_gid too: room for it and the data in bytes. */
-void vrb_gid_put_header(const struct vrb_conn *conn, struct rdma_conn_param *param,
-			uint8_t bytes[UINT8_MAX]);
 /* Past the header, which has the peer's port. */
 const uint8_t *vrb_gid_take_header(const uint8_t *data, uint32_t *len, uint16_t *port);
 

@@ -16,8 +16,9 @@ static void set_private_data(struct rdma_conn_param *param, const struct vrb_pd_
 	param->flow_control = frame->flow_control;
 }
 
-void vrb_gid_put_header(const struct vrb_conn *conn, struct rdma_conn_param *param,
-			uint8_t bytes[UINT8_MAX])
+/* It stands there, without an address, in by_gid too: room for it and the data in bytes. */
+static void put_header(const struct vrb_conn *conn, struct rdma_conn_param *param,
+		       uint8_t bytes[UINT8_MAX])
 {
 	const __be16 port = rdma_get_src_port(conn->id);
 
@@ -50,7 +51,7 @@ static int ib_connect(struct vrb_conn *conn, struct rdma_conn_param *param)
 	vrb_pd_request(&frame, conn->data, conn->data_len);
 	set_private_data(param, &frame);
 	if (vrb_rdma(conn->object.dev)->by_gid)
-		vrb_gid_put_header(conn, param, with_header);
+		put_header(conn, param, with_header);
 	return rdma_connect(conn->id, param) ? vrb_conn_step_failed(conn, "not requested") : 0;
 }
 
