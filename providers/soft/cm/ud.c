@@ -114,8 +114,10 @@ void soft_ud_port_check(struct soft_ud_port *port)
 	free(port);
 }
 
-void soft_ud_fall_silent(struct soft_ud_conn *conn)
+/* Nothing is sent or heard any more. */
+static void end(struct soft_ud_conn *conn)
 {
+	soft_ud_go(conn, SOFT_UD_OVER);
 	dapl_loop_timer_cancel(conn->dev->base.loop, &conn->timer);
 	if (conn->watch.fd < 0)
 		return;
@@ -128,8 +130,7 @@ void soft_ud_conn_free(struct soft_ud_conn *conn)
 {
 	struct soft_ud_port *port = conn->port;
 
-	soft_ud_fall_silent(conn);
-	soft_ud_go(conn, SOFT_UD_OVER);
+	end(conn);
 	list_del(&conn->node);
 	free(conn);
 	if (port)
@@ -148,8 +149,7 @@ void soft_ud_fail(struct soft_ud_conn *conn, enum tp_conn_event event, int err, 
 				 conn->port ? "acknowledged by" : "from",
 				 soft_addr_text(&conn->remote, conn->remote_qual, to),
 				 dapl_strerror(-err));
-	soft_ud_fall_silent(conn);
-	soft_ud_go(conn, SOFT_UD_OVER);
+	end(conn);
 	conn->dev->base.up->ud_event(conn->base.owner, event, err, NULL, data, len);
 }
 
@@ -208,10 +208,8 @@ static int disconnect_on_loop(void *arg)
 {
 	struct soft_ud_conn *conn = arg;
 
-	if (conn->state == SOFT_UD_RESOLVED)
-		return 0;
-	soft_ud_fall_silent(conn);
-	soft_ud_go(conn, SOFT_UD_OVER);
+	if (conn->state != SOFT_UD_RESOLVED)
+		end(conn);
 	return 0;
 }
 

@@ -57,8 +57,6 @@ struct soft_ud_conn *soft_ud_conn_new(struct soft_dev *dev, enum soft_ud_state s
 /* Its port goes with it if nobody needs that any more. */
 void soft_ud_conn_free(struct soft_ud_conn *conn);
 void soft_ud_go(struct soft_ud_conn *conn, enum soft_ud_state state);
-/* Nothing is sent or heard any more. */
-void soft_ud_fall_silent(struct soft_ud_conn *conn);
 void soft_ud_set_timer(struct soft_ud_conn *conn, uint32_t ms);
 
 /* Makes the frame that is sent from here on: names of the QP, and private data. */
