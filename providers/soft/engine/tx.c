@@ -290,10 +290,13 @@ static ssize_t send_bytes(struct soft_conn *conn, uint32_t len)
 static ssize_t send_batch(struct soft_conn *conn, uint32_t len)
 {
 	const struct soft_tx *tx = &conn->tx;
-	uint32_t first = tx->mark[tx->mark_first].end - tx->sent;
 	ssize_t n = send_bytes(conn, len);
+	uint32_t first;
 
-	return n == -EFAULT && first < len ? send_bytes(conn, first) : n;
+	if (n != -EFAULT)
+		return n;
+	first = tx->mark[tx->mark_first].end - tx->sent;
+	return first < len ? send_bytes(conn, first) : n;
 }
 
 void soft_tx_run(struct soft_conn *conn)
