@@ -22,10 +22,6 @@ enum {
 	SOFT_RX_LARGE = 65536 + 4096, /* any FPDU, and some of the next */
 	SOFT_RX_TAIL = 64,	      /* bytes of a message that are placed last */
 	SOFT_RX_CONTROL = 64,
-	/* With a peer who stands still while he is in this side's memory: longer than the kernel
-	 * takes for a piece of a copy, also where it has to bring pages back. */
-	SOFT_DIRECT_PATIENCE_NS = 1000000000,
-	SOFT_DIRECT_COPY_NS = 100000000, /* in which it is through with such a piece */
 	SOFT_HELD_AWAITING = 128, /* times soft_config.held_bytes while an answer is to come */
 };
 
@@ -131,6 +127,13 @@ bool soft_place_copy(struct soft_conn *conn, const uint8_t *src, uint32_t len);
 bool soft_place_done(struct soft_conn *conn);
 
 /* ---- Memory that the peer may reach himself (direct.c); lock held ---- */
+
+enum {
+	/* With a peer who stands still while he is in this side's memory: longer than the kernel
+	 * takes for a piece of a copy, also where it has to bring pages back. */
+	SOFT_DIRECT_PATIENCE_NS = 1000000000,
+	SOFT_DIRECT_COPY_NS = 100000000, /* in which it is through with such a piece */
+};
 
 /* The peer has had access by this key. */
 void soft_direct_expose(struct soft_conn *conn, uint32_t key);
