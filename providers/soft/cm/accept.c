@@ -424,9 +424,10 @@ static int reply(struct soft_conn *conn)
 {
 	int rc = soft_setup_send(conn);
 
-	if (rc > 0 && awaits_rtr(conn))
+	if (rc < 0)
+		return rc;
+	if (rc && awaits_rtr(conn))
 		return await_rtr(conn);
-	conn->setup->err = rc < 0 ? rc : 0;
 	return soft_link_watch(conn->link, EPOLLOUT);
 }
 
@@ -455,7 +456,6 @@ static int accept_on_loop(void *arg)
 	soft_setup_timeout(conn);
 	rc = reply(conn);
 	if (rc) {
-		/* No event comes but the timer's. */
 		conn->setup->err = rc;
 		soft_link_timeout(conn->link, 1);
 	}

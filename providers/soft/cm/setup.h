@@ -36,7 +36,7 @@ struct soft_setup {
 	/* Passive */
 	struct soft_listener *listener; /* half open: whose */
 	bool offers_write, offers_read; /* what the peer can confirm by */
-	int err; /* why the accepted connection fails; its event is awaited */
+	int err; /* why the accepted connection fails, as its timer is to tell */
 };
 
 /* A connection that is to be set up, or NULL. */
