@@ -232,10 +232,9 @@ static uint32_t outstanding(struct dapl_ep *ep)
 	return request;
 }
 
-/* A graceful disconnect waits for so many requests, and so long for the next of them (TMO-8). */
-static void await_drain(struct dapl_ep *ep, uint32_t requests)
+void dapl_ep_await_drain(struct dapl_ep *ep)
 {
-	ep->cold->undrained = requests;
+	ep->cold->undrained = outstanding(ep);
 	dapl_loop_timer(ep->obj.ia->loop, &ep->cold->timer,
 			dapl_now() + (uint64_t)dapl_config.drain_ms * 1000000);
 }
@@ -243,20 +242,11 @@ static void await_drain(struct dapl_ep *ep, uint32_t requests)
 /* Whether some completed meanwhile: the time begins anew. */
 static bool keeps_draining(struct dapl_ep *ep)
 {
-	uint32_t requests;
-
-	if (dapl_ep_state(ep) != DAT_EP_STATE_DISCONNECT_PENDING)
+	if (dapl_ep_state(ep) != DAT_EP_STATE_DISCONNECT_PENDING ||
+	    outstanding(ep) >= ep->cold->undrained)
 		return false;
-	requests = outstanding(ep);
-	if (requests >= ep->cold->undrained)
-		return false;
-	await_drain(ep, requests);
+	dapl_ep_await_drain(ep);
 	return true;
-}
-
-void dapl_ep_await_drain(struct dapl_ep *ep)
-{
-	await_drain(ep, outstanding(ep));
 }
 
 void dapl_ep_timed_out(struct tp_timer *timer)
