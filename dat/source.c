@@ -109,9 +109,10 @@ struct dat_source *dat_source_calling(const DAT_PROVIDER_INFO *info, const struc
 
 	for (i = 0; i < sr->num_sources; i++) {
 		source = &sr->sources[i];
+		if (!dat_source_is_in(source) && !is_of(source, parts))
+			continue;
 		told = announced(source);
-		if ((dat_source_is_in(source) || is_of(source, parts)) &&
-		    (dat_info_same(&told, info) || dat_info_same(&source->conf.info, info)))
+		if (dat_info_same(&told, info) || dat_info_same(&source->conf.info, info))
 			return source;
 	}
 	return NULL;
