@@ -53,6 +53,12 @@ struct xchg_end {
 	uint8_t qp_type;
 };
 
+/* What a program gets of a peer's private data, which in old versions may be longer. */
+static inline uint32_t xchg_data_len(uint32_t len)
+{
+	return len < XCHG_DATA ? len : XCHG_DATA;
+}
+
 static inline uint16_t xchg_get16(const uint8_t *at)
 {
 	uint16_t value;

@@ -153,7 +153,6 @@ static void accepted(struct vrb_conn *conn)
 {
 	struct vrb_cq *cq = conn->qp->rq.cq;
 	int rc = vrb_xchg_qp_ready(conn->qp, &conn->peer.end, 0);
-	uint32_t len = conn->peer.len < XCHG_DATA ? conn->peer.len : XCHG_DATA;
 
 	if (rc) {
 		failed(conn, rc);
@@ -166,7 +165,7 @@ static void accepted(struct vrb_conn *conn)
 		failed(conn, -ECONNRESET);
 		return;
 	}
-	vrb_scm_established(conn, conn->peer.data, len);
+	vrb_scm_established(conn, conn->peer.data, xchg_data_len(conn->peer.len));
 	if (cq && conn->state == SCM_CONNECTED)
 		vrb_cq_deliver(cq, conn->qp);
 }
@@ -190,7 +189,7 @@ static void answered(struct vrb_conn *conn)
 		no_sense(conn, why);
 	else if (peer->op == SCM_REJ_USER)
 		vrb_scm_ended(conn, TP_CONN_REJECTED, -ECONNREFUSED, peer->data,
-			      peer->len < XCHG_DATA ? peer->len : XCHG_DATA);
+			      xchg_data_len(peer->len));
 	else if (peer->op == SCM_REJ_CM)
 		failed(conn, -ECONNREFUSED);
 	else if (peer->end.qp_type != XCHG_QPT_RC)

@@ -107,7 +107,7 @@ static int requested(struct vrb_conn *conn)
 	dapl_loop_mod(conn->dev->base.loop, &conn->watch, EPOLLRDHUP);
 	conn->state = SCM_CONSUMER;
 	req.private_data = conn->peer.data;
-	req.private_data_len = conn->peer.len < XCHG_DATA ? conn->peer.len : XCHG_DATA;
+	req.private_data_len = xchg_data_len(conn->peer.len);
 	req.truncated = conn->peer.len > XCHG_DATA;
 	if (conn->peer.end.qp_type != XCHG_QPT_RC)
 		say_refused(conn, "its endpoint is of service type UD");

@@ -23,11 +23,6 @@ static void no_sense(struct vrb_conn *conn, const char *why)
 	failed(conn, UCM_TELL, -EPROTO);
 }
 
-static uint32_t data_len(const struct ucm_msg *msg)
-{
-	return msg->len < XCHG_DATA ? msg->len : XCHG_DATA;
-}
-
 /*
  * The peer's message is on its way before the core hears of the connection, so that what a program
  * ends when it has seen all of its connections come about finds them there at the peer. What the
@@ -48,7 +43,7 @@ static void accepted(struct vrb_conn *conn, const struct ucm_msg *msg)
 		vrb_cq_defer(cq, conn->qp);
 	conn->retrans = 0;
 	vrb_ucm_say(conn, UCM_RTU);
-	vrb_ucm_established(conn, msg->data, data_len(msg));
+	vrb_ucm_established(conn, msg->data, xchg_data_len(msg->len));
 	if (cq && conn->state == UCM_CONNECTED)
 		vrb_cq_deliver(cq, conn->qp);
 }
@@ -64,14 +59,14 @@ static void told(struct vrb_conn *conn, const struct ucm_msg *msg)
 	}
 	conn->own.mtu = conn->peer.mtu;
 	conn->retrans = 0;
-	vrb_ucm_established(conn, msg->data, data_len(msg));
+	vrb_ucm_established(conn, msg->data, xchg_data_len(msg->len));
 }
 
 void vrb_ucm_answered(struct vrb_conn *conn, const struct ucm_msg *msg, const uint8_t *bytes)
 {
 	if (msg->op == UCM_REJ_USER) {
 		vrb_ucm_ended(conn, UCM_FORGET, TP_CONN_REJECTED, -ECONNREFUSED, msg->data,
-			      data_len(msg));
+			      xchg_data_len(msg->len));
 	} else if (msg->op == UCM_REJ_CM) {
 		failed(conn, UCM_FORGET, -ECONNREFUSED);
 	} else {

@@ -98,8 +98,7 @@ static void take_names(struct vrb_conn *conn, const struct ucm_msg *msg, const u
 static int tell_core(struct vrb_conn *conn, void *owner, const struct ucm_msg *msg)
 {
 	struct tp_conn_request req = { .private_data = msg->data,
-				       .private_data_len =
-					       msg->len < XCHG_DATA ? msg->len : XCHG_DATA,
+				       .private_data_len = xchg_data_len(msg->len),
 				       .truncated = msg->len > XCHG_DATA,
 				       .ud = conn->ud };
 
