@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include "dapl/base/fork.h"
 #include "util/fd.h"
@@ -14,6 +15,11 @@
  * child has as well does not end when the parent, or who kills it, closes it.
  */
 #define WORDS ((1u << 20) / 64)
+
+enum {
+	MOST = 1024, /* of peers' doing, unless an option says more */
+	SHARE = 4,   /* of the descriptors that the process may have */
+};
 
 static _Atomic uint64_t own[WORDS];
 static _Atomic uint32_t end; /* words beyond are 0 */
@@ -51,6 +57,17 @@ void dapl_fd_close(int fd)
 	dapl_fd_disown(fd);
 	close(fd);
 	errno = err;
+}
+
+uint32_t dapl_fd_share(int64_t option)
+{
+	struct rlimit files;
+
+	if (option)
+		return (uint32_t)option;
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / SHARE > MOST)
+		return MOST;
+	return files.rlim_cur < SHARE ? 1 : (uint32_t)(files.rlim_cur / SHARE);
 }
 
 int dapl_eventfd(void)

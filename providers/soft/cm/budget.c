@@ -2,19 +2,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "dapl/base/fd.h"
 #include "dapl/base/fork.h"
 #include "providers/soft/base/addr.h"
 #include "providers/soft/cm/budget.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
 #include "providers/soft/link/link.h"
-
-enum {
-	MOST = 1024, /* unless an option says more */
-	SHARE = 4,   /* of the descriptors that the process may have */
-};
 
 /* The links of one peer's address. */
 struct peer {
@@ -51,19 +46,6 @@ void soft_budget_init(struct soft_budget *budget, enum soft_budget_kind kind)
 {
 	budget->kind = kind;
 	list_init(&budget->peers);
-}
-
-static uint32_t limit_of(const struct soft_dev *dev, enum soft_budget_kind kind)
-{
-	int64_t limit =
-		kind == SOFT_BUDGET_HALF_OPEN ? dev->config->half_open : dev->config->lingering;
-	struct rlimit files;
-
-	if (limit)
-		return (uint32_t)limit;
-	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / SHARE > MOST)
-		return MOST;
-	return files.rlim_cur < SHARE ? 1 : (uint32_t)(files.rlim_cur / SHARE);
 }
 
 static struct peer *find(struct soft_budget *budget, const struct sockaddr_storage *addr)
@@ -134,7 +116,10 @@ uint64_t soft_budget_since(const struct soft_link *link)
 
 bool soft_budget_exceeded(const struct soft_dev *dev, enum soft_budget_kind kind)
 {
-	return atomic_load(&used[kind]) > limit_of(dev, kind);
+	const struct soft_config *config = dev->config;
+	int64_t option = kind == SOFT_BUDGET_HALF_OPEN ? config->half_open : config->lingering;
+
+	return atomic_load(&used[kind]) > dapl_fd_share(option);
 }
 
 /* The peer's oldest that may go. */

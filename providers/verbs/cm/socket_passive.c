@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,8 +19,6 @@ enum {
 	ACCEPTS_PER_EVENT = 64,
 	PAUSE_MS = 100,
 	GRACE_MS = 250, /* that a peer has to send its request before it is one of too many */
-	HALF_OPEN = 1024,
-	SHARE = 4, /* of the descriptors that the process may have */
 };
 
 static void ready(struct tp_watch *watch, uint32_t events);
@@ -143,24 +140,13 @@ static void request_expired(struct tp_timer *timer)
 
 /* ---- Listening ---- */
 
-static uint32_t most_half_open(const struct vrb_dev *dev)
-{
-	struct rlimit files;
-
-	if (dev->config->half_open)
-		return (uint32_t)dev->config->half_open;
-	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / SHARE > HALF_OPEN)
-		return HALF_OPEN;
-	return files.rlim_cur < SHARE ? 1 : (uint32_t)(files.rlim_cur / SHARE);
-}
-
 /* For one more; the oldest goes for it, unless it has had no time yet. */
 static bool room(struct vrb_dev *dev)
 {
 	struct vrb_scm *scm = vrb_scm(dev);
 	struct vrb_conn *conn;
 
-	while (scm->num_half_open >= most_half_open(dev)) {
+	while (scm->num_half_open >= dapl_fd_share(dev->config->half_open)) {
 		conn = container_of(scm->half_open.next, struct vrb_conn, node);
 		if (dapl_now() - conn->since < GRACE_MS * UINT64_C(1000000))
 			return false;
