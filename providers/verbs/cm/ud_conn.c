@@ -149,21 +149,25 @@ void vrb_ucm_enter_peer(struct vrb_conn *conn)
 		 &conn->by_peer);
 }
 
-void vrb_ucm_leave(struct vrb_conn *conn)
+/* From any state to one of its end. */
+static void go(struct vrb_conn *conn, enum vrb_ucm_state state)
 {
 	struct vrb_ucm *ucm = vrb_ucm(conn->dev);
 
+	ucm->num_ending += (state == UCM_DREQ_SENT) - (conn->state == UCM_DREQ_SENT);
+	ucm->num_lingering += (state == UCM_TIME_WAIT) - (conn->state == UCM_TIME_WAIT);
+	conn->state = state;
+}
+
+void vrb_ucm_leave(struct vrb_conn *conn)
+{
 	dapl_loop_timer_cancel(conn->dev->base.loop, &conn->timer);
-	if (conn->state == UCM_DREQ_SENT)
-		ucm->num_ending--;
-	if (conn->state == UCM_TIME_WAIT)
-		ucm->num_lingering--;
 	list_del(&conn->rest);
-	conn->state = UCM_CLOSED;
+	go(conn, UCM_CLOSED);
 	if (!conn->id)
 		return;
 	conn->id = 0;
-	ucm->num_conns--;
+	vrb_ucm(conn->dev)->num_conns--;
 	list_del(&conn->by_id);
 	list_del(&conn->by_peer);
 	vrb_ucm_drop(conn);
@@ -321,14 +325,11 @@ void vrb_ucm_linger(struct vrb_conn *conn)
 
 	if (conn->state == UCM_TIME_WAIT || !conn->id)
 		return;
-	if (conn->state == UCM_DREQ_SENT)
-		ucm->num_ending--;
-	conn->state = UCM_TIME_WAIT;
-	conn->since = dapl_now();
 	if (ucm->num_lingering >= MOST_LINGERING)
 		vrb_ucm_leave(container_of(ucm->lingering.next, struct vrb_conn, rest));
+	go(conn, UCM_TIME_WAIT);
+	conn->since = dapl_now();
 	list_add(&ucm->lingering, &conn->rest);
-	ucm->num_lingering++;
 	conn->timer.expired = rested;
 	dapl_loop_timer(conn->dev->base.loop, &conn->timer,
 			conn->since + (uint64_t)conn->dev->config->ucm_wait_time_ms * MS);
@@ -346,15 +347,10 @@ static void end_here(struct vrb_conn *conn)
 
 void vrb_ucm_say_end(struct vrb_conn *conn)
 {
-	struct vrb_ucm *ucm = vrb_ucm(conn->dev);
 	struct ucm_msg msg;
 
-	if (conn->state == UCM_TIME_WAIT)
-		ucm->num_lingering--;
-	if (conn->state != UCM_DREQ_SENT)
-		ucm->num_ending++;
 	list_del(&conn->rest);
-	conn->state = UCM_DREQ_SENT;
+	go(conn, UCM_DREQ_SENT);
 	vrb_ucm_fill(conn, UCM_DREQ, &msg);
 	vrb_ucm_ask(conn, &msg);
 }
