@@ -171,6 +171,8 @@ void vrb_qp_destroy_ib(struct vrb_qp *qp);
 int vrb_qp_prepare(struct vrb_qp *qp);
 /* Ready for receives; to receive; to send; with what the connection manager knows of the path. */
 int vrb_qp_to_init(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask);
+/* What the operator wants of a path instead of what the route says. */
+void vrb_path_options(const struct vrb_config *config, struct ibv_ah_attr *path);
 int vrb_qp_to_rtr(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask, uint8_t reads_in);
 int vrb_qp_to_rts(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask, uint8_t reads_out);
 /* Requests may be posted. */

@@ -222,29 +222,29 @@ int vrb_qp_to_init(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask)
 	return modify(qp, attr, mask, "take receives");
 }
 
-/* What the operator wants instead of what the route says. */
-static void apply_options(const struct vrb_config *config, struct ibv_qp_attr *attr, int mask)
+void vrb_path_options(const struct vrb_config *config, struct ibv_ah_attr *path)
 {
-	if ((mask & IBV_QP_PATH_MTU) && config->mtu)
-		attr->path_mtu = vrb_map_mtu(config->mtu, attr->path_mtu);
-	if (!(mask & IBV_QP_AV))
-		return;
 	if (config->sl >= 0)
-		attr->ah_attr.sl = (uint8_t)config->sl;
-	if (!attr->ah_attr.is_global)
+		path->sl = (uint8_t)config->sl;
+	if (!path->is_global)
 		return;
 	if (config->tclass >= 0)
-		attr->ah_attr.grh.traffic_class = (uint8_t)config->tclass;
+		path->grh.traffic_class = (uint8_t)config->tclass;
 	if (config->hop_limit)
-		attr->ah_attr.grh.hop_limit = (uint8_t)config->hop_limit;
+		path->grh.hop_limit = (uint8_t)config->hop_limit;
 }
 
 int vrb_qp_to_rtr(struct vrb_qp *qp, struct ibv_qp_attr *attr, int mask, uint8_t reads_in)
 {
+	const struct vrb_config *config = qp->dev->config;
+
 	attr->max_dest_rd_atomic = reads_in;
-	attr->min_rnr_timer = (uint8_t)qp->dev->config->rnr_timer;
+	attr->min_rnr_timer = (uint8_t)config->rnr_timer;
 	mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	apply_options(qp->dev->config, attr, mask);
+	if ((mask & IBV_QP_PATH_MTU) && config->mtu)
+		attr->path_mtu = vrb_map_mtu(config->mtu, attr->path_mtu);
+	if (mask & IBV_QP_AV)
+		vrb_path_options(config, &attr->ah_attr);
 	return modify(qp, attr, mask, "receive");
 }
 

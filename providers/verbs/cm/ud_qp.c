@@ -95,18 +95,12 @@ int vrb_ucm_qp_ready(struct vrb_qp *qp)
 struct ibv_ah *vrb_ucm_ah(const struct vrb_dev *dev, struct ibv_pd *pd, uint16_t lid,
 			  const uint8_t gid[16])
 {
-	const struct vrb_config *config = dev->config;
 	struct xchg_end peer = { .lid = lid };
 	struct ibv_ah_attr attr;
 
 	memcpy(peer.gid, gid, sizeof(peer.gid));
 	vrb_xchg_path(dev, &peer, &attr);
-	if (config->sl >= 0)
-		attr.sl = (uint8_t)config->sl;
-	if (attr.is_global && config->tclass >= 0)
-		attr.grh.traffic_class = (uint8_t)config->tclass;
-	if (attr.is_global && config->hop_limit)
-		attr.grh.hop_limit = (uint8_t)config->hop_limit;
+	vrb_path_options(dev->config, &attr);
 	return ibv_create_ah(pd, &attr);
 }
 
