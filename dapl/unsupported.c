@@ -69,6 +69,11 @@ int dapl_unsupported_read_counters(struct tp_device *dev, enum tp_counters group
 	return -EOPNOTSUPP;
 }
 
+int dapl_unsupported_reset(struct tp_qp *qp)
+{
+	return -EOPNOTSUPP;
+}
+
 int dapl_unsupported_limit_recv(struct tp_qp *qp, uint32_t soft, uint32_t hard)
 {
 	return -EOPNOTSUPP;

@@ -285,15 +285,9 @@ static void ud_destroy(struct tp_qp *base)
 	qp_destroy(base);
 }
 
-static int ud_reset(struct tp_qp *base)
-{
-	(void)base;
-	return -EOPNOTSUPP;
-}
-
 static const struct dapl_qp_ops ud_qp_ops = {
 	.modify = qp_modify,
-	.reset = ud_reset,
+	.reset = dapl_unsupported_reset,
 	.destroy = ud_destroy,
 	.post_send = vrb_ud_post_send,
 	.post_recv = vrb_qp_post_recv,

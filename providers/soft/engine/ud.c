@@ -200,14 +200,9 @@ static void ud_destroy(struct tp_qp *base)
 	soft_qp_destroy(base);
 }
 
-static int ud_reset(struct tp_qp *qp)
-{
-	return -EOPNOTSUPP;
-}
-
 static const struct dapl_qp_ops qp_ops = {
 	.modify = soft_qp_modify,
-	.reset = ud_reset,
+	.reset = dapl_unsupported_reset,
 	.destroy = ud_destroy,
 	.post_send = ud_post_send,
 	.post_recv = soft_qp_post_recv,
