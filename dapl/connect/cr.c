@@ -20,7 +20,9 @@ static const struct dapl_cm_ops *cm_of(const struct dapl_cr *cr)
 
 /* ---- Life ---- */
 
-struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia, bool ud)
+/* An EP in T for a request whose service point leaves that to the provider (PSP-7); NULL: none can
+ * be made. */
+static struct dapl_ep *make_ep(struct dapl_ia *ia, bool ud)
 {
 	const struct dapl_ep_parts none = { .pz = NULL };
 	struct dapl_ep *ep;
@@ -71,19 +73,6 @@ static void end(struct dapl_object *obj)
 	pthread_mutex_destroy(&cr->lock);
 }
 
-struct dapl_cr *dapl_cr_new_with_ep(struct dapl_ia *ia, struct tp_conn *conn,
-				    const struct tp_conn_request *req)
-{
-	struct dapl_ep *ep = dapl_cr_make_ep(ia, req->ud);
-	struct dapl_cr *cr = ep ? dapl_cr_new(ia, conn, req) : NULL;
-
-	if (cr)
-		dapl_cr_bring_ep(cr, ep);
-	else if (ep)
-		unmake_ep(ep);
-	return cr;
-}
-
 const struct dapl_class dapl_cr_class = {
 	DAPL_CLASS(CR),
 	.end = end,
@@ -97,8 +86,8 @@ void dapl_cr_discard(DAT_CR_HANDLE handle)
 		dapl_ia_end(&cr->obj);
 }
 
-struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
-			    const struct tp_conn_request *req)
+static struct dapl_cr *cr_new(struct dapl_ia *ia, struct tp_conn *conn,
+			      const struct tp_conn_request *req)
 {
 	struct dapl_cr *cr = dapl_object_alloc(sizeof(*cr));
 
@@ -132,6 +121,19 @@ void dapl_cr_bring_ep(struct dapl_cr *cr, struct dapl_ep *ep)
 {
 	cr->ep = ep;
 	dapl_ep_set_addr(ep, &cr->addr);
+}
+
+struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
+			    const struct tp_conn_request *req, bool with_ep)
+{
+	struct dapl_ep *ep = with_ep ? make_ep(ia, req->ud) : NULL;
+	struct dapl_cr *cr = ep || !with_ep ? cr_new(ia, conn, req) : NULL;
+
+	if (cr && ep)
+		dapl_cr_bring_ep(cr, ep);
+	else if (ep)
+		unmake_ep(ep);
+	return cr;
 }
 
 /* Requests whose announcement nobody will see are refused (EVD-92). */
@@ -168,17 +170,12 @@ bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp, bool reserved)
 }
 
 int dapl_cr_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req,
-		   struct dapl_ep *ep)
+		   bool with_ep)
 {
-	struct dapl_cr *cr = dapl_cr_new(sp->obj.ia, conn, req);
+	struct dapl_cr *cr = dapl_cr_new(sp->obj.ia, conn, req, with_ep);
 
-	if (!cr) {
-		if (ep)
-			unmake_ep(ep);
-		return -ENOBUFS;
-	}
-	if (ep)
-		dapl_cr_bring_ep(cr, ep);
+	if (!cr)
+		return -ENOMEM;
 	if (dapl_cr_announce(cr, sp, false))
 		return 0;
 	if (!dapl_object_retire(&cr->obj))

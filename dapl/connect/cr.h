@@ -23,26 +23,18 @@ struct dapl_cr {
 
 extern const struct dapl_class dapl_cr_class;
 
-/* A CR for conn, in the IA's list. NULL: no memory, or the IA is being closed. */
+/* A CR for conn, in the IA's list, and maybe an EP in T that is made for it. NULL: no memory, no EP
+ * can be made, or the IA is being closed. */
 struct dapl_cr *dapl_cr_new(struct dapl_ia *ia, struct tp_conn *conn,
-			    const struct tp_conn_request *req);
-/* Ditto, with an EP in T that is made for it; NULL also: none can be made. */
-struct dapl_cr *dapl_cr_new_with_ep(struct dapl_ia *ia, struct tp_conn *conn,
-				    const struct tp_conn_request *req);
+			    const struct tp_conn_request *req, bool with_ep);
 /* The one EP it can be accepted on; the EP gets the peer's address (EP-13 to EP-15). */
 void dapl_cr_bring_ep(struct dapl_cr *cr, struct dapl_ep *ep);
 /* Announces it on the service point's EVD, which keeps a place for that or not. False: no room, the
  * CR is the caller's. */
 bool dapl_cr_announce(struct dapl_cr *cr, struct dapl_sp *sp, bool reserved);
-/*
- * A request becomes a CR that is announced at once, with an EP made for it or NULL. As
- * tp_upcalls.conn_request.
- */
+/* Such a CR is announced at once. As tp_upcalls.conn_request. */
 int dapl_cr_arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req,
-		   struct dapl_ep *ep);
-/* An EP in T for a request whose service point leaves that to the provider (PSP-7); NULL: no
- * memory. */
-struct dapl_ep *dapl_cr_make_ep(struct dapl_ia *ia, bool ud);
+		   bool with_ep);
 /* Refuses as if nobody had listened, and frees with what was made for it (EVD-92, IA-88). */
 void dapl_cr_discard(DAT_CR_HANDLE cr);
 

@@ -18,7 +18,7 @@ const struct dapl_class dapl_csp_class = {
 
 static int arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
 {
-	return dapl_cr_arrive(sp, conn, req, NULL);
+	return dapl_cr_arrive(sp, conn, req, false);
 }
 
 /* CSP-3: the IA's own address, or the wildcard. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Public service points. */
-#include <errno.h>
-
 #include "dapl/base/status.h"
 #include "dapl/connect/cr.h"
 #include "dapl/connect/sp.h"
@@ -16,12 +14,9 @@ const struct dapl_class dapl_psp_class = {
 
 static int arrive(struct dapl_sp *sp, struct tp_conn *conn, const struct tp_conn_request *req)
 {
-	struct dapl_psp *psp = container_of(sp, struct dapl_psp, sp);
-	struct dapl_ep *ep = NULL;
+	const struct dapl_psp *psp = container_of(sp, struct dapl_psp, sp);
 
-	if (psp->flags == DAT_PSP_PROVIDER_FLAG && !(ep = dapl_cr_make_ep(sp->obj.ia, req->ud)))
-		return -ENOMEM;
-	return dapl_cr_arrive(sp, conn, req, ep);
+	return dapl_cr_arrive(sp, conn, req, psp->flags == DAT_PSP_PROVIDER_FLAG);
 }
 
 /* any: the transport chooses the qualifier, which *conn_qual becomes. */

@@ -34,7 +34,7 @@ static int make_cr(struct dapl_rsp *rsp, struct tp_conn *conn, const struct tp_c
 	*cr = NULL;
 	if (!dapl_evd_reserve(rsp->sp.evd))
 		return no_room(rsp->sp.evd); /* PSP-4: the next request may find room */
-	*cr = rsp->ep ? dapl_cr_new(ia, conn, req) : dapl_cr_new_with_ep(ia, conn, req);
+	*cr = dapl_cr_new(ia, conn, req, !rsp->ep);
 	if (*cr)
 		return 0;
 	dapl_evd_unreserve(rsp->sp.evd);
