@@ -134,6 +134,17 @@ static struct soft_cq *cq_or_null(struct tp_cq *cq)
 	return cq ? soft_cq(cq) : NULL;
 }
 
+/* What it has of its attributes beside its rings. */
+static void take_attr(struct soft_qp *qp, const struct tp_qp_attr *attr)
+{
+	qp->prot.pd = attr->pd;
+	qp->send_cq = cq_or_null(attr->send_cq);
+	qp->recv_cq = cq_or_null(attr->recv_cq);
+	qp->max_read_in = attr->max_read_in;
+	qp->max_read_out = attr->max_read_out;
+	qp->delayed_ack = attr->delayed_ack;
+}
+
 static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void *owner,
 		     struct tp_qp **out)
 {
@@ -155,12 +166,7 @@ static int qp_create(struct tp_device *base, const struct tp_qp_attr *attr, void
 	qp->base = (struct tp_qp){ .dev = base, .ops = &soft_qp_ops, .owner = owner };
 	qp->dev = dev;
 	qp->prot.stags = dev->stags;
-	qp->prot.pd = attr->pd;
-	qp->send_cq = cq_or_null(attr->send_cq);
-	qp->recv_cq = cq_or_null(attr->recv_cq);
-	qp->max_read_in = attr->max_read_in;
-	qp->max_read_out = attr->max_read_out;
-	qp->delayed_ack = attr->delayed_ack;
+	take_attr(qp, attr);
 	dapl_lock_init(&qp->lock);
 	pthread_mutex_lock(&dev->lock);
 	list_add(&dev->qps, &qp->node);
@@ -199,12 +205,7 @@ int soft_qp_modify(struct tp_qp *base, const struct tp_qp_attr *attr)
 		return -ENOMEM;
 	}
 	dapl_lock(&qp->lock);
-	qp->prot.pd = attr->pd;
-	qp->send_cq = cq_or_null(attr->send_cq);
-	qp->recv_cq = cq_or_null(attr->recv_cq);
-	qp->max_read_in = attr->max_read_in;
-	qp->max_read_out = attr->max_read_out;
-	qp->delayed_ack = attr->delayed_ack;
+	take_attr(qp, attr);
 	soft_ring_replace(&qp->sq, &sq);
 	if (!qp->srq)
 		soft_ring_replace(&qp->rq, &rq);
