@@ -245,32 +245,35 @@ void dapl_binder_invalidated(struct dapl_binder *binder, struct dapl_ia *ia,
 }
 
 /*
- * Whatever did not complete has not been done (RMR-24), but for what was only not to be told of
- * (RMR-37).
+ * Whatever did not complete has not been done (RMR-24). Whether one whose success is not told has
+ * been done is not known; as a rule it has (RMR-37).
  */
-static void settle_table(struct dapl_bind_table *table)
+static void complete_all(struct dapl_bind_table *table)
 {
 	struct dapl_bind *bind;
 	uint32_t i;
 
 	for (i = 0; i < table->size; i++) {
 		bind = &table->bind[i];
-		if (!bind->region)
+		if (!bind->region || bind->done || passed(bind))
 			continue;
-		if (!bind->done && !passed(bind)) {
-			bind->done = true;
-			bind->status = bind->suppressed ? TP_WC_SUCCESS : TP_WC_FLUSHED;
-		}
-		dapl_bindings_settle(bind->region);
+		bind->done = true;
+		bind->status = bind->suppressed ? TP_WC_SUCCESS : TP_WC_FLUSHED;
 	}
 }
 
-static void settle_all(struct dapl_binder *binder)
+/* In the order in which they were posted, which is that of a region's list. */
+static void settle_all(const struct dapl_binder *binder)
 {
 	struct dapl_bind_table *table;
+	uint32_t i;
 
 	for (table = binder->table; table; table = table->older)
-		settle_table(table);
+		complete_all(table);
+	for (table = binder->table; table; table = table->older)
+		for (i = 0; i < table->size; i++)
+			if (table->bind[i].region)
+				dapl_bindings_settle(table->bind[i].region);
 }
 
 void dapl_binder_settle(struct dapl_binder *binder, struct dapl_ia *ia)

@@ -252,6 +252,43 @@ static void rmr_37_nor_does_the_binding_of_a_suppressed_bind_go(void **state)
 	bu_free_lmr(&p->mem);
 }
 
+/* RMR-19: the last one posted holds, in whichever places of the queue they stand. */
+static void rmr_37_the_last_of_suppressed_binds_holds(void **state)
+{
+	struct cu_rig *rig = *state;
+	struct ct_end *a = &rig->a, *p = &rig->p;
+	DAT_RMR_HANDLE rmr = bu_rmr(rig, p->pz, DAT_RMR_SCOPE_PZ);
+	struct ct_mem *old = cu_extra_mem(rig, p->pz, 4096, DAT_MEM_PRIV_ALL_FLAG);
+	struct bu_bind bind = {
+		.mem = old, .len = 64, .priv = BU_REMOTE, .flags = DAT_COMPLETION_SUPPRESS_FLAG
+	};
+	DAT_RMR_CONTEXT context;
+	DAT_EP_PARAM param;
+	int places = 1;
+
+	expect_ok(dat_ep_query(p->ep, DAT_EP_FIELD_ALL, &param));
+	while (places < param.ep_attr.max_request_dtos)
+		places *= 2;
+	/* The first of them in the last place, the other one in the first. */
+	for (int i = 0; i < places - 1; i++) {
+		expect_ok(cu_write(p, 0, 0, 3, &a->mem, 0, DAT_COMPLETION_DEFAULT_FLAG));
+		DONE(p->request, p->ep, 3, DAT_DTO_RDMA_WRITE, 0);
+	}
+	expect_ok(cu_recv(a, 0, 64, 1));
+	expect_ok(bu_post(p, rmr, bind, NULL));
+	bind.mem = &p->mem;
+	expect_ok(bu_post(p, rmr, bind, &context));
+	expect_ok(ct_post_send(p, 0, 64, 2, DAT_COMPLETION_SUPPRESS_FLAG));
+	DONE(a->recv, a->ep, 1, DAT_DTO_RECEIVE, 64);
+	expect_ok(dat_ep_free(p->ep));
+	p->ep = DAT_HANDLE_NULL;
+	bu_check_bound(rmr, &p->mem, 0, 64, context);
+	bu_free_lmr(old);
+	bu_in_use(&p->mem);
+	expect_ok(dat_rmr_free(rmr));
+	bu_free_lmr(&p->mem);
+}
+
 /* IA-84, IA-83 */
 static void ia_83_84_closing_with_bound_regions(void **state)
 {
@@ -292,6 +329,7 @@ int main(void)
 		C(rmr_37_bound_until_the_endpoint_is_freed),
 		C(rmr_37_the_zones_binding_outlives_the_endpoint),
 		C(rmr_37_nor_does_the_binding_of_a_suppressed_bind_go),
+		C(rmr_37_the_last_of_suppressed_binds_holds),
 		I(ia_83_84_closing_with_bound_regions),
 	};
 
