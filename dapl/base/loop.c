@@ -21,6 +21,7 @@
 #define FAR_NS		50000000 /* of timers, in which a tick is nothing */
 #define NEAR_NS		10000000
 #define LATE_NS		100000000 /* this thread, or the process, stood still */
+#define LOOKS		64	  /* before timers go off that are so late */
 
 /*
  * The id of a watch, which epoll returns, is its index in the table + 1 and the generation of that
@@ -48,7 +49,8 @@ struct dapl_loop {
 	atomic_bool started;	 /* written under lock; then thread is valid */
 	bool stopping, sleeping;
 	uint64_t sleeps_until; /* or less: UINT64_MAX: for ever */
-	bool looked_again;     /* the thread's: before timers that are late */
+	unsigned int looks;    /* the thread's: again, before timers that are late */
+	bool more;	       /* ditto: the last look told of as much as one can */
 
 	struct turn *waiting, **waiting_end; /* in the order in which they came */
 	bool taken;			     /* it is somebody's turn */
@@ -182,28 +184,28 @@ static uint64_t now_for(const struct tp_timer *first)
 }
 
 /*
- * Whether it goes off so late that what it waits for may have happened, also in time, while nobody
- * looked: that comes first, once. One without a deadline is not late.
+ * Whether the first timer is so late that what it waits for may have happened, also in time, while
+ * nobody looked: all that comes first.
  */
-static bool look_again(struct dapl_loop *loop, const struct tp_timer *first, uint64_t now)
+static bool look_again(struct dapl_loop *loop, uint64_t now)
 {
-	bool late = first->deadline && now > first->deadline && now - first->deadline > LATE_NS;
+	const struct tp_timer *first = loop->timers;
+	bool late = first && now > first->deadline && now - first->deadline > LATE_NS;
 
-	loop->looked_again = late && !loop->looked_again;
-	return loop->looked_again;
+	if (late && (!loop->looks || loop->more) && loop->looks < LOOKS) {
+		loop->looks++;
+		return true;
+	}
+	loop->looks = 0;
+	return false;
 }
 
-/* Returns the nanoseconds to sleep; UINT64_MAX: for ever. */
-static uint64_t run_timers(struct dapl_loop *loop)
+/* Whether there was any. */
+static bool run_timers_until(struct dapl_loop *loop, uint64_t now)
 {
 	struct tp_timer *timer;
-	uint64_t now;
 	bool any = false;
 
-	dapl_assert_mutex_held(&loop->lock);
-	now = loop->timers ? now_for(loop->timers) : 0;
-	if (loop->timers && look_again(loop, loop->timers, now))
-		return 0;
 	while ((timer = loop->timers) && timer->deadline <= now) {
 		dapl_timers_del(&loop->timers, timer);
 		begin_callback(loop, timer);
@@ -211,9 +213,24 @@ static uint64_t run_timers(struct dapl_loop *loop)
 		end_callback(loop);
 		any = true;
 	}
+	return any;
+}
+
+/* Returns the nanoseconds to sleep; UINT64_MAX: for ever. */
+static uint64_t run_timers(struct dapl_loop *loop)
+{
+	uint64_t now;
+	bool any;
+
+	dapl_assert_mutex_held(&loop->lock);
+	any = run_timers_until(loop, 0); /* they have no deadline, and so are not late */
+	now = loop->timers ? now_for(loop->timers) : 0;
+	if (look_again(loop, now))
+		return 0;
+	any |= run_timers_until(loop, now);
 	if (any || loop->tasks || loop->stopping)
 		return 0;
-	return timer ? timer->deadline - now : UINT64_MAX;
+	return loop->timers ? loop->timers->deadline - now : UINT64_MAX;
 }
 
 /* No timer fires early. The milliseconds of epoll_wait are too much for those that are near. */
@@ -263,8 +280,7 @@ static void *loop_main(void *arg)
 		loop->sleeps_until = loop->timers ? loop->timers->deadline : UINT64_MAX;
 		end_turn(loop);
 		n = wait_events(loop, events, ns);
-		if (n < 0) /* the process was stopped meanwhile */
-			loop->looked_again = false;
+		loop->more = n == EVENTS_PER_WAIT;
 		pthread_mutex_lock(&loop->lock);
 		loop->sleeping = false;
 		take_turn(loop);

@@ -323,22 +323,43 @@ static void limit_expires(struct tp_timer *timer)
 	atomic_fetch_add(&limit->calls, 1);
 }
 
-/* Nobody looked while it came, and its time ran out. */
-static void what_came_meanwhile_comes_before_a_late_timer(void **state)
+/* Nobody looked while it came, behind others, and its time ran out. */
+static void expect_it_in_time(struct dapl_loop *loop, struct watched *others, int num, bool asap)
 {
 	struct limit limit = { .timer.expired = limit_expires };
-	struct dapl_loop *loop = *state;
+	struct alarm_clock at_once = { .timer.expired = alarm_expires, .loop = loop };
 	struct gate gate;
 
 	watched_add(loop, &limit.awaited, EPOLLIN);
 	gate_stop(loop, &gate);
+	for (int i = 0; i < num; i++)
+		watched_poke(&others[i]);
 	watched_poke(&limit.awaited);
 	dapl_loop_timer(loop, &limit.timer, dapl_now() + 100 * MS);
+	if (asap)
+		dapl_loop_timer(loop, &at_once.timer, 0);
 	usleep(500000);
 	gate_go_on(loop, &gate);
 	await(atomic_load(&limit.calls) == 1);
 	assert_int_equal(atomic_load(&limit.found), 1);
+	if (asap)
+		await(atomic_load(&at_once.calls) == 1);
 	watched_remove(&limit.awaited);
+}
+
+static void what_came_meanwhile_comes_before_a_late_timer(void **state)
+{
+	struct dapl_loop *loop = *state;
+	static struct watched others[100];
+	int i, num = sizeof(others) / sizeof(others[0]);
+
+	expect_it_in_time(loop, NULL, 0, false);
+	expect_it_in_time(loop, NULL, 0, true);
+	for (i = 0; i < num; i++)
+		watched_add(loop, &others[i], EPOLLIN);
+	expect_it_in_time(loop, others, num, false);
+	for (i = 0; i < num; i++)
+		watched_remove(&others[i]);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, loop_setup, loop_teardown)
