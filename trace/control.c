@@ -262,7 +262,7 @@ static void *control_thread(void *arg)
 		if (fd >= 0) {
 			serve(fd);
 			close_known(&control.client);
-		} else if (errno == EBADF) {
+		} else if (errno == EBADF || errno == EINVAL) { /* lost, or shut down */
 			return NULL;
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			   errno == ENOMEM) {
