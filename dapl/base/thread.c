@@ -82,7 +82,8 @@ static long set_attr(struct attr attr, int nicer)
 		attr.runtime = SHORT_SLICE_NS;
 	if (nicer) {
 		attr.nice = attr.nice - nicer < PRIO_MIN ? PRIO_MIN : attr.nice - nicer;
-		attr.flags |= RESET_ON_FORK; /* what an agent of the program's starts is not ours */
+		/* A value below 0 is not for what an agent of the program's starts. */
+		attr.flags |= RESET_ON_FORK;
 	}
 	return syscall(SYS_sched_setattr, 0, &attr, 0);
 }
