@@ -47,7 +47,7 @@ void info_probe(const struct info_registry *registry, const struct info_entry *e
 		unsigned int timeout, struct info_probe *probe);
 void info_probe_free(struct info_probe *probe);
 
-/* From here on libdat2 finds this entry in this process, whatever else the file says; false and errno. */
+/* From here on libdat2 finds this entry alone in this process; false and errno. */
 bool info_probe_use(const struct info_entry *entry);
 
 #endif

@@ -419,7 +419,7 @@ static void accept_expired(struct soft_link *link)
 
 /* ---- The program's answer ---- */
 
-/* What the core has to be told comes by event, also that the peer has gone. */
+/* What the core has to be told comes by event, also that the peer has gone; a failure by timer. */
 static int reply(struct soft_conn *conn)
 {
 	int rc = soft_setup_send(conn);

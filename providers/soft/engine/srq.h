@@ -21,8 +21,8 @@ struct soft_srq {
 	struct list waiting;
 	atomic_uint num_waiting;
 	uint32_t limit;
-	atomic_uint events; /* to be told of */
-	struct tp_task task;
+	atomic_uint events;  /* to be told of */
+	struct tp_task task; /* tells of them, and wakes for a receive that was returned */
 };
 
 /* A QP is made for the queue, and goes. */
