@@ -14,7 +14,7 @@
 
 enum {
 	SHORT_SLICE_NS = 100000, /* the shortest there is */
-	NICER = 5,		 /* three times the share of a thread of the program's */
+	NICER = 10,		 /* nine times the share of a thread of the program's */
 	RESET_ON_FORK = 1,	 /* SCHED_FLAG_RESET_ON_FORK */
 };
 

@@ -360,8 +360,8 @@ static void its_nice_value_is_lower_where_that_is_allowed(void **state)
 		skip();
 	}
 	raised = raise_in_a_thread(0);
-	if (raised.before.nice >= -15)
-		assert_int_equal(raised.after.nice, raised.before.nice - 5);
+	if (raised.before.nice >= -10)
+		assert_int_equal(raised.after.nice, raised.before.nice - 10);
 	raised = raise_in_a_thread(1);
 	assert_int_equal(raised.after.nice, raised.before.nice);
 	assert_int_equal(raised.after.flags, raised.before.flags);
