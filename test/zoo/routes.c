@@ -26,6 +26,16 @@ static int open_it(void)
 	return dat_ia_open(harness_ia_name(), 8, &async, &ia) == DAT_SUCCESS;
 }
 
+/* An open by itself, which is refused with a message. */
+static void expect_told(const char *const *env, const char *text)
+{
+	struct harness_result result;
+
+	harness_spawn_ok("open", env);
+	harness_spawn("open", env, &result);
+	assert_non_null(strstr(result.err, text));
+}
+
 /* Of an interface its own; else the one that is asked for (ZOO_PKEY). */
 static void the_partition_is_the_one_meant(void **state)
 {
@@ -39,12 +49,9 @@ static void the_partition_is_the_one_meant(void **state)
 static void a_partition_that_is_not_there_is_told(void **state)
 {
 	const char *const env[] = { "DAPL_IB_PKEY=0x1234", NULL };
-	struct harness_result result;
 
 	(void)state;
-	harness_spawn_ok("open", env);
-	harness_spawn("open", env, &result);
-	assert_non_null(strstr(result.err, "in partition 0x1234"));
+	expect_told(env, "in partition 0x1234");
 }
 
 /* ZOO_SL and ZOO_TCLASS. */
@@ -123,24 +130,17 @@ static void the_port_is_the_one_meant(void **state)
 
 static void a_port_without_an_address_is_told(void **state)
 {
-	struct harness_result result;
-
 	(void)state;
-	harness_spawn_ok("open", NULL);
-	harness_spawn("open", NULL, &result);
-	assert_non_null(strstr(result.err, "port 3 of RDMA device mlx4_0 has an IP address"));
+	expect_told(NULL, "port 3 of RDMA device mlx4_0 has an IP address");
 }
 
 /* Its place is empty, which libibverbs tells as a GID of zeros. */
 static void a_gid_that_is_not_there_is_told(void **state)
 {
 	const char *const env[] = { "DAPL_SCM_GID_INDEX=1", NULL };
-	struct harness_result result;
 
 	(void)state;
-	harness_spawn_ok("open", env);
-	harness_spawn("open", env, &result);
-	assert_non_null(strstr(result.err, "has no GID of index 1 (option gid_index)"));
+	expect_told(env, "has no GID of index 1 (option gid_index)");
 }
 
 /* ---- RoCE ---- */
