@@ -294,6 +294,7 @@ static void sleepers_are_woken_behind_the_callback(void **state)
 		/* Unless it was too late to fall asleep. */
 		assert_true((intptr_t)rc == -EAGAIN || (!rc && atomic_load(&w.returns)));
 	}
+	dapl_loop_cancel(w.loop, &w.task);
 }
 
 /* ---- All at once ---- */
