@@ -21,7 +21,7 @@
 
 enum deed {
 	HELLO,	  /* DESCRIPTOR WHAT BITS: the hello, with one byte of it changed */
-	BYTES,	  /* COUNT: through the socket; in mode 2 the first is the answer */
+	BYTES,	  /* COUNT: through the socket */
 	WRITE,	  /* OFFSET(3) LENGTH DATA: anywhere in the memory */
 	FIELD,	  /* WHICH VALUE(4): of what both sides say about the rings, absolutely */
 	MOVE,	  /* WHICH VALUE(4): ditto, relatively */

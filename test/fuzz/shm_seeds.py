@@ -36,6 +36,9 @@ def write(offset, data):
     return WRITE + offset.to_bytes(3, "big") + bytes([len(data)]) + data
 
 
+TAKEN = CALLED + write(2 * 1920 + 128 + 8, b"\1\0\0\0")  # shm_page.attached
+
+
 def seeds():
     request = stream_seeds.UNCONNECTED["request-2"]
     for descriptor in range(DESCRIPTORS):
@@ -47,9 +50,10 @@ def seeds():
         yield f"hello-{which}", REFUSED + hello(0, which, 1) + stream(request) + WAIT
     for name, request in stream_seeds.UNCONNECTED.items():
         yield f"refused-{name}", REFUSED + hello() + stream(request) + WAIT + TAKE
-        yield f"called-{name}", CALLED + BYTES + b"\1" + WAIT + stream(request) + WAIT + POLL
+        yield f"called-{name}", TAKEN + stream(request) + WAIT + POLL
     yield "called-silent", CALLED + WAIT
     yield "called-shut", CALLED + SHUT + b"\1"
+    yield "called-taken-shut", TAKEN + SHUT + b"\1"
     for name, segments in stream_seeds.CONNECTED.items():
         said = b"".join(fpdu(segment) for segment in segments)
         yield f"connected-{name}", CONNECTED + said + WAIT + POLL + TAKE

@@ -62,15 +62,44 @@ static void nobody_there(void **state)
 	assert_non_null(act->why);
 }
 
-/* Who is gone before he answered has not taken it. */
-static void no_answer(void **state)
+/* Until its end has come, the link is there. */
+static void see_the_end(void)
+{
+	uint8_t byte;
+
+	end_link(&pas, true);
+	assert_int_equal(shm->started(act), 0);
+	assert_int_equal(soft_link_watch(act, EPOLLIN), 0);
+	for (int i = 0; i < DEADLINE_MS && get(act, &byte, 1) == -EAGAIN; i++)
+		pause_ms(1);
+}
+
+static void who_ends_without_taking_the_memory(void **state)
 {
 	(void)state;
 	listen_here();
 	connect_here();
 	accept_here();
-	end_link(&pas, true);
+	assert_int_equal(put(act, "request", 7), 7);
+	see_the_end();
 	assert_int_equal(shm->started(act), -ECONNREFUSED);
+	assert_non_null(strstr(act->why, "did not take the memory"));
+}
+
+static void who_takes_the_memory_and_ends(void **state)
+{
+	uint8_t request[7];
+
+	(void)state;
+	listen_here();
+	connect_here();
+	accept_here();
+	assert_int_equal(put(act, "request", 7), 7);
+	assert_int_equal(get(pas, request, 7), 7);
+	assert_memory_equal(request, "request", 7);
+	assert_int_equal(woken(act), 0); /* to take it wakes nobody */
+	see_the_end();
+	assert_int_equal(shm->started(act), 0);
 }
 
 /* Memory counts as a file: the limit of their size fails the attempt and ends no program. */
@@ -537,10 +566,19 @@ static void many_on_one_queue(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(hand_shake),		T(nobody_there),      T(no_answer),
-		T(memory_that_is_none), T(other_user),	      T(chosen_where_it_is),
-		T(falls_back),		T(falls_back_late),   T(nonsense_ends_one),
-		T(buffers_come_and_go), T(many_on_one_queue), T(larger_than_files_may_be),
+		T(hand_shake),
+		T(nobody_there),
+		T(who_ends_without_taking_the_memory),
+		T(who_takes_the_memory_and_ends),
+		T(memory_that_is_none),
+		T(other_user),
+		T(chosen_where_it_is),
+		T(falls_back),
+		T(falls_back_late),
+		T(nonsense_ends_one),
+		T(buffers_come_and_go),
+		T(many_on_one_queue),
+		T(larger_than_files_may_be),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

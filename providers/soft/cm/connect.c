@@ -129,15 +129,15 @@ static void connected(struct soft_conn *conn)
 }
 
 /*
- * Waits for the link. The request need not: over shared memory it lies there before the answer, and
- * within a host TCP has connected by now. What fails is told once the link is ready. On the loop.
+ * Within a host the link is there by now, and takes the request; else it is waited for. What fails
+ * is told once the link is ready. On the loop.
  */
 static int await_link(struct soft_conn *conn)
 {
 	struct soft_link *link = conn->link;
 	int rc = link->start_err ? 0 : soft_setup_send(conn);
 
-	if (rc > 0 && !link->class->checked) {
+	if (rc > 0) {
 		rc = link->class->started(link);
 		if (!rc) {
 			connected(conn);
@@ -266,6 +266,21 @@ static int reply_complete(struct soft_conn *conn)
 	return 0;
 }
 
+/* Whether the link could not be had: a peer that has no shared memory for us may take TCP. */
+static bool not_started(struct soft_conn *conn)
+{
+	int rc = conn->link->class->started(conn->link);
+
+	if (rc && conn->dev->config->link == SOFT_LINK_AUTO && !conn->setup->tcp_only &&
+	    conn->link->class->checked) {
+		tcp_only(conn, conn->link->why);
+		start_again(conn, true);
+	} else if (rc) {
+		failed(conn, SOFT_CAUSE_FAILED, rc);
+	}
+	return rc;
+}
+
 static void requesting(struct soft_conn *conn)
 {
 	struct soft_setup *setup = conn->setup;
@@ -275,6 +290,8 @@ static void requesting(struct soft_conn *conn)
 		rc = soft_setup_recv(conn, true);
 	if (rc > 0) {
 		rc = reply_complete(conn);
+	} else if (rc && conn->link->class->checked && not_started(conn)) {
+		return;
 	} else if (rc == -ENODATA && setup->revision == 2 && !setup->in_have && !setup->by_socket) {
 		/* A peer that knows revision 1 only closes on a request of revision 2 (RFC 6581
 		 * section 10): once more. */
@@ -292,19 +309,10 @@ static void requesting(struct soft_conn *conn)
 
 static void connecting(struct soft_conn *conn)
 {
-	int rc = conn->link->class->started(conn->link);
-
-	if (rc && conn->dev->config->link == SOFT_LINK_AUTO && !conn->setup->tcp_only &&
-	    conn->link->class->checked) {
-		/* The peer has no shared memory for us. */
-		tcp_only(conn, conn->link->why);
-		start_again(conn, true);
-	} else if (rc) {
-		failed(conn, SOFT_CAUSE_FAILED, rc);
-	} else {
-		connected(conn);
-		requesting(conn);
-	}
+	if (not_started(conn))
+		return;
+	connected(conn);
+	requesting(conn);
 }
 
 /* ---- Events ---- */

@@ -5,9 +5,9 @@
  * memory.
  *
  * The memory is a sealed memfd of two rings and what each side says about them. The active side
- * makes it and sends it through an abstract Unix socket, named after the address and qualifier of
- * the service point; one byte is the answer. From then on the end of the socket's stream is the
- * peer's death, and a byte in it wakes a peer who said in the memory that he sleeps.
+ * makes it, with its request in it, and sends it through an abstract Unix socket, named after the
+ * address and qualifier of the service point; who takes it says so in it. The end of the socket's
+ * stream is the peer's death, and a byte in it wakes a peer who said in the memory that he sleeps.
  *
  * All of the memory is the peer's to write at any time. Each side keeps its own positions in memory
  * of its own; of the peer's it takes each once, and what does not fit ends the connection.
@@ -27,7 +27,7 @@
 #include "util/list.h"
 
 enum {
-	SHM_VERSION = 6,
+	SHM_VERSION = 7,
 	SHM_LINE = 64,
 	SHM_RING = 1 << 20,    /* the size of a ring at most; a power of two, as all sizes */
 	SHM_SMALL = 128 << 10, /* and until it turns out to be short: it stays in the cache */
@@ -93,6 +93,7 @@ struct shm_page {
 	/* The active side's name, written before the memory is handed over. */
 	struct sockaddr_storage addr;
 	uint64_t qual;
+	_Atomic uint32_t attached; /* the passive side has taken the memory */
 };
 
 /* Registered memory that the other side may reach. Its owner writes key last, and 0 first. */
@@ -192,9 +193,9 @@ static inline struct soft_shm *soft_shm(struct soft_link *link)
 	return container_of(link, struct soft_shm, link);
 }
 
-/* The stages of a link: active, the answer is awaited; passive, the memory is; passive, it can be
- * given to others. */
-extern const struct soft_link_class soft_link_shm_connecting;
+/* The stages of a link: active, it could not be started; passive, the memory is awaited; passive, it
+ * can be given to others. */
+extern const struct soft_link_class soft_link_shm_failed;
 extern const struct soft_link_class soft_link_shm_incoming;
 extern const struct soft_link_class soft_link_shm_accepted;
 

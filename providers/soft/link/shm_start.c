@@ -215,8 +215,7 @@ static int take_hello(struct soft_shm *shm, const struct shm_hello *hello, ssize
 		return rc;
 	}
 	shm->memfd = fd;
-	if (send(link->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
-		return -ECONNRESET;
+	atomic_store(&shm->memory->page.attached, 1);
 	link->class = &soft_link_shm_accepted;
 	return soft_shm_watch(link, EPOLLIN);
 }
@@ -349,7 +348,7 @@ static int shm_connect(struct soft_dev *dev, const struct sockaddr_storage *loca
 	fd = dapl_fd_own(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return -errno;
-	shm = shm_alloc(dev, &soft_link_shm_connecting, fd);
+	shm = shm_alloc(dev, &soft_link_shm_failed, fd);
 	if (!shm) {
 		dapl_fd_close(fd);
 		return -ENOMEM;
@@ -363,34 +362,22 @@ static int shm_connect(struct soft_dev *dev, const struct sockaddr_storage *loca
 	shm->link.start_err = memfd < 0 ? memfd : hand_memory(shm, memfd);
 	if (memfd >= 0)
 		dapl_fd_close(memfd);
+	if (shm->link.start_err)
+		return 0;
+	shm->link.class = &soft_link_shm;
+	shm->link.watch.ready = soft_shm_event;
 	return 0;
-}
-
-/* Into the memory, where the peer finds it when he takes that. */
-static ssize_t connecting_send(struct soft_link *link, const struct iovec *iov, int num)
-{
-	return link->start_err ? -EAGAIN : soft_shm_send(link, iov, num);
-}
-
-/* The answer is one byte. */
-static int connecting_watch(struct soft_link *link, uint32_t events)
-{
-	return soft_link_register(link, EPOLLIN | EPOLLONESHOT | (link->start_err ? EPOLLOUT : 0));
 }
 
 static int shm_started(struct soft_link *link)
 {
-	uint8_t answer;
+	struct soft_shm *shm = soft_shm(link);
 
-	if (link->start_err)
+	if (link->start_err || !atomic_load(&shm->hung_up) ||
+	    atomic_load(&shm->memory->page.attached))
 		return link->start_err;
-	if (recv(link->fd, &answer, 1, MSG_DONTWAIT) != 1) {
-		link->why = "the process there did not take the memory to be shared";
-		return -ECONNREFUSED;
-	}
-	link->class = &soft_link_shm;
-	link->watch.ready = soft_shm_event;
-	return 0;
+	link->why = "the process there did not take the memory to be shared";
+	return -ECONNREFUSED;
 }
 
 /* ---- The tables ---- */
@@ -423,11 +410,11 @@ static uint32_t shm_unsent(struct soft_link *link)
 	.watch = soft_shm_watch, .arm = soft_shm_arm, .doze = soft_shm_doze,   \
 	.rouse = soft_shm_rouse
 
-const struct soft_link_class soft_link_shm_connecting = {
-	COMMON("shm, connecting"),
-	.send = connecting_send,
+const struct soft_link_class soft_link_shm_failed = {
+	COMMON("shm, failed"),
+	.send = no_data,
 	.recv = no_data,
-	.watch = connecting_watch,
+	.watch = soft_link_register,
 };
 
 const struct soft_link_class soft_link_shm_incoming = {
