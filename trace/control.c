@@ -6,6 +6,7 @@
  * process ends. A thread waits for clients, from the first open of an IA to the last close.
  */
 #include "trace/control.h"
+#include "util/clock.h"
 #include "util/fd.h"
 #include "util/thread.h"
 #include "trace/dat_log.h"
@@ -14,6 +15,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -117,16 +119,24 @@ int dats_control_run(const char *line, FILE *out)
 
 /* ---- The thread ---- */
 
-/* A process that is stopped and goes on has EINTR here: these sockets have a time limit. */
+/* A call that is interrupted fails before its time limit, as where the process is stopped and goes
+ * on: it is made again until that is over. */
+static bool may_wait(uint64_t since)
+{
+	return dats_clock(CLOCK_MONOTONIC) - since < ANSWER_WAIT * 1000000000ull;
+}
+
 static void send_all(int fd, const char *text, size_t length)
 {
+	uint64_t since = dats_clock(CLOCK_MONOTONIC);
 	ssize_t n = 1;
 
-	while (length && (n > 0 || errno == EINTR)) {
+	while (length && (n > 0 || (errno == EINTR && may_wait(since)))) {
 		n = send(fd, text, length, MSG_NOSIGNAL);
 		if (n > 0) {
 			text += n;
 			length -= (size_t)n;
+			since = dats_clock(CLOCK_MONOTONIC);
 		}
 	}
 }
@@ -142,10 +152,11 @@ static void refuse(int fd, const char *reason)
 /* One line without its end; 0, or -1 if there is none in time or it is too long. */
 static int read_line(int fd, char *line, size_t size)
 {
+	uint64_t began = dats_clock(CLOCK_MONOTONIC);
 	size_t length = 0;
 	ssize_t n;
 
-	while (length < size - 1) {
+	while (length < size - 1 && may_wait(began)) {
 		n = recv(fd, line + length, size - 1 - length, 0);
 		if (n < 0 && errno == EINTR)
 			continue;

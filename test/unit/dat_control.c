@@ -217,6 +217,32 @@ static void silent_and_hasty_clients_do_no_harm(void **state)
 	stop(pid);
 }
 
+/* Says a little, again and again. */
+static void drip(pid_t pid)
+{
+	const struct timespec moment = { .tv_nsec = 100000000 };
+	int fd = dial(pid);
+
+	while (fd >= 0 && send(fd, "x", 1, MSG_NOSIGNAL) == 1)
+		nanosleep(&moment, NULL);
+	_exit(0);
+}
+
+static void a_client_that_goes_on_for_long_does_no_harm(void **state)
+{
+	pid_t pid = start(1, NULL), client;
+
+	(void)state;
+	client = fork();
+	if (!client)
+		drip(pid);
+	usleep(200000);
+	assert_int_equal(ask(pid, "say still"), 0);
+	assert_string_equal(answer, "a[still]\nb[still]\n");
+	stop(client);
+	stop(pid);
+}
+
 /* In the skin of another user: what it got as an answer, by the raw protocol and by the tool's. */
 static int as_nobody(void *arg)
 {
@@ -544,6 +570,7 @@ int main(void)
 		cmocka_unit_test(it_ends_with_the_last_close),
 		cmocka_unit_test(the_variable_forbids_it),
 		cmocka_unit_test(silent_and_hasty_clients_do_no_harm),
+		cmocka_unit_test(a_client_that_goes_on_for_long_does_no_harm),
 		cmocka_unit_test(another_user_is_refused),
 		cmocka_unit_test(who_gave_up_being_root_answers_whom_it_became),
 		cmocka_unit_test(a_forked_child_has_its_own),
