@@ -345,8 +345,10 @@ static void every_length_changing(struct cu_rig *rig, DAT_DTOS kind)
 	atomic_store(&changer.stop, false);
 	assert_int_equal(pthread_create(&changer.thread, NULL, change, NULL), 0);
 	changer.started = true;
+	/* It changes often while many bytes are moved. */
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
-		for (unsigned int round = harness_rounds(200); round; round--)
+		for (unsigned int round = harness_rounds(lengths[i] < LONG ? 200 : 20); round;
+		     round--)
 			move_changing(rig, kind, out, in, lengths[i]);
 	STATE(rig->a.ep, CONNECTED);
 	STATE(rig->p.ep, CONNECTED);
