@@ -72,7 +72,7 @@ static int parse(const struct sockaddr *from, struct where *to)
 		return 0;
 	}
 	if (from->sa_family != AF_IB)
-		return ENODEV;
+		return zoo->tentative ? EADDRNOTAVAIL : ENODEV;
 	if (zoo->no_af_ib)
 		return EINVAL; /* ucma_addrlen */
 	sid = be64toh(sib->sib_sid) & be64toh(sib->sib_sid_mask);

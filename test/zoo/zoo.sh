@@ -232,8 +232,12 @@ mends() {
 	mlx5-noip)
 		UDAPL_TESTS=without_an_address_its_gid_is_the_address
 		point mlx5-noip by-gid test/zoo/mends.t
+		ZOO_OPTIONS='-o tentative=1'
+		point mlx5-noip tentative test/zoo/mends.t
 		UDAPL_TESTS=without_an_address_a_message_says_what_is_missing ZOO_OPTIONS='-o no_af_ib=1'
 		point mlx5-noip no-address test/zoo/mends.t
+		ZOO_OPTIONS='-o no_af_ib=1 -o tentative=1'
+		point mlx5-noip none-but-tentative test/zoo/mends.t
 		ZOO_OPTIONS=''
 		;;
 	esac

@@ -172,17 +172,23 @@ static void say_no_address(const struct vrb_dev *dev, const char *params,
 			 dev->name, wanted->what, num);
 }
 
-/* The first address with a suitable device, which is open then. */
+static bool lies_with_address(int rc)
+{
+	return rc == -ENODEV || rc == -EADDRNOTAVAIL;
+}
+
+/* The first address with a suitable device, which is open then. Else whether there was one without. */
 static int try_all(struct vrb_dev *dev, struct vrb_wanted *wanted)
 {
-	int rc, best = -ENODEV;
+	int rc, best = wanted->num ? -EADDRNOTAVAIL : -ENODEV;
 	uint32_t i;
 
 	for (i = 0; i < wanted->num; i++) {
 		rc = try(dev, wanted, &wanted->addr[i]);
-		if (rc != -ENODEV && rc != -EADDRNOTAVAIL)
+		if (!lies_with_address(rc))
 			return rc;
-		best = rc;
+		if (rc == -ENODEV)
+			best = rc;
 	}
 	return best;
 }
@@ -205,7 +211,7 @@ static int find_wanted(struct vrb_dev *dev, const char *params, struct vrb_wante
 
 	if (!rc)
 		rc = try_all(dev, wanted);
-	if (rc == -ENODEV && wanted->by_device)
+	if (lies_with_address(rc) && wanted->by_device)
 		rc = try_gids(dev, wanted);
 	if (!rc)
 		return 0;
