@@ -173,13 +173,32 @@ int vrb_addr_list(struct vrb_wanted *wanted)
 	return add_host(wanted, wanted->what);
 }
 
+#define BLANKS " \t"
+
+int vrb_addr_split(const char *params, char *name, size_t size, uint8_t *port)
+{
+	size_t len;
+	char *end;
+	long n;
+
+	params += strspn(params, BLANKS);
+	len = strcspn(params, BLANKS);
+	if (!len || len >= size)
+		return -EINVAL;
+	memcpy(name, params, len);
+	name[len] = '\0';
+	params += len + strspn(params + len, BLANKS);
+	n = strtol(params, &end, 0);
+	if (strcspn(end, BLANKS) || n < 0 || n > UINT8_MAX)
+		return -EINVAL;
+	*port = (uint8_t)n;
+	return 0;
+}
+
 int vrb_addr_parse(const char *params, struct vrb_wanted *wanted)
 {
-	int n;
-
 	memset(wanted, 0, sizeof(*wanted));
-	n = sscanf(params, " %255s %u", wanted->what, &wanted->port);
-	return n >= 1 && wanted->port <= UINT8_MAX ? 0 : -EINVAL;
+	return vrb_addr_split(params, wanted->what, sizeof(wanted->what), &wanted->port);
 }
 
 /*

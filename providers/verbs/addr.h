@@ -19,13 +19,15 @@ const char *vrb_addr_text(const struct sockaddr_storage *addr, char text[VRB_ADD
  * first of the addresses that lies on a suitable device is it. */
 struct vrb_wanted {
 	char what[256];
-	unsigned int port; /* of a verbs device; 0: any */
+	uint8_t port; /* of a verbs device; 0: any */
 	bool by_device;
 	uint32_t num;
 	struct sockaddr_storage *addr;
 };
 
-/* 0, -EINVAL for a text that is none, or -errno. */
+/* Field 7: a name, and a number behind it (CM-9), or 0. 0, or -EINVAL for a text that is none. */
+int vrb_addr_split(const char *params, char *name, size_t size, uint8_t *port);
+/* The same of what is wanted. */
 int vrb_addr_parse(const char *params, struct vrb_wanted *wanted);
 /* The addresses are the caller's to free, also of a failure. */
 int vrb_addr_list(struct vrb_wanted *wanted);

@@ -11,6 +11,7 @@
 #include <dat2/udat.h>
 #include <dat2/dat_ib_extensions.h>
 
+#include "providers/verbs/addr.h"
 #include "providers/verbs/cm/rdma.h"
 #include "providers/verbs/map.h"
 
@@ -310,6 +311,41 @@ static void packet_sizes(void **state)
 	assert_int_equal(vrb_map_mtu(1, IBV_MTU_4096), IBV_MTU_256);
 }
 
+/* CM-9 */
+static void a_port_is_a_whole_number(void **state)
+{
+	static const struct {
+		const char *params;
+		int port; /* -1: it is none */
+	} rows[] = {
+		{ "mlx5_0 2", 2 },
+		{ " mlx5_0\t0x2 ", 2 },
+		{ "mlx5_0", 0 },
+		{ "mlx5_0 255 more", 255 },
+		{ "mlx5_0 256", -1 },
+		{ "mlx5_0 -1", -1 },
+		{ "mlx5_0 4294967297", -1 },
+		{ "mlx5_0 -4294967295", -1 },
+		{ "mlx5_0 x", -1 },
+		{ "mlx5_0 1x", -1 },
+		{ "mlx5_0 99999999999999999999", -1 },
+		{ " ", -1 },
+	};
+	struct vrb_wanted wanted;
+	unsigned int i;
+	int rc;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		rc = vrb_addr_parse(rows[i].params, &wanted);
+		assert_int_equal(rc, rows[i].port < 0 ? -EINVAL : 0);
+		if (rc)
+			continue;
+		assert_string_equal(wanted.what, "mlx5_0");
+		assert_int_equal(wanted.port, rows[i].port);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -324,6 +360,7 @@ int main(void)
 		cmocka_unit_test(pd_5_every_length_arrives),
 		cmocka_unit_test(pd_5_plain_data_stays_plain),
 		cmocka_unit_test(packet_sizes),
+		cmocka_unit_test(a_port_is_a_whole_number),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

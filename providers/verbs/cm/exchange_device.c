@@ -2,7 +2,6 @@
 /* The device and port of an entry of dat.conf. */
 #include <endian.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "dapl/base/fd.h"
@@ -97,14 +96,13 @@ void vrb_xchg_close(struct vrb_dev *dev)
 
 int vrb_xchg_open(struct vrb_dev *dev, const char *params)
 {
-	char device[VRB_NAME_LEN] = "";
-	int port = 0, rc;
+	char device[VRB_NAME_LEN];
+	int rc;
 
-	if (sscanf(params, " %63s %i", device, &port) != 2 || port < 1 || port > UINT8_MAX) {
+	if (vrb_addr_split(params, device, sizeof(device), &dev->port) || !dev->port) {
 		dapl_err("%s: \"%s\" is not a verbs device and its port", dev->name, params);
 		return -EINVAL;
 	}
-	dev->port = (uint8_t)port;
 	rc = open_named(dev, device);
 	if (rc)
 		return rc;
