@@ -108,6 +108,38 @@ static void an_accept_that_fails_is_a_refusal(void **state)
 	}
 }
 
+/* What is on its way to the loop has its turn before what is posted behind this. */
+static void others_turn(struct tp_task *task)
+{
+	(void)task;
+	usleep(50000);
+}
+
+/* EP-141: the connection that the peer confirmed unasked, and ended, never was. */
+static void a_confirmation_comes_before_an_accept_that_fails(void **state)
+{
+	uint8_t bytes[XCHG_MOST + SCM_WORD];
+	size_t len = sk_message(bytes, SCM_REQ, 9, "12345");
+	struct tp_task others = { .run = others_turn };
+	int fd = sk_peer();
+
+	(void)state;
+	scm_put_rtu(bytes + len, 9);
+	sk_put(fd, bytes, len + SCM_WORD);
+	sk_request(1);
+	sk.refused = IBV_QPS_RTR;
+	dapl_loop_enter(sk.dev.base.loop);
+	dapl_loop_post(sk.dev.base.loop, &others);
+	sk_accept(sk.request, "hi");
+	shutdown(fd, SHUT_WR);
+	dapl_loop_leave(sk.dev.base.loop);
+	sk_event(TP_CONN_BROKEN);
+	assert_int_equal(sk.err, -EIO);
+	sk_done(sk.request);
+	assert_int_equal(sk_count(&sk.num_events), 1);
+	close(fd);
+}
+
 /* TS-7, SCM-15 */
 static void ts_7_who_asks_again_has_two_bytes_more(void **state)
 {
@@ -392,6 +424,7 @@ int main(void)
 		T(ts_3_a_request_comes_in_pieces),
 		T(ts_5_a_rejection_has_its_data),
 		T(an_accept_that_fails_is_a_refusal),
+		T(a_confirmation_comes_before_an_accept_that_fails),
 		T(ts_7_who_asks_again_has_two_bytes_more),
 		T(ts_9_confirmed_and_ended_at_once),
 		T(nonsense_is_no_confirmation),

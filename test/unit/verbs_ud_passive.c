@@ -248,6 +248,41 @@ static void an_accept_that_fails_is_a_refusal(void **state)
 	assert_int_equal(uk.num_requests, i);
 }
 
+static struct ucm_msg early;
+
+static void comes_early(struct tp_task *task)
+{
+	(void)task;
+	uk_put(&early);
+}
+
+/* EP-141: the connection that the peer confirmed, or ended, unasked never was. */
+static void a_confirmation_comes_before_an_accept_that_fails(void **state)
+{
+	static const enum ucm_op unasked[] = { UCM_RTU, UCM_DREQ };
+	struct tp_task first = { .run = comes_early };
+	struct ucm_msg asked = request("");
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(unasked) / sizeof(unasked[0]); i++) {
+		asked.src_port = ++asked.src_id;
+		uk_put(&asked);
+		uk_request(i + 1);
+		early = asked;
+		early.op = unasked[i];
+		early.dst_id = vrb_conn(uk.request)->id;
+		uk.refused = IBV_QPS_RTR;
+		dapl_loop_enter(uk.dev.base.loop);
+		dapl_loop_post(uk.dev.base.loop, &first);
+		uk_accept(uk.request, "");
+		dapl_loop_leave(uk.dev.base.loop);
+		uk_event(TP_CONN_BROKEN);
+		uk_done(uk.request);
+		assert_int_equal(uk.num_events, i + 1);
+	}
+}
+
 #define LINGERING 16384 /* connections that are remembered after their end, at most */
 
 /* What is kept of requests that found no room is bounded, and one that finds some is served. */
@@ -493,6 +528,7 @@ int main(void)
 		T(tu_7_a_rejection_is_repeated),
 		T(tu_5_refusals),
 		T(an_accept_that_fails_is_a_refusal),
+		T(a_confirmation_comes_before_an_accept_that_fails),
 		T(a_flood_is_bounded),
 		T(ucm_29_the_end_overtakes_the_confirmation),
 		T(an_attempt_is_withdrawn),

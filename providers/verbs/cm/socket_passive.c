@@ -402,10 +402,13 @@ static int reply(void *arg)
 	conn->have = 0;
 	if (!rc)
 		rc = dapl_loop_mod(conn->dev->base.loop, &conn->watch, EPOLLIN);
-	if (rc)
+	if (rc) {
+		dapl_loop_del(conn->dev->base.loop,
+			      &conn->watch); /* what came is no confirmation */
 		vrb_scm_tell_later(conn, TP_CONN_BROKEN, rc);
-	else
+	} else {
 		vrb_scm_timeout(conn, confirm_expired);
+	}
 	return 0;
 }
 

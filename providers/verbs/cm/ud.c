@@ -110,7 +110,7 @@ static void qp_event(struct vrb_qp *qp)
 	if (!conn)
 		return;
 	/* The peer's data is here, and its confirmation is not. */
-	if (conn->state == UCM_WAIT_RTU && peer_sent)
+	if (vrb_ucm_awaits_rtu(conn) && peer_sent)
 		vrb_ucm_established(conn, NULL, 0);
 	if (conn->state == UCM_CONNECTED || conn->state == UCM_WAIT_RTU) {
 		if (atomic_load(&qp->fault))

@@ -135,6 +135,12 @@ static inline bool vrb_ucm_is_over(const struct vrb_conn *conn)
 	       conn->state == UCM_CLOSED;
 }
 
+/* Passive: the peer was answered, and is to confirm. */
+static inline bool vrb_ucm_awaits_rtu(const struct vrb_conn *conn)
+{
+	return conn->state == UCM_WAIT_RTU && conn->out_len;
+}
+
 /* ---- ud_device.c ---- */
 
 /* struct vrb_cm.open and close. */

@@ -39,7 +39,7 @@ static void ended_by_peer(struct vrb_conn *conn, const struct ucm_msg *msg)
 		conn->peer_gone = true; /* EP-141 */
 		return;
 	}
-	if (conn->state == UCM_WAIT_RTU && msg->dst_id && !conn->ud)
+	if (vrb_ucm_awaits_rtu(conn) && msg->dst_id && !conn->ud)
 		vrb_ucm_established(conn, NULL, 0);
 	if (conn->state == UCM_WAIT_RTU)
 		vrb_ucm_ended(conn, UCM_LINGER, TP_CONN_BROKEN, -ECONNRESET, NULL, 0);
@@ -97,7 +97,7 @@ static void handle(struct vrb_conn *conn, const struct ucm_msg *msg, const uint8
 		rejected(conn, msg, bytes);
 		break;
 	case UCM_RTU:
-		if (conn->state == UCM_WAIT_RTU)
+		if (vrb_ucm_awaits_rtu(conn))
 			vrb_ucm_established(conn, NULL, 0);
 		break;
 	case UCM_DREQ:
