@@ -24,6 +24,7 @@
 #include <strings.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -39,17 +40,23 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list of commands */
 static struct dats_command *commands;
 
+/* A socket of ours: the program may close it, and have something else of its number. */
+struct own_socket {
+	int fd; /* -1: none, or lost */
+	dev_t dev;
+	ino_t ino;
+};
+
 /* The thread, from open to close. */
 static struct {
 	pthread_mutex_t lock;
 	unsigned int users; /* open IAs */
 	pthread_t thread;
 	int running;
-	int listener; /* -1: none, or lost */
-	int client;   /* who is being answered, -1: nobody */
+	struct own_socket listener, client; /* client: who is being answered */
 	int ending;
 	int had_name;
-} control = { .lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1, .client = -1 };
+} control = { .lock = PTHREAD_MUTEX_INITIALIZER, .listener.fd = -1, .client.fd = -1 };
 
 /* Of both descriptors, inside the other: a fork finds each of them known, or not open. */
 pthread_mutex_t dat_control_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -226,15 +233,36 @@ static socklen_t own_name(struct sockaddr_un *addr)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-/* The program may have closed it, and have something else of that number; dat_control_lock held. */
-static int is_ours(int fd)
+/* What a call that makes a socket returned; dat_control_lock held. 0 or an errno. */
+static int take_socket(struct own_socket *own, int fd)
 {
-	struct sockaddr_un ours, name;
-	socklen_t size = own_name(&ours), found = sizeof(name);
+	struct stat st;
+	int err;
 
-	if (getsockname(fd, (struct sockaddr *)&name, &found))
-		return errno != EBADF && errno != ENOTSOCK;
-	return found == size && !memcmp(&name, &ours, size);
+	own->fd = dats_fd(fd);
+	if (own->fd < 0)
+		return errno;
+	if (!fstat(own->fd, &st)) {
+		own->dev = st.st_dev;
+		own->ino = st.st_ino;
+		return 0;
+	}
+	err = errno;
+	close(own->fd);
+	own->fd = -1;
+	return err;
+}
+
+/* dat_control_lock held. */
+static int is_ours(const struct own_socket *own)
+{
+	struct stat st;
+
+	if (own->fd < 0)
+		return 0;
+	if (fstat(own->fd, &st))
+		return errno != EBADF;
+	return st.st_dev == own->dev && st.st_ino == own->ino;
 }
 
 /* The next client, whom the end of the thread cuts off; -1: none yet, or EBADF: and none to come. */
@@ -243,23 +271,21 @@ static int take_client(int listener)
 	int err = EBADF;
 
 	pthread_mutex_lock(&dat_control_lock);
-	if (!is_ours(listener)) {
-		control.listener = -1;
-	} else if (!control.ending) {
-		control.client = dats_fd(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
-		err = errno;
-	}
+	if (!is_ours(&control.listener))
+		control.listener.fd = -1;
+	else if (!control.ending)
+		err = take_socket(&control.client, accept4(listener, NULL, NULL, SOCK_CLOEXEC));
 	pthread_mutex_unlock(&dat_control_lock);
 	errno = err;
-	return control.client;
+	return control.client.fd;
 }
 
-static void close_known(int *fd)
+static void close_own(struct own_socket *own)
 {
 	pthread_mutex_lock(&dat_control_lock);
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	if (is_ours(own))
+		close(own->fd);
+	own->fd = -1;
 	pthread_mutex_unlock(&dat_control_lock);
 }
 
@@ -272,7 +298,7 @@ static void *control_thread(void *arg)
 		fd = take_client(from.fd);
 		if (fd >= 0) {
 			serve(fd);
-			close_known(&control.client);
+			close_own(&control.client);
 		} else if (errno == EBADF || errno == EINVAL) { /* lost, or shut down */
 			return NULL;
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
@@ -303,9 +329,9 @@ static void start(void)
 	int fd, err;
 
 	pthread_mutex_lock(&dat_control_lock);
-	fd = dats_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-	err = fd < 0 ? errno : 0;
-	control.listener = fd;
+	err = take_socket(&control.listener,
+			  socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	fd = control.listener.fd;
 	pthread_mutex_unlock(&dat_control_lock);
 	if (!err)
 		err = listen_by_name(fd);
@@ -315,7 +341,7 @@ static void start(void)
 	control.running = !err;
 	if (!err)
 		return;
-	close_known(&control.listener);
+	close_own(&control.listener);
 	dat_diag("dat-info and dat-trace cannot look into process %ld: %s", (long)getpid(),
 		 dat_errno_text(err));
 }
@@ -338,17 +364,17 @@ static void stop(void)
 {
 	pthread_mutex_lock(&dat_control_lock);
 	control.ending = 1;
-	if (control.client >= 0)
-		shutdown(control.client, SHUT_RDWR);
-	if (is_ours(control.listener)) {
-		shutdown(control.listener, SHUT_RDWR);
+	if (is_ours(&control.client))
+		shutdown(control.client.fd, SHUT_RDWR);
+	if (is_ours(&control.listener)) {
+		shutdown(control.listener.fd, SHUT_RDWR);
 	} else {
-		control.listener = -1;
+		control.listener.fd = -1;
 		call_thread();
 	}
 	pthread_mutex_unlock(&dat_control_lock);
 	pthread_join(control.thread, NULL);
-	close_known(&control.listener);
+	close_own(&control.listener);
 	control.running = control.ending = 0;
 	control.had_name = 1;
 }
@@ -357,8 +383,8 @@ void dat_control_abandon(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	pthread_mutex_init(&control.lock, NULL);
-	close_known(&control.listener);
-	close_known(&control.client);
+	close_own(&control.listener);
+	close_own(&control.client);
 	control.users = 0;
 	control.running = control.ending = control.had_name = 0;
 }

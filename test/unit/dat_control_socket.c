@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The control channel of a program that closes all descriptors that it does not know. */
 #include "test/unit/dat_util.h"
+#include "dat/dats.h"
 #include "tools/control.h"
 #include "util/compiler.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int ask(void)
@@ -136,12 +141,85 @@ static void the_thread_ends_with_a_socket_in_its_place(void **state)
 	close(pair[1]);
 }
 
+/* ---- A fork behind it ---- */
+
+static int connect_by_name(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, DATS_CONTROL_NAME,
+			 (long)getpid());
+
+	EXPECT(!connect(fd, (struct sockaddr *)&addr,
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)));
+	return fd;
+}
+
+/* The number that the thread has for its client, once it has one. */
+static int accepted(int listener)
+{
+	struct sockaddr_un name, other;
+	socklen_t size = sizeof(name), length;
+	int fd, i;
+
+	EXPECT(!getsockname(listener, (struct sockaddr *)&name, &size));
+	for (i = 0; i < 1000; i++) {
+		for (fd = 0; fd < 1024; fd++) {
+			length = sizeof(other);
+			if (fd != listener &&
+			    !getsockname(fd, (struct sockaddr *)&other, &length) &&
+			    length == size && !memcmp(&name, &other, size))
+				return fd;
+		}
+		poll(NULL, 0, 10);
+	}
+	return -1;
+}
+
+static int fork_without_them(void *arg)
+{
+	int pair[2], client, listener, status = 0;
+	struct fake provider;
+	DAT_IA_HANDLE ia;
+	pid_t child;
+
+	(void)arg;
+	EXPECT(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	fake_init(&provider, "fake", 2, 0, DAT_TRUE);
+	dat_registry_add_provider(&provider.table, &provider.info);
+	EXPECT_RC(util_open("fake", 2, 0, DAT_TRUE, &ia), DAT_SUCCESS);
+	for (listener = 0; !listens(listener); listener++)
+		;
+	EXPECT(connect_by_name() >= 0);
+	client = accepted(listener);
+	EXPECT(client >= 0);
+	EXPECT(dup2(pair[0], client) == client && dup2(pair[1], listener) == listener);
+	child = fork();
+	if (!child)
+		_exit(write(client, "", 1) != 1 || write(listener, "", 1) != 1);
+	EXPECT(waitpid(child, &status, 0) == child);
+	EXPECT(status == 0);
+	EXPECT_RC(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	EXPECT(write(client, "", 1) == 1 && write(listener, "", 1) == 1);
+	return 0;
+}
+
+/* GEN-33: a child leaves open what the program has in the place of what it closed; so does the end. */
+static void a_child_has_what_the_program_opened(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	util_child(fork_without_them, NULL, &o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_thread_ends_without_its_socket),
 		cmocka_unit_test(the_thread_ends_with_a_file_in_its_place),
 		cmocka_unit_test(the_thread_ends_with_a_socket_in_its_place),
+		cmocka_unit_test(a_child_has_what_the_program_opened),
 	};
 
 	util_conf("");
