@@ -25,12 +25,12 @@ static int fail_usage(void)
 }
 
 /* Whether text is a level that the program may be asked for. */
-static int is_level(const char *text)
+static int is_level(const char *text, long *level)
 {
 	char *end;
-	long level = strtol(text, &end, 10);
 
-	if (end != text && !*end && level >= -1 && level <= 10)
+	*level = strtol(text, &end, 10);
+	if (end != text && !*end && *level >= -1 && *level <= 10)
 		return 1;
 	fprintf(stderr, "dat-trace: \"%s\" is not a level: 0 to 10, or -1 to keep it\n", text);
 	return 0;
@@ -39,17 +39,18 @@ static int is_level(const char *text)
 /* The line of the control channel that the arguments ask for; 0, or an exit status. */
 static int compose(int num, char **args, char *line, size_t size)
 {
+	long dat, dapl;
+
 	if (num == 0)
 		snprintf(line, size, "trace");
 	else if (num == 1 && (!strcmp(args[0], "dump") || !strcmp(args[0], "points")))
 		snprintf(line, size, "%s", args[0]);
 	else if (num > 2)
 		return fail_usage();
-	else if (!is_level(args[0]) || (num == 2 && !is_level(args[1])))
+	else if (!is_level(args[0], &dat) || !is_level(args[num - 1], &dapl))
 		return 2;
 	else
-		snprintf(line, size, "trace %s%s%s", args[0], num == 2 ? " " : "",
-			 num == 2 ? args[1] : "");
+		snprintf(line, size, "trace %ld %ld", dat, dapl);
 	return 0;
 }
 

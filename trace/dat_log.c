@@ -251,19 +251,30 @@ int dat_trace_dump_command(void *arg, const char *args, FILE *out)
 
 /* ---- From outside ---- */
 
+/* What stands behind a level and its blanks; NULL: it is none. */
+static const char *parse_level(const char *args, int *level)
+{
+	char *end;
+	long value = strtol(args, &end, 10);
+	size_t blanks = strspn(end, " \t\r\n");
+
+	if (end == args || (*end && !blanks) || value < -1 || value > DATS_TRC_MAX)
+		return NULL;
+	*level = (int)value;
+	return end + blanks;
+}
+
 /* "", "LEVEL" or "DAT DAPL". */
 static int parse_levels(const char *args, int *dat, int *dapl)
 {
-	int end = -1;
-
 	*dat = *dapl = -1;
 	if (!*args)
 		return 0;
-	if (sscanf(args, "%d %n", dat, &end) == 1 && end >= 0 && !args[end])
-		*dapl = *dat;
-	else if (sscanf(args, "%d %d %n", dat, dapl, &end) != 2 || end < 0 || args[end])
-		return -EINVAL;
-	return *dat < -1 || *dat > DATS_TRC_MAX || *dapl < -1 || *dapl > DATS_TRC_MAX ? -EINVAL : 0;
+	args = parse_level(args, dat);
+	*dapl = *dat;
+	if (args && *args)
+		args = parse_level(args, dapl);
+	return args && !*args ? 0 : -EINVAL;
 }
 
 int dat_trace_command(void *arg, const char *args, FILE *out)

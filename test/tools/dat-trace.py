@@ -90,6 +90,7 @@ def _():
         found = "".join(server.traced())
         check(" 0x5C3 3 ep_state " in found, "no change of state at level 3")
         check(" 10 post_" not in found, "requests at level 3")
+        equal(levels(server.pid, "0" * 80 + "3"), [3, 3], "levels, of many digits")
         equal(levels(server.pid, -1, 10), [3, 10], "levels")
         server.client()
         found = "".join(server.traced())

@@ -365,6 +365,8 @@ static int do_command(void)
 	EXPECT(!dats_control_run("trace 3", stdout));
 	EXPECT(!dats_control_run("trace -1 7", stdout));
 	EXPECT(dats_control_run("trace 11", stdout) == -EINVAL);
+	EXPECT(dats_control_run("trace 4294967297", stdout) == -EINVAL);
+	EXPECT(dats_control_run("trace 1 4294967297", stdout) == -EINVAL);
 	EXPECT(dats_control_run("trace 3 -2", stdout) == -EINVAL);
 	EXPECT(dats_control_run("trace high", stdout) == -EINVAL);
 	EXPECT(dats_control_run("trace 3x", stdout) == -EINVAL);
