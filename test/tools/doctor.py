@@ -173,6 +173,15 @@ def _():
             shutil.rmtree(folder)
 
 
+@case("an address that only a local route has, and no interface")
+def _():
+    with Hosts() as hosts:
+        do("ip", "-n", hosts.a, "route", "add", "local", "10.112.0.0/24", "dev", "lo")
+        done = hosts.doctor(1, host="10.112.0.1")
+        done.says("^ok +route +by an interface unknown, from 10.112.0.1$",
+                  "^note +MTU +cannot be told: the interface is unknown$")
+
+
 @case("an address that nobody has")
 def _():
     with Hosts() as hosts:

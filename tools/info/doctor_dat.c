@@ -17,6 +17,7 @@
 #include "tools/info/doctor.h"
 #include "tools/info/out.h"
 #include "tools/info/probe.h"
+#include "util/clock.h"
 
 #define CONNECT_US  5000000
 #define ANSWER_MS   15000 /* of the process that connects, opening and closing included */
@@ -143,11 +144,13 @@ static void __attribute__((noreturn)) connect_child(const struct doctor *doctor,
 /* What the child says first, and last, or as much as came in time. */
 static void read_child(int fd, char *text, size_t size)
 {
+	uint64_t until = dats_clock(CLOCK_MONOTONIC) / 1000000 + ANSWER_MS, now;
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 	size_t used = 0;
 	ssize_t n;
 
-	while (used + 1 < size && poll(&wait, 1, ANSWER_MS) > 0) {
+	while ((now = dats_clock(CLOCK_MONOTONIC) / 1000000) < until &&
+	       poll(&wait, 1, (int)(until - now)) > 0) {
 		n = read(fd, text + used, size - 1 - used);
 		if (n <= 0)
 			break;

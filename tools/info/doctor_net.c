@@ -278,6 +278,8 @@ void doctor_mtu(struct doctor *doctor)
 		doctor_say(doctor, DOCTOR_NOTE, "MTU", "cannot be told: %s",
 			   fd < 0 ? "this user may not ping (net.ipv4.ping_group_range)"
 				  : "no answer to pings");
+	else if (!mtu)
+		doctor_say(doctor, DOCTOR_NOTE, "MTU", "cannot be told: the interface is unknown");
 	else if (mtu <= SMALL_PING || ping(doctor, fd, mtu))
 		doctor_say(doctor, DOCTOR_OK, "MTU", "packets of %zu bytes pass whole", mtu);
 	else
