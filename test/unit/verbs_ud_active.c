@@ -415,6 +415,34 @@ static void peers_are_looked_for_seldom(void **state)
 	assert_true(uk.num_sent > sent);
 }
 
+static void *answers_the_end(void *arg)
+{
+	usleep(50000);
+	uk_put(arg);
+	return NULL;
+}
+
+/* A peer that answers the end is not waited for any longer. */
+static void the_adapter_closes_when_the_last_end_is_answered(void **state)
+{
+	struct ucm_msg asked, answer;
+	struct tp_conn *conn = connected(&asked);
+	pthread_t peer;
+	uint64_t begin;
+
+	(void)state;
+	uk.config.ucm_drep_time_ms = WAIT_MS;
+	uk_done(conn);
+	uk_take(UCM_DREQ);
+	answer = uk_peer(UCM_DREP, false, &asked);
+	begin = dapl_now();
+	assert_int_equal(pthread_create(&peer, NULL, answers_the_end, &answer), 0);
+	vrb_cm.stop(&uk.dev);
+	assert_in_range(dapl_now() - begin, 50 * MS, WAIT_MS * MS);
+	pthread_join(peer, NULL);
+	assert_int_equal(vrb_cm.start(&uk.dev), 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, uk_setup, uk_teardown)
 
 int main(void)
@@ -433,6 +461,7 @@ int main(void)
 		T(ucm_4_qualifiers_nobody_can_have),
 		T(ucm_72_a_fault_ends_it),
 		T(peers_are_looked_for_seldom),
+		T(the_adapter_closes_when_the_last_end_is_answered),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "dapl/base/lock.h"
 #include "dapl/base/loop_call.h"
 #include "dapl/unsupported.h"
 #include "trace/log.h"
@@ -177,11 +177,6 @@ static int start(struct vrb_dev *dev)
 	return rc;
 }
 
-static int num_ending(void *arg)
-{
-	return (int)vrb_ucm((struct vrb_dev *)arg)->num_ending;
-}
-
 static int drop_all(void *arg)
 {
 	vrb_ucm_drop_all(arg);
@@ -192,12 +187,12 @@ static int drop_all(void *arg)
 /* Peers have the time of one repetition to hear of the end, since nobody answers them after it. */
 static void stop(struct vrb_dev *dev)
 {
-	const struct timespec pause = { .tv_nsec = 1000000 };
 	uint64_t until = dapl_now() + (uint64_t)dev->config->ucm_drep_time_ms * 2000000;
+	uint32_t *ending = &vrb_ucm(dev)->num_ending, num;
 
 	while (!atomic_load(&dev->gone) && dapl_now() < until &&
-	       dapl_loop_call(dev->base.loop, num_ending, dev))
-		nanosleep(&pause, NULL);
+	       (num = __atomic_load_n(ending, __ATOMIC_ACQUIRE)))
+		dapl_futex_wait(ending, num, until);
 	dapl_loop_call(dev->base.loop, drop_all, dev);
 	vrb_ucm_queue_close(dev);
 }

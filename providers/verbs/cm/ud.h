@@ -55,8 +55,9 @@ struct vrb_ucm {
 	struct list listeners;
 	struct list by_id[VRB_UCM_CHAINS], by_peer[VRB_UCM_CHAINS];
 	uint32_t last_id, num_conns;
-	struct list lingering;		    /* connections in UCM_TIME_WAIT, oldest first */
-	uint32_t num_lingering, num_ending; /* ending: in UCM_DREQ_SENT */
+	struct list lingering; /* connections in UCM_TIME_WAIT, oldest first */
+	uint32_t num_lingering;
+	uint32_t num_ending; /* in UCM_DREQ_SENT; futex, woken when there is none any more */
 };
 
 static inline struct vrb_ucm *vrb_ucm(const struct vrb_dev *dev)

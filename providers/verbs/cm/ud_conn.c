@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/base/lock.h"
 #include "trace/log.h"
 #include "providers/verbs/cm/ud.h"
 #include "providers/verbs/watchdog.h"
@@ -153,8 +154,12 @@ void vrb_ucm_enter_peer(struct vrb_conn *conn)
 static void go(struct vrb_conn *conn, enum vrb_ucm_state state)
 {
 	struct vrb_ucm *ucm = vrb_ucm(conn->dev);
+	uint32_t ending = ucm->num_ending;
 
-	ucm->num_ending += (state == UCM_DREQ_SENT) - (conn->state == UCM_DREQ_SENT);
+	ending += (state == UCM_DREQ_SENT) - (conn->state == UCM_DREQ_SENT);
+	__atomic_store_n(&ucm->num_ending, ending, __ATOMIC_RELEASE);
+	if (!ending && conn->state == UCM_DREQ_SENT)
+		dapl_futex_wake(&ucm->num_ending, 1);
 	ucm->num_lingering += (state == UCM_TIME_WAIT) - (conn->state == UCM_TIME_WAIT);
 	conn->state = state;
 }
