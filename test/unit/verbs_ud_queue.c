@@ -199,6 +199,11 @@ static void the_end_of_its_completion_queue_is_said(void **state)
 	assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
 	fclose(file);
 	assert_non_null(strstr(text, "completion queue of connection messages failed"));
+	/* Nor is it said to be in service again when its QP follows it. */
+	uk_cm_state(IBV_QPS_ERR);
+	tell(IBV_EVENT_QP_FATAL);
+	uk_quiet();
+	assert_int_equal(count(&uk.cm_resets), 0);
 }
 
 static int own_lid(void *arg)
