@@ -206,6 +206,18 @@ static void the_end_of_its_completion_queue_is_said(void **state)
 	assert_int_equal(count(&uk.cm_resets), 0);
 }
 
+/* As bnxt_re's library does of one that is too long. */
+static void a_queue_that_is_refused_without_a_reason_is_missed(void **state)
+{
+	(void)state;
+	uk.config.ucm_drep_time_ms = 1;
+	vrb_cm.stop(&uk.dev);
+	uk.no_cq = true;
+	assert_int_equal(vrb_cm.start(&uk.dev), -ENOMEM);
+	uk.no_cq = false;
+	assert_int_equal(vrb_cm.start(&uk.dev), 0);
+}
+
 static int own_lid(void *arg)
 {
 	(void)arg;
@@ -262,6 +274,7 @@ int main(void)
 		T(nobody_waits_for_it),
 		T(a_device_that_gives_no_notice_is_looked_at),
 		T(the_end_of_its_completion_queue_is_said),
+		T(a_queue_that_is_refused_without_a_reason_is_missed),
 		T(a_port_with_another_lid_answers_by_that),
 		T(a_request_is_rejected_by_the_lid_that_it_came_to),
 	};

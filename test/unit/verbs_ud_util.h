@@ -70,6 +70,7 @@ extern struct uk {
 	unsigned int cm_begun;	     /* how often it was put in service */
 	unsigned int cm_resets;	     /* or was to be reset; all of them under lock */
 	unsigned int cm_receives;    /* that it has */
+	bool no_cq;		     /* is to be had for it, and no reason told */
 	enum ibv_wc_status cm_sends; /* how what it sends ends */
 	struct ibv_wc cm_wc[CM_WCS]; /* what its receives say; under lock */
 	unsigned int num_cm_wcs;

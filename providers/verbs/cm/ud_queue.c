@@ -498,9 +498,12 @@ int vrb_ucm_queue_open(struct vrb_dev *dev)
 	queue->size = (uint32_t)dev->config->ucm_qp_size;
 	if (queue->size > dev->max_qp_wr)
 		queue->size = dev->max_qp_wr;
+	errno = 0;
 	err = make_parts(dev, queue);
-	if (!err)
+	if (!err && queue->qp)
 		return 0;
+	if (!err) /* not all drivers tell why */
+		err = ENOMEM;
 	dapl_err("%s: no QP for connection messages, of %u entries (option ucm_qp_size): %s",
 		 dev->name, queue->size, dapl_strerror(abs(err)));
 	vrb_ucm_queue_close(dev);
