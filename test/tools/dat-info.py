@@ -180,13 +180,15 @@ def _():
 
 @case("bytes from the file cannot command a terminal, and JSON stays JSON")
 def _():
+    # No character, half of a pair, longer than it need be, and beyond the last one.
+    odd = b"\xff\xed\xa0\x80\xe0\x80\x80\xf0\x80\x80\x80\xf4\x90\x80\x80"
     with Scratch() as s:
-        conf = s.write("dat.conf", entry("esc", "a\x1b[31m\udcff\u00e9"))
+        conf = s.write("dat.conf", entry("esc", "a\x1b[31m\u00e9" + odd.decode(errors="surrogateescape")))
         result = call(0, DAT_INFO, "-f", conf)
         check("\x1b" not in result.out, "an escape character")
         equal(
             call(0, DAT_INFO, "-j", "-f", conf).json()["entries"][0]["parameters"],
-            "a\x1b[31m\u00ff\u00e9",
+            "a\x1b[31m\u00e9" + odd.decode("latin-1"),
             "parameters",
         )
 

@@ -164,7 +164,10 @@ void info_wrap(const char *text, int indent, FILE *out)
 
 /* ---- JSON ---- */
 
-/* The length of the UTF-8 sequence that text begins with; 0 if it is none. */
+/*
+ * The length of the UTF-8 sequence that text begins with; 0 if it is none. The second byte keeps it
+ * from what a shorter one says, from halves of pairs, and within the code (RFC 3629, section 4).
+ */
 static int utf8_length(const unsigned char *text)
 {
 	int length = *text < 0x80   ? 1
@@ -178,6 +181,9 @@ static int utf8_length(const unsigned char *text)
 	for (i = 1; i < length; i++)
 		if ((text[i] & 0xc0) != 0x80)
 			return 0;
+	if ((*text == 0xe0 && text[1] < 0xa0) || (*text == 0xed && text[1] >= 0xa0) ||
+	    (*text == 0xf0 && text[1] < 0x90) || (*text == 0xf4 && text[1] >= 0x90))
+		return 0;
 	return length;
 }
 
