@@ -22,6 +22,8 @@ void vrb_async_removed(struct vrb_dev *dev)
 		vrb_qp_notify(qp);
 	}
 	pthread_mutex_unlock(&dev->lock);
+	if (atomic_load(&dev->cm_qp))
+		dapl_loop_post(dev->base.loop, &dev->cm_event);
 	dev->base.up->async(dev->base.owner, TP_ASYNC_DEVICE_FATAL, NULL);
 }
 

@@ -148,7 +148,7 @@ struct vrb_dev {
 	/* The connection manager's: a QP failed, or has nothing outstanding any more. Loop. */
 	void (*qp_event)(struct vrb_qp *qp);
 	/* The QP of its own messages, if it has one: it hears that the device told of it, or of the
-	 * port. */
+	 * port, or is gone. */
 	_Atomic(struct ibv_qp *) cm_qp;
 	struct tp_task cm_event;
 	pthread_mutex_t cm_lock; /* the connection manager's leaf: which QP has which connection */

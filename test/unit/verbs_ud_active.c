@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The datagram connection manager's asking side, by the tries of doc/spec/08-cm-wire.md. */
 #include "dapl/base/loop_call.h"
+#include "providers/verbs/async.h"
 #include "test/unit/verbs_ud_util.h"
 
 #define MS UINT64_C(1000000)
@@ -415,32 +416,51 @@ static void peers_are_looked_for_seldom(void **state)
 	assert_true(uk.num_sent > sent);
 }
 
-static void *answers_the_end(void *arg)
+static void *answers_the_end(void *answer)
 {
 	usleep(50000);
-	uk_put(arg);
+	uk_put(answer);
 	return NULL;
 }
 
-/* A peer that answers the end is not waited for any longer. */
-static void the_adapter_closes_when_the_last_end_is_answered(void **state)
+static void *is_removed(void *unused)
+{
+	(void)unused;
+	usleep(50000);
+	vrb_async_removed(&uk.dev);
+	return NULL;
+}
+
+/* The end of a connection is on its way, and nobody waits for its answer any longer. */
+static void close_while(void *(*happens)(void *answer))
 {
 	struct ucm_msg asked, answer;
 	struct tp_conn *conn = connected(&asked);
-	pthread_t peer;
+	pthread_t thread;
 	uint64_t begin;
 
-	(void)state;
 	uk.config.ucm_drep_time_ms = WAIT_MS;
 	uk_done(conn);
 	uk_take(UCM_DREQ);
 	answer = uk_peer(UCM_DREP, false, &asked);
 	begin = dapl_now();
-	assert_int_equal(pthread_create(&peer, NULL, answers_the_end, &answer), 0);
+	assert_int_equal(pthread_create(&thread, NULL, happens, &answer), 0);
 	vrb_cm.stop(&uk.dev);
 	assert_in_range(dapl_now() - begin, 50 * MS, WAIT_MS * MS);
-	pthread_join(peer, NULL);
+	pthread_join(thread, NULL);
 	assert_int_equal(vrb_cm.start(&uk.dev), 0);
+}
+
+static void the_adapter_closes_when_the_last_end_is_answered(void **state)
+{
+	(void)state;
+	close_while(answers_the_end);
+}
+
+static void the_adapter_closes_when_its_device_is_removed(void **state)
+{
+	(void)state;
+	close_while(is_removed);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, uk_setup, uk_teardown)
@@ -462,6 +482,7 @@ int main(void)
 		T(ucm_72_a_fault_ends_it),
 		T(peers_are_looked_for_seldom),
 		T(the_adapter_closes_when_the_last_end_is_answered),
+		T(the_adapter_closes_when_its_device_is_removed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

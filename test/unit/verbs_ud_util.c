@@ -322,6 +322,8 @@ static void ud_event(void *owner, enum tp_conn_event event, int err, const struc
 static void async(void *owner, enum tp_async_event event, void *object)
 {
 	assert_ptr_equal(owner, &uk.dev);
+	if (event == TP_ASYNC_DEVICE_FATAL)
+		return;
 	assert_ptr_equal(object, &uk.qp);
 	assert_int_equal(event, TP_ASYNC_QP_ERROR);
 }

@@ -217,6 +217,8 @@ void vrb_ucm_end(struct vrb_conn *conn, enum vrb_ucm_rest rest);
 /* Ends it and tells the core. */
 void vrb_ucm_ended(struct vrb_conn *conn, enum vrb_ucm_rest rest, enum tp_conn_event event, int err,
 		   const void *data, uint32_t len);
+/* The device is gone: no peer is told of an end any more. */
+void vrb_ucm_forget_ends(struct vrb_dev *dev);
 /* The adapter closes: the wire has nothing to do with any of them. */
 void vrb_ucm_drop_all(struct vrb_dev *dev);
 

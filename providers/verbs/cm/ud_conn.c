@@ -413,6 +413,21 @@ void vrb_ucm_ended(struct vrb_conn *conn, enum vrb_ucm_rest rest, enum tp_conn_e
 	vrb_ucm_drop(conn);
 }
 
+void vrb_ucm_forget_ends(struct vrb_dev *dev)
+{
+	struct list *head, *at;
+	struct vrb_conn *conn;
+	uint32_t i;
+
+	for (i = 0; i < VRB_UCM_CHAINS; i++)
+		for (head = &vrb_ucm(dev)->by_id[i], at = head->next; at != head;) {
+			conn = container_of(at, struct vrb_conn, by_id);
+			at = at->next;
+			if (conn->state == UCM_DREQ_SENT)
+				vrb_ucm_leave(conn);
+		}
+}
+
 void vrb_ucm_drop_all(struct vrb_dev *dev)
 {
 	struct vrb_ucm *ucm = vrb_ucm(dev);

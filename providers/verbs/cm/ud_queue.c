@@ -191,6 +191,10 @@ static void device_event(struct tp_task *task)
 {
 	struct vrb_dev *dev = container_of(task, struct vrb_dev, cm_event);
 
+	if (atomic_load(&dev->gone)) {
+		vrb_ucm_forget_ends(dev);
+		return;
+	}
 	look_after(dev);
 	learn_lid(dev);
 }
