@@ -229,6 +229,38 @@ static void an_answer_that_has_begun_comes_in_time(void **state)
 	close(listener);
 }
 
+/* What is on its way to the loop has its turn before what is posted behind this. */
+static void others_turn(struct tp_task *task)
+{
+	(void)task;
+	usleep(50000);
+}
+
+/* Its program would have a request that nobody stands for. */
+static void a_peer_hears_nothing_of_an_endpoint_that_failed(void **state)
+{
+	struct tp_task others = { .run = others_turn };
+	int listener = peer_listen(), fd;
+	struct tp_conn *conn;
+	uint8_t byte;
+
+	(void)state;
+	sk.qp.init = false;
+	sk.refused = IBV_QPS_INIT;
+	usleep(50000); /* the loop's thread sleeps by now */
+	dapl_loop_enter(sk.dev.base.loop);
+	dapl_loop_post(sk.dev.base.loop, &others);
+	conn = ask();
+	dapl_loop_leave(sk.dev.base.loop);
+	sk_event(TP_CONN_UNREACHABLE);
+	assert_int_equal(sk.err, -EIO);
+	fd = accept(listener, NULL, NULL);
+	assert_true(sk_take(fd, &byte, 1) <= 0);
+	sk_done(conn);
+	close(fd);
+	close(listener);
+}
+
 static void answers_without_sense_are_refused(void **state)
 {
 	static const struct {
@@ -270,6 +302,7 @@ int main(void)
 		T(ts_6_nobody_listens),
 		T(ts_11_an_attempt_is_withdrawn),
 		T(an_answer_that_has_begun_comes_in_time),
+		T(a_peer_hears_nothing_of_an_endpoint_that_failed),
 		T(answers_without_sense_are_refused),
 	};
 

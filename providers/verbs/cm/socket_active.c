@@ -263,9 +263,10 @@ static int start(void *arg)
 		rc = vrb_xchg_qp_init(start->qp);
 	vrb_scm_join(conn, start->qp);
 	*start->out = &conn->base;
-	if (rc)
-		vrb_scm_tell_later(conn,
-				   rc == -ECONNREFUSED ? TP_CONN_REFUSED : TP_CONN_UNREACHABLE, rc);
+	if (!rc)
+		return 0;
+	vrb_scm_close_fd(conn); /* nothing is requested */
+	vrb_scm_tell_later(conn, rc == -ECONNREFUSED ? TP_CONN_REFUSED : TP_CONN_UNREACHABLE, rc);
 	return 0;
 }
 
