@@ -101,11 +101,6 @@ static void break_connection(struct dapl_ep *ep)
 	dapl_ep_event(ep, step.event, NULL, 0);
 }
 
-void dapl_ep_break(struct tp_task *task)
-{
-	break_connection(container_of(task, struct dapl_ep_cold, breaker)->ep);
-}
-
 static bool watched(struct dapl_ep *ep)
 {
 	bool yes;
@@ -137,6 +132,15 @@ static bool check_marks(struct dapl_ep *ep)
 	if (soft)
 		dapl_async_watermark(ep->obj.ia, ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 	return hard;
+}
+
+/* Receives may have completed since, or the mark be another one, or the connection. */
+void dapl_ep_break(struct tp_task *task)
+{
+	struct dapl_ep *ep = container_of(task, struct dapl_ep_cold, breaker)->ep;
+
+	if (check_marks(ep))
+		break_connection(ep);
 }
 
 void dapl_ep_check_marks(struct dapl_qp *qp)

@@ -320,6 +320,38 @@ static void rsp_4_a_request_without_room_does_not_spend_its_point(void **state)
 	expect_ok(dat_evd_free(evd));
 }
 
+/* EP-124, SRQ-40: of receives that have completed before it acts a hard watermark is not passed. */
+static void ep_124_a_hard_watermark_counts_when_it_acts(void **state)
+{
+	struct rig *rig = *state;
+	struct ct_end a = { 0 };
+	int i;
+
+	ct_end_open(&a, rig->ia.ia, NULL);
+	expect_ok(dat_ep_set_watermark(rig->b.ep, DAT_WATERMARK_INFINITE, 1));
+	set_hook("mini_before_request", hold);
+	connect_to(rig, &a, rig->qual);
+	ct_await(atomic_load(&held));
+	set_hook("mini_before_request", NULL);
+	for (i = 0; i < 2; i++)
+		expect_ok(ct_post_recv(&rig->b, 0, 8, 1, DAT_COMPLETION_DEFAULT_FLAG));
+	expect_ok(ct_post_send(&rig->a, 0, 8, 1, DAT_COMPLETION_SUPPRESS_FLAG));
+	ct_completion(rig->b.recv, 1, DAT_DTO_SUCCESS);
+	atomic_store(&go, 1);
+	/* The second request comes behind all that the service thread had to do. */
+	for (i = 0; i < 2; i++) {
+		expect_ok(dat_cr_reject(rig_take_cr(rig), 0, NULL));
+		rig_conn_event(&a, DAT_CONNECTION_EVENT_PEER_REJECTED);
+		expect_ok(dat_ep_reset(a.ep));
+		if (!i)
+			connect_to(rig, &a, rig->qual);
+	}
+	assert_int_equal(ct_ep_state(rig->b.ep), DAT_EP_STATE_CONNECTED);
+	expect_ok(ct_post_recv(&rig->b, 0, 8, 2, DAT_COMPLETION_DEFAULT_FLAG));
+	rig_conn_event(&rig->b, DAT_CONNECTION_EVENT_BROKEN);
+	ct_end_close(&a);
+}
+
 static void *free_endpoint(void *ep)
 {
 	return (void *)(uintptr_t)dat_ep_free(ep);
@@ -447,6 +479,7 @@ int main(void)
 		RIG_TEST(a_pending_request_is_refused_by_a_close),
 		RIG_TEST(a_request_nobody_took_goes_with_its_dispatcher),
 		RIG_TEST(rsp_4_a_request_without_room_does_not_spend_its_point),
+		RIG_CONNECTED(ep_124_a_hard_watermark_counts_when_it_acts),
 		RIG_TEST(ia_84_a_close_meets_the_free_of_anothers_endpoint),
 		RIG_TEST(ia_84_a_close_meets_a_connect_of_anothers_endpoint),
 		RIG_TEST(ends_are_used_again_and_again),
