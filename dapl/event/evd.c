@@ -362,6 +362,7 @@ DAT_RETURN dapl_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle)
 static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen)
 {
 	uint32_t cqe = evd->cq ? qlen : 0;
+	struct dapl_ring ring;
 	int err;
 
 	dapl_assert_held(&evd->obj.lock);
@@ -372,20 +373,19 @@ static DAT_RETURN resize(struct dapl_evd *evd, uint32_t qlen)
 		return DAT_SUCCESS;
 	if (qlen < evd->ring.count + evd->reserved)
 		return dapl_fail(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
-	if (evd->cq) {
-		err = evd->cq->ops->resize(evd->cq, qlen);
-		if (err)
-			return dapl_status(err, DAT_RESOURCE_TEVD);
-	}
-	/* A ring that cannot move stays: it is the larger one then, or the queue keeps its old
-	 * length. */
-	if (!dapl_ring_resize(&evd->ring, qlen + cqe)) {
+	if (!dapl_ring_init(&ring, qlen + cqe)) {
 		dapl_err("EVD %p not resized to %u events: %s", (void *)evd, qlen,
 			 dapl_strerror(ENOMEM));
-		if (evd->cq)
-			evd->cq->ops->resize(evd->cq, evd->qlen);
 		return DAPL_NO_RESOURCE(MEMORY);
 	}
+	if (evd->cq) {
+		err = evd->cq->ops->resize(evd->cq, qlen);
+		if (err) {
+			dapl_ring_fini(&ring);
+			return dapl_status(err, DAT_RESOURCE_TEVD);
+		}
+	}
+	dapl_ring_move(&evd->ring, &ring);
 	evd->qlen = qlen;
 	return DAT_SUCCESS;
 }

@@ -19,18 +19,15 @@ void dapl_ring_fini(struct dapl_ring *ring)
 	ring->count = 0;
 }
 
-bool dapl_ring_resize(struct dapl_ring *ring, uint32_t size)
+void dapl_ring_move(struct dapl_ring *ring, const struct dapl_ring *to)
 {
-	struct dapl_ring bigger;
+	struct dapl_ring moved = *to;
 	struct dapl_event event;
 
-	if (!dapl_ring_init(&bigger, size))
-		return false;
 	while (dapl_ring_pop(ring, &event))
-		dapl_ring_push(&bigger, &event);
+		dapl_ring_push(&moved, &event);
 	free(ring->events);
-	*ring = bigger;
-	return true;
+	*ring = moved;
 }
 
 bool dapl_ring_push(struct dapl_ring *ring, const struct dapl_event *event)

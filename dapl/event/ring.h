@@ -38,8 +38,8 @@ struct dapl_ring {
 /* Room for size events, touched only as far as it is used. False: no memory. */
 bool dapl_ring_init(struct dapl_ring *ring, uint32_t size);
 void dapl_ring_fini(struct dapl_ring *ring);
-/* Keeps order and content; size >= count. False: no memory, nothing changed. */
-bool dapl_ring_resize(struct dapl_ring *ring, uint32_t size);
+/* Into the memory of one that is empty, initialized, and large enough. Keeps order and content. */
+void dapl_ring_move(struct dapl_ring *ring, const struct dapl_ring *to);
 /* False: full. */
 bool dapl_ring_push(struct dapl_ring *ring, const struct dapl_event *event);
 /* False: empty. */

@@ -90,7 +90,7 @@ static void order_survives_every_turn(void **state)
 static void resizing_keeps_everything(void **state)
 {
 	uint32_t size, at, count, to, i;
-	struct dapl_ring ring;
+	struct dapl_ring ring, moved;
 
 	(void)state;
 	for (size = 1; size <= 6; size++)
@@ -104,7 +104,8 @@ static void resizing_keeps_everything(void **state)
 					}
 					for (i = 0; i < count; i++)
 						push(&ring, i);
-					assert_true(dapl_ring_resize(&ring, to));
+					assert_true(dapl_ring_init(&moved, to));
+					dapl_ring_move(&ring, &moved);
 					assert_int_equal(ring.count, count);
 					for (i = count; i < to; i++)
 						push(&ring, i);
