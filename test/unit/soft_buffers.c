@@ -2,8 +2,15 @@
 /* Buffers of connections over TCP: they are there while they are of use, and do without memory. */
 #include "test/unit/soft_two.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "providers/soft/wire/crc32c.h"
+#include "test/unit/soft_loop.h"
+
+static const struct dapl_transport *const t = &dapl_module_transport;
 
 static atomic_uint refusing;
 static atomic_uint refused, made;
@@ -174,6 +181,73 @@ static void what_comes_is_not_lost_without_memory(void **state)
 	unpair(&a, &b);
 }
 
+/* ---- Before the first message ---- */
+
+static void put(int fd, const void *buf, size_t len)
+{
+	assert_int_equal(send(fd, buf, len, MSG_NOSIGNAL), len);
+}
+
+/* A peer that is a socket: its request asks for a CRC, and to say when it is ready to receive. */
+static int raw_request(void)
+{
+	static const struct soft_mpa_frame request = {
+		.revision = 2, .crc = true, .enhanced = true, .p2p = true, .rtr_write = true
+	};
+	const struct sockaddr_in name = { .sin_family = AF_INET,
+					  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+					  .sin_port = htons((uint16_t)right.listener->conn_qual) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	uint8_t frame[WIRE_MPA_FRAME_MAX];
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)&name, sizeof(name)), 0);
+	put(fd, frame, soft_mpa_encode(frame, &request));
+	return fd;
+}
+
+static void raw_send(int fd, uint32_t len)
+{
+	uint32_t ulpdu = WIRE_DDP_UNTAGGED_SIZE + len, size = soft_mpa_fpdu(ulpdu), crc;
+	uint8_t *fpdu = calloc(1, size);
+
+	fpdu[0] = (uint8_t)(ulpdu >> 8);
+	fpdu[1] = (uint8_t)ulpdu;
+	soft_ddp_put_untagged(fpdu + WIRE_MPA_LENGTH, WIRE_OP_SEND, true, WIRE_QN_SEND, 1, 0);
+	fill(fpdu + WIRE_MPA_LENGTH + WIRE_DDP_UNTAGGED_SIZE, len, 5);
+	crc = htole32(soft_crc32c(0, fpdu, size - WIRE_MPA_CRC_SIZE));
+	memcpy(fpdu + size - WIRE_MPA_CRC_SIZE, &crc, sizeof(crc));
+	put(fd, fpdu, size);
+	free(fpdu);
+}
+
+/* Nothing waits for it but the keepalive: it is told of no more until there is memory. */
+static void the_first_message_waits_for_memory_without_a_spin(void **state)
+{
+	uint64_t before;
+	struct end b;
+	int fd;
+
+	(void)state;
+	end_create(&b, &right, NULL);
+	post_recv(&b, 1, in, 1000, in_mr);
+	fd = raw_request();
+	b.conn = node_request(&right);
+	assert_int_equal(t->cm->accept(b.conn, b.qp, NULL, 0, &b), 0);
+	refuse(STAGES);
+	raw_send(fd, 1000);
+	wait_refused();
+	before = soft_loop_wakeups(right.loop);
+	pause_ms(200);
+	assert_in_range(soft_loop_wakeups(right.loop) - before, 0, 50);
+	refuse(0);
+	end_event(&b, TP_CONN_ESTABLISHED);
+	assert_wc(wait_wc(&b, b.recv_cq), 1, SUCCESS);
+	assert_true(filled(in, 1000, 5));
+	close(fd);
+	end_event2(&b, TP_CONN_BROKEN, TP_CONN_DISCONNECTED);
+	end_destroy(&b);
+}
+
 /* Adapters that look at their connections each 100 ms. */
 static int set_up(void **state)
 {
@@ -189,6 +263,7 @@ int main(void)
 		cmocka_unit_test(without_memory_all_goes_through_what_is_there),
 		cmocka_unit_test(with_a_crc_all_that_is_sent_does),
 		cmocka_unit_test(what_comes_is_not_lost_without_memory),
+		cmocka_unit_test(the_first_message_waits_for_memory_without_a_spin),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

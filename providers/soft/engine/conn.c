@@ -153,11 +153,11 @@ bool soft_conn_first_here(struct soft_conn *conn)
 	if (atomic_exchange(&conn->first_seen, false))
 		return true;
 	dapl_lock(&conn->qp->lock);
-	waits = soft_conn_starved(conn);
+	waits = conn->rx.held || conn->rx.stalled;
 	dapl_unlock(&conn->qp->lock);
 	if (!waits)
 		return false;
-	/* It is there, but waits for a Receive. */
+	/* It is there, but waits for a Receive or for memory. */
 	set_pause_first(conn, false);
 	return true;
 }

@@ -143,7 +143,7 @@ void soft_conn_release(struct soft_conn *conn);
 void soft_conn_bind(struct soft_conn *conn);
 /*
  * An accepted connection takes in the first FPDU and no more; whether that is here, or waits for a
- * Receive. On the loop.
+ * Receive or for memory. On the loop.
  */
 void soft_conn_await_first(struct soft_conn *conn);
 bool soft_conn_first_here(struct soft_conn *conn);
