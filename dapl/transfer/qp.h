@@ -38,8 +38,10 @@ struct dapl_qp {
 struct dapl_qp_cold {
 	uint64_t max_message, max_rdma; /* bytes */
 	uint32_t max_read_out;
-	/* The last suppressed request, by its slot's seq, and how many came without another between. */
-	uint32_t suppressed, num_suppressed;
+	/* The last suppressed request, by its slot's seq, and how many came without another between:
+	 * a program may post no other for hours. */
+	uint32_t suppressed;
+	uint64_t num_suppressed;
 	struct dapl_binder binder;
 	/* A receive was posted that had to be checked; no lock held. */
 	void (*check_marks)(struct dapl_qp *qp);
