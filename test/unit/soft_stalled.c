@@ -2,8 +2,10 @@
 /* Sends that wait for a receive (DTO-90). */
 #include "test/unit/soft_two.h"
 
+#include <errno.h>
 #include <poll.h>
 
+#include "providers/soft/engine/ud.h"
 #include "test/unit/soft_loop.h"
 
 static const struct dapl_transport *const t = &dapl_module_transport;
@@ -268,6 +270,43 @@ static void overflow(void **state)
 	unpair(&c, &d);
 }
 
+/*
+ * EVD-95, EVD-99: an endpoint of datagrams has no connection that breaks, and whoever cannot take
+ * the completion of a Send would never have its place back.
+ */
+static void overflow_of_datagrams(void **state)
+{
+	enum {
+		DEPTH = 4,
+		PLACES = 4 * DEPTH,
+	};
+	static const struct end_options options = {
+		.depth = DEPTH, .sge = 1, .one_cq = true, .ud = true
+	};
+	struct soft_ah ah = { .addr = soft_dev(left.dev)->addr };
+	struct tp_wr wr = { .opcode = TP_SEND_UD, .flags = TP_WR_SIGNALED, .ah = &ah };
+	unsigned asyncs = node_asyncs(&left);
+	struct end a;
+
+	(void)state;
+	soft_addr_set_port(&ah.addr, 9);
+	end_create(&a, &left, &options);
+	for (unsigned round = 0; round < 2; round++) {
+		for (wr.wr_id = 0; wr.wr_id < PLACES; wr.wr_id++)
+			assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+		assert_int_equal(a.qp->ops->post_send(a.qp, &wr), -ENOMEM);
+		for (unsigned i = 0; i < PLACES; i++)
+			assert_wc(take_wc(a.send_cq), i, SUCCESS);
+	}
+	/* One that says nothing needs no place. */
+	for (wr.wr_id = 0; wr.wr_id < PLACES; wr.wr_id++)
+		assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+	wr.flags = 0;
+	assert_int_equal(a.qp->ops->post_send(a.qp, &wr), 0);
+	end_destroy(&a);
+	assert_int_equal(node_asyncs(&left), asyncs);
+}
+
 /* With an argument only the tests that match it run. */
 int main(int argc, char **argv)
 {
@@ -276,6 +315,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(stalled_and_summed_once), cmocka_unit_test(stalled_and_hung_up),
 		cmocka_unit_test(stalled_and_given_up),	   cmocka_unit_test(overflow),
 		cmocka_unit_test(no_memory_for_a_time),	   cmocka_unit_test(posting_is_cheap_again),
+		cmocka_unit_test(overflow_of_datagrams),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

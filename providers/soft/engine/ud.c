@@ -13,6 +13,7 @@
 #include "providers/soft/base/addr.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
+#include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/memory/copy.h"
 #include "trace/log.h"
@@ -66,6 +67,16 @@ static bool send_frame(struct soft_qp *qp, const struct tp_wr *wr)
 	return true;
 }
 
+/* Whose completion is lost is never told that its request is over: nothing of it breaks (EVD-95). */
+static int no_place(const struct soft_qp *qp)
+{
+	dapl_err_limited("%s: datagram not sent: no place for its completion (limit: the queue "
+			 "length of its dispatcher; knob: evd_min_qlen of dat_evd_create, "
+			 "dat_evd_resize)",
+			 qp->dev->name);
+	return -ENOMEM;
+}
+
 static int ud_post_send(struct tp_qp *base, struct tp_wr *wr)
 {
 	struct soft_qp *qp = soft_qp(base);
@@ -77,6 +88,8 @@ static int ud_post_send(struct tp_qp *base, struct tp_wr *wr)
 		return rc;
 	if (wr->length > SOFT_UD_MAX)
 		return -EINVAL;
+	if ((wr->flags & TP_WR_SIGNALED) && soft_cq_full(qp->send_cq))
+		return no_place(qp);
 	dapl_lock(&qp->lock);
 	sqe->wr_id = wr->wr_id;
 	sqe->opcode = TP_SEND_UD;
