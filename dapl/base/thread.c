@@ -15,7 +15,6 @@
 enum {
 	SHORT_SLICE_NS = 100000, /* the shortest there is */
 	NICER = 10,		 /* nine times the share of a thread of the program's */
-	RESET_ON_FORK = 1,	 /* SCHED_FLAG_RESET_ON_FORK */
 };
 
 /* ---- Stacks ---- */
@@ -80,11 +79,7 @@ static long set_attr(struct attr attr, int nicer)
 {
 	if (attr.runtime > SHORT_SLICE_NS)
 		attr.runtime = SHORT_SLICE_NS;
-	if (nicer) {
-		attr.nice = attr.nice - nicer < PRIO_MIN ? PRIO_MIN : attr.nice - nicer;
-		/* A value below 0 is not for what an agent of the program's starts. */
-		attr.flags |= RESET_ON_FORK;
-	}
+	attr.nice = attr.nice - nicer < PRIO_MIN ? PRIO_MIN : attr.nice - nicer;
 	return syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
@@ -102,6 +97,15 @@ void dapl_thread_raise_priority(void)
 		return;
 	if (set_attr(attr, NICER))
 		set_attr(attr, 0);
+}
+
+void dapl_thread_drop_priority(void)
+{
+	struct attr attr = { .size = sizeof(attr) };
+
+	if (!syscall(SYS_sched_getattr, getpid(), &attr, sizeof(attr), 0) &&
+	    attr.policy == SCHED_OTHER)
+		syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
 int dapl_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),

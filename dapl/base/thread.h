@@ -11,6 +11,8 @@
 
 /* The calling thread is let in at once where another one runs, as far as it may ask for that. */
 void dapl_thread_raise_priority(void);
+/* And not any more: it is as the program's first thread, as is what it starts. */
+void dapl_thread_drop_priority(void);
 
 /*
  * Starts a thread that leaves the program's signals to the program's threads. stack in bytes,

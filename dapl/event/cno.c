@@ -139,6 +139,10 @@ static void call_next(struct tp_task *task)
 	if (more)
 		dapl_loop_post(ia->agents, &cno->task);
 	dapl_loop_let_go(ia->agents);
+	/* What runs here, or is started here, is the program's. */
+	if (!ia->agents_called)
+		dapl_thread_drop_priority();
+	ia->agents_called = true;
 	if (agent)
 		call_agent(ia, agent);
 }

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 /* What an agent saw, and what it shall do. Static: closing the adapter calls agents, too. */
 struct seen {
@@ -295,6 +296,41 @@ static void cno_19_the_agent_may_not_close_its_adapter(void **state)
 	assert_true(atomic_load(&c.here) > 0);
 }
 
+static void *nice_value(void *arg)
+{
+	atomic_store((atomic_int *)arg, getpriority(PRIO_PROCESS, 0));
+	return NULL;
+}
+
+/* Its own, and that of a thread which it starts. */
+static void note_nice_values(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	atomic_int *seen = data;
+	pthread_t thread;
+
+	(void)evd;
+	nice_value(&seen[0]);
+	if (!pthread_create(&thread, NULL, nice_value, &seen[1]))
+		pthread_join(thread, NULL);
+	atomic_store(&seen[2], 1);
+}
+
+/* The service thread's may be lower. */
+static void cno_19_the_agent_has_the_programs_nice_value(void **state)
+{
+	struct ct_ia *ia = *state;
+	static atomic_int seen[3];
+	DAT_OS_WAIT_PROXY_AGENT agent = { .instance_data = seen,
+					  .proxy_agent_func = note_nice_values };
+	DAT_CNO_HANDLE cno;
+
+	expect_ok(dat_cno_create(ia->ia, agent, &cno));
+	expect_ok(ct_post_se(soft_evd(ia, cno), 1));
+	ct_await(atomic_load(&seen[2]));
+	assert_int_equal(atomic_load(&seen[0]), getpriority(PRIO_PROCESS, 0));
+	assert_int_equal(atomic_load(&seen[1]), getpriority(PRIO_PROCESS, 0));
+}
+
 static void evd_57_no_agent_for_a_dispatcher_with_a_waiter(void **state)
 {
 	struct ct_ia *ia = *state;
@@ -483,6 +519,7 @@ int main(void)
 		T(cno_19_the_agent_may_call_the_library),
 		T(cno_19_completions_call_the_agent),
 		T(cno_19_the_agent_may_not_close_its_adapter),
+		T(cno_19_the_agent_has_the_programs_nice_value),
 		T(evd_57_no_agent_for_a_dispatcher_with_a_waiter),
 		T(cno_31_the_agent_hears_of_the_last_dispatcher),
 		T(cno_34_freeing_drops_the_agent),
