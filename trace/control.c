@@ -24,7 +24,6 @@
 #include <strings.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -40,20 +39,13 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list of commands */
 static struct dats_command *commands;
 
-/* A socket of ours: the program may close it, and have something else of its number. */
-struct own_socket {
-	int fd; /* -1: none, or lost */
-	dev_t dev;
-	ino_t ino;
-};
-
 /* The thread, from open to close. */
 static struct {
 	pthread_mutex_t lock;
 	unsigned int users; /* open IAs */
 	pthread_t thread;
 	int running;
-	struct own_socket listener, client; /* client: who is being answered */
+	struct dats_own_fd listener, client; /* client: who is being answered */
 	int ending;
 	int had_name;
 } control = { .lock = PTHREAD_MUTEX_INITIALIZER, .listener.fd = -1, .client.fd = -1 };
@@ -233,59 +225,26 @@ static socklen_t own_name(struct sockaddr_un *addr)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-/* What a call that makes a socket returned; dat_control_lock held. 0 or an errno. */
-static int take_socket(struct own_socket *own, int fd)
-{
-	struct stat st;
-	int err;
-
-	own->fd = dats_fd(fd);
-	if (own->fd < 0)
-		return errno;
-	if (!fstat(own->fd, &st)) {
-		own->dev = st.st_dev;
-		own->ino = st.st_ino;
-		return 0;
-	}
-	err = errno;
-	close(own->fd);
-	own->fd = -1;
-	return err;
-}
-
-/* dat_control_lock held. */
-static int is_ours(const struct own_socket *own)
-{
-	struct stat st;
-
-	if (own->fd < 0)
-		return 0;
-	if (fstat(own->fd, &st))
-		return errno != EBADF;
-	return st.st_dev == own->dev && st.st_ino == own->ino;
-}
-
 /* The next client, whom the end of the thread cuts off; -1: none yet, or EBADF: and none to come. */
 static int take_client(int listener)
 {
 	int err = EBADF;
 
 	pthread_mutex_lock(&dat_control_lock);
-	if (!is_ours(&control.listener))
+	if (!dats_own_fd_is_ours(&control.listener))
 		control.listener.fd = -1;
 	else if (!control.ending)
-		err = take_socket(&control.client, accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+		err = dats_own_fd_take(&control.client,
+				       accept4(listener, NULL, NULL, SOCK_CLOEXEC));
 	pthread_mutex_unlock(&dat_control_lock);
 	errno = err;
 	return control.client.fd;
 }
 
-static void close_own(struct own_socket *own)
+static void close_own(struct dats_own_fd *own)
 {
 	pthread_mutex_lock(&dat_control_lock);
-	if (is_ours(own))
-		close(own->fd);
-	own->fd = -1;
+	dats_own_fd_close(own);
 	pthread_mutex_unlock(&dat_control_lock);
 }
 
@@ -329,8 +288,8 @@ static void start(void)
 	int fd, err;
 
 	pthread_mutex_lock(&dat_control_lock);
-	err = take_socket(&control.listener,
-			  socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	err = dats_own_fd_take(&control.listener,
+			       socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	fd = control.listener.fd;
 	pthread_mutex_unlock(&dat_control_lock);
 	if (!err)
@@ -364,9 +323,9 @@ static void stop(void)
 {
 	pthread_mutex_lock(&dat_control_lock);
 	control.ending = 1;
-	if (is_ours(&control.client))
+	if (dats_own_fd_is_ours(&control.client))
 		shutdown(control.client.fd, SHUT_RDWR);
-	if (is_ours(&control.listener)) {
+	if (dats_own_fd_is_ours(&control.listener)) {
 		shutdown(control.listener.fd, SHUT_RDWR);
 	} else {
 		control.listener.fd = -1;

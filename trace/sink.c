@@ -26,11 +26,11 @@ static struct {
 	char *path;
 	uint64_t size;
 	unsigned int keep;
-	int fd; /* -1: to be opened */
+	struct dats_own_fd own; /* none: to be opened */
 	int failure_reported;
 	int given_up; /* it cannot be opened */
 	int grows;    /* it could not be moved aside, which was told */
-} file = { .size = 16 << 20, .keep = 2, .fd = -1 };
+} file = { .size = 16 << 20, .keep = 2, .own.fd = -1 };
 
 static struct {
 	DAT_TRACE_FUNC func;
@@ -118,22 +118,19 @@ static const char *objection(int fd)
 static void file_open(const char *path)
 {
 	const char *why;
-	int fd;
+	int err;
 
-	fd = dats_fd(
-		open(path,
-		     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW,
-		     0600));
-	if (fd < 0)
-		why = errno == ELOOP ? "it is a symbolic link" : reason(errno);
+	err = dats_own_fd_take(&file.own, open(path,
+					       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
+						       O_NOCTTY | O_NONBLOCK | O_NOFOLLOW,
+					       0600));
+	if (err)
+		why = err == ELOOP ? "it is a symbolic link" : reason(err);
 	else
-		why = objection(fd);
-	if (!why) {
-		file.fd = fd;
+		why = objection(file.own.fd);
+	if (!why)
 		return;
-	}
-	if (fd >= 0)
-		close(fd);
+	dats_own_fd_close(&file.own);
 	file.given_up = 1;
 	file_report(path, why, "the trace goes to standard error");
 }
@@ -172,12 +169,11 @@ static void rotate(const char *path)
 {
 	struct stat ours, there;
 
-	flock(file.fd, LOCK_EX);
-	if (!fstat(file.fd, &ours) && !lstat(path, &there) && ours.st_ino == there.st_ino &&
+	flock(file.own.fd, LOCK_EX);
+	if (!fstat(file.own.fd, &ours) && !lstat(path, &there) && ours.st_ino == there.st_ino &&
 	    ours.st_dev == there.st_dev)
 		move_aside(path);
-	close(file.fd); /* and with it the lock */
-	file.fd = -1;
+	dats_own_fd_close(&file.own); /* and with it the lock */
 	file_open(path);
 }
 
@@ -185,7 +181,7 @@ static int full(void)
 {
 	struct stat st;
 
-	return !fstat(file.fd, &st) && S_ISREG(st.st_mode) && file.size &&
+	return !fstat(file.own.fd, &st) && S_ISREG(st.st_mode) && file.size &&
 	       (uint64_t)st.st_size >= file.size;
 }
 
@@ -197,13 +193,13 @@ static int file_write(const char *line)
 	if (!file.path || file.given_up)
 		return -1;
 	file_path(path, sizeof(path));
-	if (file.fd < 0)
+	if (!dats_own_fd_is_ours(&file.own))
 		file_open(path);
-	if (file.fd >= 0 && full())
+	if (file.own.fd >= 0 && full())
 		rotate(path);
-	if (file.fd < 0)
+	if (file.own.fd < 0)
 		return -1;
-	if (write_quietly(file.fd, line, strlen(line)) >= 0)
+	if (write_quietly(file.own.fd, line, strlen(line)) >= 0)
 		return 0;
 	if (!file.failure_reported)
 		file_report(path,
@@ -224,9 +220,7 @@ void dat_sink_choose(int chosen)
 void dat_sink_file(const char *path, uint64_t size, unsigned int keep)
 {
 	pthread_mutex_lock(&dat_sink_lock);
-	if (file.fd >= 0)
-		close(file.fd);
-	file.fd = -1;
+	dats_own_fd_close(&file.own);
 	free(file.path);
 	file.path = path && *path ? strdup(path) : NULL;
 	file.size = size;
@@ -238,9 +232,7 @@ void dat_sink_file(const char *path, uint64_t size, unsigned int keep)
 /* A child opens a file of its own, which may have another name. */
 void dat_sink_abandon(void)
 {
-	if (file.fd >= 0)
-		close(file.fd);
-	file.fd = -1;
+	dats_own_fd_close(&file.own);
 	file.grows = 0;
 	pthread_cond_init(&callback.ended, NULL);
 	callback.changing = 0;

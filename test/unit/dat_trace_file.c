@@ -88,6 +88,16 @@ static void the_file_is_named_after_the_process(void **state)
 	assert_int_equal(util_count(read_file(name), "dat: trace"), 2);
 }
 
+static void no_file_of_the_programs_is_written_to(void **state)
+{
+	(void)state;
+	file_named("closed");
+	trace_run({ "DAPL_TRACE_LEVEL=3", file_variable }, "closed");
+	assert_int_equal(trace_out.code, 0);
+	assert_int_equal(util_count(read_file("closed"), "before"), 1);
+	assert_int_equal(util_count(read_file("closed"), "after"), 1);
+}
+
 static void the_file_is_rotated_by_size(void **state)
 {
 	(void)state;
@@ -232,6 +242,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sink_file),
 		cmocka_unit_test(the_file_is_named_after_the_process),
+		cmocka_unit_test(no_file_of_the_programs_is_written_to),
 		cmocka_unit_test(the_file_is_rotated_by_size),
 		cmocka_unit_test(a_small_stack_is_enough),
 		cmocka_unit_test(a_file_that_does_not_open_is_told_once),

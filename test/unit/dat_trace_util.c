@@ -388,6 +388,23 @@ static int do_broken_pipe(void)
 	return errno == EXDEV ? 0 : 1;
 }
 
+/* The program closes all descriptors, and has a file of its own of the trace's number. */
+static int do_closed(void)
+{
+	FILE *own;
+
+	event("before");
+	for (int fd = STDERR_FILENO + 1; fd < 64; fd++)
+		close(fd);
+	own = tmpfile();
+	EXPECT(own);
+	for (int fd = STDERR_FILENO + 1; fd < 64; fd++)
+		EXPECT(fd == fileno(own) || dup2(fileno(own), fd) == fd);
+	event("after");
+	EXPECT(!fseek(own, 0, SEEK_END) && !ftell(own));
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -412,6 +429,7 @@ static const struct {
 	{ "defaults", do_defaults },
 	{ "command", do_command },
 	{ "broken-pipe", do_broken_pipe },
+	{ "closed", do_closed },
 };
 
 int trace_act(const char *action)
