@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The members of the structures that differ, in rows: name, bit of the mask that asks for it, and
- * what its value takes beside a change of place and width. old.c and new.c make tables of the same
- * rows, each with the offsets, sizes and bits that its edition's headers have.
+ * what its value takes beside a change of place and width. old.c and convert.c make tables of the
+ * same rows, each with the offsets, sizes and bits that its edition's headers have.
  */
 #ifndef DAT12_FIELDS_H
 #define DAT12_FIELDS_H

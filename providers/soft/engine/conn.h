@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A connection as the engine sees it, and what ended it. Its life is cm/end.h. */
+/* A connection as the engine sees it, and what ended it. Its life is in cm/cm.h. */
 #ifndef SOFT_ENGINE_CONN_H
 #define SOFT_ENGINE_CONN_H
 
