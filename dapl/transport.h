@@ -4,7 +4,7 @@
  *
  * A transport supplies one const struct dapl_transport; the core calls down through its tables and
  * the transport calls up through struct tp_upcalls. A module is the core linked with one transport.
- * This header, and those of dapl/base, are all a transport may know of the core.
+ * This header, dapl/unsupported.h and those of dapl/base are all a transport may know of the core.
  *
  * General rules
  *
