@@ -11,13 +11,13 @@
  * connection, or else the adapter's service thread. The service thread watches each connection for
  * one event at a time. When one comes and a thread of the program was there since the last time,
  * the connection is handed over to it: it is not watched, but looked at as long as somebody polls,
- * soon at first and then every LOOK_MAX_NS, and once more after each wait. A connection whose CQs
- * nobody polled in between nor waits on is taken back, of many a few at each look. A poll that
- * finds nothing to do is not polling yet: a program that looks at its memory for what peers write,
- * and takes the completions of its own requests now and then, leaves its connections to the service
- * thread, which serves them as they come. One that another thread drives each time that something
- * comes, for long, is handed over as well. Who asks a CQ for notification neither polls nor waits:
- * its connections are the service thread's.
+ * soon at first and then every LOOK_MAX_NS, of many less often, and once more after each wait. A
+ * connection whose CQs nobody polled in between nor waits on is taken back, of many a few at each
+ * look. A poll that finds nothing to do is not polling yet: a program that looks at its memory for
+ * what peers write, and takes the completions of its own requests now and then, leaves its
+ * connections to the service thread, which serves them as they come. One that another thread drives
+ * each time that something comes, for long, is handed over as well. Who asks a CQ for notification
+ * neither polls nor waits: its connections are the service thread's.
  */
 #ifndef SOFT_DRIVE_H
 #define SOFT_DRIVE_H
