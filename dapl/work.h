@@ -47,8 +47,9 @@ enum {
 /*
  * A request. Keys and addresses of empty segments, and of an RDMA of length 0, are not looked at
  * (DTO-10, DTO-56). As far as it goes the layout is that of a verbs send work request, so that such
- * a transport passes it on as it is; length lies in a part that is not read there. An atomic has one segment of 8 bytes at least, of which 8 are written (IBX-38); its operands are
- * integers of the host, and so is what it leaves in memory (IBX-42).
+ * a transport passes it on as it is; length lies in a part that is not read there. An atomic has one
+ * segment of 8 bytes at least, of which 8 are written (IBX-38); its operands are integers of the
+ * host, and so is what it leaves in memory (IBX-42).
  */
 struct tp_wr {
 	uint64_t wr_id;	    /* returned in the completion, opaque */

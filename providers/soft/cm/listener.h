@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Listeners: a socket for each class of links, one for requests handed on, and connections whose request is awaited. */
+/*
+ * Listeners: a socket for each class of links, one for requests handed on, and connections whose
+ * request is awaited.
+ */
 #ifndef SOFT_LISTENER_H
 #define SOFT_LISTENER_H
 

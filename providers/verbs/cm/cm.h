@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The seam to the connection managers. A module has one (Makemodule.am): the core calls it by
- * vrb_cm_ops, module.c by vrb_cm; it calls the core, and the functions of qp.h, cq.h, async.h and watchdog.h. Nothing
- * above knows how connections come about.
+ * vrb_cm_ops, module.c by vrb_cm; it calls the core, and the functions of qp.h, cq.h, addr.h, map.h,
+ * async.h and watchdog.h. Nothing above knows how connections come about.
  */
 #ifndef VERBS_CM_H
 #define VERBS_CM_H
