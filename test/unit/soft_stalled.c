@@ -4,7 +4,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 
+#include "providers/soft/engine/cq.h"
+#include "providers/soft/engine/qp.h"
 #include "providers/soft/engine/ud.h"
 #include "test/unit/soft_loop.h"
 
@@ -307,15 +310,76 @@ static void overflow_of_datagrams(void **state)
 	assert_int_equal(node_asyncs(&left), asyncs);
 }
 
+struct poster {
+	struct tp_qp *qp;
+	struct tp_wr wr;
+	atomic_bool *stop;
+};
+
+static void *post_often(void *arg)
+{
+	struct poster *poster = arg;
+
+	while (!atomic_load(poster->stop))
+		(void)poster->qp->ops->post_send(poster->qp, &poster->wr);
+	return NULL;
+}
+
+/* Two endpoints, each with a thread of its own, fill one queue: none of their completions is lost. */
+static void overflow_of_datagrams_by_two(void **state)
+{
+	static const struct end_options options = {
+		.depth = 4, .sge = 1, .one_cq = true, .ud = true
+	};
+	const struct timespec moment = { .tv_nsec = 100000 };
+	struct soft_ah ah = { .addr = soft_dev(left.dev)->addr };
+	struct tp_wr wr = { .opcode = TP_SEND_UD, .flags = TP_WR_SIGNALED, .ah = &ah };
+	unsigned asyncs = node_asyncs(&left);
+	atomic_bool stop = false;
+	struct poster poster[2];
+	pthread_t threads[2];
+	struct soft_cq *own;
+	struct end a, b;
+	struct tp_wc wc;
+
+	(void)state;
+	soft_addr_set_port(&ah.addr, 9);
+	end_create(&a, &left, &options);
+	end_create(&b, &left, &options);
+	own = soft_qp(b.qp)->send_cq;
+	soft_qp(b.qp)->send_cq = soft_cq(a.send_cq);
+	for (int i = 0; i < 2; i++) {
+		poster[i] = (struct poster){ i ? b.qp : a.qp, wr, &stop };
+		assert_int_equal(pthread_create(&threads[i], NULL, post_often, &poster[i]), 0);
+	}
+	for (int i = 0; i < 1000; i++) {
+		for (int j = 0; j < 4; j++)
+			(void)a.send_cq->ops->poll(a.send_cq, &wc);
+		nanosleep(&moment, NULL);
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	soft_qp(b.qp)->send_cq = own;
+	end_destroy(&a);
+	end_destroy(&b);
+	assert_int_equal(node_asyncs(&left), asyncs);
+}
+
 /* With an argument only the tests that match it run. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(late_receives),	   cmocka_unit_test(backpressure),
-		cmocka_unit_test(stalled_and_summed_once), cmocka_unit_test(stalled_and_hung_up),
-		cmocka_unit_test(stalled_and_given_up),	   cmocka_unit_test(overflow),
-		cmocka_unit_test(no_memory_for_a_time),	   cmocka_unit_test(posting_is_cheap_again),
+		cmocka_unit_test(late_receives),
+		cmocka_unit_test(backpressure),
+		cmocka_unit_test(stalled_and_summed_once),
+		cmocka_unit_test(stalled_and_hung_up),
+		cmocka_unit_test(stalled_and_given_up),
+		cmocka_unit_test(overflow),
+		cmocka_unit_test(no_memory_for_a_time),
+		cmocka_unit_test(posting_is_cheap_again),
 		cmocka_unit_test(overflow_of_datagrams),
+		cmocka_unit_test(overflow_of_datagrams_by_two),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

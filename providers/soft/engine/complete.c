@@ -5,27 +5,34 @@
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/memory/window.h"
 
-/* Adds a completion; wakes whoever asked. false: it was lost, the queue is full. */
-static bool cq_add(struct soft_cq *cq, const struct tp_wc *wc)
+/* Adds a completion; wakes whoever asked. false: the queue is full. */
+static inline bool cq_try_add(struct soft_cq *cq, const struct tp_wc *wc)
 {
-	bool lost = false, armed;
+	bool full = false, armed;
 	uint32_t head;
 
 	dapl_lock(&cq->lock);
 	head = atomic_load_explicit(&cq->head, memory_order_relaxed);
 	if (head - atomic_load_explicit(&cq->tail, memory_order_acquire) >= cq->limit) {
-		lost = true;
+		full = true;
 	} else {
 		cq->ring[head & (cq->size - 1)] = *wc;
 		atomic_store_explicit(&cq->head, head + 1, memory_order_release);
 	}
 	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
 	dapl_unlock(&cq->lock);
-	if (lost)
-		dapl_loop_post(cq->base.dev->loop, &cq->overflow);
 	if (armed && atomic_exchange(&cq->armed, 0))
 		cq->base.dev->up->cq_event(cq->base.owner);
-	return !lost;
+	return !full;
+}
+
+/* Ditto; false: it was lost. */
+static bool cq_add(struct soft_cq *cq, const struct tp_wc *wc)
+{
+	if (cq_try_add(cq, wc))
+		return true;
+	dapl_loop_post(cq->base.dev->loop, &cq->overflow);
+	return false;
 }
 
 /* What a completion may say to be one without more to say, and requests that have such ones. */
@@ -139,10 +146,9 @@ void soft_complete_flush(struct soft_qp *qp, uint32_t recv_status)
 	atomic_store(&qp->tx_stalled, false);
 }
 
-void soft_complete_requests(struct soft_qp *qp)
+bool soft_complete_posted(struct soft_qp *qp, const struct tp_wc *wc)
 {
-	qp->sq_next = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
-	flush_requests(qp);
+	return cq_try_add(qp->send_cq, wc);
 }
 
 void soft_complete_late(struct soft_qp *qp)

@@ -95,17 +95,6 @@ static inline bool soft_cq_few(const struct soft_cq *cq)
 	return atomic_load_explicit(&cq->cost, memory_order_relaxed) <= SOFT_CQ_FEW;
 }
 
-/* Whether another completion would be lost. */
-static inline bool soft_cq_full(struct soft_cq *cq)
-{
-	bool full;
-
-	dapl_lock(&cq->lock);
-	full = atomic_load(&cq->head) - atomic_load(&cq->tail) >= cq->limit;
-	dapl_unlock(&cq->lock);
-	return full;
-}
-
 /* Whether somebody waits for completions without polling or sleeping on the CQ. */
 static inline bool soft_cq_notify(const struct soft_cq *cq)
 {

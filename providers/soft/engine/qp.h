@@ -158,8 +158,8 @@ void soft_complete_sends(struct soft_qp *qp);
 void soft_complete_flush(struct soft_qp *qp, uint32_t recv_status);
 /* What was posted since then. */
 void soft_complete_late(struct soft_qp *qp);
-/* All requests: those that are done with success, the rest with its status. */
-void soft_complete_requests(struct soft_qp *qp);
+/* A request that is over as it is posted; false: there is no place for its completion. */
+bool soft_complete_posted(struct soft_qp *qp, const struct tp_wc *wc);
 
 /* ---- Receives, its own or taken from a shared queue (recv.c); the QP's lock held ---- */
 

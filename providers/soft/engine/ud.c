@@ -13,7 +13,6 @@
 #include "providers/soft/base/addr.h"
 #include "providers/soft/base/config.h"
 #include "providers/soft/base/device.h"
-#include "providers/soft/engine/cq.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/memory/copy.h"
 #include "trace/log.h"
@@ -46,7 +45,7 @@ static bool gather(const struct soft_qp *qp, const struct tp_wr *wr, uint8_t *to
 }
 
 /* What the network does not take is lost, as datagrams may be (IBX-59, IBX-79). */
-static bool send_frame(struct soft_qp *qp, const struct tp_wr *wr)
+static void send_frame(struct soft_qp *qp, const struct tp_wr *wr, uint8_t *buf)
 {
 	const struct soft_ah *ah = wr->ah;
 	struct soft_ud_frame frame = {
@@ -56,15 +55,11 @@ static bool send_frame(struct soft_qp *qp, const struct tp_wr *wr)
 		.qkey = ah->qkey,
 		.len = (uint16_t)wr->length,
 	};
-	uint8_t buf[SOFT_UD_FRAME_MAX];
 
-	if (!gather(qp, wr, buf + SOFT_UD_HEADER))
-		return false;
 	soft_ud_encode(buf, &frame);
 	if (sendto(qp->ud->watch.fd, buf, SOFT_UD_HEADER + wr->length, MSG_DONTWAIT | MSG_NOSIGNAL,
 		   (const struct sockaddr *)&ah->addr, soft_addr_len(&ah->addr)) < 0)
 		soft_count(qp->dev, SOFT_COUNT_XMT_WAIT);
-	return true;
 }
 
 /* Whose completion is lost is never told that its request is over: nothing of it breaks (EVD-95). */
@@ -77,34 +72,31 @@ static int no_place(const struct soft_qp *qp)
 	return -ENOMEM;
 }
 
+/* It is over as it is posted: its data is taken, and then the network has it or has not. */
 static int ud_post_send(struct tp_qp *base, struct tp_wr *wr)
 {
 	struct soft_qp *qp = soft_qp(base);
-	struct soft_ud *ud = qp->ud;
-	struct soft_sqe *sqe;
-	int rc = soft_qp_reserve(qp, &sqe);
+	struct tp_wc wc = { .wr_id = wr->wr_id, .status = TP_WC_FLUSHED };
+	uint8_t buf[SOFT_UD_FRAME_MAX];
+	int rc = 0;
 
-	if (rc)
-		return rc;
+	if (atomic_load_explicit(&qp->state, memory_order_relaxed) == SOFT_QP_IDLE)
+		return -ENOTCONN;
 	if (wr->length > SOFT_UD_MAX)
 		return -EINVAL;
-	if ((wr->flags & TP_WR_SIGNALED) && soft_cq_full(qp->send_cq))
-		return no_place(qp);
 	dapl_lock(&qp->lock);
-	sqe->wr_id = wr->wr_id;
-	sqe->opcode = TP_SEND_UD;
-	sqe->flags = (uint8_t)wr->flags;
-	sqe->status = TP_WC_FLUSHED;
-	sqe->started = sqe->done = false;
-	if (!ud->broken) {
-		sqe->done = send_frame(qp, wr);
-		ud->broken = !sqe->done;
-		sqe->status = TP_WC_LOCAL_PROTECTION; /* IBX-82 */
-	}
-	atomic_fetch_add_explicit(&qp->sq.tail, 1, memory_order_release);
-	soft_complete_requests(qp);
+	if (!qp->ud->broken)
+		wc.status = gather(qp, wr, buf + SOFT_UD_HEADER)
+				    ? TP_WC_SUCCESS
+				    : TP_WC_LOCAL_PROTECTION; /* IBX-82 */
+	if ((wc.status || wr->flags & TP_WR_SIGNALED) && !soft_complete_posted(qp, &wc))
+		rc = no_place(qp);
+	else if (wc.status)
+		qp->ud->broken = true;
+	else
+		send_frame(qp, wr, buf);
 	dapl_unlock(&qp->lock);
-	return 0;
+	return rc;
 }
 
 /* ---- Receiving; on the loop ---- */
