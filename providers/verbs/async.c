@@ -126,7 +126,7 @@ static void cq_event(struct vrb_dev *dev, void *context)
 		dapl_err("%s: a completion queue of connection messages failed: the adapter "
 			 "connects to no peer any more",
 			 dev->name);
-		atomic_store(&dev->cm_qp, NULL); /* no reset of it would help */
+		atomic_store(&dev->cm_dead, true);
 		return;
 	}
 	atomic_store(&cq->dead, true);

@@ -150,6 +150,7 @@ struct vrb_dev {
 	/* The QP of its own messages, if it has one: it hears that the device told of it, or of the
 	 * port, or is gone. */
 	_Atomic(struct ibv_qp *) cm_qp;
+	atomic_bool cm_dead; /* a completion queue of it failed: to reset it does not help */
 	struct tp_task cm_event;
 	pthread_mutex_t cm_lock; /* the connection manager's leaf: which QP has which connection */
 

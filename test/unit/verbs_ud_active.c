@@ -427,6 +427,7 @@ static void *is_removed(void *unused)
 {
 	(void)unused;
 	usleep(50000);
+	atomic_store(&uk.dev.cm_dead, true); /* whatever else has failed */
 	vrb_async_removed(&uk.dev);
 	return NULL;
 }

@@ -202,6 +202,7 @@ static void the_end_of_its_completion_queue_is_said(void **state)
 	/* Nor is it said to be in service again when its QP follows it. */
 	uk_cm_state(IBV_QPS_ERR);
 	tell(IBV_EVENT_QP_FATAL);
+	uk_cm_received(IBV_WC_WR_FLUSH_ERR);
 	uk_quiet();
 	assert_int_equal(count(&uk.cm_resets), 0);
 }

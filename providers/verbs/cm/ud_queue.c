@@ -166,7 +166,7 @@ static void look_after(struct vrb_dev *dev)
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	if (queue->broken || atomic_load(&dev->gone))
+	if (queue->broken || atomic_load(&dev->cm_dead) || atomic_load(&dev->gone))
 		return;
 	if (!ibv_query_qp(queue->qp, &attr, IBV_QP_STATE, &init) && attr.qp_state != IBV_QPS_ERR)
 		return;
@@ -506,12 +506,11 @@ int vrb_ucm_queue_open(struct vrb_dev *dev)
 	err = make_parts(dev, queue);
 	if (!err && queue->qp)
 		return 0;
-	if (!err) /* not all drivers tell why */
-		err = ENOMEM;
 	dapl_err("%s: no QP for connection messages, of %u entries (option ucm_qp_size): %s",
-		 dev->name, queue->size, dapl_strerror(abs(err)));
+		 dev->name, queue->size,
+		 err ? dapl_strerror(abs(err)) : "the driver gives no reason");
 	vrb_ucm_queue_close(dev);
-	return -abs(err);
+	return err ? -abs(err) : -ENOMEM;
 }
 
 static void close_channel(struct ibv_comp_channel *channel)
