@@ -24,13 +24,12 @@
 #include <strings.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define STACK_SIZE    (256 << 10)
-#define ANSWER_WAIT   2	    /* seconds that a client may let this thread wait */
-#define NO_ROOM_PAUSE 1000  /* milliseconds between attempts to accept without a descriptor */
+#define ANSWER_WAIT   2000000000u /* nanoseconds that a client may let this thread wait */
+#define NO_ROOM_PAUSE 1000	  /* milliseconds between attempts to accept without a descriptor */
 #define LOOK_AGAIN    10000 /* milliseconds, should the program just have replaced the socket */
 #define NAME_PAUSE    10    /* milliseconds between attempts to take the name */
 #define NAME_ATTEMPTS 100
@@ -118,24 +117,35 @@ int dats_control_run(const char *line, FILE *out)
 
 /* ---- The thread ---- */
 
-/* A call that is interrupted fails before its time limit, as where the process is stopped and goes
- * on: it is made again until that is over. */
-static bool may_wait(uint64_t since)
+/*
+ * Whether something can be done with the client's descriptor before the deadline. Nothing else may
+ * wait: the program may have replaced it.
+ */
+static bool await(int fd, short events, uint64_t deadline)
 {
-	return dats_clock(CLOCK_MONOTONIC) - since < ANSWER_WAIT * 1000000000ull;
+	struct pollfd client = { .fd = fd, .events = events };
+	uint64_t now;
+	int n;
+
+	do {
+		now = dats_clock(CLOCK_MONOTONIC);
+		n = poll(&client, 1, now < deadline ? (int)((deadline - now) / 1000000) + 1 : 0);
+	} while (n < 0 && errno == EINTR);
+	return n > 0;
 }
 
+/* As long as it takes some of it in time. */
 static void send_all(int fd, const char *text, size_t length)
 {
-	uint64_t since = dats_clock(CLOCK_MONOTONIC);
-	ssize_t n = 1;
+	ssize_t n;
 
-	while (length && (n > 0 || (errno == EINTR && may_wait(since)))) {
-		n = send(fd, text, length, MSG_NOSIGNAL);
+	while (length && await(fd, POLLOUT, dats_clock(CLOCK_MONOTONIC) + ANSWER_WAIT)) {
+		n = send(fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return;
 		if (n > 0) {
 			text += n;
 			length -= (size_t)n;
-			since = dats_clock(CLOCK_MONOTONIC);
 		}
 	}
 }
@@ -151,13 +161,13 @@ static void refuse(int fd, const char *reason)
 /* One line without its end; 0, or -1 if there is none in time or it is too long. */
 static int read_line(int fd, char *line, size_t size)
 {
-	uint64_t began = dats_clock(CLOCK_MONOTONIC);
+	uint64_t deadline = dats_clock(CLOCK_MONOTONIC) + ANSWER_WAIT;
 	size_t length = 0;
 	ssize_t n;
 
-	while (length < size - 1 && may_wait(began)) {
-		n = recv(fd, line + length, size - 1 - length, 0);
-		if (n < 0 && errno == EINTR)
+	while (length < size - 1 && await(fd, POLLIN, deadline)) {
+		n = recv(fd, line + length, size - 1 - length, MSG_DONTWAIT);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n <= 0)
 			return -1;
@@ -199,13 +209,10 @@ static void answer(int fd, const char *line)
 
 static void serve(int fd)
 {
-	struct timeval wait = { .tv_sec = ANSWER_WAIT };
 	struct ucred peer = { .uid = (uid_t)-1 };
 	socklen_t size = sizeof(peer);
 	char line[DATS_CONTROL_LINE];
 
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.uid != geteuid())
 		refuse(fd, "the process belongs to another user");
 	else if (read_line(fd, line, sizeof(line)))
