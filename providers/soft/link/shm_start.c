@@ -215,6 +215,8 @@ static int take_hello(struct soft_shm *shm, const struct shm_hello *hello, ssize
 		return rc;
 	}
 	shm->memfd = fd;
+	if (atomic_load(&shm->peer->ended)) /* he has withdrawn */
+		return -ECONNRESET;
 	atomic_store(&shm->memory->page.attached, 1);
 	link->class = &soft_link_shm_accepted;
 	return soft_shm_watch(link, EPOLLIN);
