@@ -27,7 +27,8 @@ static inline int dats_fd(int fd)
 	return fd;
 }
 
-/* A descriptor that is kept: the program may close it, and have something else of its number. */
+/* A file's or socket's descriptor that is kept: the program may close it, and have something else of
+ * its number. (Eventfds and the like all have one inode.) */
 struct dats_own_fd {
 	int fd; /* -1: none */
 	dev_t dev;

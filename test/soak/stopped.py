@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Runs a command while the programs of a build folder are stopped at random, as a busy machine
-stops them: stopped.py FOLDER COMMAND..."""
+stops them: stopped.py FOLDER COMMAND... A process that a test stops just then goes on too early."""
 
 import os
 import random
@@ -34,8 +34,10 @@ def stop_shortly(pid):
         if is_stopped(pid):  # by a test
             return
         os.kill(pid, signal.SIGSTOP)
-        time.sleep(LONGEST * random.random() ** 3)
-        os.kill(pid, signal.SIGCONT)
+        try:
+            time.sleep(LONGEST * random.random() ** 3)
+        finally:
+            os.kill(pid, signal.SIGCONT)
     except OSError:  # it has ended
         pass
 

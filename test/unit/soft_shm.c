@@ -65,12 +65,10 @@ static void nobody_there(void **state)
 /* Until its end has come, the link is there. */
 static void see_the_end(void)
 {
-	uint8_t byte;
-
 	end_link(&pas, true);
 	assert_int_equal(shm->started(act), 0);
 	assert_int_equal(soft_link_watch(act, EPOLLIN), 0);
-	for (int i = 0; i < DEADLINE_MS && get(act, &byte, 1) == -EAGAIN; i++)
+	for (int i = 0; i < DEADLINE_MS && !atomic_load(&soft_shm(act)->hung_up); i++)
 		pause_ms(1);
 }
 

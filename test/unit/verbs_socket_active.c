@@ -2,6 +2,8 @@
 /* Connections over sockets that peers are asked for, by the clauses and tries of doc/spec/08-cm-wire.md. */
 #include "test/unit/verbs_socket_util.h"
 
+#include <poll.h>
+
 /* A listener of the peer's, and a connection that asks it. */
 static int peer_listen(void)
 {
@@ -240,9 +242,10 @@ static void others_turn(struct tp_task *task)
 static void a_peer_hears_nothing_of_an_endpoint_that_failed(void **state)
 {
 	struct tp_task others = { .run = others_turn };
-	int listener = peer_listen(), fd;
+	struct pollfd called = { .fd = peer_listen(), .events = POLLIN };
 	struct tp_conn *conn;
 	uint8_t byte;
+	int fd;
 
 	(void)state;
 	sk.qp.init = false;
@@ -254,11 +257,14 @@ static void a_peer_hears_nothing_of_an_endpoint_that_failed(void **state)
 	dapl_loop_leave(sk.dev.base.loop);
 	sk_event(TP_CONN_UNREACHABLE);
 	assert_int_equal(sk.err, -EIO);
-	fd = accept(listener, NULL, NULL);
-	assert_true(sk_take(fd, &byte, 1) <= 0);
+	/* Nor need it hear of a connection that ended at once. */
+	if (poll(&called, 1, 1000) == 1) {
+		fd = accept(called.fd, NULL, NULL);
+		assert_true(sk_take(fd, &byte, 1) <= 0);
+		close(fd);
+	}
 	sk_done(conn);
-	close(fd);
-	close(listener);
+	close(called.fd);
 }
 
 static void answers_without_sense_are_refused(void **state)

@@ -266,8 +266,9 @@ static int reply_complete(struct soft_conn *conn)
 	return 0;
 }
 
-/* Whether the link could not be had: a peer that has no shared memory for us may take TCP. */
-static bool not_started(struct soft_conn *conn)
+/* Whether the link could not be had, which ends the attempt, or goes on over TCP where the peer has
+ * no shared memory for us. */
+static bool give_up_link(struct soft_conn *conn)
 {
 	int rc = conn->link->class->started(conn->link);
 
@@ -290,7 +291,7 @@ static void requesting(struct soft_conn *conn)
 		rc = soft_setup_recv(conn, true);
 	if (rc > 0) {
 		rc = reply_complete(conn);
-	} else if (rc && conn->link->class->checked && not_started(conn)) {
+	} else if (rc && conn->link->class->checked && give_up_link(conn)) {
 		return;
 	} else if (rc == -ENODATA && setup->revision == 2 && !setup->in_have && !setup->by_socket) {
 		/* A peer that knows revision 1 only closes on a request of revision 2 (RFC 6581
@@ -309,7 +310,7 @@ static void requesting(struct soft_conn *conn)
 
 static void connecting(struct soft_conn *conn)
 {
-	if (not_started(conn))
+	if (give_up_link(conn))
 		return;
 	connected(conn);
 	requesting(conn);

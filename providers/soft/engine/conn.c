@@ -157,7 +157,7 @@ bool soft_conn_first_here(struct soft_conn *conn)
 	dapl_unlock(&conn->qp->lock);
 	if (!waits)
 		return false;
-	/* It is there, but waits for a Receive or for memory. */
+	/* It, or its beginning, is there, but waits for a Receive or for memory. */
 	set_pause_first(conn, false);
 	return true;
 }

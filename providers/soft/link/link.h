@@ -125,8 +125,8 @@ struct soft_link_class {
 	 */
 	int (*connect)(struct soft_dev *dev, const struct sockaddr_storage *local,
 		       const struct sockaddr *remote, uint64_t qual, struct soft_link **link);
-	/* The outcome of connect: 0 or a negative errno, which may also show once nothing but the
-	 * link's end has come. */
+	/* The outcome of connect: 0 or a negative errno. A refusal may show only when the link has
+	 * ended and nothing has come: it is asked again then. */
 	int (*started)(struct soft_link *link);
 
 	/*

@@ -5,9 +5,10 @@
  * memory.
  *
  * The memory is a sealed memfd of two rings and what each side says about them. The active side
- * makes it, with its request in it, and sends it through an abstract Unix socket, named after the
- * address and qualifier of the service point; who takes it says so in it. The end of the socket's
- * stream is the peer's death, and a byte in it wakes a peer who said in the memory that he sleeps.
+ * makes it and sends it through an abstract Unix socket, named after the address and qualifier of
+ * the service point; who takes it says so in it, and the request is in it or follows. The end of the
+ * socket's stream is the peer's death, and a byte in it wakes a peer who said in the memory that he
+ * sleeps.
  *
  * All of the memory is the peer's to write at any time. Each side keeps its own positions in memory
  * of its own; of the peer's it takes each once, and what does not fit ends the connection.

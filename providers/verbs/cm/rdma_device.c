@@ -177,7 +177,8 @@ static bool lies_with_address(int rc)
 	return rc == -ENODEV || rc == -EADDRNOTAVAIL;
 }
 
-/* The first address with a suitable device, which is open then. Else whether there was one without. */
+/* The first address with a suitable device, which is open then; -EADDRNOTAVAIL: no address can be used
+ * at all, -ENODEV: one can, without a suitable device. */
 static int try_all(struct vrb_dev *dev, struct vrb_wanted *wanted)
 {
 	int rc, best = wanted->num ? -EADDRNOTAVAIL : -ENODEV;

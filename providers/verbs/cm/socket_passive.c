@@ -403,8 +403,8 @@ static int reply(void *arg)
 	if (!rc)
 		rc = dapl_loop_mod(conn->dev->base.loop, &conn->watch, EPOLLIN);
 	if (rc) {
-		dapl_loop_del(conn->dev->base.loop,
-			      &conn->watch); /* what came is no confirmation */
+		/* What has come is no confirmation. */
+		dapl_loop_del(conn->dev->base.loop, &conn->watch);
 		vrb_scm_tell_later(conn, TP_CONN_BROKEN, rc);
 	} else {
 		vrb_scm_timeout(conn, confirm_expired);
