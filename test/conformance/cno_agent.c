@@ -276,12 +276,13 @@ static void cno_19_the_agent_may_not_close_its_adapter(void **state)
 	struct ct_ia *ia = *state;
 	static struct closing c;
 	DAT_OS_WAIT_PROXY_AGENT agent = { .instance_data = &c, .proxy_agent_func = close_it };
+	uint64_t deadline = ct_now_us() + CT_US;
 
 	memset(&c, 0, sizeof(c));
 	c.ia = ia->ia;
 	c.caller = pthread_self();
 	/* The agent's thread may be the first, or the one that frees the dispatcher. */
-	for (int i = 1; i <= 300; i++) {
+	for (int i = 1; i <= 300 || (!atomic_load(&c.here) && ct_now_us() < deadline); i++) {
 		DAT_CNO_HANDLE cno;
 		DAT_EVD_HANDLE evd;
 

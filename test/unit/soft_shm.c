@@ -100,6 +100,19 @@ static void who_takes_the_memory_and_ends(void **state)
 	assert_int_equal(shm->started(act), 0);
 }
 
+static void who_withdraws_is_not_heard(void **state)
+{
+	uint8_t byte;
+
+	(void)state;
+	listen_here();
+	connect_here();
+	assert_int_equal(put(act, "request", 7), 7);
+	end_link(&act, true);
+	accept_here();
+	assert_int_equal(get(pas, &byte, 1), -ECONNRESET);
+}
+
 /* Memory counts as a file: the limit of their size fails the attempt and ends no program. */
 static void larger_than_files_may_be(void **state)
 {
@@ -568,6 +581,7 @@ int main(void)
 		T(nobody_there),
 		T(who_ends_without_taking_the_memory),
 		T(who_takes_the_memory_and_ends),
+		T(who_withdraws_is_not_heard),
 		T(memory_that_is_none),
 		T(other_user),
 		T(chosen_where_it_is),
