@@ -141,7 +141,7 @@ static void send_all(int fd, const char *text, size_t length)
 
 	while (length && await(fd, POLLOUT, dats_clock(CLOCK_MONOTONIC) + ANSWER_WAIT)) {
 		n = send(fd, text, length, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
+		if (n < 0 && errno != EAGAIN)
 			return;
 		if (n > 0) {
 			text += n;
@@ -167,7 +167,7 @@ static int read_line(int fd, char *line, size_t size)
 
 	while (length < size - 1 && await(fd, POLLIN, deadline)) {
 		n = recv(fd, line + length, size - 1 - length, MSG_DONTWAIT);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		if (n < 0 && errno == EAGAIN)
 			continue;
 		if (n <= 0)
 			return -1;

@@ -54,14 +54,12 @@ const struct fault faults[] = {
 	{ "read", EIO },
 	{ "realloc", ENOMEM },
 	{ "recv", ECONNRESET },
-	{ "recv", EINTR },
 	{ "recv", 0 },
 	{ "recvmsg", ECONNRESET },
 
 	{ "recvmsg", 0 },
 	{ "rename", EACCES },
 	{ "send", ECONNRESET },
-	{ "send", EINTR },
 	{ "send", 0 },
 	{ "sendmsg", ECONNRESET },
 
