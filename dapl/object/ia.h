@@ -20,7 +20,7 @@ struct dapl_ia {
 	struct tp_device *dev;
 	struct dapl_loop *loop;
 	_Atomic(struct dapl_loop *) agents; /* calls proxy agents; NULL before the first */
-	bool agents_called;		    /* its thread's */
+	bool agents_called;		    /* once one was; of the thread that calls them */
 	struct tp_device_attr *attr;	    /* as queried at open; constant */
 	struct dapl_named *named;	    /* ditto */
 	void *config;			    /* the transport's tunables as they hold for this IA */
