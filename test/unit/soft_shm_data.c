@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The software engine: data over shared memory, and wake-ups. */
 #include "dapl/base/fd.h"
+#include "test/unit/soft_loop.h"
 #include "test/unit/soft_shm_util.h"
 
 #include <errno.h>
@@ -314,6 +315,33 @@ static void the_loop_is_woken(void **state)
 	assert_int_equal(atomic_load(&readies), n);
 }
 
+/* Of a loop that waits for the end alone, where the wake-up of another is there: nothing but the end. */
+static void the_loop_leaves_wakeups_to_others(void **state)
+{
+	const enum soft_watcher cq = SOFT_WATCHER_CQ;
+	uint64_t limit = now_ms() + DEADLINE_MS, wakeups;
+	uint8_t byte = 0;
+
+	(void)state;
+	pair();
+	atomic_store(&readies, 0);
+	assert_int_equal(pas->class->arm(pas, cq, EPOLLIN, true), EPOLLIN);
+	assert_int_equal(soft_link_watch(pas, EPOLLRDHUP | EPOLLONESHOT), 0);
+	wakeups = soft_loop_wakeups(left.loop);
+	assert_int_equal(put(act, &byte, 1), 1);
+	pause_ms(50);
+	assert_int_equal(woken(pas), 1);
+	assert_true(soft_loop_wakeups(left.loop) - wakeups < 10);
+	assert_int_equal(atomic_load(&readies), 0);
+	/* As soon as another sleeps again. */
+	assert_int_equal(get(pas, to, 10), 1);
+	assert_int_equal(pas->class->arm(pas, cq, EPOLLIN, true), EPOLLIN);
+	act->class->finish(act);
+	while (!atomic_load(&readies) && now_ms() < limit)
+		pause_ms(1);
+	assert_int_equal(atomic_load(&readies), 1);
+}
+
 /* ---- Lost wake-ups ---- */
 
 enum {
@@ -460,10 +488,18 @@ static void ping_pong_with_sleep(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(all_sizes),	      T(back_pressure),		 T(short_messages_share_a_line),
-		T(grows_and_rests),   T(who_polls_rings_nobody), T(room_is_told),
-		T(sleepers_together), T(one_sleeps_already),	 T(the_loop_is_woken),
-		T(stream_with_sleep), T(ping_pong_with_sleep),
+		T(all_sizes),
+		T(back_pressure),
+		T(short_messages_share_a_line),
+		T(grows_and_rests),
+		T(who_polls_rings_nobody),
+		T(room_is_told),
+		T(sleepers_together),
+		T(one_sleeps_already),
+		T(the_loop_is_woken),
+		T(the_loop_leaves_wakeups_to_others),
+		T(stream_with_sleep),
+		T(ping_pong_with_sleep),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -96,8 +96,8 @@ static void take_bytes(struct soft_shm *shm, size_t num)
 		(void)!recv(shm->link.fd, bytes, num, MSG_DONTWAIT);
 }
 
-/* Somebody goes to sleep: which of what he wants is there already. lock held. */
-static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
+/* Somebody goes to sleep: which of what all wait for is there already. lock held. */
+static uint32_t arm_wakeup(struct soft_shm *shm)
 {
 	uint32_t all = 0, wake_on, ready;
 	size_t bytes;
@@ -115,7 +115,7 @@ static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
 			atomic_fetch_or(&shm->own->wake_on, wake_on);
 		ready = level(shm);
 		if (ready & all)
-			return ready & wants;
+			return ready & all;
 		bytes = count_bytes(shm);
 		/* The byte of what has come since is not this one's alone. */
 		if (level(shm) & all)
@@ -126,17 +126,29 @@ static uint32_t arm_wakeup(struct soft_shm *shm, uint32_t wants)
 			return 0;
 	}
 	/* A peer that does nothing but send wake-ups. */
-	return wants;
+	return all;
 }
 
 /* ---- Who waits ---- */
+
+/*
+ * What is there of what the loop waits for. A byte of what others alone wait for is left to them, and
+ * not watched for until one of them goes to sleep. lock held.
+ */
+static uint32_t arm_loop(struct soft_shm *shm)
+{
+	uint32_t wants = shm->wanted[SOFT_WATCHER_LOOP], there = wants ? arm_wakeup(shm) : 0;
+
+	shm->left = there && !(there & wants);
+	return there & wants;
+}
 
 /* The hang-up is watched for in any case, but told of once. lock held. */
 static int register_loop(struct soft_shm *shm, bool ready)
 {
 	uint32_t wants = shm->wanted[SOFT_WATCHER_LOOP], events = EPOLLONESHOT;
 
-	if (wants)
+	if (wants && !shm->left)
 		events |= EPOLLIN;
 	if (ready)
 		events |= EPOLLOUT;
@@ -157,7 +169,7 @@ int soft_shm_watch(struct soft_link *link, uint32_t events)
 	pthread_mutex_lock(&shm->lock);
 	shm->wanted[SOFT_WATCHER_LOOP] = wants;
 	shm->once = events & EPOLLONESHOT;
-	rc = register_loop(shm, wants && arm_wakeup(shm, wants));
+	rc = register_loop(shm, arm_loop(shm));
 	pthread_mutex_unlock(&shm->lock);
 	return rc;
 }
@@ -171,7 +183,11 @@ uint32_t soft_shm_arm(struct soft_link *link, enum soft_watcher who, uint32_t ev
 	pthread_mutex_lock(&shm->lock);
 	shm->wanted[who] = events;
 	if (asleep && events)
-		ready = arm_wakeup(shm, events);
+		ready = arm_wakeup(shm) & events;
+	if (shm->left) {
+		shm->left = false;
+		register_loop(shm, false);
+	}
 	pthread_mutex_unlock(&shm->lock);
 	return (events ? EPOLLIN : 0) | (ready ? EPOLLOUT : 0);
 }
@@ -225,7 +241,7 @@ static uint32_t look(struct soft_shm *shm, uint32_t events)
 	pthread_mutex_lock(&shm->lock);
 	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 		atomic_store(&shm->hung_up, true);
-	ready = *wants ? arm_wakeup(shm, *wants) : 0;
+	ready = arm_loop(shm);
 	first = atomic_load(&shm->hung_up) && !shm->told;
 	if (first) {
 		shm->told = true;
