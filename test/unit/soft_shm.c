@@ -483,7 +483,7 @@ static void buffers_come_and_go(void **state)
 		assert_wc(take_wc(b.recv_cq), 1, SUCCESS);
 		assert_wc(take_wc(a.send_cq), 2, SUCCESS);
 		assert_true(filled(there, sizeof(there), (unsigned)i));
-		made += end_has_buffers(&a) && end_has_buffers(&b);
+		made += end_has_buffers(&a);
 		ends_lose_buffers(&a, &b);
 	}
 	assert_true(made);

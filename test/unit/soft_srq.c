@@ -119,6 +119,38 @@ static void srq_13_any_connection(void **state)
 	}
 }
 
+/* SRQ-15: a stream that is ahead of the Receives. */
+static void srq_15_ahead_of_the_queue(void **state)
+{
+	enum {
+		RECEIVES = 8,
+		AHEAD = 24,
+		LENGTH = 400
+	};
+	struct tp_wc wc;
+
+	(void)state;
+	for (unsigned round = 0; round < 300; round++) {
+		int i = (int)round % PAIRS;
+
+		for (unsigned n = 0; n < RECEIVES; n++)
+			post_srq(n, in + n * LENGTH, LENGTH, in_mr);
+		for (unsigned n = 0; n < AHEAD; n++)
+			post_send(&a[i], n, out + n, LENGTH - n, out_mr, TP_WR_SIGNALED);
+		for (unsigned n = 0; n < AHEAD; n++) {
+			if (n == RECEIVES)
+				for (unsigned m = n; m < AHEAD; m++)
+					post_srq(m, in + m * LENGTH, LENGTH, in_mr);
+			wc = take_wc(b[i].recv_cq);
+			assert_wc(wc, n, SUCCESS);
+			assert_int_equal(wc.byte_len, LENGTH - n);
+			assert_memory_equal(in + n * LENGTH, out + n, LENGTH - n);
+			assert_wc(take_wc(a[i].send_cq), n, SUCCESS);
+		}
+		assert_int_equal(taken(&b[i]), 0);
+	}
+}
+
 /* SRQ-15, DTO-90 */
 static void srq_15_empty_queue(void **state)
 {
@@ -439,6 +471,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(srq_13_any_connection),
+		cmocka_unit_test(srq_15_ahead_of_the_queue),
 		cmocka_unit_test(srq_15_empty_queue),
 		cmocka_unit_test(dto_82_flush),
 		cmocka_unit_test(srq_21_resize),

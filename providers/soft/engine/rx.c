@@ -255,6 +255,12 @@ static enum step next_fpdu(struct soft_conn *conn)
 
 /* ---- FPDUs that lie whole in the link's memory ---- */
 
+/* Whether they are taken from there. */
+static bool in_place(const struct soft_conn *conn)
+{
+	return conn->link->class->peek && !conn->rx.crc;
+}
+
 static bool plain(struct soft_conn *conn, const uint8_t *ddp, const uint8_t *payload, uint32_t len)
 {
 	return soft_untagged_plain_send(conn, ddp, payload, len) ||
@@ -301,9 +307,12 @@ static enum step direct_fpdu(struct soft_conn *conn, const uint8_t *p, uint32_t 
 	size = soft_mpa_fpdu(ulpdu);
 	if (ulpdu < header || size > len)
 		return STEP_READ;
-	if (!plain(conn, head + WIRE_MPA_LENGTH, p + WIRE_MPA_LENGTH + header, ulpdu - header))
+	if (!plain(conn, head + WIRE_MPA_LENGTH, p + WIRE_MPA_LENGTH + header, ulpdu - header)) {
+		if (soft_untagged_may_lie(conn, head + WIRE_MPA_LENGTH))
+			return STEP_STOP;
 		step = direct_any(conn, head + WIRE_MPA_LENGTH, p + WIRE_MPA_LENGTH + header,
 				  ulpdu);
+	}
 	if (step == STEP_READ)
 		return step;
 	*used += size;
@@ -408,11 +417,30 @@ static void ended(struct soft_conn *conn)
  * How much of the stage to fill. Many short FPDUs in a row are worth the large one; the start of a
  * long one that goes straight to its place is not.
  */
-static uint32_t room(struct soft_rx *rx, uint32_t direct)
+static uint32_t room(const struct soft_rx *rx, uint32_t direct)
 {
 	if (rx->crc || rx->size < SOFT_RX_SMALL || rx->end >= SOFT_RX_SMALL)
 		return rx->size;
 	return direct || rx->full < FULL_READS ? SOFT_RX_SMALL : rx->size;
+}
+
+/* Bytes in the stage that the FPDU under way, or the next, cannot do without. */
+static uint32_t wanted(const struct soft_rx *rx)
+{
+	if (rx->busy)
+		return (rx->left < rx->tail ? rx->left : rx->tail) + trailer(rx);
+	if (staged(rx) < WIRE_MPA_LENGTH)
+		return soft_mpa_fpdu(WIRE_DDP_TAGGED_SIZE);
+	return soft_mpa_fpdu((uint32_t)rx->stage[0] << 8 | rx->stage[1]);
+}
+
+/* How much more of the stage to fill, in which what it has is at the start. */
+static uint32_t space(const struct soft_conn *conn, uint32_t direct)
+{
+	const struct soft_rx *rx = &conn->rx;
+	uint32_t most = room(rx, direct) - rx->end, least = wanted(rx) - rx->end;
+
+	return in_place(conn) && least < most ? least : most;
 }
 
 /* The link told so: 0 or a negative errno. */
@@ -445,8 +473,8 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 			return -1;
 		direct = rx->left - rx->tail;
 	}
-	iov[num++] = (struct iovec){ .iov_base = rx->stage + rx->end,
-				     .iov_len = room(rx, direct) - rx->end };
+	iov[num++] =
+		(struct iovec){ .iov_base = rx->stage + rx->end, .iov_len = space(conn, direct) };
 	n = class->recv(conn->link, iov, num);
 	if (n == -EAGAIN)
 		return 0;
@@ -468,7 +496,7 @@ static int fill(struct soft_conn *conn, uint32_t *done)
 		rx->most = rx->end;
 	if ((uint32_t)n != direct + (uint32_t)iov[num - 1].iov_len)
 		return class->quiet && !nothing_there(conn);
-	rx->full = direct ? 0 : rx->full + 1;
+	rx->full = direct || in_place(conn) ? 0 : rx->full + 1;
 	return 1;
 }
 
@@ -487,7 +515,6 @@ static void discard(struct soft_conn *conn)
 
 static void take_in(struct soft_conn *conn)
 {
-	const struct soft_link_class *class = conn->link->class;
 	struct soft_rx *rx = &conn->rx;
 	enum step step = STEP_ON;
 	uint32_t done = 0;
@@ -498,7 +525,7 @@ static void take_in(struct soft_conn *conn)
 		/* What came before one that is half in does not wait for the rest of it. */
 		if (rx->busy && rx->held && !soft_untagged_replay(conn))
 			break;
-		direct = class->peek && !rx->crc && !rx->busy && !staged(rx);
+		direct = in_place(conn) && !rx->busy && !staged(rx);
 		if (direct)
 			step = take_in_direct(conn, &done);
 		else
@@ -524,6 +551,7 @@ void soft_rx_run(struct soft_conn *conn)
 	if (!rx->open)
 		return;
 	rx->stalled = rx->no_memory = false;
+	rx->run_head = atomic_load_explicit(&conn->qp->rq.head, memory_order_relaxed);
 	if (atomic_load(&conn->refusing))
 		discard(conn);
 	else

@@ -70,9 +70,10 @@ struct soft_rx {
 
 	struct soft_held *held, **held_end;
 	size_t held_bytes;
-	bool hold_all; /* no more comes than what the socket has: keep it, whatever its size */
-	int err;       /* with which the stream ended */
-	bool cut;      /* it ended in order, within an FPDU */
+	uint32_t run_head; /* the oldest Receive when this run began */
+	bool hold_all;	   /* no more comes than what the socket has: keep it, whatever its size */
+	int err;	   /* with which the stream ended */
+	bool cut;	   /* it ended in order, within an FPDU */
 
 	/* Memory that the peer may reach himself (direct.c): whether there is any, and the key of
 	 * the last; 0: that is gone. */
@@ -118,6 +119,11 @@ bool soft_place_plain_write(struct soft_conn *conn, const uint8_t *ddp, const ui
 			    uint32_t len);
 bool soft_untagged_plain_send(struct soft_conn *conn, const uint8_t *ddp, const uint8_t *payload,
 			      uint32_t len);
+/*
+ * Whether it is a Send that lacks its Receive, where this run has delivered some: who takes those
+ * may post more, and it need not be kept elsewhere until then.
+ */
+bool soft_untagged_may_lie(const struct soft_conn *conn, const uint8_t *ddp);
 
 /* Starts an FPDU's payload: 1, 0 if it has to wait, -1 on a fault. */
 int soft_place_begin(struct soft_conn *conn);

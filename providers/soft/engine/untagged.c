@@ -8,6 +8,7 @@
 #include "providers/soft/base/device.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/qp.h"
+#include "providers/soft/engine/srq.h"
 #include "providers/soft/engine/tx.h"
 #include "providers/soft/memory/copy.h"
 #include "providers/soft/memory/window.h"
@@ -233,6 +234,17 @@ bool soft_untagged_plain_send(struct soft_conn *conn, const uint8_t *ddp, const 
 	rx->msn[WIRE_QN_SEND]++;
 	soft_complete_recv(conn->qp, &wc);
 	return true;
+}
+
+bool soft_untagged_may_lie(const struct soft_conn *conn, const uint8_t *ddp)
+{
+	const struct soft_qp *qp = conn->qp;
+	struct wire_ddp_untagged header;
+
+	memcpy(&header, ddp, sizeof(header));
+	return !(header.ddp & WIRE_DDP_TAGGED) && header.qn == htobe32(WIRE_QN_SEND) &&
+	       !soft_ring_used(qp->srq ? &qp->srq->ring : &qp->rq) && !conn->rx.hold_all &&
+	       atomic_load_explicit(&qp->rq.head, memory_order_relaxed) != conn->rx.run_head;
 }
 
 void soft_untagged_done_immediate(struct soft_conn *conn)
