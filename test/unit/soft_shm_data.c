@@ -316,13 +316,12 @@ static void the_loop_is_woken(void **state)
 }
 
 /* Of a loop that waits for the end alone, where the wake-up of another is there: nothing but the end. */
-static void the_loop_leaves_wakeups_to_others(void **state)
+static void leaves_wakeups(bool gone)
 {
 	const enum soft_watcher cq = SOFT_WATCHER_CQ;
 	uint64_t limit = now_ms() + DEADLINE_MS, wakeups;
 	uint8_t byte = 0;
 
-	(void)state;
 	pair();
 	atomic_store(&readies, 0);
 	assert_int_equal(pas->class->arm(pas, cq, EPOLLIN, true), EPOLLIN);
@@ -333,13 +332,29 @@ static void the_loop_leaves_wakeups_to_others(void **state)
 	assert_int_equal(woken(pas), 1);
 	assert_true(soft_loop_wakeups(left.loop) - wakeups < 10);
 	assert_int_equal(atomic_load(&readies), 0);
-	/* As soon as another sleeps again. */
-	assert_int_equal(get(pas, to, 10), 1);
-	assert_int_equal(pas->class->arm(pas, cq, EPOLLIN, true), EPOLLIN);
+	/* As soon as the other sleeps again, or is gone. */
+	if (gone) {
+		assert_int_equal(pas->class->arm(pas, cq, 0, false), 0);
+	} else {
+		assert_int_equal(get(pas, to, 10), 1);
+		assert_int_equal(pas->class->arm(pas, cq, EPOLLIN, true), EPOLLIN);
+	}
 	act->class->finish(act);
 	while (!atomic_load(&readies) && now_ms() < limit)
 		pause_ms(1);
 	assert_int_equal(atomic_load(&readies), 1);
+}
+
+static void the_loop_leaves_wakeups_to_others(void **state)
+{
+	(void)state;
+	leaves_wakeups(false);
+}
+
+static void the_loop_leaves_none_to_who_is_gone(void **state)
+{
+	(void)state;
+	leaves_wakeups(true);
 }
 
 /* ---- Lost wake-ups ---- */
@@ -498,6 +513,7 @@ int main(void)
 		T(one_sleeps_already),
 		T(the_loop_is_woken),
 		T(the_loop_leaves_wakeups_to_others),
+		T(the_loop_leaves_none_to_who_is_gone),
 		T(stream_with_sleep),
 		T(ping_pong_with_sleep),
 	};

@@ -91,7 +91,7 @@ static struct bed bed_of_one(struct soft_cq *cq, struct soft_conn *conn)
 	pthread_mutex_lock(&conn->lock);
 	bed.word = link->class->doze(link, idle ? 0 : soft_watch_wanted(conn), &bed.seen);
 	pthread_mutex_unlock(&conn->lock);
-	/* What the last poll has left is with somebody who drives: waits for him. */
+	/* What the last poll has left may be with somebody who drives: waits for him. */
 	if (!bed.word) {
 		dapl_lock(&conn->qp->lock);
 		dapl_unlock(&conn->qp->lock);

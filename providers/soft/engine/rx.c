@@ -414,7 +414,7 @@ static void ended(struct soft_conn *conn)
 }
 
 /*
- * How much of the stage to fill. Many short FPDUs in a row are worth the large one; the start of a
+ * How much of the stage to fill, which is the tiny one where FPDUs are taken in place. Many short FPDUs in a row are worth the large one; the start of a
  * long one that goes straight to its place is not.
  */
 static uint32_t room(const struct soft_rx *rx, uint32_t direct)
@@ -424,7 +424,8 @@ static uint32_t room(const struct soft_rx *rx, uint32_t direct)
 	return direct || rx->full < FULL_READS ? SOFT_RX_SMALL : rx->size;
 }
 
-/* Bytes in the stage that the FPDU under way, or the next, cannot do without. */
+/* Bytes in the stage that the FPDU under way, or the next, cannot do without; of one whose length is
+ * not there yet, those of the shortest. */
 static uint32_t wanted(const struct soft_rx *rx)
 {
 	if (rx->busy)

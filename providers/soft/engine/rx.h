@@ -120,8 +120,9 @@ bool soft_place_plain_write(struct soft_conn *conn, const uint8_t *ddp, const ui
 bool soft_untagged_plain_send(struct soft_conn *conn, const uint8_t *ddp, const uint8_t *payload,
 			      uint32_t len);
 /*
- * Whether it is a Send that lacks its Receive, where this run has delivered some: who takes those
- * may post more, and it need not be kept elsewhere until then.
+ * Whether it is a Send that may stay in the link: it lacks its Receive, and this run has delivered
+ * others, who takes which may post more. The next run keeps it elsewhere unless it delivers some,
+ * and nobody sleeps while the link has anything.
  */
 bool soft_untagged_may_lie(const struct soft_conn *conn, const uint8_t *ddp);
 

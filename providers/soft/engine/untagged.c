@@ -243,7 +243,8 @@ bool soft_untagged_may_lie(const struct soft_conn *conn, const uint8_t *ddp)
 
 	memcpy(&header, ddp, sizeof(header));
 	return !(header.ddp & WIRE_DDP_TAGGED) && header.qn == htobe32(WIRE_QN_SEND) &&
-	       !soft_ring_used(qp->srq ? &qp->srq->ring : &qp->rq) && !conn->rx.hold_all &&
+	       !soft_ring_used(&qp->rq) && !(qp->srq && soft_ring_used(&qp->srq->ring)) &&
+	       !conn->rx.hold_all && !atomic_load(&conn->rx_stalled) &&
 	       atomic_load_explicit(&qp->rq.head, memory_order_relaxed) != conn->rx.run_head;
 }
 

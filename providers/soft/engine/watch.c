@@ -24,6 +24,11 @@ static void arm_loop(struct soft_conn *conn)
 	soft_link_watch(conn->link, events);
 }
 
+static enum soft_watcher which(const struct soft_member *member)
+{
+	return (enum soft_watcher)(member - member->conn->member);
+}
+
 /* conn->lock held. */
 static void update_cq(struct soft_member *member)
 {
@@ -47,9 +52,7 @@ static void update_cq(struct soft_member *member)
 		event.events = 0;
 	link = member->conn->link;
 	if (link->class->arm)
-		event.events =
-			link->class->arm(link, (enum soft_watcher)(member - member->conn->member),
-					 event.events, asleep);
+		event.events = link->class->arm(link, which(member), event.events, asleep);
 	if (member->events == event.events)
 		return;
 	if (!epoll_ctl(atomic_load(&cq->epfd), EPOLL_CTL_MOD, link->fd, &event))
@@ -110,8 +113,12 @@ int soft_watch_add(struct soft_member *member)
 
 void soft_watch_remove(struct soft_member *member)
 {
-	if (member->enrolled)
-		epoll_ctl(atomic_load(&member->cq->epfd), EPOLL_CTL_DEL, member->conn->link->fd,
-			  NULL);
+	struct soft_link *link = member->conn->link;
+
+	if (!member->enrolled)
+		return;
+	epoll_ctl(atomic_load(&member->cq->epfd), EPOLL_CTL_DEL, link->fd, NULL);
+	if (link->class->arm)
+		link->class->arm(link, which(member), 0, false);
 	member->enrolled = false;
 }

@@ -182,7 +182,7 @@ struct soft_shm {
 	uint32_t wanted[SOFT_WATCHERS]; /* EPOLL* that each waits for */
 	bool once;			/* the loop: tell it once */
 	bool told;			/* ditto, of the hang-up */
-	bool left;			/* ditto: a byte is there that is for others */
+	bool left;			/* ditto: something is there, for others */
 
 	struct shm_memory *memory; /* NULL: none yet */
 	int memfd;		   /* -1: closed */

@@ -13,12 +13,12 @@
  * sleep, and sends the byte. Who polls leaves wake_on alone, and costs neither side a system call.
  *
  * A byte is for all waiters of this side, the loop and up to two CQs, whose epoll sets all watch
- * the socket. It stays, and so do they awake, until one who goes to sleep reads it, and he does so
- * only when nothing that any of them waits for is there: he counts the bytes, then looks at the
- * positions, and reads as many as he counted. Those were sent for what he saw gone; one that comes
- * after he counted may be for somebody who sleeps already. If wake_on is cleared meanwhile, he
- * begins anew. So when he sleeps, nothing was there after wake_on was written, and the byte of
- * whatever comes later is not read.
+ * the socket. It stays, and so do they awake, but for a loop that waits for something else, until
+ * one who goes to sleep reads it, and he does so only when nothing that any of them waits for is
+ * there: he counts the bytes, then looks at the positions, and reads as many as he counted. Those
+ * were sent for what he saw gone; one that comes after he counted may be for somebody who sleeps
+ * already. If wake_on is cleared meanwhile, he begins anew. So when he sleeps, nothing was there
+ * after wake_on was written, and the byte of whatever comes later is not read.
  *
  * Who goes to sleep and finds something makes his epoll set ready by asking it for EPOLLOUT, which
  * a socket that carries a byte now and then always has.
@@ -132,8 +132,8 @@ static uint32_t arm_wakeup(struct soft_shm *shm)
 /* ---- Who waits ---- */
 
 /*
- * What is there of what the loop waits for. A byte of what others alone wait for is left to them, and
- * not watched for until one of them goes to sleep. lock held.
+ * What is there of what the loop waits for. Where something is there for others alone, the byte of
+ * that is theirs, and the loop does not watch for bytes until one of them is armed anew. lock held.
  */
 static uint32_t arm_loop(struct soft_shm *shm)
 {
