@@ -315,7 +315,7 @@ static void the_loop_is_woken(void **state)
 	assert_int_equal(atomic_load(&readies), n);
 }
 
-/* Of a loop that waits for the end alone, where the wake-up of another is there: nothing but the end. */
+/* It waits for the end alone, and is told of that alone. */
 static void leaves_wakeups(bool gone)
 {
 	const enum soft_watcher cq = SOFT_WATCHER_CQ;

@@ -414,8 +414,9 @@ static void ended(struct soft_conn *conn)
 }
 
 /*
- * How much of the stage to fill, which is the tiny one where FPDUs are taken in place. Many short FPDUs in a row are worth the large one; the start of a
- * long one that goes straight to its place is not.
+ * How much of the stage to fill, which is the tiny one where FPDUs are taken in place. Many short
+ * FPDUs in a row are worth the large one; the start of a long one that goes straight to its place
+ * is not.
  */
 static uint32_t room(const struct soft_rx *rx, uint32_t direct)
 {
@@ -439,9 +440,12 @@ static uint32_t wanted(const struct soft_rx *rx)
 static uint32_t space(const struct soft_conn *conn, uint32_t direct)
 {
 	const struct soft_rx *rx = &conn->rx;
-	uint32_t most = room(rx, direct) - rx->end, least = wanted(rx) - rx->end;
+	uint32_t most = room(rx, direct) - rx->end, least;
 
-	return in_place(conn) && least < most ? least : most;
+	if (!in_place(conn))
+		return most;
+	least = wanted(rx) - rx->end;
+	return least < most ? least : most;
 }
 
 /* The link told so: 0 or a negative errno. */
