@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Every call that can fail does, in turn: over TCP, over shared memory, and with a trace file and a host's name.
 #
-# FAULTS_MOST  how often one call fails at most (1000000: each time that it is made)
+# FAULTS_MOST  how often one call fails at most (100)
 set -u
 top_builddir=${top_builddir:-.}
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -25,7 +25,7 @@ done >"$DAT_OVERRIDE"
 # shellcheck source=test/faults/points.sh
 . "$top_srcdir/test/faults/points.sh"
 
-most=${FAULTS_MOST:-1000000}
+most=${FAULTS_MOST:-100}
 DAPL_SOFT_LINK=tcp points tcp "$matrix" -m "$most"
 DAPL_SOFT_LINK=shm points shm "$matrix" -m "$most"
 # Few of each: what is new are the calls of the trace file and of the name service.

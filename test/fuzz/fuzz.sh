@@ -13,7 +13,7 @@ top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 top_builddir=$(cd "${top_builddir:-.}" && pwd)
 here=$top_srcdir/test/fuzz
 work=$top_builddir/test/fuzz
-seconds=${FUZZ_SECONDS:-10}
+seconds=${FUZZ_SECONDS:-5}
 cc=${FUZZ_CC:-}
 unset MAKEFLAGS MFLAGS # of a make that calls this
 

@@ -20,7 +20,7 @@ look() {
 	model=$1
 	shift
 	rm -f pan pan.*
-	spin -a "$@" "$here/$model.pml" >log 2>&1 && ${CC:-cc} -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=2048 -w -o pan pan.c >>log 2>&1 &&
+	spin -a "$@" "$here/$model.pml" >log 2>&1 && ${CC:-cc} -O0 -DSAFETY -DCOLLAPSE -DMEMLIM=2048 -w -o pan pan.c >>log 2>&1 &&
 		./pan -m1000000 -w22 >>log 2>&1
 	errors=$(sed -n 's/.*errors: \([0-9]*\)$/\1/p' log)
 	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' log | head -n 1)
