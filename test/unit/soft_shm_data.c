@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The software engine: data over shared memory, and wake-ups. */
 #include "dapl/base/fd.h"
+#include "dapl/base/loop_call.h"
 #include "test/unit/soft_loop.h"
 #include "test/unit/soft_shm_util.h"
 
@@ -315,6 +316,32 @@ static void the_loop_is_woken(void **state)
 	assert_int_equal(atomic_load(&readies), n);
 }
 
+static int send_and_take(void *arg)
+{
+	uint8_t byte = 0;
+
+	(void)arg;
+	assert_int_equal(put(act, &byte, 1), 1);
+	assert_int_equal(get(pas, to, 10), 1);
+	return 0;
+}
+
+/* Who takes what comes before the loop has seen it will do so again: the owner hears of it. */
+static void the_loop_tells_of_what_others_took(void **state)
+{
+	uint64_t limit = now_ms() + DEADLINE_MS;
+
+	(void)state;
+	pair();
+	atomic_store(&readies, 0);
+	assert_int_equal(soft_link_watch(pas, EPOLLIN | EPOLLONESHOT), 0);
+	assert_int_equal(dapl_loop_call(left.loop, send_and_take, NULL), 0);
+	while (!atomic_load(&readies) && now_ms() < limit)
+		pause_ms(1);
+	pause_ms(20);
+	assert_int_equal(atomic_load(&readies), 1);
+}
+
 /* It waits for the end alone, and is told of that alone. */
 static void leaves_wakeups(bool gone)
 {
@@ -512,6 +539,7 @@ int main(void)
 		T(sleepers_together),
 		T(one_sleeps_already),
 		T(the_loop_is_woken),
+		T(the_loop_tells_of_what_others_took),
 		T(the_loop_leaves_wakeups_to_others),
 		T(the_loop_leaves_none_to_who_is_gone),
 		T(stream_with_sleep),

@@ -242,6 +242,9 @@ static uint32_t look(struct soft_shm *shm, uint32_t events)
 	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 		atomic_store(&shm->hung_up, true);
 	ready = arm_loop(shm);
+	/* Somebody else has taken what the byte told of, and will the next: the owner sees who. */
+	if (!ready && !shm->left && events & EPOLLIN)
+		ready = *wants & EPOLLIN;
 	first = atomic_load(&shm->hung_up) && !shm->told;
 	if (first) {
 		shm->told = true;
