@@ -259,8 +259,9 @@ void end_create(struct end *end, struct node *node, const struct end_options *op
 	memset(end, 0, sizeof(*end));
 	end->node = node;
 	assert_int_equal(t->cq->create(node->dev, o->depth * 4, end, &end->send_cq), 0);
-	end->recv_cq = end->send_cq;
-	if (!o->one_cq)
+	end->recv_cq = o->recv_cq ? o->recv_cq : end->send_cq;
+	end->foreign_cq = o->recv_cq;
+	if (!o->recv_cq && !o->one_cq)
 		assert_int_equal(t->cq->create(node->dev, o->depth * 4, end, &end->recv_cq), 0);
 	end->attr = (struct tp_qp_attr){ .pd = node->pd,
 					 .send_cq = end->send_cq,
@@ -281,7 +282,7 @@ void end_destroy(struct end *end)
 		t->cm->release(end->conn);
 	end->qp->ops->destroy(end->qp);
 	t->cq->destroy(end->send_cq);
-	if (end->recv_cq != end->send_cq)
+	if (end->recv_cq != end->send_cq && !end->foreign_cq)
 		t->cq->destroy(end->recv_cq);
 }
 

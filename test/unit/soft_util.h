@@ -66,6 +66,7 @@ struct end {
 	struct tp_qp *qp;
 	struct tp_qp_attr attr; /* it was made with */
 	struct tp_conn *conn;
+	bool foreign_cq; /* recv_cq is the caller's */
 	/* Under node->lock. */
 	struct event events[MAX_EVENTS];
 	unsigned num_events, next_event;
@@ -75,6 +76,7 @@ struct end {
 struct end_options {
 	uint32_t depth, sge, read_in, read_out;
 	bool one_cq, ud;
+	struct tp_cq *recv_cq; /* NULL: one of its own; else it stays the caller's */
 };
 
 void node_open(struct node *node, const char *params);

@@ -17,14 +17,21 @@ struct soft_link;
 
 struct soft_cq;
 
+/* Which connections a poll looks at. */
+enum soft_polled {
+	SOFT_NOT_POLLED,     /* the CQ's epoll set tells of it, and its peer wakes that */
+	SOFT_POLLED_IN_TURN, /* with others, where nothing came for long */
+	SOFT_POLLED_ALWAYS,
+};
+
 /* One connection's membership in a CQ. */
 struct soft_member {
-	/* Of a CQ with many: polled directly since something came lately. Under soft_cq.drive. */
-	struct list hot_node;
+	/* In soft_cq.busy or calm; under soft_cq.drive, as the next ones. */
+	struct list polled_node;
 	struct soft_conn *conn;
 	struct soft_link *link; /* its */
-	uint32_t vain;		/* what polling it has cost since then */
-	atomic_bool hot;
+	uint32_t vain;		/* what polling it has cost since something came */
+	atomic_uint polled;	/* enum soft_polled */
 
 	struct soft_cq *cq; /* NULL: none */
 	struct list node;
@@ -68,12 +75,13 @@ struct soft_cq {
 
 	struct dapl_lock drive;
 	struct list members;
-	struct list hot;
-	uint32_t cost_since_look; /* of polling the hot ones, and their completions */
-	uint32_t cost_per_look;	  /* at the others */
-	atomic_uint cost;	  /* of driving all members one by one */
-	atomic_int epfd;	  /* -1 until needed */
-	atomic_bool blind;	  /* there is none, or it does not have all members */
+	struct list busy;	     /* that are polled always */
+	struct list calm;	     /* and in turn */
+	uint32_t num_calm, num_left; /* of calm; left to the epoll set */
+	uint32_t cost_since_look;    /* of polling them, and their completions */
+	atomic_uint cost;	     /* of driving all members one by one */
+	atomic_int epfd;	     /* -1 until needed */
+	atomic_bool blind;	     /* there is none, or it does not have all members */
 };
 
 static inline struct soft_cq *soft_cq(struct tp_cq *cq)
@@ -110,8 +118,14 @@ void soft_cq_wake(struct tp_cq *base);
 /* The link goes, and its word with it: returns once nobody sleeps there. No more members there. */
 void soft_cq_wake_for_good(struct soft_cq *cq, const struct soft_link *link);
 
-/* Connections start and cease to feed the CQ. On the loop. */
+/* ---- cq_drive.c: the connections that feed it ---- */
+
+/* They start and cease to. On the loop. */
 void soft_cq_attach(struct soft_member *member);
 void soft_cq_detach(struct soft_member *member);
+/* Who finds the queue empty: moves their data. Whether anything moved. */
+bool soft_cq_drive(struct soft_cq *cq);
+/* Who drove goes to sleep on the epoll set: has it told of all that happens. */
+void soft_cq_watch(struct soft_cq *cq);
 
 #endif

@@ -112,17 +112,9 @@ bool soft_drive_post(struct soft_qp *qp, const struct tp_wr *wr)
 }
 
 /* Leaves nothing behind: one who polls all the time would never let the driver go. */
-bool soft_drive_poll(struct soft_conn *conn, bool room)
+bool soft_drive_poll(struct soft_qp *qp, uint32_t what)
 {
-	uint32_t what = 0;
-	const struct soft_link_class *class = conn->link->class;
-	struct soft_qp *qp = conn->qp;
-
-	if (!class->quiet || !class->quiet(conn->link))
-		what |= SOFT_DRIVE_RX;
-	if (room && atomic_load_explicit(&qp->tx_stalled, memory_order_relaxed))
-		what |= SOFT_DRIVE_TX;
-	return what && dapl_serve_try(&qp->lock) && drive(qp, what);
+	return dapl_serve_try(&qp->lock) && drive(qp, what);
 }
 
 /* ---- Answers that are owed before the peer is told of a fault ---- */

@@ -47,9 +47,8 @@ void soft_drive(struct soft_qp *qp, uint32_t what);
 /* Has a request sent by this thread, past the queue (soft_request_at_once), unless somebody drives:
  * whether that was done. */
 bool soft_drive_post(struct soft_qp *qp, const struct tp_wr *wr);
-/* Takes in what has come and, if room, sends what had no room, unless somebody drives. Whether
- * anything moved. */
-bool soft_drive_poll(struct soft_conn *conn, bool room);
+/* For who polls: does that, unless somebody drives. Whether anything moved. */
+bool soft_drive_poll(struct soft_qp *qp, uint32_t what);
 
 /* ---- On the loop ---- */
 

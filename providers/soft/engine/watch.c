@@ -35,20 +35,20 @@ static void update_cq(struct soft_member *member)
 	struct epoll_event event = { .data.ptr = member };
 	struct soft_cq *cq = member->cq;
 	struct soft_link *link;
-	bool asleep, waits, hot;
+	bool asleep, waits, few;
 
 	soft_cq_wake(&cq->base);
 	if (!member->enrolled)
 		return;
 	waits = atomic_load(&cq->waiter);
-	hot = atomic_load(&member->hot);
-	asleep = waits || !(hot || soft_cq_few(cq));
+	few = soft_cq_few(cq);
+	asleep = waits || (!few && atomic_load(&member->polled) == SOFT_NOT_POLLED);
 	event.events = soft_watch_wanted(member->conn);
 	/* What is polled directly is so also for room: only a waiter is told of that. */
 	if (!asleep)
 		event.events &= ~(uint32_t)EPOLLOUT;
 	/* The set is looked at for the others. */
-	if (hot && !waits)
+	if (!asleep && !few)
 		event.events = 0;
 	link = member->conn->link;
 	if (link->class->arm)

@@ -89,11 +89,11 @@ struct soft_link_class {
 	const char *name;
 	uint32_t cost; /* of asking it for bytes in vain, see cq.c; some 25 ns for each */
 	/*
-	 * So much of it may be in vain before the peer has to wake this side, which costs less. With
-	 * no more than that, many that are used in turn would all come to be woken for: waking makes
-	 * each wait the longer for its turn.
+	 * So much of it may be in vain before this side looks less often, or has the peer wake it.
+	 * With no more than what that costs, many that are used in turn would all come to be woken
+	 * for: waking makes each wait the longer for its turn.
 	 */
-	uint32_t wake_cost;
+	uint32_t vain_cost;
 	bool checked;	   /* bytes do not change on the way: a CRC would find nothing */
 	uint32_t revision; /* of what give gives */
 

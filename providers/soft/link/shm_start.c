@@ -402,7 +402,7 @@ static uint32_t shm_unsent(struct soft_link *link)
 }
 
 #define COMMON(what)                                                                          \
-	.name = what, .cost = 1, .wake_cost = 2048, .checked = true, .revision = SHM_VERSION, \
+	.name = what, .cost = 1, .vain_cost = 2048, .checked = true, .revision = SHM_VERSION, \
 	.listen = shm_listen, .accept = shm_accept, .give = shm_give, .adopt = shm_adopt,     \
 	.connect = shm_connect, .started = shm_started, .finish = soft_shm_finish,            \
 	.cut = soft_shm_cut, .close = shm_close, .segment = shm_segment, .lost = shm_lost,    \

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Which connections of a CQ a poll looks at.
+ *
+ * Always those where something came lately. Where nothing came for long it looks in turn, at one each
+ * time, if that costs next to nothing: the peer still need not wake anybody. What costs more, and what
+ * is too many, is left to the epoll set, and so is all where nothing came when who polls goes to sleep;
+ * it is polled again once the set has told of it. Few connections are never left to the set.
+ *
+ * Under soft_cq.drive.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "dapl/base/fd.h"
+#include "providers/soft/base/device.h"
+#include "providers/soft/engine/conn.h"
+#include "providers/soft/engine/cq.h"
+#include "providers/soft/engine/drive.h"
+#include "providers/soft/engine/qp.h"
+#include "providers/soft/link/link.h"
+#include "trace/log.h"
+
+enum {
+	READY_PER_POLL = 16,
+	SPINS_PER_LOOK = 16,
+	/* What the epoll set tells waits for so many completions of the others, or so much cost of
+	 * polling them. */
+	COST_PER_LOOK = 256,
+	BUSY_PER_POLL = 64, /* cost of one poll */
+	CALM_MAX = 64,	    /* more of them have no place in the cache */
+	VAIN_TO_TELL = 64,  /* polls */
+	TOLD_AT_ONCE = 4,   /* members, after so many, where they are more than a few */
+};
+
+/* ---- Membership and readiness ---- */
+
+static void set_polled(struct soft_member *member, enum soft_polled how)
+{
+	struct soft_cq *cq = member->cq;
+	unsigned int was = atomic_load_explicit(&member->polled, memory_order_relaxed);
+
+	list_del(&member->polled_node);
+	if (how != SOFT_NOT_POLLED)
+		list_add(how == SOFT_POLLED_ALWAYS ? &cq->busy : &cq->calm, &member->polled_node);
+	cq->num_calm += (how == SOFT_POLLED_IN_TURN) - (was == SOFT_POLLED_IN_TURN);
+	cq->num_left += (how == SOFT_NOT_POLLED) - (was == SOFT_NOT_POLLED);
+	atomic_store(&member->polled, how);
+}
+
+static void poll_all(struct soft_cq *cq)
+{
+	struct soft_member *member;
+
+	list_for_each(member, &cq->members, node)
+		if (atomic_load_explicit(&member->polled, memory_order_relaxed) == SOFT_NOT_POLLED)
+			set_polled(member, SOFT_POLLED_ALWAYS);
+}
+
+/* The loop has to drive what a waiter would not be told of, one that sleeps already as well. */
+static void go_blind(struct soft_cq *cq, const char *what)
+{
+	if (!atomic_exchange(&cq->blind, true))
+		dapl_err("%s: completion queue's wait descriptor %s: %s", cq->dev->name, what,
+			 dapl_strerror(errno));
+	poll_all(cq);
+	if (!atomic_exchange(&cq->waiter, false))
+		return;
+	atomic_store(&cq->armed, TP_ARM_NOTIFY + 1);
+	soft_drive_look(cq->dev, true);
+}
+
+/* Puts a member into the epoll set. */
+static void enrol(struct soft_cq *cq, struct soft_member *member)
+{
+	int rc;
+
+	pthread_mutex_lock(&member->conn->lock);
+	rc = soft_watch_add(member);
+	pthread_mutex_unlock(&member->conn->lock);
+	if (rc) {
+		errno = -rc;
+		go_blind(cq, "cannot watch a connection");
+	}
+}
+
+/* The epoll set, made at the first need. */
+static void need_epfd(struct soft_cq *cq)
+{
+	struct soft_member *member;
+	int epfd;
+
+	if (atomic_load(&cq->epfd) >= 0 || atomic_load(&cq->blind))
+		return;
+	epfd = dapl_fd_own(epoll_create1(EPOLL_CLOEXEC));
+	if (epfd < 0) {
+		go_blind(cq, "not created");
+		return;
+	}
+	atomic_store(&cq->epfd, epfd);
+	list_for_each(member, &cq->members, node)
+		enrol(cq, member);
+}
+
+/* Has the set told of all that happens. */
+static void watch_all(struct soft_cq *cq)
+{
+	struct soft_member *member;
+
+	list_for_each(member, &cq->members, node)
+		soft_watch_update_cqs(member->conn);
+}
+
+static bool set_tells(const struct soft_cq *cq)
+{
+	return !soft_cq_few(cq) && !atomic_load(&cq->blind);
+}
+
+static struct soft_member *of_node(struct list *node)
+{
+	return container_of(node, struct soft_member, polled_node);
+}
+
+/* What has happened there is told at once. */
+static void leave_to_set(struct soft_member *member)
+{
+	set_polled(member, SOFT_NOT_POLLED);
+	soft_watch_update_cqs(member->conn);
+}
+
+/* Nothing came there for long. */
+static void calm_down(struct soft_cq *cq, struct soft_member *member)
+{
+	if (member->link->class->quiet)
+		set_polled(member, SOFT_POLLED_IN_TURN);
+	else if (set_tells(cq))
+		leave_to_set(member);
+	if (cq->num_calm > CALM_MAX && set_tells(cq))
+		leave_to_set(of_node(cq->calm.next));
+}
+
+/* Something came there. */
+static void note_moved(struct soft_member *member)
+{
+	member->vain = 0;
+	if (atomic_load_explicit(&member->polled, memory_order_relaxed) != SOFT_POLLED_ALWAYS)
+		set_polled(member, SOFT_POLLED_ALWAYS);
+}
+
+/* Who polls goes to sleep. Those where nothing came since are not armed again at each sleep. */
+static void watch_polled(struct soft_cq *cq)
+{
+	struct soft_member *member;
+	struct list *node, *next;
+
+	while (!list_empty(&cq->calm))
+		leave_to_set(of_node(cq->calm.next));
+	for (node = cq->busy.next; node != &cq->busy; node = next) {
+		next = node->next;
+		member = of_node(node);
+		if (member->vain)
+			leave_to_set(member);
+		else
+			soft_watch_update_cqs(member->conn);
+	}
+}
+
+void soft_cq_watch(struct soft_cq *cq)
+{
+	dapl_lock(&cq->drive);
+	need_epfd(cq);
+	if (set_tells(cq))
+		watch_polled(cq);
+	else
+		watch_all(cq);
+	dapl_unlock(&cq->drive);
+}
+
+void soft_cq_attach(struct soft_member *member)
+{
+	const struct soft_link_class *class = member->conn->link->class;
+	struct soft_cq *cq = member->cq;
+	bool were_few;
+
+	dapl_lock(&cq->drive);
+	were_few = soft_cq_few(cq);
+	member->link = member->conn->link;
+	member->vain_told = cq->vain_told;
+	member->vain = 1;
+	list_add(&cq->members, &member->node);
+	list_add(&cq->busy, &member->polled_node);
+	atomic_store(&member->polled, SOFT_POLLED_ALWAYS);
+	atomic_fetch_add(&cq->cost, class->cost);
+	if (atomic_load(&cq->epfd) >= 0)
+		enrol(cq, member);
+	else if (!soft_cq_few(cq))
+		need_epfd(cq);
+	if (were_few && !soft_cq_few(cq))
+		watch_all(cq);
+	if (!soft_cq_few(cq))
+		calm_down(cq, member);
+	dapl_unlock(&cq->drive);
+	soft_cq_wake(&cq->base);
+}
+
+void soft_cq_detach(struct soft_member *member)
+{
+	struct soft_cq *cq = member->cq;
+
+	dapl_lock(&cq->drive);
+	list_del(&member->node);
+	atomic_fetch_sub(&cq->cost, member->conn->link->class->cost);
+	set_polled(member, SOFT_NOT_POLLED);
+	cq->num_left--;
+	if (soft_cq_few(cq))
+		poll_all(cq);
+	pthread_mutex_lock(&member->conn->lock);
+	soft_watch_remove(member);
+	pthread_mutex_unlock(&member->conn->lock);
+	dapl_unlock(&cq->drive);
+	soft_cq_wake_for_good(cq, member->conn->link);
+}
+
+/* ---- A poll ---- */
+
+/*
+ * A spinner must not press every few bytes of room into a call of their own: it looks for room now
+ * and then. One who slept was woken for it.
+ */
+static bool look_for_room(struct soft_cq *cq)
+{
+	if (cq->woken || ++cq->spins >= SPINS_PER_LOOK) {
+		cq->woken = false;
+		cq->spins = 0;
+		return true;
+	}
+	return false;
+}
+
+/* Touches no more of a connection where nothing came than it must. */
+static inline bool drive_member(const struct soft_member *member, bool room)
+{
+	const struct soft_link_class *class = member->link->class;
+	uint32_t what = 0;
+
+	if (!class->quiet || !class->quiet(member->link))
+		what = SOFT_DRIVE_RX;
+	if (room && atomic_load_explicit(&member->conn->qp->tx_stalled, memory_order_relaxed))
+		what |= SOFT_DRIVE_TX;
+	return what && soft_drive_poll(member->conn->qp, what);
+}
+
+/* Those that were polled longest ago, as many as a poll may cost. */
+static bool drive_busy(struct soft_cq *cq)
+{
+	struct list *node = cq->busy.next, *next;
+	bool room = look_for_room(cq), moved = false;
+	uint32_t cost, spent = 0;
+	struct soft_member *member;
+
+	for (; node != &cq->busy && spent < BUSY_PER_POLL; node = next) {
+		next = node->next;
+		member = of_node(node);
+		cost = member->link->class->cost;
+		spent += cost;
+		if (drive_member(member, room)) {
+			member->vain = 0;
+			moved = true;
+		} else if ((member->vain += cost) > member->link->class->vain_cost) {
+			calm_down(cq, member);
+		}
+	}
+	list_turn(&cq->busy, node); /* the next poll goes on from there */
+	cq->cost_since_look += spent;
+	return moved;
+}
+
+static bool drive_calm(struct soft_cq *cq)
+{
+	struct soft_member *member;
+
+	if (list_empty(&cq->calm))
+		return false;
+	member = of_node(cq->calm.next);
+	list_turn(&cq->calm, member->polled_node.next);
+	cq->cost_since_look++;
+	if (!drive_member(member, true))
+		return false;
+	note_moved(member);
+	return true;
+}
+
+static bool drive_ready(struct soft_cq *cq)
+{
+	struct epoll_event events[READY_PER_POLL];
+	struct soft_member *member;
+	bool moved = false;
+	int n;
+
+	n = epoll_wait(atomic_load(&cq->epfd), events, READY_PER_POLL, 0);
+	/* If it is full there may be more. */
+	cq->cost_since_look = n == READY_PER_POLL ? COST_PER_LOOK : 0;
+	for (int i = 0; i < n; i++) {
+		member = events[i].data.ptr;
+		if (drive_member(member, true)) {
+			note_moved(member);
+			soft_watch_update_cqs(member->conn);
+			moved = true;
+		} else if (member->conn->link->class->arm) {
+			soft_watch_update_cqs(member->conn);
+		}
+	}
+	return moved;
+}
+
+/* What the set tells of is looked at now and then, sooner where much moved meanwhile, and by one who
+ * slept at once. */
+static bool drive_members(struct soft_cq *cq)
+{
+	uint32_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	bool look = cq->woken || (list_empty(&cq->busy) && list_empty(&cq->calm)), moved;
+
+	moved = drive_busy(cq);
+	moved |= drive_calm(cq);
+	if (!cq->num_left)
+		return moved;
+	cq->cost_since_look += atomic_load_explicit(&cq->head, memory_order_relaxed) - head;
+	if (cq->cost_since_look >= COST_PER_LOOK)
+		look = true;
+	return (look && drive_ready(cq)) || moved;
+}
+
+/*
+ * Peers that see nobody poll reach this side's memory themselves and send nothing, so that nothing
+ * tells the service thread that there is somebody; and by the link they would be faster. Of many
+ * members a few are told each time, in turn.
+ */
+static void tell_of_polls(struct soft_cq *cq)
+{
+	const struct soft_direct_ops *direct;
+	struct list *node = cq->members.next;
+	struct soft_member *member;
+	int left = soft_cq_few(cq) ? SOFT_CQ_FEW : TOLD_AT_ONCE;
+
+	cq->vain_told += cq->vain;
+	cq->vain = 0;
+	for (; node != &cq->members && left; node = node->next, left--) {
+		member = container_of(node, struct soft_member, node);
+		direct = member->link->class->direct;
+		if (direct)
+			direct->polled(member->link, cq->vain_told - member->vain_told);
+		member->vain_told = cq->vain_told;
+	}
+	list_turn(&cq->members, node);
+}
+
+bool soft_cq_drive(struct soft_cq *cq)
+{
+	bool moved;
+
+	/* Taken: a connection comes or goes; the next poll is soon enough. */
+	if (!atomic_load_explicit(&cq->cost, memory_order_relaxed) || !dapl_trylock(&cq->drive))
+		return false;
+	moved = drive_members(cq);
+	if (!moved && ++cq->vain >= VAIN_TO_TELL && !list_empty(&cq->members))
+		tell_of_polls(cq);
+	dapl_unlock(&cq->drive);
+	return moved;
+}

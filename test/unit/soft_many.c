@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The software engine: which of a queue's connections a poll looks at. */
+#include "test/unit/soft_two.h"
+
+enum {
+	MANY = 20,     /* more than are always polled */
+	TOO_MANY = 80, /* than are polled in turn */
+	IN_TURN = 64,
+	IDLE = 3000, /* polls until nothing came for long */
+	ROUNDS = 40,
+};
+
+static const struct end_options options = { .depth = 4, .sge = 1, .read_in = 1, .read_out = 1 };
+static struct end from[TOO_MANY], to[TOO_MANY];
+static struct soft_cq *cq;
+static unsigned num;
+static int64_t usual_link;
+
+/* So many connections feed one queue, and nothing comes. */
+static void connect_all(unsigned many)
+{
+	struct end_options fed = options;
+
+	assert_int_equal(dapl_module_transport.cq->create(right.dev, 256, &to[0], &fed.recv_cq), 0);
+	cq = container_of(fed.recv_cq, struct soft_cq, base);
+	for (num = 0; num < many; num++) {
+		end_create(&from[num], &left, &options);
+		end_create(&to[num], &right, &fed);
+		ends_connect(&from[num], &to[num]);
+	}
+}
+
+static void disconnect_down_to(unsigned few)
+{
+	while (num > few) {
+		num--;
+		unpair(&from[num], &to[num]);
+	}
+}
+
+static void disconnect_all(void)
+{
+	disconnect_down_to(0);
+	dapl_module_transport.cq->destroy(&cq->base);
+}
+
+/* How many polls it takes to find the message of one of them. */
+static unsigned polls_for(unsigned which)
+{
+	unsigned polls = 0;
+	struct tp_wc wc;
+
+	post_recv(&to[which], which, in, 8, in_mr);
+	post_send(&from[which], 0, out, 8, out_mr, TP_WR_SIGNALED);
+	assert_wc(take_wc(from[which].send_cq), 0, SUCCESS);
+	do
+		polls++;
+	while (!try_wc(&cq->base, &wc) && polls < 100000000);
+	assert_wc(wc, which, SUCCESS);
+	return polls;
+}
+
+/* In most rounds so many do: the service thread may drive a connection just then. */
+static void assert_found_within(unsigned polls)
+{
+	unsigned late = 0;
+
+	for (unsigned i = 0; i < ROUNDS; i++)
+		late += polls_for(i * 7 % num) > polls;
+	assert_true(late < ROUNDS / 2);
+}
+
+struct where {
+	unsigned always, in_turn, left;
+};
+
+static bool are_there(const struct where *where)
+{
+	struct soft_member *member;
+	unsigned found[3] = { 0 };
+
+	dapl_lock(&cq->drive);
+	list_for_each(member, &cq->members, node)
+		found[atomic_load(&member->polled)]++;
+	assert_int_equal(cq->num_calm, found[SOFT_POLLED_IN_TURN]);
+	assert_int_equal(cq->num_left, found[SOFT_NOT_POLLED]);
+	dapl_unlock(&cq->drive);
+	return found[SOFT_POLLED_ALWAYS] == where->always &&
+	       found[SOFT_POLLED_IN_TURN] == where->in_turn &&
+	       found[SOFT_NOT_POLLED] == where->left;
+}
+
+/* After polls in vain; something of the set-up may still be on its way at first. */
+static void settle(struct where where)
+{
+	uint64_t limit = now_ms() + DEADLINE_MS;
+
+	do
+		poll_in_vain(&cq->base, IDLE);
+	while (!are_there(&where) && now_ms() < limit);
+	assert_true(are_there(&where));
+}
+
+static void idle_ones_are_polled_in_turn(void **state)
+{
+	(void)state;
+	connect_all(MANY);
+	settle((struct where){ .in_turn = MANY });
+	assert_found_within(MANY + 1);
+	assert_true(are_there(&(struct where){ .always = MANY }));
+	settle((struct where){ .in_turn = MANY });
+	disconnect_all();
+}
+
+/* What has no place among them is told of by the epoll set, which is looked at soon. */
+static void others_are_left_to_the_set(void **state)
+{
+	(void)state;
+	connect_all(TOO_MANY);
+	settle((struct where){ .in_turn = IN_TURN, .left = TOO_MANY - IN_TURN });
+	assert_found_within(300);
+	disconnect_all();
+}
+
+/* To look at a socket costs a call. */
+static void over_tcp_all_are_left(void **state)
+{
+	(void)state;
+	connect_all(MANY);
+	settle((struct where){ .left = MANY });
+	assert_found_within(300);
+	disconnect_all();
+}
+
+static void sleep_and_wake(void)
+{
+	cq->base.ops->arm(&cq->base, TP_ARM_WAITER);
+	cq->base.ops->disarm(&cq->base);
+}
+
+/* Who goes to sleep has the set told of all of them; once few are left, they are polled again. */
+static void a_sleeper_leaves_all(void **state)
+{
+	(void)state;
+	connect_all(MANY);
+	settle((struct where){ .in_turn = MANY });
+	sleep_and_wake();
+	assert_true(are_there(&(struct where){ .left = MANY }));
+	assert_found_within(300);
+	poll_in_vain(&cq->base, 1);
+	sleep_and_wake();
+	assert_true(are_there(&(struct where){ .left = MANY }));
+	disconnect_down_to(SOFT_CQ_FEW);
+	assert_true(are_there(&(struct where){ .always = SOFT_CQ_FEW }));
+	assert_found_within(2);
+	disconnect_all();
+}
+
+static int set_up(int64_t link)
+{
+	usual_link = soft_config.link;
+	soft_config.link = link;
+	two_open(4096, FULL, FULL);
+	return 0;
+}
+
+static int set_up_tcp(void **state)
+{
+	(void)state;
+	return set_up(SOFT_LINK_TCP);
+}
+
+static int set_up_shm(void **state)
+{
+	(void)state;
+	return set_up(SOFT_LINK_SHM);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	two_close();
+	soft_config.link = usual_link;
+	return 0;
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(idle_ones_are_polled_in_turn, set_up_shm,
+						tear_down),
+		cmocka_unit_test_setup_teardown(others_are_left_to_the_set, set_up_shm, tear_down),
+		cmocka_unit_test_setup_teardown(over_tcp_all_are_left, set_up_tcp, tear_down),
+		cmocka_unit_test_setup_teardown(a_sleeper_leaves_all, set_up_shm, tear_down),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("tests", tests, NULL, NULL);
+}
