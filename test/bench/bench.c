@@ -8,10 +8,11 @@
  *               [IA [ROUNDS]]
  *
  * -s goes through all sizes. -c is one case, OPERATION:MODE:BYTES:COUNT, of send, write, read,
- * memory or reap and of polling, waiting, stream, waiting-stream or both. -r connects, and does
- * nothing else. -e connects so many endpoints, which streams of writes go over in turn and others
- * leave idle. -t does without TCP, and its columns mean nothing. -n puts the passive end into the
- * network namespace of that file, where the adapter has the address of -a (test/bench/apart).
+ * memory or reap and of polling, waiting, stream, waiting-stream, both or, of send, turns. -r
+ * connects, and does nothing else. -e connects so many endpoints, which streams of writes go over in
+ * turn, and turns with a silence of 20 us before each, and others leave idle. -t does without TCP,
+ * and its columns mean nothing. -n puts the passive end into the network namespace of that file,
+ * where the adapter has the address of -a (test/bench/apart).
  * -m writes one line of tab-separated fields per case for a machine: operation, mode, bytes, figure
  * over DAT, over TCP, unit, ratio, and of a ping-pong over DAT the median, the 99th and the 99.9th
  * percentile of half a round trip; of a read alone, whose target is busy elsewhere, of all of it.
@@ -193,6 +194,8 @@ static const char *mode_of(const struct bench_case *bc)
 {
 	if (bc->both)
 		return "both ways";
+	if (bc->turns)
+		return "turns";
 	if (bc->stream)
 		return bc->waiting ? "waiting stream" : "stream";
 	return bc->waiting ? "waiting" : "polling";
@@ -328,8 +331,8 @@ static void join(const char *namespace)
 static struct bench_case parse_case(const char *text)
 {
 	static const char *const ops[] = { "send", "write", "read", "memory", "reap" };
-	static const char *const modes[] = { "polling", "waiting", "stream", "waiting-stream",
-					     "both" };
+	static const char *const modes[] = { "polling",	       "waiting", "stream",
+					     "waiting-stream", "both",	  "turns" };
 	struct bench_case bc = { 0 };
 	char op[16], mode[16];
 	size_t o = 0, m = 0;
@@ -338,15 +341,16 @@ static struct bench_case parse_case(const char *text)
 		bench_die("%s: OPERATION:MODE:BYTES:COUNT", text);
 	while (o < 5 && strcmp(ops[o], op))
 		o++;
-	while (m < 5 && strcmp(modes[m], mode))
+	while (m < 6 && strcmp(modes[m], mode))
 		m++;
 	bc.op = (enum bench_op)o;
-	bc.stream = m >= 2;
+	bc.stream = m >= 2 && m <= 4;
 	bc.waiting = m == 1 || m == 3;
 	bc.both = m == 4;
-	if (o == 5 || m == 5 || !bc.size || bc.size > BENCH_MAX_SIZE || !bc.count ||
-	    (bc.both && bc.op != BENCH_WRITE) || (bc.stream && bc.op > BENCH_READ) ||
-	    (bc.waiting && !bc.stream && bc.op >= BENCH_READ))
+	bc.turns = m == 5;
+	if (o == 5 || m == 6 || !bc.size || bc.size > BENCH_MAX_SIZE || !bc.count ||
+	    (bc.both && bc.op != BENCH_WRITE) || (bc.turns && bc.op != BENCH_SEND) ||
+	    (bc.stream && bc.op > BENCH_READ) || (bc.waiting && !bc.stream && bc.op >= BENCH_READ))
 		bench_die("%s: there is no such case", text);
 	return bc;
 }

@@ -21,6 +21,7 @@ struct bench_case {
 	bool waiting; /* sleep for events; else poll */
 	bool stream;  /* bandwidth; else ping-pong */
 	bool both;    /* a stream of writes both ways */
+	bool turns;   /* a ping-pong over all endpoints in turn, each after a silence */
 	size_t size;
 	unsigned int count; /* messages of one round, one way */
 	float *trips;	    /* the seconds of each round trip, or NULL */
@@ -41,7 +42,7 @@ __attribute__((noreturn, format(printf, 1, 2))) void bench_die(const char *fmt, 
  * measured part only. run returns the seconds the round took; the figure of the active end counts.
  */
 struct bench_dat;
-/* Streams of writes go over all endpoints in turn, the rest over the first one. */
+/* Streams of writes and turns go over all endpoints, the rest over the first one. */
 struct bench_dat *bench_dat_open(const char *ia_name, bool active, int control, int endpoints);
 /* Before both ends meet for a run: a peer that is faster writes at once. */
 void bench_dat_clear(struct bench_dat *dat, const struct bench_case *bc);

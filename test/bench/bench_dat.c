@@ -333,6 +333,65 @@ static double ping_pong(struct bench_dat *dat, const struct bench_case *bc, bool
 	return bench_now() - start;
 }
 
+/* ---- Turns ---- */
+
+/* Before each round, in seconds: of each endpoint nothing is heard for that, times their number. */
+#define SILENCE 20e-6
+
+static void be_silent(void)
+{
+	double end = bench_now() + SILENCE;
+
+	while (bench_now() < end)
+		;
+}
+
+static void say(struct bench_dat *dat, size_t size)
+{
+	post_send(dat, size, DAT_COMPLETION_DEFAULT_FLAG);
+	completion(dat->request, false);
+}
+
+static void hear(struct bench_dat *dat, size_t size)
+{
+	completion(dat->recv, false);
+	if (size)
+		post_recv(dat, size);
+}
+
+/* The time that was not silence. */
+static double take_turns(struct bench_dat *dat, const struct bench_case *bc, bool active)
+{
+	double spent = 0, before, trip;
+
+	for (int e = 0; e < dat->endpoints; e++) {
+		dat->ep = dat->eps[e];
+		post_recv(dat, bc->size);
+	}
+	for (unsigned int i = 0; i < bc->count; i++) {
+		dat->ep = dat->eps[i % (unsigned int)dat->endpoints];
+		if (active)
+			be_silent();
+		before = bench_now();
+		if (active)
+			say(dat, bc->size);
+		hear(dat, bc->size);
+		if (!active)
+			say(dat, bc->size);
+		trip = bench_now() - before;
+		spent += trip;
+		if (bc->trips)
+			bc->trips[i] = (float)trip;
+	}
+	for (int e = 0; e < dat->endpoints; e++) { /* the last receives */
+		dat->ep = dat->eps[e];
+		say(dat, 0);
+		hear(dat, 0);
+	}
+	dat->ep = dat->eps[0];
+	return spent;
+}
+
 /* ---- Stream ---- */
 
 static void stream_out(struct bench_dat *dat, const struct bench_case *bc)
@@ -410,6 +469,8 @@ double bench_dat_run(struct bench_dat *dat, const struct bench_case *bc, bool ac
 	double seconds;
 
 	dat->posted = 0;
+	if (bc->turns)
+		return take_turns(dat, bc, active);
 	for (i = 0; i < ahead; i++)
 		post_recv(dat, bc->size);
 	if (!bc->stream) {
