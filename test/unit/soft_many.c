@@ -2,12 +2,15 @@
 /* The software engine: which of a queue's connections a poll looks at. */
 #include "test/unit/soft_two.h"
 
+#include <unistd.h>
+
 enum {
 	MANY = 20,     /* more than are always polled */
 	TOO_MANY = 80, /* than are polled in turn */
 	IN_TURN = 64,
 	IDLE = 3000, /* polls until nothing came for long */
 	ROUNDS = 40,
+	SOCKETS = 16, /* two polls look at them all, and each 16th for room */
 };
 
 static const struct end_options options = { .depth = 4, .sge = 1, .read_in = 1, .read_out = 1 };
@@ -107,7 +110,8 @@ static void idle_ones_are_polled_in_turn(void **state)
 	connect_all(MANY);
 	settle((struct where){ .in_turn = MANY });
 	assert_found_within(MANY + 1);
-	assert_true(are_there(&(struct where){ .always = MANY }));
+	/* But for those whose message the service thread has taken. */
+	assert_true(cq->num_calm < MANY / 2);
 	settle((struct where){ .in_turn = MANY });
 	disconnect_all();
 }
@@ -152,7 +156,78 @@ static void a_sleeper_leaves_all(void **state)
 	assert_true(are_there(&(struct where){ .left = MANY }));
 	disconnect_down_to(SOFT_CQ_FEW);
 	assert_true(are_there(&(struct where){ .always = SOFT_CQ_FEW }));
-	assert_found_within(2);
+	settle((struct where){ .in_turn = SOFT_CQ_FEW });
+	assert_found_within(SOFT_CQ_FEW + 1);
+	disconnect_all();
+}
+
+/* Who has slept, or works between polls, finds at once what is polled in turn. */
+static void found_at_once(bool slept)
+{
+	unsigned late = 0;
+
+	connect_all(SOFT_CQ_FEW);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		settle((struct where){ .in_turn = SOFT_CQ_FEW });
+		for (int poll = 0; !slept && poll < 512; poll++) {
+			usleep(10);
+			poll_in_vain(&cq->base, 1);
+		}
+		if (slept)
+			sleep_and_wake();
+		late += polls_for(i * 7 % num) > 1;
+	}
+	assert_true(late < ROUNDS / 2);
+	disconnect_all();
+}
+
+static void one_who_slept_looks_at_all(void **state)
+{
+	(void)state;
+	found_at_once(true);
+}
+
+static void one_who_works_looks_at_all(void **state)
+{
+	(void)state;
+	found_at_once(false);
+}
+
+/* A message to each, and polls until all have come. */
+static void one_to_each(void)
+{
+	struct tp_wc wc;
+
+	for (unsigned i = 0; i < num; i++) {
+		post_recv(&to[i], i, in, 8, in_mr);
+		post_send(&from[i], 0, out, 8, out_mr, TP_WR_SIGNALED);
+		assert_wc(take_wc(from[i].send_cq), 0, SUCCESS);
+	}
+	for (unsigned i = 0; i < num; i += try_wc(&cq->base, &wc))
+		;
+}
+
+static atomic_bool *stalled(unsigned which)
+{
+	return &container_of(to[which].qp, struct soft_qp, base)->tx_stalled;
+}
+
+/* Requests that wait for room are not forgotten where a poll cannot look at all that are busy. */
+static void room_is_looked_for_everywhere(void **state)
+{
+	unsigned waiting = 0;
+
+	(void)state;
+	connect_all(SOCKETS);
+	for (unsigned round = 0; round < ROUNDS; round++)
+		one_to_each();
+	for (unsigned i = 0; i < num; i++)
+		atomic_store(stalled(i), true);
+	for (unsigned round = 0; round < ROUNDS; round++)
+		one_to_each();
+	for (unsigned i = 0; i < num; i++)
+		waiting += atomic_load(stalled(i));
+	assert_int_equal(waiting, 0);
 	disconnect_all();
 }
 
@@ -192,6 +267,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(others_are_left_to_the_set, set_up_shm, tear_down),
 		cmocka_unit_test_setup_teardown(over_tcp_all_are_left, set_up_tcp, tear_down),
 		cmocka_unit_test_setup_teardown(a_sleeper_leaves_all, set_up_shm, tear_down),
+		cmocka_unit_test_setup_teardown(one_who_slept_looks_at_all, set_up_shm, tear_down),
+		cmocka_unit_test_setup_teardown(one_who_works_looks_at_all, set_up_shm, tear_down),
+		cmocka_unit_test_setup_teardown(room_is_looked_for_everywhere, set_up_tcp,
+						tear_down),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -19,7 +19,7 @@ struct soft_cq;
 
 /* Which connections a poll looks at. */
 enum soft_polled {
-	SOFT_NOT_POLLED,     /* the CQ's epoll set tells of it, and its peer wakes that */
+	SOFT_NOT_POLLED,     /* the CQ's epoll set tells of it if at all, and its peer wakes that */
 	SOFT_POLLED_IN_TURN, /* with others, where nothing came for long */
 	SOFT_POLLED_ALWAYS,
 };
@@ -53,8 +53,7 @@ struct soft_cq {
 	/* The consumer's, under the core's EVD lock. */
 	atomic_uint tail;
 	atomic_uint polls; /* that found it empty, so far, and more for those that took what came */
-	bool woken;	   /* slept since the last look for room to send */
-	uint32_t spins;	   /* polls since then */
+	bool woken;	   /* slept since the last poll that drove */
 	uint32_t vain;	   /* polls since peers were told of them */
 	uint32_t vain_told; /* and before */
 
@@ -79,9 +78,13 @@ struct soft_cq {
 	struct list calm;	     /* and in turn */
 	uint32_t num_calm, num_left; /* of calm; left to the epoll set */
 	uint32_t cost_since_look;    /* of polling them, and their completions */
-	atomic_uint cost;	     /* of driving all members one by one */
-	atomic_int epfd;	     /* -1 until needed */
-	atomic_bool blind;	     /* there is none, or it does not have all members */
+	uint32_t room_cost;	     /* of those where room is to be looked for */
+	uint32_t polls_since_clock;
+	uint64_t clock;	   /* dapl_now() at that time */
+	bool spinning;	   /* who polled until then did nothing else */
+	atomic_uint cost;  /* of driving all members one by one */
+	atomic_int epfd;   /* -1 until needed */
+	atomic_bool blind; /* there is none, or it does not have all members */
 };
 
 static inline struct soft_cq *soft_cq(struct tp_cq *cq)

@@ -2,10 +2,13 @@
 /*
  * Which connections of a CQ a poll looks at.
  *
- * Always those where something came lately. Where nothing came for long it looks in turn, at one each
- * time, if that costs next to nothing: the peer still need not wake anybody. What costs more, and what
- * is too many, is left to the epoll set, and so is all where nothing came when who polls goes to sleep;
- * it is polled again once the set has told of it. Few connections are never left to the set.
+ * Always those where something came lately. Where nothing came for long it looks in turn, if that
+ * costs next to nothing: the peer still need not wake anybody. What costs more, and what is too many,
+ * is left to the epoll set, and so is all where nothing came when who polls goes to sleep; it is polled
+ * again once the set has told of it. Few connections are never left to the set.
+ *
+ * Who does nothing but poll looks at one in turn each time, and at the set now and then: he is there
+ * again at once. Who works in between, or has slept, looks at all of them and at the set.
  *
  * Under soft_cq.drive.
  */
@@ -23,14 +26,16 @@
 
 enum {
 	READY_PER_POLL = 16,
-	SPINS_PER_LOOK = 16,
+	POLLS_PER_ROOM = 16,
 	/* What the epoll set tells waits for so many completions of the others, or so much cost of
 	 * polling them. */
 	COST_PER_LOOK = 256,
-	BUSY_PER_POLL = 64, /* cost of one poll */
-	CALM_MAX = 64,	    /* more of them have no place in the cache */
-	VAIN_TO_TELL = 64,  /* polls */
-	TOLD_AT_ONCE = 4,   /* members, after so many, where they are more than a few */
+	BUSY_PER_POLL = 64,    /* cost of one poll */
+	CALM_MAX = 64,	       /* more of them have no place in the cache */
+	POLLS_PER_CLOCK = 256, /* a multiple of these */
+	SPIN_NS = 2000,	       /* a poll of who does nothing else, what came included */
+	VAIN_TO_TELL = 64,     /* polls */
+	TOLD_AT_ONCE = 4,      /* members, after so many, where they are more than a few */
 };
 
 /* ---- Membership and readiness ---- */
@@ -224,17 +229,21 @@ void soft_cq_detach(struct soft_member *member)
 /* ---- A poll ---- */
 
 /*
- * A spinner must not press every few bytes of room into a call of their own: it looks for room now
- * and then. One who slept was woken for it.
+ * Now and then. A spinner must not press every few bytes of room into a call of their own: it looks
+ * for room at times, until it has been at all of them; one who slept was woken for it. The clock
+ * tells whether who polls does nothing else.
  */
-static bool look_for_room(struct soft_cq *cq)
+static void take_stock(struct soft_cq *cq)
 {
-	if (cq->woken || ++cq->spins >= SPINS_PER_LOOK) {
-		cq->woken = false;
-		cq->spins = 0;
-		return true;
-	}
-	return false;
+	uint64_t now;
+
+	cq->room_cost = atomic_load_explicit(&cq->cost, memory_order_relaxed);
+	if (cq->polls_since_clock < POLLS_PER_CLOCK)
+		return;
+	now = dapl_now();
+	cq->spinning = now - cq->clock < POLLS_PER_CLOCK * SPIN_NS;
+	cq->clock = now;
+	cq->polls_since_clock = 0;
 }
 
 /* Touches no more of a connection where nothing came than it must. */
@@ -254,7 +263,7 @@ static inline bool drive_member(const struct soft_member *member, bool room)
 static bool drive_busy(struct soft_cq *cq)
 {
 	struct list *node = cq->busy.next, *next;
-	bool room = look_for_room(cq), moved = false;
+	bool room = cq->room_cost, moved = false;
 	uint32_t cost, spent = 0;
 	struct soft_member *member;
 
@@ -271,23 +280,27 @@ static bool drive_busy(struct soft_cq *cq)
 		}
 	}
 	list_turn(&cq->busy, node); /* the next poll goes on from there */
+	if (room)
+		cq->room_cost -= spent < cq->room_cost ? spent : cq->room_cost;
 	cq->cost_since_look += spent;
 	return moved;
 }
 
-static bool drive_calm(struct soft_cq *cq)
+static bool drive_calm(struct soft_cq *cq, uint32_t num)
 {
 	struct soft_member *member;
+	bool moved = false;
 
-	if (list_empty(&cq->calm))
-		return false;
-	member = of_node(cq->calm.next);
-	list_turn(&cq->calm, member->polled_node.next);
-	cq->cost_since_look++;
-	if (!drive_member(member, true))
-		return false;
-	note_moved(member);
-	return true;
+	while (num-- && !list_empty(&cq->calm)) {
+		member = of_node(cq->calm.next);
+		list_turn(&cq->calm, member->polled_node.next);
+		cq->cost_since_look++;
+		if (drive_member(member, true)) {
+			note_moved(member);
+			moved = true;
+		}
+	}
+	return moved;
 }
 
 static bool drive_ready(struct soft_cq *cq)
@@ -313,21 +326,22 @@ static bool drive_ready(struct soft_cq *cq)
 	return moved;
 }
 
-/* What the set tells of is looked at now and then, sooner where much moved meanwhile, and by one who
- * slept at once. */
 static bool drive_members(struct soft_cq *cq)
 {
 	uint32_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	bool look = cq->woken || (list_empty(&cq->busy) && list_empty(&cq->calm)), moved;
+	bool spinning, moved;
 
+	if (++cq->polls_since_clock % POLLS_PER_ROOM == 0 || cq->woken)
+		take_stock(cq);
+	spinning = cq->spinning && !cq->woken;
+	cq->woken = false;
 	moved = drive_busy(cq);
-	moved |= drive_calm(cq);
-	if (!cq->num_left)
+	if (cq->num_calm)
+		moved |= drive_calm(cq, spinning ? 1 : cq->num_calm);
+	cq->cost_since_look += 1 + atomic_load_explicit(&cq->head, memory_order_relaxed) - head;
+	if (!cq->num_left || (spinning && cq->cost_since_look < COST_PER_LOOK))
 		return moved;
-	cq->cost_since_look += atomic_load_explicit(&cq->head, memory_order_relaxed) - head;
-	if (cq->cost_since_look >= COST_PER_LOOK)
-		look = true;
-	return (look && drive_ready(cq)) || moved;
+	return drive_ready(cq) || moved;
 }
 
 /*

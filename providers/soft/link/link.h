@@ -87,7 +87,7 @@ struct soft_direct_ops {
 
 struct soft_link_class {
 	const char *name;
-	uint32_t cost; /* of asking it for bytes in vain, see cq.c; some 25 ns for each */
+	uint32_t cost; /* of asking it for bytes in vain, see cq_drive.c; some 10 ns for each */
 	/*
 	 * So much of it may be in vain before this side looks less often, or has the peer wake it.
 	 * With no more than what that costs, many that are used in turn would all come to be woken
@@ -164,7 +164,8 @@ struct soft_link_class {
 	 * way. */
 	void (*close)(struct soft_link *link, bool abort);
 
-	/* Has the loop call ready as of these events of a socket. Any thread. */
+	/* Has the loop call ready as of these events of a socket; for EPOLLIN also where another
+	 * thread has taken what came. Any thread. */
 	int (*watch)(struct soft_link *link, uint32_t events);
 	/*
 	 * What a CQ's epoll set is to be told of the descriptor for these events. asleep: nobody
