@@ -17,35 +17,6 @@ enum {
 };
 
 static const struct end_options options = { .depth = 64, .sge = 1, .read_in = 1, .read_out = 1 };
-static int64_t usual_link;
-
-static int set_up(int64_t link)
-{
-	usual_link = soft_config.link;
-	soft_config.link = link;
-	two_open(SIZE, FULL, FULL);
-	return 0;
-}
-
-static int set_up_tcp(void **state)
-{
-	(void)state;
-	return set_up(SOFT_LINK_TCP);
-}
-
-static int set_up_shm(void **state)
-{
-	(void)state;
-	return set_up(SOFT_LINK_SHM);
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	two_close();
-	soft_config.link = usual_link;
-	return 0;
-}
 
 /* One polls so many times, the other one writes, and who polled looks at his memory. */
 struct rounds {
@@ -116,22 +87,13 @@ static void who_stops_polling_is_served_soon(void **state)
 	assert_true(rounds.took[ROUNDS / 4] < PROMPT_NS);
 }
 
-#define TCP(f)                                             \
-	{                                                  \
-		"tcp: " #f, f, set_up_tcp, tear_down, NULL \
-	}
-#define SHM(f)                                             \
-	{                                                  \
-		"shm: " #f, f, set_up_shm, tear_down, NULL \
-	}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TCP(one_poll_is_not_polling),
-		SHM(one_poll_is_not_polling),
-		TCP(who_stops_polling_is_served_soon),
-		SHM(who_stops_polling_is_served_soon),
+		TWO_OVER_TCP(one_poll_is_not_polling),
+		TWO_OVER_SHM(one_poll_is_not_polling),
+		TWO_OVER_TCP(who_stops_polling_is_served_soon),
+		TWO_OVER_SHM(who_stops_polling_is_served_soon),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

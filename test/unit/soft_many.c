@@ -17,7 +17,6 @@ static const struct end_options options = { .depth = 4, .sge = 1, .read_in = 1, 
 static struct end from[TOO_MANY], to[TOO_MANY];
 static struct soft_cq *cq;
 static unsigned num;
-static int64_t usual_link;
 
 /* So many connections feed one queue, and nothing comes. */
 static void connect_all(unsigned many)
@@ -81,13 +80,16 @@ static bool are_there(const struct where *where)
 {
 	struct soft_member *member;
 	unsigned found[3] = { 0 };
+	uint32_t calm, left_to_set;
 
 	dapl_lock(&cq->drive);
 	list_for_each(member, &cq->members, node)
 		found[atomic_load(&member->polled)]++;
-	assert_int_equal(cq->num_calm, found[SOFT_POLLED_IN_TURN]);
-	assert_int_equal(cq->num_left, found[SOFT_NOT_POLLED]);
+	calm = cq->num_calm;
+	left_to_set = cq->num_left;
 	dapl_unlock(&cq->drive);
+	assert_int_equal(calm, found[SOFT_POLLED_IN_TURN]);
+	assert_int_equal(left_to_set, found[SOFT_NOT_POLLED]);
 	return found[SOFT_POLLED_ALWAYS] == where->always &&
 	       found[SOFT_POLLED_IN_TURN] == where->in_turn &&
 	       found[SOFT_NOT_POLLED] == where->left;
@@ -231,46 +233,16 @@ static void room_is_looked_for_everywhere(void **state)
 	disconnect_all();
 }
 
-static int set_up(int64_t link)
-{
-	usual_link = soft_config.link;
-	soft_config.link = link;
-	two_open(4096, FULL, FULL);
-	return 0;
-}
-
-static int set_up_tcp(void **state)
-{
-	(void)state;
-	return set_up(SOFT_LINK_TCP);
-}
-
-static int set_up_shm(void **state)
-{
-	(void)state;
-	return set_up(SOFT_LINK_SHM);
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	two_close();
-	soft_config.link = usual_link;
-	return 0;
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(idle_ones_are_polled_in_turn, set_up_shm,
-						tear_down),
-		cmocka_unit_test_setup_teardown(others_are_left_to_the_set, set_up_shm, tear_down),
-		cmocka_unit_test_setup_teardown(over_tcp_all_are_left, set_up_tcp, tear_down),
-		cmocka_unit_test_setup_teardown(a_sleeper_leaves_all, set_up_shm, tear_down),
-		cmocka_unit_test_setup_teardown(one_who_slept_looks_at_all, set_up_shm, tear_down),
-		cmocka_unit_test_setup_teardown(one_who_works_looks_at_all, set_up_shm, tear_down),
-		cmocka_unit_test_setup_teardown(room_is_looked_for_everywhere, set_up_tcp,
-						tear_down),
+		TWO_OVER_SHM(idle_ones_are_polled_in_turn),
+		TWO_OVER_SHM(others_are_left_to_the_set),
+		TWO_OVER_TCP(over_tcp_all_are_left),
+		TWO_OVER_SHM(a_sleeper_leaves_all),
+		TWO_OVER_SHM(one_who_slept_looks_at_all),
+		TWO_OVER_SHM(one_who_works_looks_at_all),
+		TWO_OVER_TCP(room_is_looked_for_everywhere),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -16,35 +16,6 @@ enum {
 };
 
 static const struct end_options options = { .depth = 64, .sge = 1, .read_in = 1, .read_out = 1 };
-static int64_t usual_link;
-
-static int set_up(int64_t link)
-{
-	usual_link = soft_config.link;
-	soft_config.link = link;
-	two_open(AHEAD * SIZE, FULL, FULL);
-	return 0;
-}
-
-static int set_up_tcp(void **state)
-{
-	(void)state;
-	return set_up(SOFT_LINK_TCP);
-}
-
-static int set_up_shm(void **state)
-{
-	(void)state;
-	return set_up(SOFT_LINK_SHM);
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	two_close();
-	soft_config.link = usual_link;
-	return 0;
-}
 
 static uint8_t *place(uint8_t *memory, unsigned i)
 {
@@ -191,25 +162,16 @@ static void who_sleeps_gets_them(void **state)
 	unpair(&a, &b);
 }
 
-#define TCP(f)                                             \
-	{                                                  \
-		"tcp: " #f, f, set_up_tcp, tear_down, NULL \
-	}
-#define SHM(f)                                             \
-	{                                                  \
-		"shm: " #f, f, set_up_shm, tear_down, NULL \
-	}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TCP(in_order),
-		SHM(in_order),
-		SHM(stay_in_the_link),
-		TCP(a_write_behind_them_lands),
-		SHM(a_write_behind_them_lands),
-		TCP(who_sleeps_gets_them),
-		SHM(who_sleeps_gets_them),
+		TWO_OVER_TCP(in_order),
+		TWO_OVER_SHM(in_order),
+		TWO_OVER_SHM(stay_in_the_link),
+		TWO_OVER_TCP(a_write_behind_them_lands),
+		TWO_OVER_SHM(a_write_behind_them_lands),
+		TWO_OVER_TCP(who_sleeps_gets_them),
+		TWO_OVER_SHM(who_sleeps_gets_them),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

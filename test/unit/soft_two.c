@@ -9,6 +9,7 @@ uint8_t *out, *in;
 struct tp_mr *out_mr, *in_mr;
 
 static unsigned fds_before;
+static int64_t usual_link;
 
 void two_open(size_t size, uint32_t out_access, uint32_t in_access)
 {
@@ -36,17 +37,37 @@ void two_close(void)
 	assert_int_equal(count_fds(), fds_before);
 }
 
+static int set_up(int64_t link)
+{
+	usual_link = soft_config.link;
+	soft_config.link = link;
+	two_open(TWO_BIG, FULL, FULL);
+	return 0;
+}
+
 int two_set_up(void **state)
 {
 	(void)state;
-	two_open(TWO_BIG, FULL, FULL);
-	return 0;
+	return set_up(soft_config.link);
+}
+
+int two_set_up_tcp(void **state)
+{
+	(void)state;
+	return set_up(SOFT_LINK_TCP);
+}
+
+int two_set_up_shm(void **state)
+{
+	(void)state;
+	return set_up(SOFT_LINK_SHM);
 }
 
 int two_tear_down(void **state)
 {
 	(void)state;
 	two_close();
+	soft_config.link = usual_link;
 	return 0;
 }
 

@@ -13,10 +13,21 @@ void two_open(size_t size, uint32_t out_access, uint32_t in_access);
 /* Fails the test if a descriptor is left behind. */
 void two_close(void);
 
-/* cmocka's: buffers of TWO_BIG bytes, and closed again. */
+/* cmocka's: buffers of TWO_BIG bytes, over the link as it is or this one, and closed again. */
 #define TWO_BIG (3u << 20)
 int two_set_up(void **state);
+int two_set_up_tcp(void **state);
+int two_set_up_shm(void **state);
 int two_tear_down(void **state);
+
+#define TWO_OVER_TCP(f)                                            \
+	{                                                          \
+		"tcp: " #f, f, two_set_up_tcp, two_tear_down, NULL \
+	}
+#define TWO_OVER_SHM(f)                                            \
+	{                                                          \
+		"shm: " #f, f, two_set_up_shm, two_tear_down, NULL \
+	}
 
 /* An end of each, connected. */
 void pair(struct end *a, struct end *b, const struct end_options *options);
