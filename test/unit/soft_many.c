@@ -7,14 +7,15 @@
 enum {
 	MANY = 20,     /* more than are always polled */
 	TOO_MANY = 80, /* than are polled in turn */
-	IN_TURN = 64,
+	IN_TURN = 64,  /* and looked at by one poll */
+	CROWD = 200,
 	IDLE = 3000, /* polls until nothing came for long */
 	ROUNDS = 40,
 	SOCKETS = 16, /* two polls look at them all, and each 16th for room */
 };
 
 static const struct end_options options = { .depth = 4, .sge = 1, .read_in = 1, .read_out = 1 };
-static struct end from[TOO_MANY], to[TOO_MANY];
+static struct end from[CROWD], to[CROWD];
 static struct soft_cq *cq;
 static unsigned num;
 
@@ -128,6 +129,32 @@ static void others_are_left_to_the_set(void **state)
 	disconnect_all();
 }
 
+/* A message to each, and polls until all have come. */
+static void one_to_each(void)
+{
+	struct tp_wc wc;
+
+	for (unsigned i = 0; i < num; i++) {
+		post_recv(&to[i], i, in, 8, in_mr);
+		post_send(&from[i], 0, out, 8, out_mr, TP_WR_SIGNALED);
+		assert_wc(take_wc(from[i].send_cq), 0, SUCCESS);
+	}
+	for (unsigned i = 0; i < num; i += try_wc(&cq->base, &wc))
+		;
+}
+
+/* How soon they are taken for idle does not depend on how many there are. */
+static void a_crowd_gets_idle_as_soon(void **state)
+{
+	(void)state;
+	connect_all(CROWD);
+	settle((struct where){ .in_turn = IN_TURN, .left = CROWD - IN_TURN });
+	one_to_each();
+	poll_in_vain(&cq->base, IDLE);
+	assert_true(are_there(&(struct where){ .in_turn = IN_TURN, .left = CROWD - IN_TURN }));
+	disconnect_all();
+}
+
 /* To look at a socket costs a call. */
 static void over_tcp_all_are_left(void **state)
 {
@@ -195,20 +222,6 @@ static void one_who_works_looks_at_all(void **state)
 	found_at_once(false);
 }
 
-/* A message to each, and polls until all have come. */
-static void one_to_each(void)
-{
-	struct tp_wc wc;
-
-	for (unsigned i = 0; i < num; i++) {
-		post_recv(&to[i], i, in, 8, in_mr);
-		post_send(&from[i], 0, out, 8, out_mr, TP_WR_SIGNALED);
-		assert_wc(take_wc(from[i].send_cq), 0, SUCCESS);
-	}
-	for (unsigned i = 0; i < num; i += try_wc(&cq->base, &wc))
-		;
-}
-
 static atomic_bool *stalled(unsigned which)
 {
 	return &container_of(to[which].qp, struct soft_qp, base)->tx_stalled;
@@ -238,6 +251,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TWO_OVER_SHM(idle_ones_are_polled_in_turn),
 		TWO_OVER_SHM(others_are_left_to_the_set),
+		TWO_OVER_SHM(a_crowd_gets_idle_as_soon),
 		TWO_OVER_TCP(over_tcp_all_are_left),
 		TWO_OVER_SHM(a_sleeper_leaves_all),
 		TWO_OVER_SHM(one_who_slept_looks_at_all),

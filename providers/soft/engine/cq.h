@@ -30,7 +30,7 @@ struct soft_member {
 	struct list polled_node;
 	struct soft_conn *conn;
 	struct soft_link *link; /* its */
-	uint32_t vain;		/* what polling it has cost since something came */
+	uint32_t came;		/* soft_cq.drives when something came last */
 	atomic_uint polled;	/* enum soft_polled */
 
 	struct soft_cq *cq; /* NULL: none */
@@ -77,6 +77,7 @@ struct soft_cq {
 	struct list busy;	     /* that are polled always */
 	struct list calm;	     /* and in turn */
 	uint32_t num_calm, num_left; /* of calm; left to the epoll set */
+	uint32_t drives;	     /* polls that looked at them, so far */
 	uint32_t cost_since_look;    /* of polling them, and their completions */
 	uint32_t room_cost;	     /* of those where room is to be looked for */
 	uint32_t polls_since_clock;

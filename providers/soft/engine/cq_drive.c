@@ -147,12 +147,14 @@ static void calm_down(struct soft_cq *cq, struct soft_member *member)
 /* Something came there. */
 static void note_moved(struct soft_member *member)
 {
-	member->vain = 0;
+	member->came = member->cq->drives;
 	if (atomic_load_explicit(&member->polled, memory_order_relaxed) != SOFT_POLLED_ALWAYS)
 		set_polled(member, SOFT_POLLED_ALWAYS);
 }
 
-/* Who polls goes to sleep. Those where nothing came since are not armed again at each sleep. */
+/*
+ * Who polls goes to sleep. Those where the last poll found nothing are not armed again at each sleep.
+ */
 static void watch_polled(struct soft_cq *cq)
 {
 	struct soft_member *member;
@@ -163,7 +165,7 @@ static void watch_polled(struct soft_cq *cq)
 	for (node = cq->busy.next; node != &cq->busy; node = next) {
 		next = node->next;
 		member = of_node(node);
-		if (member->vain)
+		if (member->came != cq->drives)
 			leave_to_set(member);
 		else
 			soft_watch_update_cqs(member->conn);
@@ -191,7 +193,7 @@ void soft_cq_attach(struct soft_member *member)
 	were_few = soft_cq_few(cq);
 	member->link = member->conn->link;
 	member->vain_told = cq->vain_told;
-	member->vain = 1;
+	member->came = cq->drives - 1;
 	list_add(&cq->members, &member->node);
 	list_add(&cq->busy, &member->polled_node);
 	atomic_store(&member->polled, SOFT_POLLED_ALWAYS);
@@ -264,18 +266,17 @@ static bool drive_busy(struct soft_cq *cq)
 {
 	struct list *node = cq->busy.next, *next;
 	bool room = cq->room_cost, moved = false;
-	uint32_t cost, spent = 0;
+	uint32_t spent = 0;
 	struct soft_member *member;
 
 	for (; node != &cq->busy && spent < BUSY_PER_POLL; node = next) {
 		next = node->next;
 		member = of_node(node);
-		cost = member->link->class->cost;
-		spent += cost;
+		spent += member->link->class->cost;
 		if (drive_member(member, room)) {
-			member->vain = 0;
+			member->came = cq->drives;
 			moved = true;
-		} else if ((member->vain += cost) > member->link->class->vain_cost) {
+		} else if (cq->drives - member->came > member->link->class->vain_polls) {
 			calm_down(cq, member);
 		}
 	}
@@ -317,11 +318,11 @@ static bool drive_ready(struct soft_cq *cq)
 		member = events[i].data.ptr;
 		if (drive_member(member, true)) {
 			note_moved(member);
-			soft_watch_update_cqs(member->conn);
 			moved = true;
-		} else if (member->conn->link->class->arm) {
-			soft_watch_update_cqs(member->conn);
+		} else if (!member->link->class->arm) {
+			continue;
 		}
+		soft_watch_update_cqs(member->conn);
 	}
 	return moved;
 }
@@ -331,6 +332,7 @@ static bool drive_members(struct soft_cq *cq)
 	uint32_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
 	bool spinning, moved;
 
+	cq->drives++;
 	if (++cq->polls_since_clock % POLLS_PER_ROOM == 0 || cq->woken)
 		take_stock(cq);
 	spinning = cq->spinning && !cq->woken;

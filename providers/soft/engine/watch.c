@@ -42,7 +42,7 @@ static void update_cq(struct soft_member *member)
 		return;
 	waits = atomic_load(&cq->waiter);
 	few = soft_cq_few(cq);
-	asleep = waits || (!few && atomic_load(&member->polled) == SOFT_NOT_POLLED);
+	asleep = waits || atomic_load(&member->polled) == SOFT_NOT_POLLED;
 	event.events = soft_watch_wanted(member->conn);
 	/* What is polled directly is so also for room: only a waiter is told of that. */
 	if (!asleep)

@@ -89,11 +89,11 @@ struct soft_link_class {
 	const char *name;
 	uint32_t cost; /* of asking it for bytes in vain, see cq_drive.c; some 10 ns for each */
 	/*
-	 * So much of it may be in vain before this side looks less often, or has the peer wake it.
-	 * With no more than what that costs, many that are used in turn would all come to be woken
-	 * for: waking makes each wait the longer for its turn.
+	 * After so many polls of its queue without one this side looks less often, or has the peer
+	 * wake it. Were they no more than what that costs, many that are used in turn would all come
+	 * to be woken for: waking makes each wait the longer for its turn.
 	 */
-	uint32_t vain_cost;
+	uint32_t vain_polls;
 	bool checked;	   /* bytes do not change on the way: a CRC would find nothing */
 	uint32_t revision; /* of what give gives */
 

@@ -401,11 +401,11 @@ static uint32_t shm_unsent(struct soft_link *link)
 	return 0;
 }
 
-#define COMMON(what)                                                                          \
-	.name = what, .cost = 1, .vain_cost = 2048, .checked = true, .revision = SHM_VERSION, \
-	.listen = shm_listen, .accept = shm_accept, .give = shm_give, .adopt = shm_adopt,     \
-	.connect = shm_connect, .started = shm_started, .finish = soft_shm_finish,            \
-	.cut = soft_shm_cut, .close = shm_close, .segment = shm_segment, .lost = shm_lost,    \
+#define COMMON(what)                                                                           \
+	.name = what, .cost = 1, .vain_polls = 2048, .checked = true, .revision = SHM_VERSION, \
+	.listen = shm_listen, .accept = shm_accept, .give = shm_give, .adopt = shm_adopt,      \
+	.connect = shm_connect, .started = shm_started, .finish = soft_shm_finish,             \
+	.cut = soft_shm_cut, .close = shm_close, .segment = shm_segment, .lost = shm_lost,     \
 	.unsent = shm_unsent, .names = shm_names
 #define DATA                                                                   \
 	.recv = soft_shm_recv, .quiet = soft_shm_quiet, .rest = soft_shm_rest, \

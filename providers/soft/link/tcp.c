@@ -390,7 +390,7 @@ static void tcp_names(struct soft_link *link, struct sockaddr_storage *local, ui
 const struct soft_link_class soft_link_tcp = {
 	.name = "tcp",
 	.cost = 8,
-	.vain_cost = 256,
+	.vain_polls = 32,
 	.listen = tcp_listen,
 	.accept = tcp_accept,
 	.give = tcp_give,
