@@ -153,7 +153,8 @@ static void note_moved(struct soft_member *member)
 }
 
 /*
- * Who polls goes to sleep. Those where the last poll found nothing are not armed again at each sleep.
+ * Who polls goes to sleep. Those where the last poll found nothing are not armed again at each
+ * sleep.
  */
 static void watch_polled(struct soft_cq *cq)
 {
