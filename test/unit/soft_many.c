@@ -224,7 +224,7 @@ static void one_who_works_looks_at_all(void **state)
 
 static atomic_bool *stalled(unsigned which)
 {
-	return &container_of(to[which].qp, struct soft_qp, base)->tx_stalled;
+	return &soft_conn(to[which].conn)->link->stalled;
 }
 
 /* Requests that wait for room are not forgotten where a poll cannot look at all that are busy. */

@@ -143,7 +143,6 @@ void soft_complete_flush(struct soft_qp *qp, uint32_t recv_status)
 	flush_recvs(qp, recv_status);
 	flush_requests(qp);
 	atomic_store(&qp->rx_starved, false);
-	atomic_store(&qp->tx_stalled, false);
 }
 
 bool soft_complete_posted(struct soft_qp *qp, const struct tp_wc *wc)

@@ -78,7 +78,6 @@ void soft_conn_bind(struct soft_conn *conn)
 	conn->rx.crc = conn->crc;
 	qp->conn = conn;
 	atomic_store(&qp->prot.stream, atomic_fetch_add(&conn->dev->streams, 1) + 1);
-	atomic_store(&qp->tx_stalled, false);
 	atomic_store(&qp->rx_starved, false);
 	atomic_store(&qp->state, SOFT_QP_LIVE);
 	dapl_unlock(&qp->lock);

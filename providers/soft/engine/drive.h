@@ -29,6 +29,7 @@
 #include "dapl/transport.h"
 #include "providers/soft/engine/conn.h"
 #include "providers/soft/engine/qp.h"
+#include "providers/soft/link/link.h"
 
 struct soft_conn;
 struct soft_dev;
@@ -75,7 +76,7 @@ void soft_drive_look(struct soft_dev *dev, bool now);
 static inline uint32_t soft_watch_wanted(const struct soft_conn *conn)
 {
 	return (atomic_load(&conn->rx_stalled) ? 0 : EPOLLIN) |
-	       (atomic_load(&conn->qp->tx_stalled) ? EPOLLOUT : 0);
+	       (atomic_load(&conn->link->stalled) ? EPOLLOUT : 0);
 }
 /* that has changed. */
 void soft_watch_update(struct soft_conn *conn);

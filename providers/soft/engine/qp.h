@@ -109,7 +109,6 @@ struct soft_qp {
 	uint32_t due;		/* SOFT_DRIVE_*: what the driver found to be done next */
 	uint32_t moved;		/* grows whenever something came or went; under lock */
 	atomic_bool rx_starved; /* a message waits for a Receive */
-	atomic_bool tx_stalled; /* the link takes no more for now */
 	struct soft_ring rq, sq;
 	uint32_t sq_next; /* the next request to start */
 

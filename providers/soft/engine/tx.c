@@ -154,7 +154,7 @@ static bool build(struct soft_conn *conn, bool again)
 
 static void stall(struct soft_conn *conn)
 {
-	if (atomic_exchange(&conn->qp->tx_stalled, true))
+	if (atomic_exchange(&conn->link->stalled, true))
 		return;
 	soft_count(conn->dev, SOFT_COUNT_XMT_WAIT);
 	soft_watch_update(conn);
@@ -162,8 +162,8 @@ static void stall(struct soft_conn *conn)
 
 static void unstall(struct soft_conn *conn)
 {
-	if (atomic_load(&conn->qp->tx_stalled)) {
-		atomic_store(&conn->qp->tx_stalled, false);
+	if (atomic_load(&conn->link->stalled)) {
+		atomic_store(&conn->link->stalled, false);
 		soft_watch_update(conn);
 	}
 }

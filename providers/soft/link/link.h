@@ -11,6 +11,7 @@
 #ifndef SOFT_LINK_H
 #define SOFT_LINK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -196,6 +197,7 @@ struct soft_link_class {
 
 struct soft_link {
 	const struct soft_link_class *class;
+	atomic_bool stalled; /* it takes no more for now; with class, as polls look at both */
 	struct soft_dev *dev;
 	int fd;
 	struct tp_watch watch;
