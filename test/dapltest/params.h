@@ -100,7 +100,7 @@ struct dt_params {
 	struct dt_range
 		sweep;	     /* performance test: of doublings of the segment size; last 0: none */
 	uint32_t duration_s; /* again and again for so long; 0: once */
-	bool quick;	     /* regression: a hundredth of the iterations */
+	bool quick;	     /* regression: a thousandth of the iterations */
 	char report[4096];   /* where to write the report; empty: nowhere */
 };
 

@@ -13,7 +13,7 @@
 
 #define MAX_ARGS 64
 /* With --quick: of the iterations. */
-#define QUICK_PART 100
+#define QUICK_PART 1000
 
 /* What stands on the command line after the server and the adapter. */
 static const struct form {
