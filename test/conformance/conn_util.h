@@ -138,6 +138,9 @@ void cu_check_fill(const void *buf, size_t len, unsigned int seed, const char *f
 void cu_set(void *buf, uint8_t value, size_t len);
 void cu_check_all(const void *buf, uint8_t value, size_t len, const char *file, int line);
 #define ALL(buf, value, len) cu_check_all((buf), (value), (len), __FILE__, __LINE__)
+/* Both of whole words, and aligned so. */
+void cu_check_same(const void *buf, const void *want, size_t len, const char *file, int line);
+#define SAME_MEMORY(buf, want, len) cu_check_same((buf), (want), (len), __FILE__, __LINE__)
 
 /* ---- The process ------------------------------------------------------- */
 

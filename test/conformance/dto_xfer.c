@@ -341,16 +341,6 @@ static CU_PEER_MEMORY void fill_words(struct ct_mem *mem, uint64_t seed)
 		p[i] = i * UINT64_C(0x9e3779b97f4a7c15) + seed;
 }
 
-static CU_PEER_MEMORY void same(const struct ct_mem *x, const struct ct_mem *y)
-{
-	const volatile uint64_t *p = (const uint64_t *)x->base, *q = (const uint64_t *)y->base;
-
-	for (size_t i = 0; i < x->len / 8; i++) {
-		if (p[i] != q[i])
-			fail_msg("the memories differ at byte %zu", i * 8);
-	}
-}
-
 static void dto_large_messages(void **state)
 {
 	struct cu_rig *rig = *state;
@@ -363,19 +353,19 @@ static void dto_large_messages(void **state)
 	expect_ok(dat_ep_post_send(rig->a.ep, 1, &out, cu_cookie(2), DAT_COMPLETION_DEFAULT_FLAG));
 	DONE(rig->p.recv, rig->p.ep, 1, DAT_DTO_RECEIVE, CU_BIG);
 	DONE(rig->a.request, rig->a.ep, 2, DAT_DTO_SEND, CU_BIG);
-	same(w.a, w.p);
+	SAME_MEMORY(w.a->base, w.p->base, w.a->len);
 	fill_words(w.a, 2);
 	expect_ok(dat_ep_post_rdma_write(rig->a.ep, 1, &out, cu_cookie(3), &remote,
 					 DAT_COMPLETION_SUPPRESS_FLAG));
 	/* The empty fenced read tells that the write is in place. */
 	expect_ok(cu_read(&rig->a, 0, 8, 4, &rig->p.mem, 0, DAT_COMPLETION_DEFAULT_FLAG));
 	DONE(rig->a.request, rig->a.ep, 4, DAT_DTO_RDMA_READ, 8);
-	same(w.a, w.p);
+	SAME_MEMORY(w.a->base, w.p->base, w.a->len);
 	fill_words(w.p, 3);
 	expect_ok(dat_ep_post_rdma_read(rig->a.ep, 1, &out, cu_cookie(5), &remote,
 					DAT_COMPLETION_DEFAULT_FLAG));
 	DONE(rig->a.request, rig->a.ep, 5, DAT_DTO_RDMA_READ, CU_BIG);
-	same(w.a, w.p);
+	SAME_MEMORY(w.a->base, w.p->base, w.a->len);
 }
 
 static void dto_73_large_messages_both_ways_at_once(void **state)
@@ -398,8 +388,8 @@ static void dto_73_large_messages_both_ways_at_once(void **state)
 	DONE(rig->p.recv, rig->p.ep, 2, DAT_DTO_RECEIVE, CU_BIG / 4);
 	DONE(rig->a.request, rig->a.ep, 3, DAT_DTO_SEND, CU_BIG / 4);
 	DONE(rig->p.request, rig->p.ep, 4, DAT_DTO_SEND, CU_BIG / 4);
-	same(out.a, in.p);
-	same(out.p, in.a);
+	SAME_MEMORY(out.a->base, in.p->base, out.a->len);
+	SAME_MEMORY(out.p->base, in.a->base, out.p->len);
 }
 
 static void dto_42_receive_larger_than_a_message(void **state)

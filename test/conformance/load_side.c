@@ -97,13 +97,9 @@ CU_PEER_MEMORY void load_look(const DAT_LMR_TRIPLET *iov, int n, size_t len, uns
 	assert_int_equal(at, len);
 }
 
-CU_PEER_MEMORY void load_same_window(const struct side *s)
+void load_same_window(const struct side *s)
 {
-	for (size_t i = 0; i < WINDOW; i++) {
-		if (s->window->base[i] != s->shadow[i])
-			fail_msg("byte %zu of the window: %u instead of %u", i, s->window->base[i],
-				 s->shadow[i]);
-	}
+	SAME_MEMORY(s->window->base, s->shadow, WINDOW);
 }
 
 /* ---- Set-up ---- */

@@ -61,7 +61,7 @@ bool load_one_in(unsigned int n);
 /* The first len bytes are the pattern, or want if that is not null. */
 CU_PEER_MEMORY void load_look(const DAT_LMR_TRIPLET *iov, int n, size_t len, unsigned int seed,
 			      const uint8_t *want);
-CU_PEER_MEMORY void load_same_window(const struct side *s);
+void load_same_window(const struct side *s);
 void side_open(struct cu_rig *rig, struct side *s, bool merged);
 void side_close(struct side *s);
 void side_post_recv(struct side *s);

@@ -213,10 +213,8 @@ static void nobody_is_left(bool qp_scope, bool by_peer)
 		}
 		memset(in, 0x77, SIZE);
 		pause_ms(1);
-		for (unsigned i = 0; i < SIZE; i++)
-			if (in[i] != 0x77)
-				fail_msg("round %u: octet %u written after the unbinding", round,
-					 i);
+		if (in[0] != 0x77 || memcmp(in, in + 1, SIZE - 1))
+			fail_msg("round %u: something was written after the unbinding", round);
 		if (!by_peer) {
 			post_rdma(from, TP_RDMA_READ, 7, out, 0, NULL, NULL, 0, TP_WR_SIGNALED);
 			do
