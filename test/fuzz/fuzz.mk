@@ -47,7 +47,7 @@ ud_max_len = 700
 sanitizers = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 coverage = $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping)
 objects = $(if $(COVERAGE),coverage,objects)
-flags = -std=gnu11 -D_GNU_SOURCE -g -O1 -pthread $(sanitizers) $(coverage) \
+flags = -std=gnu11 -D_GNU_SOURCE -gline-tables-only -O1 -pthread $(sanitizers) $(coverage) \
 	-DUDAPL_SYSCONFDIR='"/nonexistent"' -I$(BUILD) -I$(TOP) -I$(TOP)/include
 libs = -lcmocka -lconfuse -lisal -lpthread -ldl
 
