@@ -541,10 +541,10 @@ static void take_in(struct soft_conn *conn)
 			continue;
 		if (!more || done >= RUN_BYTES)
 			break;
+		if ((step == STEP_ON || !direct) && nothing_there(conn))
+			break;
 		if (step == STEP_ON)
 			continue;
-		if (!direct && nothing_there(conn))
-			break;
 		more = fill(conn, &done);
 	}
 }
