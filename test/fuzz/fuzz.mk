@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Builds the harnesses, for fuzz.sh: make -f fuzz.mk CC=clang TOP=... BUILD=... [COVERAGE=1] TARGET. Objects are shared
-# between the targets and stay for the next time.
+# between the targets and stay for the next time. FUZZ_CFLAGS: -O1.
 #
 # A target has a harness, the files under fuzz and what those need. Also for fuzz.sh: max_len.
 loop = test/unit/soft_loop.c test/unit/soft_util.c dapl/base/fd.c dapl/base/fork.c dapl/base/lock.c dapl/unsupported.c trace/limit.c
@@ -47,7 +47,7 @@ ud_max_len = 700
 sanitizers = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 coverage = $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping)
 objects = $(if $(COVERAGE),coverage,objects)
-flags = -std=gnu11 -D_GNU_SOURCE -gline-tables-only -O1 -pthread $(sanitizers) $(coverage) \
+flags = -std=gnu11 -D_GNU_SOURCE -gline-tables-only $(or $(FUZZ_CFLAGS),-O1) -pthread $(sanitizers) $(coverage) \
 	-DUDAPL_SYSCONFDIR='"/nonexistent"' -I$(BUILD) -I$(TOP) -I$(TOP)/include
 libs = -lcmocka -lconfuse -lisal -lpthread -ldl
 
