@@ -55,7 +55,8 @@ verdict() {
 	echo "# ended with $3$([ "$3" -le 128 ] || kill -l $(($3 - 128)) 2>/dev/null | sed 's/^/, by signal /'), $points of ${plan:-no} points"
 	grep -B 8 -A 3 '^not ok\|^Bail\|^observe:' "$2" | sed 's/^/# /'
 	echo "# The last it said:"
-	tail -n 8 "$2" | sed 's/^/# /'
+	# Whose status is good has lost a line, or broken one.
+	tail -n "$([ "$3" -eq 0 ] && echo 40 || echo 8)" "$2" | sed 's/^/# /'
 }
 
 # A command as one point: NAME COMMAND...
