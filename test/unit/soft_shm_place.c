@@ -74,6 +74,50 @@ static void pieces_in_place(void **state)
 	}
 }
 
+/* Sends so many bytes through an empty ring: where they lay. */
+static const uint8_t *place_of_one(uint32_t len)
+{
+	uint8_t *place = shm->reserve(act, len);
+	const uint8_t *lies;
+	uint32_t there;
+
+	assert_non_null(place);
+	fill(place, len, len % 251);
+	shm->commit(act, len);
+	lies = shm->peek(pas, &there);
+	assert_int_equal(there, len);
+	got_in_place(pas, len, len % 251);
+	acknowledge(act, pas);
+	return lies;
+}
+
+/* One after the other in an empty ring lies where the one before did not, unless it is too long or
+ * lies with what announces it: there is no need to wait until the peer has read that one. */
+static void by_turns(void **state)
+{
+	static const struct {
+		uint32_t len;
+		bool turns;
+	} cases[] = {
+		{ SHM_BESIDE, false }, { SHM_BESIDE + 1, true }, { 500, true },	  { 1000, true },
+		{ SHM_FIRST, true },   { 4096, true },		 { 60000, true }, { 65000, false },
+	};
+
+	(void)state;
+	pair();
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t len = cases[i].len;
+		const uint8_t *first = place_of_one(len), *next = place_of_one(len);
+
+		assert_ptr_equal(place_of_one(len), first);
+		assert_ptr_equal(place_of_one(len), next);
+		if (cases[i].turns)
+			assert_true(next >= first + len || first >= next + len);
+		else
+			assert_ptr_equal(next, first);
+	}
+}
+
 /* What was reserved and not sent has not been sent. */
 static void reserved_for_nothing(void **state)
 {
@@ -143,10 +187,8 @@ static void no_room_in_place(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(pieces_in_place),
-		T(reserved_for_nothing),
-		T(one_behind_the_other),
-		T(no_room_in_place),
+		T(pieces_in_place),	 T(by_turns),	      T(reserved_for_nothing),
+		T(one_behind_the_other), T(no_room_in_place),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

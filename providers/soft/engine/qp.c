@@ -51,7 +51,7 @@ void soft_qp_submit(struct soft_qp *qp)
 }
 
 enum {
-	AT_ONCE_MAX = 16 << 10, /* more is copied by both sides at a time, piece by piece */
+	AT_ONCE_MAX = UINT16_MAX, /* more is in no FPDU */
 };
 
 static bool is_plain(const struct tp_wr *wr)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Data over shared memory. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,6 +29,9 @@ static char moved;
 
 enum {
 	CHUNK = 32 << 10, /* of what is sent the peer gets so much at a time, and begins with it */
+	/* Of what begins in an empty ring: */
+	SHORT = 13 * SHM_LINE, /* two of them lie in the first bytes */
+	LONG = 60 << 10,       /* and two of them behind those */
 };
 
 int soft_shm_outcome(struct soft_shm *shm)
@@ -158,13 +162,44 @@ static void arrange(struct soft_shm *shm, uint32_t sent, uint32_t used, uint32_t
 /*
  * Where in an empty ring len bytes begin: in one piece if they fit, and with what they carry at the
  * start of a line, and not at the place in a page that programs' buffers begin at: a copy to
- * shortly behind it, modulo 4096, takes twice as long.
+ * shortly behind it, modulo 4096, takes twice as long. What is neither next to the words that announce
+ * it nor too long has two such places, by turns.
  */
-static uint32_t beginning(size_t len)
+static uint32_t beginning(const struct soft_shm *shm, size_t len)
 {
 	if (len <= SHM_BESIDE)
 		return 0;
-	return len <= SHM_FIRST - SHM_BESIDE ? SHM_BESIDE : SHM_FIRST;
+	if (len <= SHORT)
+		return SHM_BESIDE + (shm->turn ? SHORT : 0);
+	return SHM_FIRST + (shm->turn && len <= LONG ? LONG : 0);
+}
+
+static_assert(SHM_BESIDE + 2 * SHORT <= SHM_FIRST, "");
+static_assert(SHM_FIRST + 2 * LONG <= SHM_SMALL, "");
+
+#ifdef __x86_64__
+__attribute__((target("prfchw")))
+#endif
+static void
+fetch_for_writing(const uint8_t *mem, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i += SHM_LINE)
+		__builtin_prefetch(mem + i, 1);
+}
+
+/*
+ * len bytes from pos on are the peer's. If they began in an empty ring, so many are likely to begin
+ * in an empty one next: while the peer reads these, the lines for those come out of his cache.
+ */
+static void prepare_turn(struct soft_shm *shm, uint32_t pos, uint32_t len)
+{
+	uint8_t *next;
+
+	if (len <= SHM_BESIDE || len > LONG || pos - shm->out.origin != beginning(shm, len))
+		return;
+	shm->turn = !shm->turn;
+	next = piece(&shm->out, shm->out.origin + beginning(shm, len), &len);
+	fetch_for_writing(next, len);
 }
 
 /* What was written up to sent is the peer's. */
@@ -226,7 +261,7 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 		return soft_shm_outcome(shm) == -ECONNRESET ? -ECONNRESET : -EPIPE;
 	for (int i = 0; i < num; i++)
 		len += iov[i].iov_len;
-	arrange(shm, sent, used, beginning(len));
+	arrange(shm, sent, used, beginning(shm, len));
 	if (used > shm->out.mask)
 		return nothing(shm);
 	return fill(shm, sent, used, iov, num);
@@ -238,7 +273,7 @@ static uint8_t *straight(struct soft_shm *shm, uint32_t sent, uint32_t used, uin
 	uint32_t n = len;
 	uint8_t *place;
 
-	arrange(shm, sent, used, beginning(len));
+	arrange(shm, sent, used, beginning(shm, len));
 	if (len > shm->out.mask + 1 - used)
 		return NULL;
 	place = piece(&shm->out, sent, &n);
@@ -275,6 +310,7 @@ void soft_shm_commit(struct soft_link *link, uint32_t len)
 	shm->spread |= ((sent - 1 - shm->out.origin) & shm->out.mask) >= SHM_FIRST;
 	publish(shm, sent);
 	atomic_store_explicit(&shm->slept, false, memory_order_relaxed);
+	prepare_turn(shm, sent - len, len);
 }
 
 /* Gives back the pages that nothing but our ring lies in; they may be larger than SHM_PAGE. */

@@ -161,6 +161,7 @@ struct soft_shm {
 	 * takes the line of that away between one word and the next. */
 	bool beside;
 	uint8_t line[SHM_BESIDE];
+	bool turn;	    /* the next one in an empty ring begins at the other place */
 	bool cramped;	    /* it is to get larger */
 	bool spread;	    /* more than its first bytes were used since it was given back */
 	atomic_bool slept;  /* one of the sides did since send found room last */
