@@ -289,9 +289,9 @@ static void to_one_who_polls_for_others(void **state)
 
 	(void)state;
 	expose();
-	dapl_lock(&cq->drive);
+	dapl_lock(cq->base.lock);
 	cq->vain_told += 1000;
-	dapl_unlock(&cq->drive);
+	dapl_unlock(cq->base.lock);
 	for (unsigned i = 0; i < 40; i++)
 		rdma(&a, TP_RDMA_WRITE, out, 8, in);
 	poll_in_vain(b.recv_cq, 100);

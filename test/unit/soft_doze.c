@@ -34,7 +34,7 @@ static void await_sleeps(struct tp_cq *cq)
 {
 	uint64_t deadline = now_ms() + DEADLINE_MS;
 
-	while (!t->cq->sleeps(cq)) {
+	while (!cq_sleeps(cq)) {
 		assert_true(now_ms() < deadline);
 		pause_ms(1);
 	}
@@ -67,10 +67,10 @@ static int sleep_for(struct tp_cq *cq, uint64_t ns)
 	int rc;
 
 	do {
-		t->cq->arm(cq, TP_ARM_SLEEPER);
+		arm_cq(cq, TP_ARM_SLEEPER);
 		rc = t->cq->sleep(cq, &word, 0, deadline);
-		t->cq->disarm(cq);
-	} while (!rc && !word && t->cq->sleeps(cq));
+		disarm_cq(cq);
+	} while (!rc && !word && cq_sleeps(cq));
 	return rc;
 }
 
@@ -83,13 +83,13 @@ static struct tp_wc doze_wc(struct tp_cq *cq)
 	for (;;) {
 		if (try_wc(cq, &wc))
 			return wc;
-		t->cq->arm(cq, TP_ARM_SLEEPER);
+		arm_cq(cq, TP_ARM_SLEEPER);
 		if (!try_wc(cq, &wc)) {
 			assert_int_not_equal(t->cq->sleep(cq, &word, 0, deadline), -ETIMEDOUT);
-			t->cq->disarm(cq);
+			disarm_cq(cq);
 			continue;
 		}
-		t->cq->disarm(cq);
+		disarm_cq(cq);
 		return wc;
 	}
 }
@@ -217,7 +217,7 @@ static void by_the_word_at_once(void **state)
 
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, change_often, &turn), 0);
-	t->cq->arm(b.recv_cq, TP_ARM_SLEEPER);
+	arm_cq(b.recv_cq, TP_ARM_SLEEPER);
 	for (uint32_t i = 1; i <= ROUNDS; i++) {
 		word = 0;
 		__atomic_store_n(&turn, i, __ATOMIC_RELEASE);
@@ -226,7 +226,7 @@ static void by_the_word_at_once(void **state)
 				t->cq->sleep(b.recv_cq, &word, 0, dapl_now() + 5ull * SECOND_NS),
 				-ETIMEDOUT);
 	}
-	t->cq->disarm(b.recv_cq);
+	disarm_cq(b.recv_cq);
 	pthread_join(thread, NULL);
 }
 
@@ -261,10 +261,10 @@ static void what_is_there(void **state)
 
 	(void)state;
 	post_recv(&b, 1, in, 64, in_mr);
-	t->cq->arm(b.recv_cq, TP_ARM_SLEEPER);
+	arm_cq(b.recv_cq, TP_ARM_SLEEPER);
 	post_send(&a, 2, out, 8, out_mr, 0);
 	t->cq->sleep(b.recv_cq, &word, 0, dapl_now() + 10ull * SECOND_NS);
-	t->cq->disarm(b.recv_cq);
+	disarm_cq(b.recv_cq);
 	assert_true(now_ms() - start < 5000);
 	assert_wc(take_wc(b.recv_cq), 1, SUCCESS);
 }
@@ -424,9 +424,9 @@ static void by_his_death(void **state)
 	/* What was looked at here is his service thread's from now on. */
 	soft_dev_call(soft_dev(left.dev), nothing_there, NULL);
 	assert_int_equal(pthread_create(&thread, NULL, kill_late, &fd), 0);
-	t->cq->arm(b.recv_cq, TP_ARM_SLEEPER);
+	arm_cq(b.recv_cq, TP_ARM_SLEEPER);
 	t->cq->sleep(b.recv_cq, &word, 0, dapl_now() + 10ull * SECOND_NS);
-	t->cq->disarm(b.recv_cq);
+	disarm_cq(b.recv_cq);
 	assert_true(now_ms() - start < 5000);
 	while (!try_wc(b.recv_cq, &wc))
 		sleep_for(b.recv_cq, SECOND_NS / 100);
@@ -461,7 +461,7 @@ static void not_by_the_socket(void **state)
 	for (unsigned i = 0; i < 8; i++)
 		post_recv(&b, i, in, 64, in_mr);
 	assert_int_equal(pthread_create(&thread, NULL, send_some, NULL), 0);
-	t->cq->arm(b.recv_cq, TP_ARM_SLEEPER);
+	arm_cq(b.recv_cq, TP_ARM_SLEEPER);
 	for (unsigned i = 0; i < 8; i++) {
 		while (!try_wc(b.recv_cq, &wc))
 			t->cq->sleep(b.recv_cq, &word, 0, dapl_now() + 10ull * SECOND_NS);
@@ -469,7 +469,7 @@ static void not_by_the_socket(void **state)
 			bytes++;
 	}
 	assert_true(bytes < 8);
-	t->cq->disarm(b.recv_cq);
+	disarm_cq(b.recv_cq);
 	pthread_join(thread, NULL);
 }
 
@@ -481,9 +481,9 @@ static void not_with_tcp(void **state)
 	(void)state;
 	soft_config.link = SOFT_LINK_TCP;
 	pair(&c, &d, &both_on_one);
-	for (uint64_t start = now_ms(); t->cq->sleeps(c.recv_cq); pause_ms(1))
+	for (uint64_t start = now_ms(); cq_sleeps(c.recv_cq); pause_ms(1))
 		assert_true(now_ms() - start < DEADLINE_MS);
-	assert_true(t->cq->sleeps(a.recv_cq));
+	assert_true(cq_sleeps(a.recv_cq));
 	unpair(&c, &d);
 }
 

@@ -444,7 +444,7 @@ static void sleepers_cost_nothing(void **state)
 	post_send(&b, 100, in, 8, in_mr, TP_WR_SIGNALED);
 	assert_wc(take_wc(a.recv_cq), 100, SUCCESS);
 	assert_wc(take_wc(b.send_cq), 100, SUCCESS);
-	t->cq->arm(b.recv_cq, TP_ARM_WAITER);
+	arm_cq(b.recv_cq, TP_ARM_WAITER);
 	fd = (struct pollfd){ .fd = t->cq->fd(b.recv_cq), .events = POLLIN };
 	pause_ms(400);
 	/* On a busy machine the loop comes to rest later, and time is counted that others had. */
@@ -457,7 +457,7 @@ static void sleepers_cost_nothing(void **state)
 	}
 	assert_true(quiet);
 	/* The sleeper goes; from then on the loop serves. */
-	t->cq->disarm(b.recv_cq);
+	disarm_cq(b.recv_cq);
 	assert_false(try_wc(b.recv_cq, &wc));
 	post_rdma(&a, TP_RDMA_READ, 1, out, 100000, out_mr, in, in_mr->rkey, TP_WR_SIGNALED);
 	assert_wc(take_wc(a.send_cq), 1, SUCCESS);
@@ -480,7 +480,7 @@ static void notification(void **state)
 		if (i % 3 == 0)
 			for (int n = 0; n < 200; n++)
 				try_wc(b.recv_cq, &wc);
-		t->cq->arm(b.recv_cq, TP_ARM_NOTIFY);
+		arm_cq(b.recv_cq, TP_ARM_NOTIFY);
 		assert_false(try_wc(b.recv_cq, &wc));
 		post_send(&a, i, out, 8, out_mr, TP_WR_SIGNALED);
 		limit = now_ms() + DEADLINE_MS;

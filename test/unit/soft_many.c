@@ -24,7 +24,7 @@ static void connect_all(unsigned many)
 {
 	struct end_options fed = options;
 
-	assert_int_equal(dapl_module_transport.cq->create(right.dev, 256, &to[0], &fed.recv_cq), 0);
+	new_cq(right.dev, 256, &to[0], &fed.recv_cq);
 	cq = container_of(fed.recv_cq, struct soft_cq, base);
 	for (num = 0; num < many; num++) {
 		end_create(&from[num], &left, &options);
@@ -44,7 +44,7 @@ static void disconnect_down_to(unsigned few)
 static void disconnect_all(void)
 {
 	disconnect_down_to(0);
-	dapl_module_transport.cq->destroy(&cq->base);
+	free_cq(&cq->base);
 }
 
 /* How many polls it takes to find the message of one of them. */
@@ -83,12 +83,12 @@ static bool are_there(const struct where *where)
 	unsigned found[3] = { 0 };
 	uint32_t calm, left_to_set;
 
-	dapl_lock(&cq->drive);
+	dapl_lock(cq->base.lock);
 	list_for_each(member, &cq->members, node)
 		found[atomic_load(&member->polled)]++;
 	calm = cq->num_calm;
 	left_to_set = cq->num_left;
-	dapl_unlock(&cq->drive);
+	dapl_unlock(cq->base.lock);
 	assert_int_equal(calm, found[SOFT_POLLED_IN_TURN]);
 	assert_int_equal(left_to_set, found[SOFT_NOT_POLLED]);
 	return found[SOFT_POLLED_ALWAYS] == where->always &&
@@ -167,8 +167,8 @@ static void over_tcp_all_are_left(void **state)
 
 static void sleep_and_wake(void)
 {
-	cq->base.ops->arm(&cq->base, TP_ARM_WAITER);
-	cq->base.ops->disarm(&cq->base);
+	arm_cq(&cq->base, TP_ARM_WAITER);
+	disarm_cq(&cq->base);
 }
 
 /* Who goes to sleep has the set told of all of them; once few are left, they are polled again. */

@@ -40,8 +40,8 @@ static void end_on_srq(struct end *end, uint32_t recv_cqe)
 
 	memset(end, 0, sizeof(*end));
 	end->node = &right;
-	assert_int_equal(t->cq->create(right.dev, 256, end, &end->send_cq), 0);
-	assert_int_equal(t->cq->create(right.dev, recv_cqe, end, &end->recv_cq), 0);
+	new_cq(right.dev, 256, end, &end->send_cq);
+	new_cq(right.dev, recv_cqe, end, &end->recv_cq);
 	attr.send_cq = end->send_cq;
 	attr.recv_cq = end->recv_cq;
 	assert_int_equal(t->qp->create(right.dev, &attr, end, &end->qp), 0);

@@ -253,12 +253,12 @@ static void asleep(void **state)
 		received(&b, 0, POSTED);
 		end_destroy(&a);
 		pause_ms(STILL_MS);
-		t->cq->arm(b.recv_cq, TP_ARM_WAITER);
+		arm_cq(b.recv_cq, TP_ARM_WAITER);
 		assert_false(try_wc(b.recv_cq, &wc));
 		watch.fd = t->cq->fd(b.recv_cq);
 		assert_int_equal(poll(&watch, 1, STILL_MS), 0);
 		post(&b, POSTED, MESSAGES);
-		t->cq->disarm(b.recv_cq);
+		disarm_cq(b.recv_cq);
 		received(&b, POSTED, MESSAGES);
 		end_event(&b, TP_CONN_DISCONNECTED);
 		end_destroy(&b);

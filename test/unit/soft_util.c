@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "dapl/base/lock.h"
 #include "test/unit/soft_loop.h"
 
 static const struct dapl_transport *const t = &dapl_module_transport;
@@ -260,6 +261,51 @@ void node_await_asyncs(struct node *node, unsigned num)
 	assert_int_equal(rc, 0);
 }
 
+/* ---- CQs ---- */
+
+void new_cq(struct tp_device *dev, uint32_t cqe, void *owner, struct tp_cq **cq)
+{
+	struct dapl_lock *lock = malloc(sizeof(*lock));
+
+	assert_non_null(lock);
+	dapl_lock_init(lock);
+	assert_int_equal(t->cq->create(dev, cqe, owner, cq), 0);
+	(*cq)->lock = lock;
+}
+
+void free_cq(struct tp_cq *cq)
+{
+	struct dapl_lock *lock = cq->lock;
+
+	t->cq->destroy(cq);
+	dapl_lock_fini(lock);
+	free(lock);
+}
+
+void arm_cq(struct tp_cq *cq, enum tp_arm how)
+{
+	dapl_lock(cq->lock);
+	t->cq->arm(cq, how);
+	dapl_unlock(cq->lock);
+}
+
+void disarm_cq(struct tp_cq *cq)
+{
+	dapl_lock(cq->lock);
+	t->cq->disarm(cq);
+	dapl_unlock(cq->lock);
+}
+
+bool cq_sleeps(struct tp_cq *cq)
+{
+	bool sleeps;
+
+	dapl_lock(cq->lock);
+	sleeps = t->cq->sleeps(cq);
+	dapl_unlock(cq->lock);
+	return sleeps;
+}
+
 /* ---- Ends ---- */
 
 void end_create(struct end *end, struct node *node, const struct end_options *options)
@@ -271,11 +317,11 @@ void end_create(struct end *end, struct node *node, const struct end_options *op
 
 	memset(end, 0, sizeof(*end));
 	end->node = node;
-	assert_int_equal(t->cq->create(node->dev, o->depth * 4, end, &end->send_cq), 0);
+	new_cq(node->dev, o->depth * 4, end, &end->send_cq);
 	end->recv_cq = o->recv_cq ? o->recv_cq : end->send_cq;
 	end->foreign_cq = o->recv_cq;
 	if (!o->recv_cq && !o->one_cq)
-		assert_int_equal(t->cq->create(node->dev, o->depth * 4, end, &end->recv_cq), 0);
+		new_cq(node->dev, o->depth * 4, end, &end->recv_cq);
 	end->attr = (struct tp_qp_attr){ .pd = node->pd,
 					 .send_cq = end->send_cq,
 					 .recv_cq = end->recv_cq,
@@ -294,9 +340,9 @@ void end_destroy(struct end *end)
 	if (end->conn)
 		t->cm->release(end->conn);
 	end->qp->ops->destroy(end->qp);
-	t->cq->destroy(end->send_cq);
+	free_cq(end->send_cq);
 	if (end->recv_cq != end->send_cq && !end->foreign_cq)
-		t->cq->destroy(end->recv_cq);
+		free_cq(end->recv_cq);
 }
 
 void end_connect(struct end *end, struct node *to, const void *data, uint32_t len)
@@ -409,7 +455,12 @@ void end_reset(struct end *end)
 
 bool try_wc(struct tp_cq *cq, struct tp_wc *wc)
 {
-	return t->cq->poll(cq, wc) == 1;
+	bool got;
+
+	dapl_lock(cq->lock);
+	got = t->cq->poll(cq, wc) == 1;
+	dapl_unlock(cq->lock);
+	return got;
 }
 
 void poll_in_vain(struct tp_cq *cq, unsigned times)
@@ -442,7 +493,7 @@ struct tp_wc wait_wc(struct end *end, struct tp_cq *cq)
 	while (!try_wc(cq, &wc)) {
 		/* Counted before the look: an event after it is then seen as a new one. */
 		seen = atomic_load(&end->cq_events);
-		t->cq->arm(cq, TP_ARM_WAITER);
+		arm_cq(cq, TP_ARM_WAITER);
 		fd = (struct pollfd){ .fd = t->cq->fd(cq), .events = POLLIN };
 		got = try_wc(cq, &wc);
 		/* The test has no descriptor for cq_event: it looks at the count in short
@@ -450,7 +501,7 @@ struct tp_wc wait_wc(struct end *end, struct tp_cq *cq)
 		while (!got && now_ms() <= limit)
 			if (poll(&fd, 1, 5) > 0 || atomic_load(&end->cq_events) != seen)
 				break;
-		t->cq->disarm(cq);
+		disarm_cq(cq);
 		if (got)
 			return wc;
 		if (now_ms() > limit)

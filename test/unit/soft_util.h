@@ -90,6 +90,13 @@ unsigned node_asyncs(struct node *node);
 /* Waits until so many came. */
 void node_await_asyncs(struct node *node, unsigned num);
 
+/* CQs, each with the lock that the core gives it. */
+void new_cq(struct tp_device *dev, uint32_t cqe, void *owner, struct tp_cq **cq);
+void free_cq(struct tp_cq *cq);
+void arm_cq(struct tp_cq *cq, enum tp_arm how);
+void disarm_cq(struct tp_cq *cq);
+bool cq_sleeps(struct tp_cq *cq);
+
 void end_create(struct end *end, struct node *node, const struct end_options *options);
 void end_destroy(struct end *end);
 /* connect, to the listener of a node. */

@@ -179,7 +179,6 @@ static int cq_create(struct tp_device *base, uint32_t cqe, void *owner, struct t
 	list_init(&cq->busy);
 	list_init(&cq->calm);
 	dapl_lock_init(&cq->lock);
-	dapl_lock_init(&cq->drive);
 	pthread_mutex_init(&cq->doze, NULL);
 	pthread_cond_init(&cq->is_up, NULL);
 	atomic_init(&cq->epfd, -1);
@@ -203,7 +202,6 @@ static void cq_destroy(struct tp_cq *base)
 		dapl_fd_close(atomic_load(&cq->epfd));
 	pthread_cond_destroy(&cq->is_up);
 	pthread_mutex_destroy(&cq->doze);
-	dapl_lock_fini(&cq->drive);
 	dapl_lock_fini(&cq->lock);
 	free(cq->ring);
 	free(cq);

@@ -26,7 +26,7 @@ enum soft_polled {
 
 /* One connection's membership in a CQ. */
 struct soft_member {
-	/* In soft_cq.busy or calm; under soft_cq.drive, as the next ones. */
+	/* In soft_cq.busy or calm; under tp_cq.lock, as the next ones. */
 	struct list polled_node;
 	struct soft_conn *conn;
 	struct soft_link *link; /* its */
@@ -50,7 +50,7 @@ struct soft_cq {
 	struct tp_cq base;
 	struct soft_dev *dev;
 
-	/* The consumer's, under the core's EVD lock. */
+	/* The consumer's, under tp_cq.lock. */
 	atomic_uint tail;
 	atomic_uint polls; /* that found it empty, so far, and more for those that took what came */
 	bool woken;	   /* slept since the last poll that drove */
@@ -72,7 +72,7 @@ struct soft_cq {
 	pthread_cond_t is_up;	 /* dozes became NULL */
 	struct soft_link *dozes; /* whose word; NULL: nobody does */
 
-	struct dapl_lock drive;
+	/* Under tp_cq.lock as well. */
 	struct list members;
 	struct list busy;	     /* that are polled always */
 	struct list calm;	     /* and in turn */
@@ -124,12 +124,12 @@ void soft_cq_wake_for_good(struct soft_cq *cq, const struct soft_link *link);
 
 /* ---- cq_drive.c: the connections that feed it ---- */
 
-/* They start and cease to. On the loop. */
+/* They start and cease to. On the loop, lock not held. */
 void soft_cq_attach(struct soft_member *member);
 void soft_cq_detach(struct soft_member *member);
-/* Who finds the queue empty: moves their data. Whether anything moved. */
+/* Who finds the queue empty: moves their data. Whether anything moved. Lock held. */
 bool soft_cq_drive(struct soft_cq *cq);
-/* Who drove goes to sleep on the epoll set: has it told of all that happens. */
+/* Who drove goes to sleep on the epoll set: has it told of all that happens. Lock held. */
 void soft_cq_watch(struct soft_cq *cq);
 
 #endif

@@ -10,7 +10,7 @@
  * Who does nothing but poll looks at one in turn each time, and at the set now and then: he is there
  * again at once. Who works in between, or has slept, looks at all of them and at the set.
  *
- * Under soft_cq.drive.
+ * Under tp_cq.lock, which who polls has.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -175,13 +175,11 @@ static void watch_polled(struct soft_cq *cq)
 
 void soft_cq_watch(struct soft_cq *cq)
 {
-	dapl_lock(&cq->drive);
 	need_epfd(cq);
 	if (set_tells(cq))
 		watch_polled(cq);
 	else
 		watch_all(cq);
-	dapl_unlock(&cq->drive);
 }
 
 void soft_cq_attach(struct soft_member *member)
@@ -190,7 +188,7 @@ void soft_cq_attach(struct soft_member *member)
 	struct soft_cq *cq = member->cq;
 	bool were_few;
 
-	dapl_lock(&cq->drive);
+	dapl_lock(cq->base.lock);
 	were_few = soft_cq_few(cq);
 	member->link = member->conn->link;
 	member->vain_told = cq->vain_told;
@@ -207,7 +205,7 @@ void soft_cq_attach(struct soft_member *member)
 		watch_all(cq);
 	if (!soft_cq_few(cq))
 		calm_down(cq, member);
-	dapl_unlock(&cq->drive);
+	dapl_unlock(cq->base.lock);
 	soft_cq_wake(&cq->base);
 }
 
@@ -215,7 +213,7 @@ void soft_cq_detach(struct soft_member *member)
 {
 	struct soft_cq *cq = member->cq;
 
-	dapl_lock(&cq->drive);
+	dapl_lock(cq->base.lock);
 	list_del(&member->node);
 	atomic_fetch_sub(&cq->cost, member->conn->link->class->cost);
 	set_polled(member, SOFT_NOT_POLLED);
@@ -225,7 +223,7 @@ void soft_cq_detach(struct soft_member *member)
 	pthread_mutex_lock(&member->conn->lock);
 	soft_watch_remove(member);
 	pthread_mutex_unlock(&member->conn->lock);
-	dapl_unlock(&cq->drive);
+	dapl_unlock(cq->base.lock);
 	soft_cq_wake_for_good(cq, member->conn->link);
 }
 
@@ -375,12 +373,10 @@ bool soft_cq_drive(struct soft_cq *cq)
 {
 	bool moved;
 
-	/* Taken: a connection comes or goes; the next poll is soon enough. */
-	if (!atomic_load_explicit(&cq->cost, memory_order_relaxed) || !dapl_trylock(&cq->drive))
+	if (list_empty(&cq->members))
 		return false;
 	moved = drive_members(cq);
-	if (!moved && ++cq->vain >= VAIN_TO_TELL && !list_empty(&cq->members))
+	if (!moved && ++cq->vain >= VAIN_TO_TELL)
 		tell_of_polls(cq);
-	dapl_unlock(&cq->drive);
 	return moved;
 }

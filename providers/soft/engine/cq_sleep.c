@@ -35,7 +35,7 @@ void soft_cq_wake_for_good(struct soft_cq *cq, const struct soft_link *link)
 	pthread_mutex_unlock(&cq->doze);
 }
 
-/* The one connection, if it has a word to sleep on; drive held. */
+/* The one connection, if it has a word to sleep on; tp_cq.lock held. */
 static struct soft_conn *only_one(struct soft_cq *cq)
 {
 	struct list *first = cq->members.next;
@@ -50,12 +50,8 @@ static struct soft_conn *only_one(struct soft_cq *cq)
 bool soft_cq_sleeps(struct tp_cq *base)
 {
 	struct soft_cq *cq = soft_cq(base);
-	bool sleeps;
 
-	dapl_lock(&cq->drive);
-	sleeps = only_one(cq);
-	dapl_unlock(&cq->drive);
-	return sleeps;
+	return only_one(cq);
 }
 
 static void begin(struct soft_cq *cq, struct soft_link *link)
@@ -78,7 +74,7 @@ struct bed {
 	uint32_t seen;
 };
 
-/* drive held. */
+/* tp_cq.lock held. */
 static struct bed bed_of_one(struct soft_cq *cq, struct soft_conn *conn)
 {
 	bool idle = soft_conn_dead(conn) || atomic_load(&conn->unreceived);
@@ -121,11 +117,11 @@ int soft_cq_sleep(struct tp_cq *base, const uint32_t *word, uint32_t seen, uint6
 	struct soft_conn *conn;
 	int rc = 0;
 
-	dapl_lock(&cq->drive);
+	dapl_lock(base->lock);
 	conn = only_one(cq);
 	if (conn)
 		bed = bed_of_one(cq, conn);
-	dapl_unlock(&cq->drive);
+	dapl_unlock(base->lock);
 	/* Who changed it before this wakes nobody; who does after it finds where. */
 	if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != seen)
 		rc = -EAGAIN;
