@@ -214,19 +214,22 @@ static void announced(struct end *end, struct tp_cq *cq)
 		pause_ms(1);
 	}
 	atomic_store(&end->cq_events, 0);
-	cq->ops->disarm(cq);
+	disarm_cq(cq);
 }
 
 static void listen_for(struct end *end, struct tp_cq *cq)
 {
 	atomic_store(&end->cq_events, 0);
-	cq->ops->arm(cq, TP_ARM_NOTIFY);
+	arm_cq(cq, TP_ARM_NOTIFY);
 }
 
 static struct tp_wr *polled_fast(struct tp_cq *cq)
 {
-	struct tp_wr *wr = cq->poll_plain(cq);
+	struct tp_wr *wr;
 
+	dapl_lock(cq->lock);
+	wr = cq->poll_plain(cq);
+	dapl_unlock(cq->lock);
 	return wr == TP_WR_UNTOLD ? NULL : wr;
 }
 
@@ -264,7 +267,95 @@ static void plain_successes_are_polled_fast(void **state)
 		assert_null(polled_fast(b.recv_cq));
 		assert_int_equal(recv.length, 41);
 	}
-	b.recv_cq->ops->disarm(b.recv_cq);
+	disarm_cq(b.recv_cq);
+}
+
+static struct tp_wr *await_fast(struct tp_cq *cq)
+{
+	uint64_t end_ms = now_ms() + DEADLINE_MS;
+	struct tp_wr *wr;
+
+	while (!(wr = polled_fast(cq)))
+		assert_true(now_ms() < end_ms);
+	return wr;
+}
+
+static void send_some(unsigned num)
+{
+	for (unsigned i = 0; i < num; i++)
+		joined_post(&a, (struct tp_wr){ .opcode = TP_SEND }, out, i, out_mr);
+}
+
+enum {
+	BURST = 4,
+	BURSTS = 2000,
+};
+
+/* Bursts of messages are polled, all in order. */
+static void poll_bursts(void)
+{
+	struct tp_wr recv[BURST], *wr;
+
+	for (unsigned burst = 0; burst < BURSTS; burst++) {
+		for (unsigned i = 0; i < BURST; i++)
+			post_recv(&b, (uintptr_t)&recv[i], in, 64, in_mr);
+		send_some(BURST);
+		for (unsigned i = 0; i < BURST; i++) {
+			wr = await_fast(b.recv_cq);
+			assert_ptr_equal(wr, &recv[i]);
+			assert_int_equal(wr->length, i);
+		}
+	}
+}
+
+/* What a poll drives itself it takes past the queue. */
+static void polls_take_past_the_queue(void **state)
+{
+	struct soft_cq *cq = soft_cq(b.recv_cq);
+	uint32_t head = atomic_load(&cq->head), queued;
+
+	(void)state;
+	poll_bursts();
+	queued = atomic_load(&cq->head) - head;
+	assert_true(queued && queued <= BURSTS * BURST - BURSTS / 2);
+}
+
+static void *poll_requests(void *arg)
+{
+	atomic_bool *stop = arg;
+	struct tp_wc wc;
+
+	while (!atomic_load(stop))
+		(void)try_wc(b.send_cq, &wc);
+	return NULL;
+}
+
+/* Not before what another thread has brought into it. */
+static void in_order_beside_another_poller(void **state)
+{
+	atomic_bool stop = false;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, poll_requests, &stop), 0);
+	poll_bursts();
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+}
+
+/* Who asked for notification is told of it also if another thread takes it first. */
+static void who_asked_is_told_first(void **state)
+{
+	struct tp_wr recv;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		listen_for(&b, b.recv_cq);
+		post_recv(&b, (uintptr_t)&recv, in, 64, in_mr);
+		send_some(1);
+		assert_ptr_equal(await_fast(b.recv_cq), &recv);
+		announced(&b, b.recv_cq);
+	}
 }
 
 static void others_are_not(void **state)
@@ -320,6 +411,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(dto_61_what_cannot_be_invalidated),
 		cmocka_unit_test(dto_52_read_to_rkey),
 		cmocka_unit_test(plain_successes_are_polled_fast),
+		cmocka_unit_test(polls_take_past_the_queue),
+		cmocka_unit_test(in_order_beside_another_poller),
+		cmocka_unit_test(who_asked_is_told_first),
 		cmocka_unit_test(others_are_not),
 	};
 

@@ -5,6 +5,26 @@
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/memory/window.h"
 
+/*
+ * Gives one without more to say to the poll that drives, unless another is before it: those of this
+ * QP were added under its lock. false: it is for the queue.
+ */
+static inline bool give_to_poll(struct soft_qp *qp, struct soft_cq *cq, const struct tp_wc *wc)
+{
+	struct tp_wr *wr = (struct tp_wr *)(uintptr_t)wc->wr_id;
+
+	if (qp->poller != cq || !cq->takes || !(wc->flags & SOFT_WC_PLAIN) ||
+	    atomic_load_explicit(&cq->head, memory_order_relaxed) !=
+		    atomic_load_explicit(&cq->tail, memory_order_relaxed) ||
+	    atomic_load_explicit(&cq->armed, memory_order_relaxed))
+		return false;
+	if (wc->flags & TP_WC_RECV)
+		wr->length = wc->byte_len;
+	*cq->takes = wr;
+	cq->takes = NULL;
+	return true;
+}
+
 /* Adds a completion; wakes whoever asked. false: the queue is full. */
 static inline bool cq_try_add(struct soft_cq *cq, const struct tp_wc *wc)
 {
@@ -43,7 +63,7 @@ static bool cq_add(struct soft_cq *cq, const struct tp_wc *wc)
 /* A completion that is lost, which false tells, ends the connection (EVD-95); lock held. */
 static bool add_completion(struct soft_qp *qp, struct soft_cq *cq, const struct tp_wc *wc)
 {
-	if (cq_add(cq, wc))
+	if (give_to_poll(qp, cq, wc) || cq_add(cq, wc))
 		return true;
 	if (qp->conn)
 		soft_conn_refuse(

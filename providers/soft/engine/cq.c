@@ -82,11 +82,15 @@ static struct tp_wr *cq_poll_plain(struct tp_cq *base)
 {
 	struct soft_cq *cq = soft_cq(base);
 	struct tp_wr *done = pop_plain(cq);
+	bool moved;
 
 	if (done)
 		return done;
-	note_poll(cq, soft_cq_drive(cq) ? SOFT_CQ_POLLED : 1);
-	return pop_plain(cq);
+	cq->takes = &done;
+	moved = soft_cq_drive(cq);
+	cq->takes = NULL;
+	note_poll(cq, moved ? SOFT_CQ_POLLED : 1);
+	return done ? done : pop_plain(cq);
 }
 
 /* In tp_wc.flags while completions are removed: this one is. */

@@ -56,6 +56,9 @@ struct soft_cq {
 	bool woken;	   /* slept since the last poll that drove */
 	uint32_t vain;	   /* polls since peers were told of them */
 	uint32_t vain_told; /* and before */
+	/* A poll that drives has its first completion put there, past the queue. NULL: there is none,
+	 * or it has that. */
+	struct tp_wr **takes;
 
 	/* The producers'. */
 	struct dapl_lock lock;

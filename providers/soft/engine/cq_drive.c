@@ -257,7 +257,7 @@ static inline bool drive_member(const struct soft_member *member, bool room)
 		what = SOFT_DRIVE_RX;
 	if (room && atomic_load_explicit(&member->link->stalled, memory_order_relaxed))
 		what |= SOFT_DRIVE_TX;
-	return what && soft_drive_poll(member->conn->qp, what);
+	return what && soft_drive_poll(member->conn->qp, member->cq, what);
 }
 
 /* Those that were polled longest ago, as many as a poll may cost. */

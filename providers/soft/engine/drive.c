@@ -60,32 +60,34 @@ static void work(struct soft_qp *qp)
 }
 
 /* What one direction makes due in the other is done as well; lock held. */
-static void move_data(struct soft_qp *qp, uint32_t what)
+static void move_data(struct soft_qp *qp, struct soft_cq *poller, uint32_t what)
 {
 	qp->due |= what;
+	qp->poller = poller;
 	if (atomic_load(&qp->state) == SOFT_QP_ERROR)
 		soft_complete_late(qp);
 	while (qp->due)
 		work(qp);
+	qp->poller = NULL;
 }
 
 static_assert(!((SOFT_DRIVE_RX | SOFT_DRIVE_TX) & ~DAPL_LOCK_REQUESTS), "asked of the driver");
 
-/* For who has just become the driver. Whether anything moved. */
-static bool drive(struct soft_qp *qp, uint32_t what)
+/* For who has just become the driver, and polls that, or NULL. Whether anything moved. */
+static bool drive(struct soft_qp *qp, struct soft_cq *poller, uint32_t what)
 {
 	uint32_t before = qp->moved;
 	bool moved;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		move_data(qp, what);
+		move_data(qp, poller, what);
 		moved = qp->moved != before;
 		what = dapl_serve_end(&qp->lock);
 		if (!what)
 			return moved;
 	}
 	what |= dapl_serve_stop(&qp->lock);
-	move_data(qp, what);
+	move_data(qp, poller, what);
 	moved = qp->moved != before;
 	dapl_unlock(&qp->lock);
 	return moved;
@@ -94,7 +96,7 @@ static bool drive(struct soft_qp *qp, uint32_t what)
 void soft_drive(struct soft_qp *qp, uint32_t what)
 {
 	if (dapl_serve(&qp->lock, what))
-		drive(qp, what);
+		drive(qp, NULL, what);
 }
 
 bool soft_drive_post(struct soft_qp *qp, const struct tp_wr *wr)
@@ -107,14 +109,14 @@ bool soft_drive_post(struct soft_qp *qp, const struct tp_wr *wr)
 	sent = soft_request_at_once(qp, wr);
 	left = dapl_serve_end(&qp->lock);
 	if (left)
-		drive(qp, left);
+		drive(qp, NULL, left);
 	return sent;
 }
 
 /* Leaves nothing behind: one who polls all the time would never let the driver go. */
-bool soft_drive_poll(struct soft_qp *qp, uint32_t what)
+bool soft_drive_poll(struct soft_qp *qp, struct soft_cq *cq, uint32_t what)
 {
-	return dapl_serve_try(&qp->lock) && drive(qp, what);
+	return dapl_serve_try(&qp->lock) && drive(qp, cq, what);
 }
 
 /* ---- Answers that are owed before the peer is told of a fault ---- */
@@ -284,7 +286,7 @@ static bool serve(struct soft_conn *conn)
 	await_answers(conn);
 	if (!dapl_serve(&conn->qp->lock, SOFT_DRIVE_RX | SOFT_DRIVE_TX))
 		return false;
-	drive(conn->qp, SOFT_DRIVE_RX | SOFT_DRIVE_TX);
+	drive(conn->qp, NULL, SOFT_DRIVE_RX | SOFT_DRIVE_TX);
 	return true;
 }
 
@@ -372,7 +374,7 @@ static void hung_up(struct soft_conn *conn, uint32_t events)
 
 	dapl_lock(&qp->lock);
 	conn->rx.hold_all = true;
-	move_data(qp, SOFT_DRIVE_RX);
+	move_data(qp, NULL, SOFT_DRIVE_RX);
 	if (atomic_load(&conn->rx_stalled) && !soft_conn_dead(conn)) {
 		pthread_mutex_lock(&conn->lock);
 		conn->broken = events & (EPOLLHUP | EPOLLERR);

@@ -32,6 +32,7 @@
 #include "providers/soft/link/link.h"
 
 struct soft_conn;
+struct soft_cq;
 struct soft_dev;
 struct soft_link;
 struct soft_qp;
@@ -48,8 +49,8 @@ void soft_drive(struct soft_qp *qp, uint32_t what);
 /* Has a request sent by this thread, past the queue (soft_request_at_once), unless somebody drives:
  * whether that was done. */
 bool soft_drive_post(struct soft_qp *qp, const struct tp_wr *wr);
-/* For who polls: does that, unless somebody drives. Whether anything moved. */
-bool soft_drive_poll(struct soft_qp *qp, uint32_t what);
+/* For who polls cq: does that, unless somebody drives. Whether anything moved. */
+bool soft_drive_poll(struct soft_qp *qp, struct soft_cq *cq, uint32_t what);
 
 /* ---- On the loop ---- */
 

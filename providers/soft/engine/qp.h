@@ -107,6 +107,7 @@ struct soft_qp {
 
 	struct dapl_lock lock;	/* who has it may be the driver, see drive.h */
 	uint32_t due;		/* SOFT_DRIVE_*: what the driver found to be done next */
+	struct soft_cq *poller; /* what the driver polls; NULL: nothing */
 	uint32_t moved;		/* grows whenever something came or went; under lock */
 	atomic_bool rx_starved; /* a message waits for a Receive */
 	struct soft_ring rq, sq;
