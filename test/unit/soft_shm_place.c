@@ -118,6 +118,21 @@ static void by_turns(void **state)
 	}
 }
 
+/* Behind something else a long one has no place: the peer would begin with it once it is whole. */
+static void long_ones_alone(void **state)
+{
+	(void)state;
+	pair();
+	assert_non_null(shm->reserve(act, SHM_CHUNK + 1));
+	assert_true(put_in_place(act, SHM_FIRST, 1));
+	assert_null(shm->reserve(act, SHM_CHUNK + 1));
+	assert_true(put_in_place(act, SHM_CHUNK, 2));
+	assert_int_equal(get(pas, to, sizeof(to)), SHM_FIRST + SHM_CHUNK);
+	acknowledge(act, pas);
+	assert_true(put_in_place(act, SHM_CHUNK + 1, 3));
+	got_in_place(pas, SHM_CHUNK + 1, 3);
+}
+
 /* What was reserved and not sent has not been sent. */
 static void reserved_for_nothing(void **state)
 {
@@ -187,7 +202,8 @@ static void no_room_in_place(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(pieces_in_place),	 T(by_turns),	      T(reserved_for_nothing),
+		T(pieces_in_place),	 T(by_turns),
+		T(long_ones_alone),	 T(reserved_for_nothing),
 		T(one_behind_the_other), T(no_room_in_place),
 	};
 

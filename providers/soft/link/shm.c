@@ -28,7 +28,6 @@ static char moved;
 #endif
 
 enum {
-	CHUNK = 32 << 10, /* of what is sent the peer gets so much at a time, and begins with it */
 	/* Of what begins in an empty ring: */
 	SHORT = 13 * SHM_LINE, /* two of them lie in the first bytes */
 	LONG = 60 << 10,       /* and two of them behind those */
@@ -162,8 +161,8 @@ static void arrange(struct soft_shm *shm, uint32_t sent, uint32_t used, uint32_t
 /*
  * Where in an empty ring len bytes begin: in one piece if they fit, and with what they carry at the
  * start of a line, and not at the place in a page that programs' buffers begin at: a copy to
- * shortly behind it, modulo 4096, takes twice as long. What is neither next to the words that announce
- * it nor too long has two such places, by turns.
+ * shortly behind it, modulo 4096, takes twice as long. What is neither next to the words that
+ * announce it nor too long has two such places, by turns.
  */
 static uint32_t beginning(const struct soft_shm *shm, size_t len)
 {
@@ -231,7 +230,7 @@ static ssize_t fill(struct soft_shm *shm, uint32_t sent, uint32_t used, const st
 
 	do {
 		max = out->mask + 1 - used;
-		n = try_move(out, sent, &at, max < CHUNK ? max : CHUNK, true, num == 1);
+		n = try_move(out, sent, &at, max < SHM_CHUNK ? max : SHM_CHUNK, true, num == 1);
 		if (n < 0)
 			return sent != begin ? (ssize_t)(sent - begin) : n;
 		sent += (uint32_t)n;
@@ -267,12 +266,17 @@ ssize_t soft_shm_send(struct soft_link *link, const struct iovec *iov, int num)
 	return fill(shm, sent, used, iov, num);
 }
 
-/* Where len bytes are next, in one piece, or NULL. */
+/*
+ * Where len bytes are next, in one piece, or NULL. Of a long one the peer would wait for the end,
+ * which only pays where he has nothing else: by send he begins with what is there.
+ */
 static uint8_t *straight(struct soft_shm *shm, uint32_t sent, uint32_t used, uint32_t len)
 {
 	uint32_t n = len;
 	uint8_t *place;
 
+	if (used && len > SHM_CHUNK)
+		return NULL;
 	arrange(shm, sent, used, beginning(shm, len));
 	if (len > shm->out.mask + 1 - used)
 		return NULL;

@@ -34,6 +34,7 @@ enum {
 	SHM_SMALL = 128 << 10, /* and until it turns out to be short: it stays in the cache */
 	SHM_FIRST = 1772,      /* bytes of a ring that lie with what is said about it */
 	SHM_BESIDE = 44,       /* of these, in the line that the peer polls */
+	SHM_CHUNK = 8 << 10,   /* the peer gets so much at a time, and begins with it */
 	SHM_PAGE = 4096,
 	SHM_SIZE = 2 * SHM_RING + 2 * SHM_PAGE,
 	SHM_REGIONS = 60, /* that one side exposes at a time */
