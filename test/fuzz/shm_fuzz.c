@@ -354,9 +354,9 @@ static void deed_of_program(enum deed deed, struct attacked *at)
 	if (deed == SEND || deed == SEND_ALL) {
 		attacked_send(at, deed == SEND_ALL);
 	} else if (deed == SLEEP) {
-		t->cq->arm(at->end.send_cq, TP_ARM_WAITER);
+		arm_cq(at->end.send_cq, TP_ARM_WAITER);
 		attacked_poll(at);
-		t->cq->disarm(at->end.send_cq);
+		disarm_cq(at->end.send_cq);
 	} else {
 		attacked_poll(at);
 	}

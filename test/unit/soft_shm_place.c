@@ -118,6 +118,29 @@ static void by_turns(void **state)
 	}
 }
 
+/* The ring goes round behind the second place as behind the first, and rests there as well. */
+static void behind_the_second_place(void **state)
+{
+	const uint32_t len = 60000, rest = SHM_SMALL - len;
+
+	(void)state;
+	pair();
+	for (unsigned round = 0; round < 4; round++) {
+		if (round % 2)
+			place_of_one(len);
+		assert_true(put_in_place(act, len, 1));
+		fill(from, rest, 2);
+		assert_int_equal(put(act, from, rest), rest);
+		assert_int_equal(put(act, from, 1), -EAGAIN);
+		assert_int_equal(get(pas, to, len), len);
+		assert_true(filled(to, len, 1));
+		assert_int_equal(get(pas, to, sizeof(to)), rest);
+		assert_true(filled(to, rest, 2));
+		act->class->rest(act);
+		act->class->rest(act);
+	}
+}
+
 /* Behind something else a long one has no place: the peer would begin with it once it is whole. */
 static void long_ones_alone(void **state)
 {
@@ -203,8 +226,9 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		T(pieces_in_place),	 T(by_turns),
-		T(long_ones_alone),	 T(reserved_for_nothing),
-		T(one_behind_the_other), T(no_room_in_place),
+		T(long_ones_alone),	 T(behind_the_second_place),
+		T(reserved_for_nothing), T(one_behind_the_other),
+		T(no_room_in_place),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -6,8 +6,8 @@
  * such things run there (soft_dev_call). Data moves on any thread, see engine/drive.h.
  *
  * Locks, outermost first:
+ *   tp_cq.lock         the core's; which connections feed the CQ; the poller's while it drives them
  *   soft_dev.lock      list of QPs; held over soft_qp.lock by deregistration only
- *   soft_cq.drive      which connections feed the CQ; held by the poller while it drives them
  *   soft_qp.lock       the queues and both directions of the connection; qp->conn and qp->state
  *   soft_srq.lock      who takes and who waits
  *   soft_conn.lock     what is watched, and the first fault

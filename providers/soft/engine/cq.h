@@ -41,7 +41,8 @@ struct soft_member {
 	uint32_t vain_told; /* soft_cq.vain_told when its peer was told last */
 };
 
-/* Of tp_wc.flags, in the queue only: what tp_cq.take may return; what the peer's data completed. */
+/* Of tp_wc.flags, in the queue only: what tp_cq.poll_plain may return; what the peer's data completed.
+ */
 #define SOFT_WC_PLAIN 0x80000000u
 #define SOFT_WC_CAME  0x20000000u
 #define SOFT_WC_OURS  (SOFT_WC_PLAIN | SOFT_WC_CAME)

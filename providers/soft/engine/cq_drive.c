@@ -45,6 +45,7 @@ static void set_polled(struct soft_member *member, enum soft_polled how)
 	struct soft_cq *cq = member->cq;
 	unsigned int was = atomic_load_explicit(&member->polled, memory_order_relaxed);
 
+	dapl_assert_held(cq->base.lock);
 	list_del(&member->polled_node);
 	if (how != SOFT_NOT_POLLED)
 		list_add(how == SOFT_POLLED_ALWAYS ? &cq->busy : &cq->calm, &member->polled_node);
@@ -175,6 +176,7 @@ static void watch_polled(struct soft_cq *cq)
 
 void soft_cq_watch(struct soft_cq *cq)
 {
+	dapl_assert_held(cq->base.lock);
 	need_epfd(cq);
 	if (set_tells(cq))
 		watch_polled(cq);
@@ -329,7 +331,7 @@ static bool drive_ready(struct soft_cq *cq)
 static bool drive_members(struct soft_cq *cq)
 {
 	uint32_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
-	bool spinning, moved;
+	bool takes = cq->takes, spinning, moved;
 
 	cq->drives++;
 	if (++cq->polls_since_clock % POLLS_PER_ROOM == 0 || cq->woken)
@@ -340,6 +342,7 @@ static bool drive_members(struct soft_cq *cq)
 	if (cq->num_calm)
 		moved |= drive_calm(cq, spinning ? 1 : cq->num_calm);
 	cq->cost_since_look += 1 + atomic_load_explicit(&cq->head, memory_order_relaxed) - head;
+	cq->cost_since_look += takes && !cq->takes;
 	if (!cq->num_left || (spinning && cq->cost_since_look < COST_PER_LOOK))
 		return moved;
 	return drive_ready(cq) || moved;
@@ -373,6 +376,7 @@ bool soft_cq_drive(struct soft_cq *cq)
 {
 	bool moved;
 
+	dapl_assert_held(cq->base.lock);
 	if (list_empty(&cq->members))
 		return false;
 	moved = drive_members(cq);

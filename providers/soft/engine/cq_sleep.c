@@ -41,6 +41,7 @@ static struct soft_conn *only_one(struct soft_cq *cq)
 	struct list *first = cq->members.next;
 	struct soft_conn *conn;
 
+	dapl_assert_held(cq->base.lock);
 	if (list_empty(&cq->members) || first->next != &cq->members)
 		return NULL;
 	conn = container_of(first, struct soft_member, node)->conn;
@@ -87,11 +88,6 @@ static struct bed bed_of_one(struct soft_cq *cq, struct soft_conn *conn)
 	pthread_mutex_lock(&conn->lock);
 	bed.word = link->class->doze(link, idle ? 0 : soft_watch_wanted(conn), &bed.seen);
 	pthread_mutex_unlock(&conn->lock);
-	/* What the last poll has left may be with somebody who drives: waits for him. */
-	if (!bed.word) {
-		dapl_lock(&conn->qp->lock);
-		dapl_unlock(&conn->qp->lock);
-	}
 	return bed;
 }
 
@@ -122,6 +118,12 @@ int soft_cq_sleep(struct tp_cq *base, const uint32_t *word, uint32_t seen, uint6
 	if (conn)
 		bed = bed_of_one(cq, conn);
 	dapl_unlock(base->lock);
+	/* What the last poll has left may be with somebody who drives: waits for him. Until end() the
+	 * connection stays. */
+	if (conn && !bed.word) {
+		dapl_lock(&conn->qp->lock);
+		dapl_unlock(&conn->qp->lock);
+	}
 	/* Who changed it before this wakes nobody; who does after it finds where. */
 	if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != seen)
 		rc = -EAGAIN;

@@ -162,7 +162,7 @@ static void arrange(struct soft_shm *shm, uint32_t sent, uint32_t used, uint32_t
  * Where in an empty ring len bytes begin: in one piece if they fit, and with what they carry at the
  * start of a line, and not at the place in a page that programs' buffers begin at: a copy to
  * shortly behind it, modulo 4096, takes twice as long. What is neither next to the words that
- * announce it nor too long has two such places, by turns.
+ * announce it nor too long has two such places; what is written in place takes turns.
  */
 static uint32_t beginning(const struct soft_shm *shm, size_t len)
 {

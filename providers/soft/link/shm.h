@@ -71,8 +71,8 @@ enum {
 
 /*
  * What one side writes, and wake_on the other one too. The byte at a position of the ring is at
- * (position - origin) & mask. A ring that is empty begins anew at 0, so that a short message lies in
- * the cache line of the words that announce it.
+ * (position - origin) & mask. A ring that is empty begins anew, at 0 where the message is short
+ * enough to lie in the cache line of the words that announce it.
  */
 struct shm_side {
 	_Alignas(SHM_LINE) _Atomic uint32_t taken; /* bytes out of the other's ring so far */
