@@ -78,10 +78,10 @@ wait_listen() {
 	done
 }
 
-# wait_line WORD FILE PID: until PID has written WORD to FILE, at most 20 s.
+# wait_line WORD FILE PID: until PID has written WORD to FILE, which may not be there yet, at most 20 s.
 wait_line() {
 	tries=0
-	while ! grep -q "$1" "$2"; do
+	while ! grep -qs "$1" "$2"; do
 		kill -0 "$3" 2>/dev/null || return 1
 		tries=$((tries + 1))
 		[ $tries -lt 400 ] || return 1
