@@ -45,7 +45,7 @@
 #include "dapl/registration.h"
 #include "dapl/work.h"
 
-#define DAPL_TRANSPORT_VERSION 12
+#define DAPL_TRANSPORT_VERSION 13
 
 struct dapl_lock;
 struct dapl_option;

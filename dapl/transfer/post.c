@@ -323,14 +323,12 @@ static __attribute__((noinline)) DAT_RETURN post_again(struct dapl_lock *lock, u
 	return err ? end_refused(qp, counter, slot, err) : end_fast(qp, DAT_SUCCESS);
 }
 
-/* Posts where there is room, and unlocks; remote is NULL for a Send. */
-static inline __attribute__((always_inline)) DAT_RETURN
-post_fast(struct dapl_qp *qp, uint32_t opcode, uint32_t dto, uint32_t counter,
-	  const DAT_LMR_TRIPLET *iov, uint32_t length, DAT_UINT64 cookie,
+/* A request of one segment in a slot; remote is NULL for a Send. */
+static inline __attribute__((always_inline)) void
+fill_fast(struct dapl_qp *qp, struct dapl_slot *slot, uint32_t opcode, uint32_t dto,
+	  uint32_t counter, const DAT_LMR_TRIPLET *iov, uint32_t length, DAT_UINT64 cookie,
 	  const DAT_RMR_TRIPLET *remote)
 {
-	struct dapl_slot *slot = dapl_slots_take(&qp->request);
-
 	qp->posted[counter]++;
 	memcpy(&slot->wr.one, iov, sizeof(slot->wr.one));
 	slot->wr.opcode = opcode;
@@ -341,8 +339,46 @@ post_fast(struct dapl_qp *qp, uint32_t opcode, uint32_t dto, uint32_t counter,
 	slot->done.user_cookie.as_64 = cookie;
 	slot->done.operation = (DAT_DTOS)dto;
 	qp->posted[counter + 1] += length;
+}
+
+/* Posts where there is room, and unlocks; remote is NULL for a Send. */
+static inline __attribute__((always_inline)) DAT_RETURN
+post_fast(struct dapl_qp *qp, uint32_t opcode, uint32_t dto, uint32_t counter,
+	  const DAT_LMR_TRIPLET *iov, uint32_t length, DAT_UINT64 cookie,
+	  const DAT_RMR_TRIPLET *remote)
+{
+	struct dapl_slot *slot = dapl_slots_take(&qp->request);
+
+	fill_fast(qp, slot, opcode, dto, counter, iov, length, cookie, remote);
 	if (unlikely(qp->tp->post_plain(qp->tp, &slot->wr)))
 		return post_again(&qp->lock, counter);
+	dapl_unlock(&qp->lock);
+	return DAT_SUCCESS;
+}
+
+/* The same of a read of some bytes. */
+static inline __attribute__((always_inline)) DAT_RETURN
+post_read(struct dapl_qp *qp, const DAT_LMR_TRIPLET *iov, uint32_t length, DAT_UINT64 cookie,
+	  const DAT_RMR_TRIPLET *remote)
+{
+	struct dapl_slot *slot;
+	DAT_RETURN rc;
+	int err;
+
+	if (unlikely(qp->request.next == qp->request.stop)) {
+		rc = dapl_request_check(qp);
+		if (rc)
+			return end_fast(qp, rc);
+	}
+	slot = dapl_slots_take(&qp->request);
+	fill_fast(qp, slot, TP_RDMA_READ, DAT_DTO_RDMA_READ, DCNT_EP_POST_READ, iov, length, cookie,
+		  remote);
+	slot->wr.wr_id = (uintptr_t)slot;
+	slot->wr.flags = TP_WR_SIGNALED | TP_WR_WHOLE;
+	err = qp->tp->ops->post_send(qp->tp, &slot->wr);
+	slot->wr.flags = TP_WR_SIGNALED;
+	if (unlikely(err))
+		return end_refused(qp, DCNT_EP_POST_READ, slot, err);
 	dapl_unlock(&qp->lock);
 	return DAT_SUCCESS;
 }
@@ -371,21 +407,22 @@ static inline __attribute__((always_inline)) bool
 begin_simple(struct dapl_qp *qp, DAT_COUNT num, uint32_t max, const DAT_LMR_TRIPLET *iov,
 	     DAT_COMPLETION_FLAGS flags, uint64_t below, uint32_t *length)
 {
+	const DAT_LMR_TRIPLET *end = iov + (uint32_t)num;
 	uint64_t total = 0;
 
-	if ((uint32_t)num - 1 >= max || ((uint32_t)flags & ~(uint32_t)SIMPLE_FLAGS) ||
+	if (!iov || (uint32_t)num - 1 >= max || ((uint32_t)flags & ~(uint32_t)SIMPLE_FLAGS) ||
 	    dapl_trace_wanted(post_request))
 		return false;
-	for (; num; num--, iov++) {
+	do {
 		if (!iov->segment_length)
 			return false;
 		total += iov->segment_length;
-	}
+	} while (++iov < end);
 	*length = (uint32_t)total;
 	return total < below && dapl_trylock(&qp->lock);
 }
 
-/* Posts, and unlocks. */
+/* Posts, and unlocks; remote is NULL for a Send. */
 static inline __attribute__((always_inline)) DAT_RETURN
 post_simple(struct dapl_qp *qp, const struct dapl_operation *op, uint32_t num,
 	    const DAT_LMR_TRIPLET *iov, uint32_t length, DAT_UINT64 cookie,
@@ -399,23 +436,14 @@ post_simple(struct dapl_qp *qp, const struct dapl_operation *op, uint32_t num,
 	if (unlikely(rc))
 		return end_fast(qp, rc);
 	slot = dapl_slots_take(&qp->request);
-	slot->wr.wr_id = (uintptr_t)slot;
-	memcpy(&slot->wr.one, iov, sizeof(slot->wr.one));
+	fill_fast(qp, slot, op->opcode, op->dto, op->counter, iov, length, cookie, remote);
 	if (num > 1) {
 		slot->wr.sge = (const struct tp_sge *)iov;
 		slot->wr.num_sge = num;
 		slot->wr.length = length;
 	}
-	slot->wr.opcode = op->opcode;
-	slot->wr.flags = dapl_request_flags(flags);
-	if (remote) {
-		slot->wr.remote_addr = remote->virtual_address;
-		slot->wr.rkey = remote->rmr_context;
-	}
-	slot->done.user_cookie.as_64 = cookie;
-	slot->done.operation = (DAT_DTOS)op->dto;
-	qp->posted[op->counter]++;
-	qp->posted[op->counter + 1] += length;
+	slot->wr.wr_id = (uintptr_t)slot;
+	slot->wr.flags = dapl_request_flags(flags) | TP_WR_WHOLE;
 	err = qp->tp->ops->post_send(qp->tp, &slot->wr);
 	slot->wr.flags = TP_WR_SIGNALED;
 	if (num > 1) {
@@ -430,70 +458,40 @@ post_simple(struct dapl_qp *qp, const struct dapl_operation *op, uint32_t num,
 	return DAT_SUCCESS;
 }
 
-static __attribute__((noinline)) DAT_RETURN send_flagged(struct dapl_qp *qp,
-							 const DAT_LMR_TRIPLET *iov,
-							 DAT_DTO_COOKIE cookie,
-							 DAT_COMPLETION_FLAGS flags)
+static __attribute__((noinline)) DAT_RETURN send_simple(struct dapl_qp *qp, DAT_COUNT num,
+							const DAT_LMR_TRIPLET *iov,
+							DAT_DTO_COOKIE cookie,
+							DAT_COMPLETION_FLAGS flags)
 {
 	uint32_t length;
 
-	if (!begin_simple(qp, 1, 1, iov, flags, qp->plain_send_below, &length))
-		return send_general(qp, 1, iov, cookie, flags);
-	return post_simple(qp, &op_send, 1, iov, length, cookie.as_64, NULL, flags);
-}
-
-static __attribute__((noinline)) DAT_RETURN send_segments(struct dapl_qp *qp, DAT_COUNT num,
-							  const DAT_LMR_TRIPLET *iov,
-							  DAT_DTO_COOKIE cookie,
-							  DAT_COMPLETION_FLAGS flags)
-{
-	uint32_t length;
-
-	if (!iov ||
-	    !begin_simple(qp, num, qp->max_send_sge, iov, flags, qp->plain_send_below, &length))
+	if (!begin_simple(qp, num, qp->max_send_sge, iov, flags, qp->plain_send_below, &length))
 		return send_general(qp, num, iov, cookie, flags);
 	return post_simple(qp, &op_send, (uint32_t)num, iov, length, cookie.as_64, NULL, flags);
 }
 
 static __attribute__((noinline)) DAT_RETURN
-write_flagged(struct dapl_qp *qp, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-	      const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+write_simple(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	     const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
 {
 	uint32_t length;
 
-	if (!begin_simple(qp, 1, 1, iov, flags, qp->plain_write_below, &length))
-		return rdma_general(qp, &op_write, 1, iov, cookie, remote, flags);
-	return post_simple(qp, &op_write, 1, iov, length, cookie.as_64, remote, flags);
-}
-
-static __attribute__((noinline)) DAT_RETURN
-write_segments(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-	       const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
-{
-	uint32_t length;
-
-	if (!iov || !remote ||
+	if (!remote ||
 	    !begin_simple(qp, num, qp->max_write_sge, iov, flags, qp->plain_write_below, &length))
 		return rdma_general(qp, &op_write, num, iov, cookie, remote, flags);
 	return post_simple(qp, &op_write, (uint32_t)num, iov, length, cookie.as_64, remote, flags);
 }
 
-/* What the fast path is not for. */
-static __attribute__((noinline)) DAT_RETURN send_else(struct dapl_qp *qp, DAT_COUNT num,
-						      const DAT_LMR_TRIPLET *iov,
-						      DAT_DTO_COOKIE cookie,
-						      DAT_COMPLETION_FLAGS flags)
-{
-	return num == 1 && iov ? send_flagged(qp, iov, cookie, flags)
-			       : send_segments(qp, num, iov, cookie, flags);
-}
-
 static __attribute__((noinline)) DAT_RETURN
-write_else(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-	   const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+read_simple(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	    const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
 {
-	return num == 1 && iov && remote ? write_flagged(qp, iov, cookie, remote, flags)
-					 : write_segments(qp, num, iov, cookie, remote, flags);
+	uint32_t length;
+
+	if (!remote ||
+	    !begin_simple(qp, num, qp->max_read_sge, iov, flags, qp->plain_read_below, &length))
+		return rdma_general(qp, &op_read, num, iov, cookie, remote, flags);
+	return post_simple(qp, &op_read, (uint32_t)num, iov, length, cookie.as_64, remote, flags);
 }
 
 /* ---- The calls ---- */
@@ -509,7 +507,7 @@ DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		return DAPL_BAD_HANDLE(EP);
 	if (unlikely(!local_iov || !begin_fast(qp, num_segments, local_iov, flags,
 					       &qp->plain_send_below, &length)))
-		return send_else(qp, num_segments, local_iov, user_cookie, flags);
+		return send_simple(qp, num_segments, local_iov, user_cookie, flags);
 	if (unlikely(qp->request.next == qp->request.stop))
 		return post_checked(qp, &op_send, local_iov, user_cookie.as_64, NULL);
 	return post_fast(qp, TP_SEND, DAT_DTO_SEND, DCNT_EP_POST_SEND, local_iov, length,
@@ -528,7 +526,7 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 	if (unlikely(!surely_both(local_iov, remote_iov) ||
 		     !begin_fast(qp, num_segments, local_iov, flags, &qp->plain_write_below,
 				 &length)))
-		return write_else(qp, num_segments, local_iov, user_cookie, remote_iov, flags);
+		return write_simple(qp, num_segments, local_iov, user_cookie, remote_iov, flags);
 	if (unlikely(qp->request.next == qp->request.stop))
 		return post_checked(qp, &op_write, local_iov, user_cookie.as_64, remote_iov);
 	return post_fast(qp, TP_RDMA_WRITE, DAT_DTO_RDMA_WRITE, DCNT_EP_POST_WRITE, local_iov,
@@ -544,11 +542,10 @@ DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 
 	if (unlikely(!dapl_object_looks(&qp->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	if (unlikely(!local_iov || !remote_iov ||
-		     !begin_simple(qp, num_segments, qp->max_read_sge, local_iov, flags,
-				   qp->plain_read_below, &length)))
-		return rdma_general(qp, &op_read, num_segments, local_iov, user_cookie, remote_iov,
-				    flags);
-	return post_simple(qp, &op_read, (uint32_t)num_segments, local_iov, length,
-			   user_cookie.as_64, remote_iov, flags);
+	if (unlikely(!surely_both(local_iov, remote_iov) || num_segments != 1 ||
+		     !local_iov->segment_length ||
+		     !begin_fast(qp, num_segments, local_iov, flags, &qp->plain_read_below,
+				 &length)))
+		return read_simple(qp, num_segments, local_iov, user_cookie, remote_iov, flags);
+	return post_read(qp, local_iov, length, user_cookie.as_64, remote_iov);
 }

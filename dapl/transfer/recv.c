@@ -22,6 +22,21 @@ static DAT_RETURN check_recv(const struct dapl_qp *qp, DAT_COUNT num, const DAT_
 	return DAT_SUCCESS;
 }
 
+/* The transport refused the last one; unlocks. */
+static __attribute__((noinline)) DAT_RETURN refused(struct dapl_lock *lock, uint64_t length,
+						    int err)
+{
+	struct dapl_qp *qp = container_of(lock, struct dapl_qp, lock);
+	DAT_RETURN rc;
+
+	qp->posted[DCNT_EP_POST_RECV]--;
+	qp->posted[DCNT_EP_POST_RECV_DATA] -= length;
+	rc = dapl_post_failed(qp, &qp->recv, dapl_slots_last(&qp->recv), err);
+	dapl_unlock(lock);
+	return rc;
+}
+
+/* Posts, and unlocks. */
 static inline DAT_RETURN post(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_TRIPLET *iov,
 			      DAT_UINT64 cookie, DAT_COMPLETION_FLAGS flags)
 {
@@ -36,11 +51,10 @@ static inline DAT_RETURN post(struct dapl_qp *qp, DAT_COUNT num, const DAT_LMR_T
 	slot->silent = (uint8_t)flags & qp->recv_unsignalled;
 	err = qp->tp->ops->post_recv(qp->tp, (uintptr_t)slot, (const struct tp_sge *)iov,
 				     (uint32_t)num);
-	if (likely(!err))
-		return DAT_SUCCESS;
-	qp->posted[DCNT_EP_POST_RECV]--;
-	qp->posted[DCNT_EP_POST_RECV_DATA] -= length;
-	return dapl_post_failed(qp, &qp->recv, slot, err);
+	if (unlikely(err))
+		return refused(&qp->lock, length, err);
+	dapl_unlock(&qp->lock);
+	return DAT_SUCCESS;
 }
 
 #define POST_RECV_FORMAT "segments=%d cookie=0x%llx"
@@ -61,13 +75,22 @@ static __attribute__((noinline)) DAT_RETURN recv_general(struct dapl_qp *qp, DAT
 	stopped = qp->recv.next == qp->recv.stop;
 	if (unlikely(stopped))
 		rc = dapl_slots_check(&qp->recv);
-	if (!rc)
+	if (rc)
+		dapl_unlock(&qp->lock);
+	else
 		rc = post(qp, num, iov, cookie.as_64, flags);
-	dapl_unlock(&qp->lock);
 	/* From the watermark on every post is stopped. */
 	if (unlikely(stopped) && !rc)
 		qp->cold->check_marks(qp);
 	return rc;
+}
+
+/* Something is to be checked before. */
+static __attribute__((noinline)) DAT_RETURN
+recv_stopped(struct dapl_lock *lock, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+{
+	dapl_unlock(lock);
+	return recv_general(container_of(lock, struct dapl_qp, lock), 1, iov, cookie, 0);
 }
 
 /* The fast path: one segment, no flags, and nothing to be checked before. */
@@ -76,18 +99,13 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_qp *qp = ep_handle;
-	DAT_RETURN rc;
 
 	if (unlikely(!dapl_object_looks(&qp->obj, DAPL_TYPE_EP)))
 		return DAPL_BAD_HANDLE(EP);
-	if (unlikely(num_segments != 1 || flags || !local_iov || qp->srq || !qp->max_recv_sge ||
+	if (unlikely(num_segments != 1 || flags || !local_iov || !qp->max_recv_sge ||
 		     dapl_trace_wanted(post_recv) || !dapl_trylock(&qp->lock)))
 		return recv_general(qp, num_segments, local_iov, user_cookie, flags);
-	if (unlikely(qp->recv.next == qp->recv.stop)) {
-		dapl_unlock(&qp->lock);
-		return recv_general(qp, num_segments, local_iov, user_cookie, flags);
-	}
-	rc = post(qp, 1, local_iov, user_cookie.as_64, 0);
-	dapl_unlock(&qp->lock);
-	return rc;
+	if (unlikely(qp->recv.next == qp->recv.stop))
+		return recv_stopped(&qp->lock, local_iov, user_cookie);
+	return post(qp, 1, local_iov, user_cookie.as_64, 0);
 }

@@ -207,32 +207,16 @@ static uint32_t flags_of(const struct vrb_queue *queue, const struct tp_wr *wr)
 }
 
 /* What a device makes of flags that the contract explains for all requests. */
-static unsigned int send_flags(const struct tp_wr *wr)
+static inline unsigned int send_flags(const struct tp_wr *wr)
 {
+	const uint32_t to_receives =
+		TP_CAN(TP_SEND) | TP_CAN(TP_SEND_INVALIDATE) | TP_CAN(TP_RDMA_WRITE_IMM);
+
 	/* A read has nothing to wait for: those before it are executed before it. */
 	if (wr->opcode == TP_RDMA_READ)
 		return wr->flags & IBV_SEND_SIGNALED;
-	if (wr->opcode == TP_SEND || wr->opcode == TP_SEND_INVALIDATE ||
-	    wr->opcode == TP_RDMA_WRITE_IMM)
-		return wr->flags;
-	return wr->flags & ~(unsigned int)IBV_SEND_SOLICITED;
-}
-
-/* Whether a request moves all of its segments, and each has bytes. */
-static bool is_whole(const struct tp_wr *wr)
-{
-	uint64_t total = 0;
-	uint32_t i;
-
-	for (i = 0; i < wr->num_sge && wr->sge[i].length; i++)
-		total += wr->sge[i].length;
-	return i == wr->num_sge && total == wr->length;
-}
-
-/* Whether the device can get the segments from where they are. */
-static inline bool segments_fit(const struct tp_wr *wr)
-{
-	return wr->length && (likely(wr->sge == &wr->one) || is_whole(wr));
+	return wr->flags & (IBV_SEND_SIGNALED | IBV_SEND_FENCE |
+			    (to_receives & TP_CAN(wr->opcode) ? IBV_SEND_SOLICITED : 0u));
 }
 
 /* Those that are the caller's are kept where the device does not say what is wrong with them. */
@@ -304,10 +288,23 @@ static uint64_t take_back(struct vrb_queue *queue, const struct tp_wr *wr)
 /* Whether a request can go to the device as it is. */
 static inline bool goes_as_it_is(struct vrb_qp *qp, const struct tp_wr *wr)
 {
-	const uint32_t ops = TP_CAN(TP_SEND) | TP_CAN(TP_RDMA_WRITE) | TP_CAN(TP_RDMA_READ);
+	return qp->sq.mode == VRB_QUEUE_ACTIVE && (wr->flags & TP_WR_WHOLE) &&
+	       !vrb_queue_full(&qp->sq);
+}
 
-	return qp->sq.mode == VRB_QUEUE_ACTIVE && wr->wr_id == (uintptr_t)wr &&
-	       !vrb_queue_full(&qp->sq) && (ops & TP_CAN(wr->opcode)) && segments_fit(wr);
+/* As keep_segments, of a request that is whole. */
+static inline void keep_whole(const struct vrb_queue *queue, struct vrb_wr *own,
+			      const struct tp_wr *wr)
+{
+	memcpy(vrb_queue_sge(queue, own), wr->sge, wr->num_sge * sizeof(*wr->sge));
+	own->num_sge = (uint16_t)wr->num_sge;
+	own->flags |= VRB_WR_SLOW | (is_fetch(wr) ? VRB_WR_FETCH : 0);
+}
+
+/* The device did not take it. */
+static __attribute__((noinline)) int refused(struct vrb_qp *qp, const struct tp_wr *wr, int err)
+{
+	return vrb_queue_refused(&qp->sq, (struct vrb_wr *)(uintptr_t)wr->wr_id, err);
 }
 
 static int post_as_it_is(struct vrb_qp *qp, struct tp_wr *wr)
@@ -318,7 +315,7 @@ static int post_as_it_is(struct vrb_qp *qp, struct tp_wr *wr)
 	int err;
 
 	if (unlikely(wr->sge != &wr->one && qp->sq.copies_sge))
-		keep_segments(own, wr);
+		keep_whole(&qp->sq, own, wr);
 	wr->wr_id = (uintptr_t)own;
 	wr->flags = send_flags(wr);
 	if (unlikely(wr->opcode == TP_RDMA_READ && qp->sq.out_of_order)) {
@@ -328,20 +325,24 @@ static int post_as_it_is(struct vrb_qp *qp, struct tp_wr *wr)
 	if (wr->length <= qp->max_inline && may_inline(qp, ib, wr))
 		wr->flags |= IBV_SEND_INLINE;
 	err = qp->ib_post(qp->ibqp, ib, &qp->bad);
-	return likely(!err) ? 0 : vrb_queue_refused(&qp->sq, own, err);
+	return likely(!err) ? 0 : refused(qp, wr, err);
+}
+
+/* It goes another way; QP lock held. */
+static __attribute__((noinline)) int post_else(struct vrb_qp *qp, struct tp_wr *wr)
+{
+	uint64_t id = take_back(&qp->sq, wr);
+
+	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
+		return vrb_qp_post_inactive(qp, id);
+	return vrb_queue_full(&qp->sq) ? -ENOMEM : post_request(qp, wr, id);
 }
 
 int vrb_qp_post_send(struct tp_qp *base, struct tp_wr *wr)
 {
 	struct vrb_qp *qp = vrb_qp(base);
-	uint64_t id;
 
-	if (likely(goes_as_it_is(qp, wr)))
-		return post_as_it_is(qp, wr);
-	id = take_back(&qp->sq, wr);
-	if (qp->sq.mode != VRB_QUEUE_ACTIVE)
-		return vrb_qp_post_inactive(qp, id);
-	return vrb_queue_full(&qp->sq) ? -ENOMEM : post_request(qp, wr, id);
+	return likely(goes_as_it_is(qp, wr)) ? post_as_it_is(qp, wr) : post_else(qp, wr);
 }
 
 /* QP lock held */
@@ -408,7 +409,7 @@ static int post_now(struct vrb_queue *queue, uint64_t wr_id, const struct tp_sge
 	struct ibv_recv_wr ib, *bad;
 	int err;
 
-	vrb_wr_recv_from(own, sge, num, &ib);
+	vrb_wr_recv_from(queue, own, sge, num, &ib);
 	err = ibv_post_recv(queue->qp->ibqp, &ib, &bad);
 	return likely(!err) ? 0 : vrb_queue_refused(queue, own, err);
 }

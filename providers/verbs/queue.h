@@ -103,7 +103,7 @@ static inline struct vrb_wr *vrb_queue_before(struct vrb_queue *queue, const str
 
 static inline bool vrb_queue_full(struct vrb_queue *queue)
 {
-	return vrb_queue_used(queue) == queue->mask;
+	return vrb_queue_next(queue)->next == vrb_queue_head(queue);
 }
 
 /* The ring's next entry, which there is; its flags are what they were. */
@@ -131,10 +131,15 @@ static inline void vrb_queue_unreserve(struct vrb_queue *queue, struct vrb_wr *w
 	atomic_store_explicit(&queue->next, wr, memory_order_relaxed);
 }
 
-/* The place of a request's segments beside the ring. */
+/* The place of an entry's segments beside the ring. */
+static inline struct tp_sge *vrb_queue_sge(const struct vrb_queue *queue, const struct vrb_wr *wr)
+{
+	return queue->sge + (size_t)(wr - queue->wr) * queue->max_sge;
+}
+
 static inline struct tp_sge *vrb_wr_sge(const struct vrb_wr *wr)
 {
-	return wr->queue->sge + (size_t)(wr - wr->queue->wr) * wr->queue->max_sge;
+	return vrb_queue_sge(wr->queue, wr);
 }
 
 /* An idle queue, for max_wr of the core's and extra of our own. -ENOMEM, with a message. */
@@ -153,16 +158,16 @@ void vrb_wr_copy_sge(struct vrb_wr *wr, const struct tp_sge *sge, uint32_t num, 
 void vrb_wr_recv(const struct vrb_wr *wr, struct ibv_recv_wr *ib);
 
 /* The same with the core's segments, which are copied only if need be. */
-static inline void vrb_wr_recv_from(struct vrb_wr *wr, const struct tp_sge *sge, uint32_t num,
-				    struct ibv_recv_wr *ib)
+static inline void vrb_wr_recv_from(const struct vrb_queue *queue, struct vrb_wr *wr,
+				    const struct tp_sge *sge, uint32_t num, struct ibv_recv_wr *ib)
 {
 	if (unlikely(num != 1 || !sge->length)) {
 		vrb_wr_copy_sge(wr, sge, num, UINT64_MAX);
 		vrb_wr_recv(wr, ib);
 		return;
 	}
-	if (wr->queue->copies_sge) {
-		*vrb_wr_sge(wr) = *sge;
+	if (queue->copies_sge) {
+		*vrb_queue_sge(queue, wr) = *sge;
 		wr->num_sge = 1;
 	}
 	*ib = (struct ibv_recv_wr){ .wr_id = (uintptr_t)wr,

@@ -239,7 +239,7 @@ static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sg
 	if (!wr)
 		return -ENOMEM;
 	wr->id = wr_id;
-	vrb_wr_recv_from(wr, sge, num_sge, &ib);
+	vrb_wr_recv_from(wr->queue, wr, sge, num_sge, &ib);
 	err = ibv_post_srq_recv(srq->ibsrq, &ib, &bad);
 	if (!err) {
 		srq->posted++;

@@ -151,6 +151,7 @@ static void dto_12_rdma_limit_zero_is_the_request_limit(void **state)
 static void dto_14_null_remote(void **state)
 {
 	struct cu_rig *rig = *state;
+	DAT_LMR_TRIPLET *nowhere = (DAT_LMR_TRIPLET *)(uintptr_t)sizeof(DAT_LMR_TRIPLET);
 	DAT_LMR_TRIPLET seg = ct_segment(&rig->a.mem, 0, 64);
 
 	expect_arg(dat_ep_post_rdma_write(rig->a.ep, 1, &seg, cu_cookie(0), NULL,
@@ -166,6 +167,13 @@ static void dto_14_null_remote(void **state)
 					DAT_COMPLETION_DEFAULT_FLAG));
 	DONE(rig->a.request, rig->a.ep, 5, DAT_DTO_RDMA_WRITE, 0);
 	DONE(rig->a.request, rig->a.ep, 6, DAT_DTO_RDMA_READ, 0);
+	/* Nor is an array of no segments looked at. */
+	expect_ok(dat_ep_post_rdma_write(rig->a.ep, 0, nowhere, cu_cookie(7), &target,
+					 DAT_COMPLETION_DEFAULT_FLAG));
+	expect_ok(dat_ep_post_rdma_read(rig->a.ep, 0, nowhere, cu_cookie(8), &target,
+					DAT_COMPLETION_DEFAULT_FLAG));
+	DONE(rig->a.request, rig->a.ep, 7, DAT_DTO_RDMA_WRITE, 0);
+	DONE(rig->a.request, rig->a.ep, 8, DAT_DTO_RDMA_READ, 0);
 	still_works(rig);
 }
 

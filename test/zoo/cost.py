@@ -29,12 +29,12 @@ CALLS = {
 # guarded. mlx5: small data goes inline, and is looked up before.
 LIMITS = {
     ("rxe", "write"): (75, 85),
-    ("rxe", "send"): (75, 145, 110),
-    ("rxe", "read"): (195, 85),
-    ("rxe", "segments"): (355,),
-    ("rxe", "suppressed"): (215, 85),
+    ("rxe", "send"): (75, 130, 110),
+    ("rxe", "read"): (145, 85),
+    ("rxe", "segments"): (250,),
+    ("rxe", "suppressed"): (205, 85),
     ("siw", "write"): (330, 85),
-    ("siw", "read"): (450, 155),
+    ("siw", "read"): (395, 155),
     ("mlx5-roce", "write"): (110, 85),
 }
 

@@ -57,8 +57,7 @@ enum {
 static bool is_plain(const struct tp_wr *wr)
 {
 	return (wr->opcode == TP_SEND || wr->opcode == TP_RDMA_WRITE) &&
-	       wr->length <= AT_ONCE_MAX &&
-	       !(wr->flags & ~(uint32_t)(TP_WR_SIGNALED | TP_WR_SOLICITED));
+	       wr->length <= AT_ONCE_MAX && !(wr->flags & TP_WR_FENCE);
 }
 
 static int qp_post_send(struct tp_qp *base, struct tp_wr *wr)
