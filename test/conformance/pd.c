@@ -84,12 +84,23 @@ static void accepted(struct cu_rig *rig, DAT_COUNT in, DAT_COUNT out)
 	expect_ok(dat_ep_reset(rig->p.ep));
 }
 
-static void rejected(struct cu_rig *rig, DAT_COUNT in, DAT_COUNT out)
+/*
+ * Whether the refusal was lost: where a reply comes together with the end of its connection,
+ * soft-iWARP's kernel (siw_cm) may look at the end first, and tells of a reset.
+ */
+static bool is_lost(const DAT_EVENT *event)
+{
+	return event->event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED &&
+	       strcmp(harness_ia_name(), "ofa-siw") == 0;
+}
+
+/* False: the refusal was lost. */
+static bool reject_once(struct cu_rig *rig, DAT_COUNT in, DAT_COUNT out)
 {
 	DAT_EVENT event;
 	DAT_CR_HANDLE cr;
+	bool lost;
 
-	print_message("# connect with %d, reject with %d\n", in, out);
 	cu_fill(buf, (size_t)in, 3);
 	expect_ok(connect_with(rig, in, buf));
 	cr = cu_take_cr(rig->cr);
@@ -97,9 +108,21 @@ static void rejected(struct cu_rig *rig, DAT_COUNT in, DAT_COUNT out)
 	cu_fill(buf, (size_t)out, 4);
 	expect_ok(dat_cr_reject(cr, out, buf));
 	memset(buf, 0, (size_t)out);
-	cu_conn_event(rig->a.connect, rig->a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED, &event);
-	check_event_data(&event, out, 4);
+	assert_true(cu_next(rig->a.connect, CT_MS, &event));
+	lost = is_lost(&event);
+	if (!lost) {
+		assert_int_equal(event.event_number, DAT_CONNECTION_EVENT_PEER_REJECTED);
+		check_event_data(&event, out, 4);
+	}
 	expect_ok(dat_ep_reset(rig->a.ep));
+	return !lost;
+}
+
+static void rejected(struct cu_rig *rig, DAT_COUNT in, DAT_COUNT out)
+{
+	print_message("# connect with %d, reject with %d\n", in, out);
+	for (int tries = 1; !reject_once(rig, in, out); tries++)
+		assert_true(tries < 3);
 }
 
 /* PD-1, PD-6 */
