@@ -35,7 +35,6 @@ enum {
 	POLLS_PER_CLOCK = 256, /* a multiple of these */
 	SPIN_NS = 2000,	       /* a poll of who does nothing else, what came included */
 	VAIN_TO_TELL = 64,     /* polls */
-	TOLD_AT_ONCE = 4,      /* members, after so many, where they are more than a few */
 };
 
 /* ---- Membership and readiness ---- */
@@ -351,14 +350,15 @@ static bool drive_members(struct soft_cq *cq)
 /*
  * Peers that see nobody poll reach this side's memory themselves and send nothing, so that nothing
  * tells the service thread that there is somebody; and by the link they would be faster. Of many
- * members a few are told each time, in turn.
+ * members one is told each time, in turn: its lines are not in the cache, and who waits for another
+ * would wait for them.
  */
 static void tell_of_polls(struct soft_cq *cq)
 {
 	const struct soft_direct_ops *direct;
 	struct list *node = cq->members.next;
 	struct soft_member *member;
-	int left = soft_cq_few(cq) ? SOFT_CQ_FEW : TOLD_AT_ONCE;
+	int left = soft_cq_few(cq) ? SOFT_CQ_FEW : 1;
 
 	cq->vain_told += cq->vain;
 	cq->vain = 0;
