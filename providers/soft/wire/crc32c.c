@@ -71,10 +71,12 @@ static inline uint32_t copy_by_library(uint32_t crc, uint8_t *to, const uint8_t 
 
 /*
  * A plain loop over the processor's instruction is faster below LIBRARY_MIN bytes, and for those
- * behind the last full LIBRARY_UNIT.
+ * behind the last full LIBRARY_UNIT. Of more than LIBRARY_MAX the library may sum far parts at the
+ * same time, which drive each other out of the cache: 23 GB/s of 4 KiB were 4 of 256 KiB.
  */
 #define LIBRARY_MIN  256
 #define LIBRARY_UNIT 64
+#define LIBRARY_MAX  4096
 
 /* Copies as well if to is not NULL. Inlined, so that this is not asked of each word. */
 WITH_INSTRUCTION static inline __attribute__((always_inline)) uint32_t
@@ -100,27 +102,35 @@ each_word(uint64_t crc, uint8_t *to, const uint8_t *from, size_t len)
 	return (uint32_t)crc;
 }
 
+/* How many of so many bytes are for the library to sum next; 0: none. */
+static inline size_t for_library(size_t len)
+{
+	if (len >= LIBRARY_MAX)
+		return LIBRARY_MAX;
+	return len >= LIBRARY_MIN ? len - len % LIBRARY_UNIT : 0;
+}
+
 WITH_INSTRUCTION static uint32_t sum(uint32_t crc, const uint8_t *buf, size_t len)
 {
-	size_t rest = len % LIBRARY_UNIT;
+	size_t part;
 
-	if (len >= LIBRARY_MIN) {
-		crc = sum_by_library(crc, buf, len - rest);
-		buf += len - rest;
-		len = rest;
+	while ((part = for_library(len))) {
+		crc = sum_by_library(crc, buf, part);
+		buf += part;
+		len -= part;
 	}
 	return each_word(crc, NULL, buf, len);
 }
 
 WITH_INSTRUCTION static uint32_t copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t len)
 {
-	size_t rest = len % LIBRARY_UNIT;
+	size_t part;
 
-	if (len >= LIBRARY_MIN) {
-		crc = copy_by_library(crc, to, from, len - rest);
-		to += len - rest;
-		from += len - rest;
-		len = rest;
+	while ((part = for_library(len))) {
+		crc = copy_by_library(crc, to, from, part);
+		to += part;
+		from += part;
+		len -= part;
 	}
 	return each_word(crc, to, from, len);
 }
