@@ -428,9 +428,21 @@ static void to_error(struct vrb_qp *qp, struct ibv_qp **left)
 		vrb_late_destroy(late, ibqp);
 }
 
+/* It is there, and nothing is outstanding. */
+static bool in_error(struct vrb_qp *qp)
+{
+	bool flushed;
+
+	vrb_qp_lock(qp);
+	flushed = qp->sq.mode == VRB_QUEUE_FLUSHED && qp->rq.mode == VRB_QUEUE_FLUSHED;
+	vrb_qp_unlock(qp);
+	return flushed;
+}
+
 void vrb_qp_to_error(struct vrb_qp *qp)
 {
-	to_error(qp, NULL);
+	if (!in_error(qp))
+		to_error(qp, NULL);
 }
 
 struct ibv_qp *vrb_qp_orphan(struct vrb_qp *qp)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Instructions of a post and of a dequeue above the driver of an adapter, as callgrind counts them."""
+"""What callgrind counts: instructions of a post and of a dequeue above the driver of an adapter, and the calls of the
+kernel for a connection that is made and ended, both ends of it."""
+import collections
 import os
 import shutil
 import subprocess
@@ -39,21 +41,26 @@ LIMITS = {
 }
 
 
-def count(kind, request):
-    """Instructions of each of the request's CALLS."""
+def profiled(kind, options, program, *arguments):
+    """The profile of a program on an adapter."""
     if not shutil.which("valgrind"):
         raise Skip("no valgrind")
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out")
         done = subprocess.run(
             ["sh", os.path.join(TOP, "test/zoo/run"), kind, "valgrind", "--tool=callgrind",
-             "--callgrind-out-file=" + out, *("--toggle-collect=" + call for call in CALLS[request]),
-             os.path.join(BUILD, "test/vm/cost_probe"), "ofa-zoo-" + kind, str(POSTS), request],
+             "--callgrind-out-file=" + out, *options, os.path.join(BUILD, "test/vm", program), *arguments],
             env=SELDOM, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode:
             note("%s", done.stdout)
         check(done.returncode == 0, "status %d", done.returncode)
-        profile = Profile(out)
+        return Profile(out)
+
+
+def count(kind, request):
+    """Instructions of each of the request's CALLS."""
+    profile = profiled(kind, ["--toggle-collect=" + call for call in CALLS[request]], "cost_probe", "ofa-zoo-" + kind,
+                       str(POSTS), request)
     for call in CALLS[request]:
         check(POSTS / 20 <= profile.count(call) <= POSTS * 1.1, "%d calls of %s", profile.count(call), call)
     return [profile.above(call, lambda called: "/libzoo" in called.library) for call in CALLS[request]]
@@ -81,6 +88,39 @@ def judge(kind, request):
             check(20 < cost <= most, "%s: %.1f instructions", call, cost)
 
 
+# Of these calls none enters the kernel; what polls adds comes from elsewhere.
+AT_HOME = ("zoo_poll_cq", "rdma_ack_cm_event", "ibv_get_device_name", "rdma_get_src_port", "rdma_get_dst_port")
+# Plain rdma_cm does not name the port beforehand, look for faults of the device, or ask how a QP ended.
+MOST_CALLS = {"rxe": 37, "siw": 29}
+
+
+def kernel_calls(kind, connections):
+    """How often each function is called that enters the kernel."""
+    profile = profiled(kind, [], "sizes", "dat", "ofa-zoo-" + kind, str(4 * connections), "connections")
+    calls = collections.Counter()
+    for (caller, called), times in profile.calls.items():
+        if "/libzoo" in called.library and "/libzoo" not in caller.library and called.name not in AT_HOME:
+            calls[called.name] += times
+    return calls
+
+
+def judge_connection(kind, most):
+    """One case for the connections of an adapter."""
+    few, many = 10, 60
+
+    @case("a connection on %s: at most %d calls of the kernel" % (kind, most))
+    def _():
+        calls = kernel_calls(kind, many)
+        calls.subtract(kernel_calls(kind, few))
+        each = {name: times / (many - few) for name, times in calls.items() if times >= (many - few) / 10}
+        for name, times in sorted(each.items(), key=lambda item: -item[1]):
+            note("%.1f %s", times, name)
+        check(each.get("rdma_connect", 0) >= 0.9, "no connections")
+        check(sum(each.values()) <= most + 0.5, "%.1f calls", sum(each.values()))
+
+
 for kind_and_request in LIMITS:
     judge(*kind_and_request)
+for kind_and_most in MOST_CALLS.items():
+    judge_connection(*kind_and_most)
 run()
