@@ -349,27 +349,20 @@ static bool drive_members(struct soft_cq *cq)
 
 /*
  * Peers that see nobody poll reach this side's memory themselves and send nothing, so that nothing
- * tells the service thread that there is somebody; and by the link they would be faster. Of many
- * members one is told each time, in turn: its lines are not in the cache, and who waits for another
- * would wait for them.
+ * tells the service thread that there is somebody; and by the link they would be faster. One member
+ * is told each time, in turn: who waits for another waits as long.
  */
 static void tell_of_polls(struct soft_cq *cq)
 {
-	const struct soft_direct_ops *direct;
-	struct list *node = cq->members.next;
-	struct soft_member *member;
-	int left = soft_cq_few(cq) ? SOFT_CQ_FEW : 1;
+	struct soft_member *member = container_of(cq->members.next, struct soft_member, node);
+	const struct soft_direct_ops *direct = member->link->class->direct;
 
 	cq->vain_told += cq->vain;
 	cq->vain = 0;
-	for (; node != &cq->members && left; node = node->next, left--) {
-		member = container_of(node, struct soft_member, node);
-		direct = member->link->class->direct;
-		if (direct)
-			direct->polled(member->link, cq->vain_told - member->vain_told);
-		member->vain_told = cq->vain_told;
-	}
-	list_turn(&cq->members, node);
+	if (direct)
+		direct->polled(member->link, cq->vain_told - member->vain_told);
+	member->vain_told = cq->vain_told;
+	list_turn(&cq->members, member->node.next);
 }
 
 bool soft_cq_drive(struct soft_cq *cq)
