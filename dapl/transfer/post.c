@@ -407,12 +407,13 @@ static inline __attribute__((always_inline)) bool
 begin_simple(struct dapl_qp *qp, DAT_COUNT num, uint32_t max, const DAT_LMR_TRIPLET *iov,
 	     DAT_COMPLETION_FLAGS flags, uint64_t below, uint32_t *length)
 {
-	const DAT_LMR_TRIPLET *end = iov + (uint32_t)num;
+	const DAT_LMR_TRIPLET *end;
 	uint64_t total = 0;
 
 	if (!iov || (uint32_t)num - 1 >= max || ((uint32_t)flags & ~(uint32_t)SIMPLE_FLAGS) ||
 	    dapl_trace_wanted(post_request))
 		return false;
+	end = iov + num;
 	do {
 		if (!iov->segment_length)
 			return false;

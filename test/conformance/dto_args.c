@@ -78,6 +78,8 @@ static void dto_11_null_segments(void **state)
 	FOR_EACH_POST(p) {
 		print_message("# %s\n", names[p]);
 		expect_arg(post(p, rig->a.ep, 1, NULL, 0, DAT_COMPLETION_DEFAULT_FLAG), 3);
+		expect_arg(post(p, rig->a.ep, 1, NULL, 0, DAT_COMPLETION_SUPPRESS_FLAG), 3);
+		expect_arg(post(p, rig->a.ep, 2, NULL, 0, DAT_COMPLETION_DEFAULT_FLAG), 3);
 	}
 	still_works(rig);
 	/* Without segments the pointer is ignored. */
