@@ -136,6 +136,19 @@ static void copy_text(char *to, size_t size, const char *from)
 	to[len] = '\0';
 }
 
+/*
+ * Lines are long, and programs have threads of small stacks: a line is on one only while it is
+ * written, one at a time.
+ */
+static __attribute__((noinline)) void write_record(const struct dat_record *record,
+						   const char *text, int on_stderr)
+{
+	char line[LINE_LENGTH];
+
+	format_line(record, text, line, sizeof(line));
+	dat_sink_write(record->hook, record->level, line, on_stderr);
+}
+
 /* on_stderr: standard error has it already, in other words. */
 static void make_record(int hook, const struct dats_point *point, const void *object,
 			const char *msg, int on_stderr)
@@ -145,7 +158,6 @@ static void make_record(int hook, const struct dats_point *point, const void *ob
 				     .tid = dat_recorder_tid(),
 				     .hook = (uint16_t)hook,
 				     .level = (uint16_t)point->level };
-	char line[LINE_LENGTH];
 
 	if (!wanted && point->level > DATS_TRC_NORMAL)
 		return;
@@ -155,10 +167,8 @@ static void make_record(int hook, const struct dats_point *point, const void *ob
 		copy_text(record.text, sizeof(record.text), msg);
 		dat_recorder_put(&record);
 	}
-	if (!wanted)
-		return;
-	format_line(&record, msg, line, sizeof(line));
-	dat_sink_write(hook, point->level, line, on_stderr);
+	if (wanted)
+		write_record(&record, msg, on_stderr);
 }
 
 void dats_trace_record(int hook, const struct dats_point *point, const void *object,
@@ -172,16 +182,21 @@ void dats_trace_record(int hook, const struct dats_point *point, const void *obj
 
 #define RECORD_DIAG(point, object, fmt, msg) make_record(hook, (point), (object), (msg), 1)
 
-void dats_diag(int hook, const char *msg)
+static __attribute__((noinline)) void write_diag(const char *msg)
 {
 	char line[LINE_LENGTH];
+
+	snprintf(line, sizeof(line), "dat: %.*s\n", TEXT_LENGTH, msg);
+	make_one_line(line);
+	dat_sink_stderr(line);
+}
+
+void dats_diag(int hook, const char *msg)
+{
 	int saved = errno;
 
-	if (!__atomic_load_n(&quiet, __ATOMIC_RELAXED)) {
-		snprintf(line, sizeof(line), "dat: %.*s\n", TEXT_LENGTH, msg);
-		make_one_line(line);
-		dat_sink_stderr(line);
-	}
+	if (!__atomic_load_n(&quiet, __ATOMIC_RELAXED))
+		write_diag(msg);
 	DATS_TRACE(dat, error, DATS_TRC_ERROR, RECORD_DIAG, NULL, "text=%s", msg);
 	errno = saved;
 }
@@ -218,7 +233,6 @@ void dat_trace_out(const struct dats_point *point, const void *object, const cha
 void dats_trace_internal_error(const char *why)
 {
 	struct dat_record *records;
-	char line[LINE_LENGTH];
 	size_t num, i;
 	int saved = errno;
 
@@ -226,10 +240,8 @@ void dats_trace_internal_error(const char *why)
 		return;
 	dats_diag(DATS_HOOK_DAPL_ERROR, why);
 	records = dat_recorder_read(1, &num);
-	for (i = 0; i < num; i++) {
-		format_line(&records[i], records[i].text, line, sizeof(line));
-		dat_sink_write(records[i].hook, records[i].level, line, 0);
-	}
+	for (i = 0; i < num; i++)
+		write_record(&records[i], records[i].text, 0);
 	free(records);
 	errno = saved;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The arena of a process whose address space or locked memory is limited. */
+/* A process whose address space, locked memory or stacks are limited. */
 #include "test/unit/dat_util.h"
 
 #define DATS_WEAK
 #include "dat/dats.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,11 +99,53 @@ static void locked_memory(void **state)
 	util_child(with_locked_memory, NULL, &o);
 }
 
+static void *ask_for_nobody(void *arg)
+{
+	DAT_IA_HANDLE ia;
+
+	*(DAT_RETURN *)arg = util_open("nobody", 2, 0, DAT_FALSE, &ia);
+	return NULL;
+}
+
+#ifdef __OPTIMIZE__
+#define SMALL_STACK 20480
+#else
+#define SMALL_STACK 65536
+#endif
+
+/* What a user is told of a name that nothing serves fits on a small stack. */
+static int on_a_small_stack(void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	DAT_RETURN rc = 0;
+
+	(void)arg;
+	setenv("DAT_OVERRIDE", util_conf("fab0 u2.0 nonthreadsafe default /lib.so p.1.0 x y\n"), 1);
+	EXPECT(!pthread_attr_init(&attr));
+	EXPECT(!pthread_attr_setstacksize(&attr, SMALL_STACK));
+	EXPECT(!pthread_create(&thread, &attr, ask_for_nobody, &rc));
+	pthread_attr_destroy(&attr);
+	EXPECT(!pthread_join(thread, NULL));
+	EXPECT_RC(rc, RC(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
+	return 0;
+}
+
+static void small_stack(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	util_child(on_a_small_stack, NULL, &o);
+	assert_non_null(strstr(o.err, "has no entry of that name, but: fab0"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(address_space),
 		cmocka_unit_test(locked_memory),
+		cmocka_unit_test(small_stack),
 	};
 	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
 
