@@ -262,7 +262,20 @@ static void blank_comments(char *text)
 	}
 }
 
-static int parse(const char *path, const char *text, struct dapl_conf *out)
+/* What libconfuse takes for the end of the file, though more comes. */
+static void report_nul(const char *text, size_t length)
+{
+	size_t end = strlen(text), i;
+	int line = 1;
+
+	if (end == length || reading->stopped)
+		return;
+	for (i = 0; i < end; i++)
+		line += text[i] == '\n';
+	dapl_err("%s:%d: holds a NUL byte; the rest is ignored", reading->path, line);
+}
+
+static int parse(const char *path, const char *text, size_t length, struct dapl_conf *out)
 {
 	int err;
 
@@ -276,6 +289,7 @@ static int parse(const char *path, const char *text, struct dapl_conf *out)
 	while (reading->again && !reading->no_memory);
 	reading->final = true;
 	read_once(text);
+	report_nul(text, length);
 	err = reading->no_memory ? -ENOMEM : 0;
 	free(reading);
 	reading = NULL;
@@ -297,7 +311,7 @@ int dapl_conf_read(const char *path, struct dapl_conf *out)
 	if (!text)
 		return -err;
 	blank_comments(text);
-	err = parse(path, text, out);
+	err = parse(path, text, length, out);
 	free(text);
 	if (err)
 		dapl_conf_free(out);

@@ -231,6 +231,24 @@ static void what_is_no_section_ends_the_reading(void **state)
 	values(4, 1, 7);
 }
 
+/* A disk that lost its power leaves some. */
+static void what_comes_after_a_nul_byte_is_told_to_be_ignored(void **state)
+{
+	static const char text[] = "test { depth = 4 }\n\0test { depth = 5 }\n";
+
+	(void)state;
+	write_conf_bytes(text, sizeof(text) - 1);
+	memset(&tunables, 0xff, sizeof(tunables));
+	load_as("test", options, NUM_OPTIONS);
+	heard(":2: holds a NUL byte; the rest is ignored");
+	assert_int_equal(lines(), 1);
+	values(4, 1, 65536);
+	write_conf_bytes("", 1);
+	load_as("test", options, NUM_OPTIONS);
+	heard(":1: holds a NUL byte; the rest is ignored");
+	values(16, 1, 65536);
+}
+
 static void a_missing_file_is_told_if_it_was_asked_for(void **state)
 {
 	(void)state;
@@ -370,6 +388,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(unknown_names_are_told_with_near_ones),
 		cmocka_unit_test(comments_leave_the_lines_as_they_are),
 		cmocka_unit_test(what_is_no_section_ends_the_reading),
+		cmocka_unit_test(what_comes_after_a_nul_byte_is_told_to_be_ignored),
 		cmocka_unit_test(a_missing_file_is_told_if_it_was_asked_for),
 		cmocka_unit_test(the_environment_comes_last),
 		cmocka_unit_test(a_set_user_id_program_trusts_no_environment),

@@ -35,13 +35,18 @@ int remove_conf(void **state)
 	return unlink(conf_path);
 }
 
-void write_conf(const char *text)
+void write_conf_bytes(const char *bytes, size_t length)
 {
 	int fd = open(conf_path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
 	close(fd);
+}
+
+void write_conf(const char *text)
+{
+	write_conf_bytes(text, strlen(text));
 }
 
 void hear(void (*body)(void))
