@@ -196,7 +196,7 @@ static void report_wrong(const struct table *table, const struct dapl_option *op
 			 (long long)stays);
 		return;
 	}
-	print_number(option, stays, now, sizeof(now));
+	print_value(option, number_of(table, option), now, sizeof(now));
 	if (file)
 		dapl_err("%s: %s is \"%s\", which is not %s; %s stays", where, option->name, text,
 			 kind_of(option, kind, sizeof(kind)), now);

@@ -145,7 +145,7 @@ static void switches_have_words(void **state)
 			values(16, i, 65536);
 		}
 	load("test { eager = maybe }");
-	heard("eager is \"maybe\", which is not yes or no; 1 stays");
+	heard("eager is \"maybe\", which is not yes or no; yes stays");
 	values(16, 1, 65536);
 }
 
@@ -288,7 +288,7 @@ static void the_environment_comes_last(void **state)
 	setenv("DAPL_STRICT", "0", 1);
 	load("test { depth = 4 eager = no }");
 	heard("TEST_DEPTH: depth is 4096, but 1 to 1024 requests are possible; 4 stays");
-	heard("TEST_EAGER: \"sometimes\" is not yes or no; 0 stays");
+	heard("TEST_EAGER: \"sometimes\" is not yes or no; no stays");
 	values(4, 0, 65536);
 	assert_int_equal(dapl_config.strict, 0);
 	unsetenv("TEST_DEPTH");
