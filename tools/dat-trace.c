@@ -54,20 +54,25 @@ static int compose(int num, char **args, char *line, size_t size)
 	return 0;
 }
 
+static int say(const char *text)
+{
+	fputs(text, stdout);
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "dat-trace: standard output: %s\n", strerror(errno));
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	char line[64], why[512], *answer = NULL;
 	pid_t pid;
 	int err;
 
-	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
-		fputs(usage, stdout);
-		return 0;
-	}
-	if (argc == 2 && !strcmp(argv[1], "--version")) {
-		puts("dat-trace (" PACKAGE_NAME ") " PACKAGE_VERSION);
-		return 0;
-	}
+	if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))
+		return say(usage);
+	if (argc == 2 && !strcmp(argv[1], "--version"))
+		return say("dat-trace (" PACKAGE_NAME ") " PACKAGE_VERSION "\n");
 	if (argc < 2)
 		return fail_usage();
 	pid = control_pid(argv[1]);
@@ -82,11 +87,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "dat-trace: %s\n", why);
 		return 1;
 	}
-	fputs(answer, stdout);
+	err = say(answer);
 	free(answer);
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "dat-trace: standard output: %s\n", strerror(errno));
-		return 1;
-	}
-	return 0;
+	return err;
 }

@@ -57,9 +57,9 @@ def _():
         raise Skip("no /dev/full")
     with Scratch() as s:
         conf = s.write("dat.conf", entry("a"))
-        call(3, "sh", "-c", '"$0" -f "$1" >/dev/full', DAT_INFO, conf).complains(
-            "standard output: No space left"
-        )
+        for args in (["-f", conf], ["--help"], ["--version"]):
+            result = call(3, "sh", "-c", '"$0" "$@" >/dev/full', DAT_INFO, *args)
+            result.complains("standard output: No space left")
 
 
 @case("closed standard descriptors, and as many open ones as there may be, are no hindrance")

@@ -167,6 +167,10 @@ def _():
         call(1, "sh", "-c", '"$0" "$1" points >/dev/full', DAT_TRACE, server.pid).complains(
             "standard output: No space left"
         )
+    for option in ("--help", "--version"):
+        call(1, "sh", "-c", '"$0" "$1" >/dev/full', DAT_TRACE, option).complains(
+            "standard output: No space left"
+        )
 
 
 @case("a program that is gone, or is none of uDAPL's")

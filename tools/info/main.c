@@ -94,6 +94,15 @@ static long number(const char *option, const char *text, long min, long max)
 	return value;
 }
 
+/* The status to end with: what could not be written was not told. */
+static int finish(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "dat-info: standard output: %s\n", strerror(errno));
+	return INFO_FAIL;
+}
+
 static void set_mode(struct info_options *options, enum info_mode mode)
 {
 	if (options->mode != INFO_LIST && options->mode != mode) {
@@ -122,7 +131,7 @@ static void take_option(struct info_options *options, int option)
 		break;
 	case 'h':
 		fputs(usage_text, stdout);
-		exit(INFO_OK);
+		exit(finish(INFO_OK));
 	case OPT_CHECK:
 		set_mode(options, INFO_CHECK);
 		break;
@@ -157,7 +166,7 @@ static void take_option(struct info_options *options, int option)
 		break;
 	case OPT_VERSION:
 		puts("dat-info (" PACKAGE_NAME ") " PACKAGE_VERSION);
-		exit(INFO_OK);
+		exit(finish(INFO_OK));
 	default:
 		usage();
 	}
@@ -230,15 +239,9 @@ int main(int argc, char **argv)
 	struct info_options options = {
 		.sysfs = "/sys", .timeout = 10, .port = 62000, .interval_ms = 2000
 	};
-	int status;
 
 	fill_standard_descriptors();
 	undo_silence(argv);
 	take_options(&options, argc, argv);
-	status = run(&options);
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "dat-info: standard output: %s\n", strerror(errno));
-		return INFO_FAIL;
-	}
-	return status;
+	return finish(run(&options));
 }
