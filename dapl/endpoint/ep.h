@@ -51,7 +51,7 @@ struct dapl_ep_cold {
 	void *private_data;	/* of the last connection event; malloc'ed, EVT-22 */
 	/* Of a datagram endpoint (ep_ud.h), and those of them that wait to be freed; EP lock. */
 	struct dapl_resolution *resolutions, *failed;
-	uint64_t connects, disconnects;
+	_Atomic uint64_t connects, disconnects;
 	uint64_t counted_before[DCNT_EP_ALL_COUNTERS]; /* where the last reset was */
 };
 

@@ -2,6 +2,7 @@
 /* Counters of adapters, endpoints and dispatchers (IBX-94 to IBX-105). */
 #include "conn_util.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -482,6 +483,33 @@ static void ibx_95_counters_outlive_the_connection(void **state)
 	assert_int_equal(count(rig->ia, DCNT_IA_SP_CR_ACCEPTED), 2);
 }
 
+static int stop_reading;
+
+static void *read_often(void *ep)
+{
+	DAT_UINT64 out[DCNT_EP_ALL_COUNTERS];
+
+	while (!__atomic_load_n(&stop_reading, __ATOMIC_RELAXED))
+		dat_ib_query_counters(ep, DCNT_EP_ALL_COUNTERS, out, 0);
+	return NULL;
+}
+
+/* GEN-24: another thread reads them meanwhile, as dat-info --pid does. */
+static void ibx_105_connects_while_they_are_read(void **state)
+{
+	struct cu_rig *rig = *state;
+	pthread_t thread;
+
+	NEED_COUNTERS(rig);
+	assert_int_equal(pthread_create(&thread, NULL, read_often, rig->a.ep), 0);
+	cu_establish(rig, &rig->a, &rig->p);
+	expect_ok(dat_ep_disconnect(rig->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	__atomic_store_n(&stop_reading, 1, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	COUNTS(rig->a.ep, DCNT_EP_CONNECT, 1);
+	COUNTS(rig->a.ep, DCNT_EP_DISCONNECT, 1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, cu_setup_ends, cu_teardown)
 #define C(f) cmocka_unit_test_setup_teardown(f, cu_setup_connected, cu_teardown)
 
@@ -502,6 +530,7 @@ int main(void)
 		T(ibx_105_waits_and_dequeues),
 		C(ibx_105_dequeued_completions),
 		C(ibx_95_counters_outlive_the_connection),
+		T(ibx_105_connects_while_they_are_read),
 	};
 
 	return harness_run(tests, sizeof(tests) / sizeof(tests[0]));
