@@ -142,6 +142,8 @@ int vrb_queue_refused(struct vrb_queue *queue, struct vrb_wr *wr, int result)
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
+	if (queue->out_of_order && (wr->flags & VRB_WR_FETCH))
+		atomic_fetch_sub(&queue->fetches, 1);
 	vrb_queue_unreserve(queue, wr);
 	if (!atomic_load(&qp->dev->gone) &&
 	    (ibv_query_qp(qp->ibqp, &attr, IBV_QP_STATE, &init) || attr.qp_state == IBV_QPS_RTS ||

@@ -299,12 +299,20 @@ void vrb_qp_open(struct vrb_qp *qp)
 
 /* ---- Out of service ---- */
 
+/* QP lock held. Suppressed ones behind flush_to have completions as well, if they failed. */
+static bool is_flushed(struct vrb_queue *queue)
+{
+	return queue->mode == VRB_QUEUE_FLUSHED ||
+	       vrb_queue_span(queue, queue->flush_to, vrb_queue_head(queue)) <=
+		       vrb_queue_span(queue, queue->flush_to, queue->hw_end);
+}
+
 static bool flushed(struct vrb_queue *queue)
 {
 	bool all;
 
 	vrb_qp_lock(queue->qp);
-	all = queue->mode == VRB_QUEUE_FLUSHED || vrb_queue_head(queue) == queue->flush_to;
+	all = is_flushed(queue);
 	vrb_qp_unlock(queue->qp);
 	return all;
 }

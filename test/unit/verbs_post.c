@@ -22,7 +22,7 @@ static uint64_t post_own(struct vrb_qp *qp, struct tp_wr *wr, enum tp_opcode opc
 			      .num_sge = 1,
 			      .one = { .addr = 4096, .length = 8, .lkey = 77 },
 			      .opcode = opcode,
-			      .flags = flags };
+			      .flags = flags | TP_WR_WHOLE };
 	assert_int_equal(vrb_qp_post_send(&qp->base, wr), 0);
 	return t.posted;
 }
@@ -226,6 +226,77 @@ static void a_post_that_meets_a_reset_takes_no_place(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+/* ---- Requests that the device refuses ---- */
+
+static int refusal;
+static enum ibv_qp_state state_of_qp;
+
+static int refuse(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	return refusal ? refusal : post_send(ibqp, wr, bad);
+}
+
+int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
+		 struct ibv_qp_init_attr *init)
+{
+	(void)ibqp;
+	(void)mask;
+	(void)init;
+	attr->qp_state = state_of_qp;
+	return 0;
+}
+
+/* libcxgb4 refuses what is posted to a QP in error, and so the drain behind a suppressed one. */
+static void a_suppressed_one_is_flushed_without_a_drain(void **state)
+{
+	struct vrb_qp *qp;
+	struct tp_wr wr[2];
+	struct tp_wc wc;
+
+	(void)state;
+	t.ctx.ops.post_send = refuse;
+	qp = qp_new(false);
+	post_own(qp, &wr[0], TP_RDMA_WRITE, 0);
+	refusal = -EINVAL;
+	state_of_qp = IBV_QPS_ERR;
+	give(FIRST_NUMBER, IBV_WC_WR_FLUSH_ERR);
+	post_own(qp, &wr[1], TP_SEND, TP_WR_SIGNALED);
+	vrb_qp_to_error(qp);
+	refusal = 0;
+	assert_null(t.dev.late);
+	wc = completion();
+	assert_int_equal(wc.wr_id, (uintptr_t)&wr[0]);
+	assert_int_equal(wc.status, TP_WC_FLUSHED);
+	wc = completion();
+	assert_int_equal(wc.wr_id, (uintptr_t)&wr[1]);
+	assert_int_equal(wc.status, TP_WC_FLUSHED);
+	no_completion();
+	vrb_qp_ops.destroy(&qp->base);
+}
+
+/* What was refused is waited for by nobody: completions are told the fast way again. */
+static void a_refused_read_is_not_awaited(void **state)
+{
+	struct vrb_qp *qp;
+	struct tp_wr wr = { .wr_id = (uintptr_t)&wr,
+			    .sge = &wr.one,
+			    .num_sge = 1,
+			    .one = { .addr = 4096, .length = 8, .lkey = 77 },
+			    .opcode = TP_RDMA_READ,
+			    .flags = TP_WR_SIGNALED | TP_WR_WHOLE };
+
+	(void)state;
+	t.ctx.ops.post_send = refuse;
+	qp = qp_new(false);
+	refusal = ENOMEM;
+	state_of_qp = IBV_QPS_RTS;
+	assert_int_equal(vrb_qp_post_send(&qp->base, &wr), -ENOMEM);
+	refusal = 0;
+	assert_ptr_equal(told(post_own(qp, &wr, TP_RDMA_WRITE, TP_WR_SIGNALED)), &wr);
+	assert_int_equal(atomic_load(&qp->sq.slow), 0);
+	vrb_qp_ops.destroy(&qp->base);
+}
+
 /* ---- Datagrams ---- */
 
 static unsigned int send_flags, polls;
@@ -287,6 +358,8 @@ int main(void)
 		SIW(a_ring_takes_no_more_than_it_has),
 		SIW(a_read_without_segments_is_none),
 		RXE(a_post_that_meets_a_reset_takes_no_place),
+		RXE(a_suppressed_one_is_flushed_without_a_drain),
+		SIW(a_refused_read_is_not_awaited),
 		RXE(a_suppressed_datagram_is_flushed),
 	};
 
