@@ -278,6 +278,7 @@ sockets() {
 		grep "^ *DAT_IB_GID_\(INDEX  *0\|TYPE  *RoCE v1\)$" | wc -l | grep 2' sh "$here" "$top_builddir"
 	mesh "$1" sockets/mesh
 	killed "$1"
+	UDAPL_TESTS='a_*' point "$1" sockets/fails test/zoo/faults.t
 }
 
 # Connected by datagrams, whole and with what the wire does to them: KIND.
@@ -285,6 +286,7 @@ datagrams() {
 	local ZOO_CM=ud manager=-ucm program
 	export ZOO_CM
 	point "$1" datagrams/faults test/zoo/datagrams.t
+	UDAPL_TESTS='a_*' point "$1" datagrams/fails test/zoo/faults.t
 	# A peer that died before it confirmed, or is sent to, is given up within seconds: no test waits
 	# for longer. A request keeps its time, for it also waits for the program that is asked.
 	export DAPL_UCM_RTU_TIME=10 DAPL_ACK_TIMER=12

@@ -513,8 +513,13 @@ int vrb_ucm_queue_open(struct vrb_dev *dev)
 	return err ? -abs(err) : -ENOMEM;
 }
 
-static void close_channel(struct ibv_comp_channel *channel)
+/* A CQ that is not destroyed keeps its channel, but for the descriptor. */
+static void close_channel(struct ibv_comp_channel *channel, bool kept)
 {
+	if (kept) {
+		dapl_fd_close(channel->fd);
+		return;
+	}
 	dapl_fd_disown(channel->fd);
 	VRB_GLOBAL(ibv_destroy_comp_channel(channel));
 }
@@ -522,6 +527,7 @@ static void close_channel(struct ibv_comp_channel *channel)
 void vrb_ucm_queue_close(struct vrb_dev *dev)
 {
 	struct vrb_ucm_queue *queue = &vrb_ucm(dev)->queue;
+	int err = 0;
 
 	if (queue->qp)
 		VRB_GLOBAL(ibv_destroy_qp(queue->qp));
@@ -534,9 +540,9 @@ void vrb_ucm_queue_close(struct vrb_dev *dev)
 	if (queue->send_cq)
 		VRB_GLOBAL(ibv_destroy_cq(queue->send_cq));
 	if (queue->recv_cq)
-		VRB_GLOBAL(ibv_destroy_cq(queue->recv_cq));
+		err = VRB_GLOBAL(ibv_destroy_cq(queue->recv_cq));
 	if (queue->channel)
-		close_channel(queue->channel);
+		close_channel(queue->channel, err);
 	if (queue->pd)
 		ibv_dealloc_pd(queue->pd);
 	*queue = (struct vrb_ucm_queue){ 0 };
