@@ -45,7 +45,7 @@ struct zoo_kind {
 	/* A QP in error tells by IBV_EVENT_QP_LAST_WQE_REACHED that it has given back what it had
 	 * taken of its SRQ. */
 	bool last_wqe;
-	/* Posting to a QP that is not ready is refused. */
+	/* What is posted to a QP in error is refused. */
 	int post_errno;
 	/* iWARP: status of a request that the peer's program refuses. */
 	int reject_status;

@@ -181,7 +181,7 @@ static const struct zoo_kind kinds[] = {
 	 * them: not this one. hw/cxgb4/qp.c, c4iw_modify_qp: a QP in CLOSING refuses ERR with EINVAL,
 	 * and c4iw_destroy_qp waits until the connection is gone. hw/cxgb4/cm.c, process_mpa_reply:
 	 * -ECONNREFUSED. u: cxgb4/dev.c: no windows' calls; cxgb4/verbs.c, c4iw_resize_cq: -ENOSYS,
-	 * as it stands there. */
+	 * as it stands there; cxgb4/qp.c, c4iw_post_send: a queue in error takes nothing. */
 	{ .name = "cxgb4-iwarp",
 	  .device = "cxgb4",
 	  IWARP,
@@ -197,6 +197,7 @@ static const struct zoo_kind kinds[] = {
 	  .no_mw_call = true,
 	  .resize = ZOO_RESIZE_UNSUPPORTED,
 	  .resize_errno = -ENOSYS,
+	  .post_errno = -EINVAL,
 	  .closing_refuses_error = true,
 	  .reject_status = -ECONNREFUSED },
 	/* k: hw/qedr/verbs.c, qedr_query_device: no windows announced; depths of reads are powers of
