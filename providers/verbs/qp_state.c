@@ -181,14 +181,23 @@ static struct ibv_qp *orphan_ib(struct vrb_qp *qp)
 	return ibqp;
 }
 
-/* Completions of the SRQ's receives that bear its number are nobody's from here on. */
+/*
+ * Completions of the SRQ's receives that bear its number are nobody's from here on. Who polls has
+ * the CQ's lock from finding the QP by its number until he is through with it.
+ */
 static void leave_srq(struct vrb_qp *qp)
 {
+	struct vrb_cq *cq = qp->rq.cq;
+
 	if (!qp->srq)
 		return;
-	if (qp->rq.cq)
-		vrb_cq_collect(qp->rq.cq);
+	if (cq) {
+		vrb_cq_collect(cq);
+		vrb_cq_lock(cq);
+	}
 	vrb_qp_unlist_number(qp);
+	if (cq)
+		vrb_cq_unlock(cq);
 }
 
 /* With what it has; nothing of it completes any more. */
