@@ -149,7 +149,7 @@ int vrb_queue_refused(struct vrb_queue *queue, struct vrb_wr *wr, int result)
 	    (ibv_query_qp(qp->ibqp, &attr, IBV_QP_STATE, &init) || attr.qp_state == IBV_QPS_RTS ||
 	     attr.qp_state == IBV_QPS_INIT || attr.qp_state == IBV_QPS_RTR)) {
 		dapl_err("%s: QP 0x%x does not take a %s: %s", qp->dev->name, qp->ibqp->qp_num,
-			 queue->recv ? "receive" : "request", dapl_strerror(err));
+			 queue->recv ? "receive" : "request", vrb_post_strerror(err));
 		return err == ENOMEM ? -ENOMEM : -EIO;
 	}
 	queue->hw_end = vrb_queue_next(queue);

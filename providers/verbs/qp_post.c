@@ -450,7 +450,7 @@ int vrb_qp_post_receives(struct vrb_qp *qp)
 		queue->hw_end = queue->flush_to = last;
 		vrb_queue_set_mode(queue, VRB_QUEUE_FLUSHING);
 		dapl_err("%s: QP 0x%x does not take its receives: %s", qp->dev->name,
-			 qp->ibqp->qp_num, dapl_strerror(err));
+			 qp->ibqp->qp_num, vrb_post_strerror(err));
 	}
 	vrb_qp_unlock(qp);
 	return -abs(err);

@@ -96,6 +96,12 @@ void vrb_wr_copy_sge(struct vrb_wr *wr, const struct tp_sge *sge, uint32_t num, 
 	wr->num_sge = (uint16_t)(to - begin);
 }
 
+/* A driver's word for a queue without room is that for want of memory. */
+const char *vrb_post_strerror(int err)
+{
+	return abs(err) == ENOMEM ? "its queue is full" : dapl_strerror(err);
+}
+
 void vrb_wr_recv(const struct vrb_wr *wr, struct ibv_recv_wr *ib)
 {
 	static struct ibv_sge none;

@@ -240,7 +240,7 @@ static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sg
 		return -ENOMEM;
 	wr->id = wr_id;
 	vrb_wr_recv_from(wr->queue, wr, sge, num_sge, &ib);
-	err = ibv_post_srq_recv(srq->ibsrq, &ib, &bad);
+	err = abs(ibv_post_srq_recv(srq->ibsrq, &ib, &bad)); /* not all drivers agree on the sign */
 	if (!err) {
 		srq->posted++;
 		return 0;
@@ -248,7 +248,7 @@ static int srq_post(struct tp_srq *base, uint64_t wr_id, const struct tp_sge *sg
 	wr->next = srq->unused;
 	srq->unused = wr;
 	dapl_err("%s: shared receive queue does not take a receive: %s", srq->dev->name,
-		 dapl_strerror(err));
+		 vrb_post_strerror(err));
 	return err == ENOMEM ? -ENOMEM : -EIO;
 }
 
@@ -345,7 +345,7 @@ static int srq_resize(struct tp_srq *base, uint32_t max_wr)
 
 	if (max_wr <= srq->max_wr)
 		return 0;
-	err = ibv_modify_srq(srq->ibsrq, &attr, IBV_SRQ_MAX_WR);
+	err = abs(ibv_modify_srq(srq->ibsrq, &attr, IBV_SRQ_MAX_WR));
 	if (!err)
 		err = -add_block(srq, max_wr - srq->max_wr);
 	if (!err)

@@ -297,6 +297,28 @@ static void a_refused_read_is_not_awaited(void **state)
 	vrb_qp_ops.destroy(&qp->base);
 }
 
+static int refuse_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	return refusal ? refusal : post_srq_recv(srq, wr, bad);
+}
+
+/* Drivers say so with either sign; the entry is there for the next one. */
+static void a_full_shared_queue_has_no_room(void **state)
+{
+	const struct tp_sge sge = { .addr = 4096, .length = 8, .lkey = 77 };
+
+	(void)state;
+	t.ctx.ops.post_srq_recv = refuse_receive;
+	refusal = ENOMEM;
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 1, &sge, 1), -ENOMEM);
+	refusal = -ENOMEM;
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 1, &sge, 1), -ENOMEM);
+	refusal = -EINVAL;
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 1, &sge, 1), -EIO);
+	refusal = 0;
+	assert_int_equal(vrb_srq_ops.post(&t.srq->base, 1, &sge, 1), 0);
+}
+
 /* ---- Datagrams ---- */
 
 static unsigned int send_flags, polls;
@@ -360,6 +382,7 @@ int main(void)
 		RXE(a_post_that_meets_a_reset_takes_no_place),
 		RXE(a_suppressed_one_is_flushed_without_a_drain),
 		SIW(a_refused_read_is_not_awaited),
+		RXE(a_full_shared_queue_has_no_room),
 		RXE(a_suppressed_datagram_is_flushed),
 	};
 
