@@ -308,12 +308,15 @@ void vrb_qp_open(struct vrb_qp *qp)
 
 /* ---- Out of service ---- */
 
-/* QP lock held. Suppressed ones behind flush_to have completions as well, if they failed. */
+/*
+ * QP lock held. The head is at flush_to; or at hw_end, where the suppressed ones behind flush_to
+ * failed, and so have completions as well.
+ */
 static bool is_flushed(struct vrb_queue *queue)
 {
-	return queue->mode == VRB_QUEUE_FLUSHED ||
-	       vrb_queue_span(queue, queue->flush_to, vrb_queue_head(queue)) <=
-		       vrb_queue_span(queue, queue->flush_to, queue->hw_end);
+	const struct vrb_wr *head = vrb_queue_head(queue);
+
+	return queue->mode == VRB_QUEUE_FLUSHED || head == queue->flush_to || head == queue->hw_end;
 }
 
 static bool flushed(struct vrb_queue *queue)
@@ -445,15 +448,15 @@ static void to_error(struct vrb_qp *qp, struct ibv_qp **left)
 		vrb_late_destroy(late, ibqp);
 }
 
-/* It is there, and nothing is outstanding. */
+/* The QP is in error, and nothing is outstanding. */
 static bool in_error(struct vrb_qp *qp)
 {
-	bool flushed;
+	bool over;
 
 	vrb_qp_lock(qp);
-	flushed = qp->sq.mode == VRB_QUEUE_FLUSHED && qp->rq.mode == VRB_QUEUE_FLUSHED;
+	over = qp->sq.mode == VRB_QUEUE_FLUSHED && qp->rq.mode == VRB_QUEUE_FLUSHED;
 	vrb_qp_unlock(qp);
-	return flushed;
+	return over;
 }
 
 void vrb_qp_to_error(struct vrb_qp *qp)
