@@ -109,6 +109,7 @@ static bool reject_once(struct cu_rig *rig, DAT_COUNT in, DAT_COUNT out)
 	expect_ok(dat_cr_reject(cr, out, buf));
 	memset(buf, 0, (size_t)out);
 	assert_true(cu_next(rig->a.connect, CT_MS, &event));
+	assert_ptr_equal(event.event_data.connect_event_data.ep_handle, rig->a.ep);
 	lost = is_lost(&event);
 	if (!lost) {
 		assert_int_equal(event.event_number, DAT_CONNECTION_EVENT_PEER_REJECTED);

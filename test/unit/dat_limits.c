@@ -6,6 +6,7 @@
 #include "dat/dats.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,14 +109,16 @@ static void *ask_for_nobody(void *arg)
 }
 
 #ifdef __OPTIMIZE__
-#define SMALL_STACK 20480
+#define SMALL_STACK 20480ul
 #else
-#define SMALL_STACK 65536
+#define SMALL_STACK 65536ul
 #endif
 
 /* What a user is told of a name that nothing serves fits on a small stack. */
 static int on_a_small_stack(void *arg)
 {
+	/* No processor's threads have less than PTHREAD_STACK_MIN. */
+	size_t size = PTHREAD_STACK_MIN;
 	pthread_attr_t attr;
 	pthread_t thread;
 	DAT_RETURN rc = 0;
@@ -123,7 +126,9 @@ static int on_a_small_stack(void *arg)
 	(void)arg;
 	setenv("DAT_OVERRIDE", util_conf("fab0 u2.0 nonthreadsafe default /lib.so p.1.0 x y\n"), 1);
 	EXPECT(!pthread_attr_init(&attr));
-	EXPECT(!pthread_attr_setstacksize(&attr, SMALL_STACK));
+	if (size < SMALL_STACK)
+		size = SMALL_STACK;
+	EXPECT(!pthread_attr_setstacksize(&attr, size));
 	EXPECT(!pthread_create(&thread, &attr, ask_for_nobody, &rc));
 	pthread_attr_destroy(&attr);
 	EXPECT(!pthread_join(thread, NULL));

@@ -88,7 +88,7 @@ def judge(kind, request):
             check(20 < cost <= most, "%s: %.1f instructions", call, cost)
 
 
-# Of these calls none enters the kernel; what polls adds comes from elsewhere.
+# None of these calls enters the kernel.
 AT_HOME = ("zoo_poll_cq", "rdma_ack_cm_event", "ibv_get_device_name", "rdma_get_src_port", "rdma_get_dst_port")
 # Plain rdma_cm does not name the port beforehand, look for faults of the device, or ask how a QP ended.
 MOST_CALLS = {"rxe": 37, "siw": 29}
