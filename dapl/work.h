@@ -42,7 +42,10 @@ enum {
 	TP_WR_FENCE = 0x1,     /* starts after all earlier reads of the QP completed (DTO-33) */
 	TP_WR_SIGNALED = 0x2,  /* success makes a completion; failure makes one always (DTO-26) */
 	TP_WR_SOLICITED = 0x4, /* the peer's receive completion carries TP_WC_SOLICITED */
-	/* Of a Send, RDMA Write or Read: each segment has bytes, and length is their sum. */
+	/*
+	 * Of a Send, RDMA Write or Read: each segment has bytes, length is their sum, and wr_id is
+	 * the address of wr, which stays until its completion was polled. May be ignored.
+	 */
 	TP_WR_WHOLE = 0x100,
 };
 

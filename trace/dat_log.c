@@ -137,8 +137,8 @@ static void copy_text(char *to, size_t size, const char *from)
 }
 
 /*
- * Lines are long, and programs have threads of small stacks: a line is on one only while it is
- * written, one at a time.
+ * Lines are long, and programs have threads of small stacks: a line is on the stack only while it
+ * is written, and never two at a time.
  */
 static __attribute__((noinline)) void write_record(const struct dat_record *record,
 						   const char *text, int on_stderr)

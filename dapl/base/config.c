@@ -88,25 +88,20 @@ static const struct dapl_option *find_option(const struct table *table, const ch
 
 /* ---- Values ---- */
 
-static void print_number(const struct dapl_option *option, int64_t value, char *out, size_t size)
-{
-	if (option->type == DAPL_OPTION_CHOICE)
-		snprintf(out, size, "%s", option->choices[value]);
-	else
-		snprintf(out, size, "%lld", (long long)value);
-}
-
 /* As dapl.conf would say it. */
 static void print_value(const struct dapl_option *option, const void *value, char *out, size_t size)
 {
 	const char *const *text = value;
+	const int64_t *number = value;
 
 	if (option->type == DAPL_OPTION_TEXT)
 		snprintf(out, size, "%s", *text ? *text : "");
 	else if (option->type == DAPL_OPTION_BOOL)
-		snprintf(out, size, "%s", *(const int64_t *)value ? "yes" : "no");
+		snprintf(out, size, "%s", *number ? "yes" : "no");
+	else if (option->type == DAPL_OPTION_CHOICE)
+		snprintf(out, size, "%s", option->choices[*number]);
 	else
-		print_number(option, *(const int64_t *)value, out, size);
+		snprintf(out, size, "%lld", (long long)*number);
 }
 
 static bool one_of(const char *text, const char *const *words, int64_t *value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Posting of requests: the general way, and the fast path of plain Sends and RDMA Writes. */
+/* Posting of requests: the general way, and the fast path of plain requests. */
 #include <assert.h>
 #include <string.h>
 
@@ -356,33 +356,6 @@ post_fast(struct dapl_qp *qp, uint32_t opcode, uint32_t dto, uint32_t counter,
 	return DAT_SUCCESS;
 }
 
-/* The same of a read of some bytes. */
-static inline __attribute__((always_inline)) DAT_RETURN
-post_read(struct dapl_qp *qp, const DAT_LMR_TRIPLET *iov, uint32_t length, DAT_UINT64 cookie,
-	  const DAT_RMR_TRIPLET *remote)
-{
-	struct dapl_slot *slot;
-	DAT_RETURN rc;
-	int err;
-
-	if (unlikely(qp->request.next == qp->request.stop)) {
-		rc = dapl_request_check(qp);
-		if (rc)
-			return end_fast(qp, rc);
-	}
-	slot = dapl_slots_take(&qp->request);
-	fill_fast(qp, slot, TP_RDMA_READ, DAT_DTO_RDMA_READ, DCNT_EP_POST_READ, iov, length, cookie,
-		  remote);
-	slot->wr.wr_id = (uintptr_t)slot;
-	slot->wr.flags = TP_WR_SIGNALED | TP_WR_WHOLE;
-	err = qp->tp->ops->post_send(qp->tp, &slot->wr);
-	slot->wr.flags = TP_WR_SIGNALED;
-	if (unlikely(err))
-		return end_refused(qp, DCNT_EP_POST_READ, slot, err);
-	dapl_unlock(&qp->lock);
-	return DAT_SUCCESS;
-}
-
 /* Next has met stop. */
 static __attribute__((noinline)) DAT_RETURN
 post_checked(struct dapl_qp *qp, const struct dapl_operation *op, const DAT_LMR_TRIPLET *iov,
@@ -548,5 +521,6 @@ DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 		     !begin_fast(qp, num_segments, local_iov, flags, &qp->plain_read_below,
 				 &length)))
 		return read_simple(qp, num_segments, local_iov, user_cookie, remote_iov, flags);
-	return post_read(qp, local_iov, length, user_cookie.as_64, remote_iov);
+	return post_simple(qp, &op_read, 1, local_iov, length, user_cookie.as_64, remote_iov,
+			   DAT_COMPLETION_DEFAULT_FLAG);
 }

@@ -15,7 +15,8 @@
 struct dapl_pz;
 struct dapl_srq;
 
-/* What an EP handle leads to. The fast path reads from lock to request: one cache line. */
+/* What an EP handle leads to. The fast path of Sends and RDMA Writes reads from lock to
+ * request: one cache line. */
 struct dapl_qp {
 	struct dapl_object obj;
 	struct dapl_lock lock;			       /* the EP lock: all that follows */

@@ -96,10 +96,10 @@ void vrb_wr_copy_sge(struct vrb_wr *wr, const struct tp_sge *sge, uint32_t num, 
 	wr->num_sge = (uint16_t)(to - begin);
 }
 
-/* A driver's word for a queue without room is that for want of memory. */
+/* Drivers say ENOMEM of a full queue. */
 const char *vrb_post_strerror(int err)
 {
-	return abs(err) == ENOMEM ? "its queue is full" : dapl_strerror(err);
+	return abs(err) == ENOMEM ? "the queue is full" : dapl_strerror(err);
 }
 
 void vrb_wr_recv(const struct vrb_wr *wr, struct ibv_recv_wr *ib)

@@ -154,7 +154,7 @@ void vrb_queue_move(struct vrb_queue *to, const struct vrb_queue *from);
 void vrb_queue_move_receives(struct vrb_queue *to, struct vrb_queue *from);
 /* Copies the segments that name bytes, up to a total of length, beside the ring. */
 void vrb_wr_copy_sge(struct vrb_wr *wr, const struct tp_sge *sge, uint32_t num, uint64_t length);
-/* Why a device does not take what is posted. */
+/* Why a device does not take what is posted. No lock needed. */
 const char *vrb_post_strerror(int err);
 /* A receive with its segments beside the ring, as the device takes it. */
 void vrb_wr_recv(const struct vrb_wr *wr, struct ibv_recv_wr *ib);

@@ -350,7 +350,7 @@ static bool drive_members(struct soft_cq *cq)
 /*
  * Peers that see nobody poll reach this side's memory themselves and send nothing, so that nothing
  * tells the service thread that there is somebody; and by the link they would be faster. One member
- * is told each time, in turn: who waits for another waits as long.
+ * is told each time, in turn: its lines are not in the cache, and what came on the others waits.
  */
 static void tell_of_polls(struct soft_cq *cq)
 {
