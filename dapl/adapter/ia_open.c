@@ -103,6 +103,7 @@ static void release(struct dapl_ia *ia)
 	if (ia->attr)
 		free(container_of(ia->attr, struct parts, attr));
 	dapl_lock_fini(&ia->bind_lock);
+	pthread_cond_destroy(&ia->removed);
 	pthread_mutex_destroy(&ia->lock);
 	dapl_object_release(&ia->obj);
 }
@@ -117,6 +118,7 @@ DAT_RETURN dapl_ia_new(struct dapl_entry *entry, const struct dapl_class *class,
 	if (!ia)
 		return DAPL_NO_RESOURCE(MEMORY);
 	pthread_mutex_init(&ia->lock, NULL);
+	pthread_cond_init(&ia->removed, NULL);
 	dapl_lock_init(&ia->bind_lock);
 	ia->entry = entry;
 	rc = DAPL_NO_RESOURCE(MEMORY);

@@ -54,7 +54,7 @@ static void unmake_ep(struct dapl_ep *ep)
 	rc = dapl_ep_fire(ep, DAPL_EP_REJECT, &step);
 	ep->cold->addr_known = false;
 	dapl_unlock(&ep->qp.lock);
-	if (!rc && step.next == DAPL_EP_GONE)
+	if (!rc && step.next == DAPL_EP_GONE && dapl_object_retire(&ep->obj))
 		dapl_ep_delete(ep);
 }
 

@@ -88,8 +88,7 @@ void dapl_ep_count_streams(const struct dapl_ep *ep, int by)
 		dapl_evd_count_stream(ep->request_evd, ep->qp.request_stream, by);
 }
 
-/* Under the lock, as the adapter of the connect EVD may be another that is closing and has the EVD
- * forgotten (dapl_ep_forget). */
+/* Under the lock: another adapter's connect EVD may be about to go (dapl_ep_forget). */
 static void unuse_parts(struct dapl_ep *ep)
 {
 	struct dapl_ep_parts parts;
@@ -251,7 +250,6 @@ static void keep_completions(struct dapl_ep *ep)
 
 void dapl_ep_delete(struct dapl_ep *ep)
 {
-	dapl_object_retire(&ep->obj);
 	dapl_object_wait_left(&ep->obj); /* its service point may be giving it back */
 	dapl_ep_drop_conn(ep);
 	dapl_ud_end(ep);
@@ -268,11 +266,10 @@ static void close_ep(struct dapl_object *obj)
 {
 	struct dapl_ep *ep = container_of(obj, struct dapl_ep, obj);
 	struct dapl_ep_step step;
-	DAT_RETURN rc;
 
-	rc = dapl_ep_lock_and_fire(ep, DAPL_EP_CLOSE, &step);
-	if (!rc)
-		dapl_ep_delete(ep);
+	/* Refused if dat_ep_free comes at the same time, which then finds that it is gone. */
+	(void)dapl_ep_lock_and_fire(ep, DAPL_EP_CLOSE, &step);
+	dapl_ep_delete(ep);
 }
 
 static bool uses(struct dapl_object *obj, const struct dapl_object *part)
@@ -583,15 +580,18 @@ DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE ep_handle)
 
 DAT_RETURN dapl_ep_free(DAT_EP_HANDLE ep_handle)
 {
-	struct dapl_ep *ep = dapl_ep_get(ep_handle);
+	struct dapl_ep *ep = ep_handle;
 	struct dapl_ep_step step;
 	DAT_RETURN rc;
 
-	if (!ep)
+	if (!dapl_object_enter(&ep->obj, DAPL_TYPE_EP))
 		return DAPL_BAD_HANDLE(EP);
 	pthread_mutex_lock(&ep->cold->cm_lock);
 	rc = dapl_ep_lock_and_fire(ep, DAPL_EP_FREE, &step);
+	if (!rc && !dapl_object_retire(&ep->obj)) /* its IA is being closed */
+		rc = DAPL_BAD_HANDLE(EP);
 	pthread_mutex_unlock(&ep->cold->cm_lock);
+	dapl_object_leave(&ep->obj);
 	if (rc)
 		return rc;
 	dapl_count(ep->obj.ia, DCNT_IA_EP_FREE);

@@ -118,8 +118,8 @@ void dapl_ep_qp_attr(const struct dapl_ep_parts *parts, const DAT_EP_ATTR *attr,
 /* Makes attr the EP's own and derives from it what the posting path needs. */
 void dapl_ep_take_attr(struct dapl_ep *ep, const struct tp_device_attr *dev,
 		       const DAT_EP_ATTR *attr);
-/* Tears down an EP whose state has become GONE; no event of it comes afterwards (EP-112, EP-113).
- */
+/* Tears down an EP that the caller has retired, and whose state is GONE; no event of it comes
+ * afterwards (EP-112, EP-113). */
 void dapl_ep_delete(struct dapl_ep *ep);
 
 /* ep_attr.c: whether attr fits the parts, once its numbers were lowered to the adapter's outside

@@ -306,7 +306,6 @@ static void release_and_end(struct dapl_object *obj)
 {
 	struct dapl_cno *cno = container_of(obj, struct dapl_cno, obj);
 
-	dapl_object_retire(obj);
 	pthread_mutex_lock(&cno->lock);
 	release_all(cno);
 	pthread_mutex_unlock(&cno->lock);

@@ -89,12 +89,7 @@ static void end(struct dapl_object *obj)
 
 static void forget_and_end(struct dapl_object *obj)
 {
-	struct dapl_evd *evd = container_of(obj, struct dapl_evd, obj);
-
-	dapl_async_forget(evd);
-	if (!dapl_object_retire(obj))
-		return;
-	dapl_async_forget(evd); /* who has it since then; who gets it now sees that it is retired */
+	dapl_async_forget(container_of(obj, struct dapl_evd, obj));
 	dapl_ia_end(obj);
 }
 

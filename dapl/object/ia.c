@@ -7,6 +7,7 @@
 #include "dapl/object/users.h"
 #include "dat/dats.h"
 #include "trace/log.h"
+#include "util/thread.h"
 
 DAT_IA_HANDLE dapl_ia_handle(struct dapl_ia *ia)
 {
@@ -55,6 +56,8 @@ void dapl_ia_remove(struct dapl_object *obj)
 	*obj->link = obj->next;
 	if (obj->next)
 		obj->next->link = obj->link;
+	if (ia->closing)
+		pthread_cond_broadcast(&ia->removed);
 	pthread_mutex_unlock(&ia->lock);
 }
 
@@ -117,24 +120,24 @@ bool dapl_ia_start_close(struct dapl_ia *ia, bool graceful)
 	return go;
 }
 
-static struct dapl_object *first_of(struct dapl_ia *ia, int type)
+/*
+ * One of a type, retired: whoever frees it now finds that it is gone, and what somebody else is
+ * ending is waited for, which what comes after it may depend on. NULL: none is left.
+ */
+static struct dapl_object *claim(struct dapl_ia *ia, int type)
 {
-	struct dapl_object *obj;
+	struct dapl_object *obj = NULL;
 
 	pthread_mutex_lock(&ia->lock);
-	for (obj = ia->objects; obj; obj = obj->next)
-		if (dapl_object_is(obj, (enum dapl_type)type))
-			break;
+	while (!obj && ia->num_objects[type - DAPL_TYPE_IA]) {
+		for (obj = ia->objects; obj; obj = obj->next)
+			if (dapl_object_is(obj, (enum dapl_type)type) && dapl_object_retire(obj))
+				break;
+		if (!obj)
+			dats_cond_wait(&ia->removed, &ia->lock);
+	}
 	pthread_mutex_unlock(&ia->lock);
 	return obj;
-}
-
-static void close_one(struct dapl_object *obj)
-{
-	if (obj->class->close)
-		obj->class->close(obj);
-	else if (dapl_object_retire(obj))
-		dapl_ia_end(obj);
 }
 
 void dapl_ia_close_objects(struct dapl_ia *ia)
@@ -143,6 +146,10 @@ void dapl_ia_close_objects(struct dapl_ia *ia)
 	int type;
 
 	for (type = DAPL_TYPE_IA; type < DAPL_TYPE_IA + DAPL_NUM_TYPES; type++)
-		while ((obj = first_of(ia, type)))
-			close_one(obj);
+		while ((obj = claim(ia, type))) {
+			if (obj->class->close)
+				obj->class->close(obj);
+			else
+				dapl_ia_end(obj);
+		}
 }

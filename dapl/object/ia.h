@@ -31,6 +31,7 @@ struct dapl_ia {
 	struct dapl_object *objects;
 	uint32_t num_objects[DAPL_NUM_TYPES];
 	bool closing;
+	pthread_cond_t removed;	    /* an object, while closing */
 	struct dapl_evd *async_evd; /* NULL: out of scope (IA-6) */
 	bool async_evd_own;	    /* made by the open: goes with the close (IA-85) */
 	struct dapl_lock bind_lock; /* what RMRs are bound to, and the binds that are posted */

@@ -85,7 +85,7 @@ struct dapl_class {
 	int freed;			       /* DAT_IA_COUNTERS of dat_*_free, or 0 */
 	/* Undoes its creation but for list and memory. It is retired, no lock is held. */
 	void (*end)(struct dapl_object *obj);
-	/* Abrupt close of the IA; NULL: retire and end. */
+	/* Abrupt close of the IA; it is retired. NULL: dapl_ia_end. */
 	void (*close)(struct dapl_object *obj);
 	/* Whether a graceful close of the IA fails for it; NULL: it does. ia->lock held. */
 	bool (*in_way)(const struct dapl_object *obj);
