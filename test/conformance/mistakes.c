@@ -312,6 +312,24 @@ static int read_without_right(void)
 	return 0;
 }
 
+/* Of the software provider; other adapters have kernel and wire between both ends. */
+static int accept_after_the_peer_left(void)
+{
+	DAT_CR_HANDLE cr;
+	DAT_EVENT event;
+
+	if (strncmp(harness_ia_name(), "soft", 4) != 0)
+		return NOT_HERE;
+	rig = cu_rig_open();
+	ct_end_open(&rig->a, rig->ia, NULL);
+	ct_end_open(&rig->p, rig->ia, NULL);
+	cr = cu_request(rig, &rig->a);
+	expect_ok(dat_ep_free(rig->a.ep));
+	expect_ok(dat_cr_accept(cr, rig->p.ep, 0, NULL));
+	ct_next(rig->p.connect, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, &event);
+	return 0;
+}
+
 static const struct harness_child children[] = {
 	{ "receive_without_zone", receive_without_zone },
 	{ "connect_without_zone", connect_without_zone },
@@ -330,6 +348,7 @@ static const struct harness_child children[] = {
 	{ "region_about_to_be_in_use", region_about_to_be_in_use },
 	{ "write_without_right", write_without_right },
 	{ "read_without_right", read_without_right },
+	{ "accept_after_the_peer_left", accept_after_the_peer_left },
 	{ 0 },
 };
 
@@ -382,6 +401,8 @@ TOLD(region_in_use, "LMR", "not freed: in use by RMR", NULL)
 TOLD(region_about_to_be_in_use, "LMR", "not freed: in use by RMR", NULL)
 TOLD(write_without_right, "RDMA Write", "without DAT_MEM_PRIV_REMOTE_WRITE_FLAG", NULL)
 TOLD(read_without_right, "RDMA Read", "without DAT_MEM_PRIV_REMOTE_READ_FLAG", NULL)
+TOLD(accept_after_the_peer_left, "connection", "not established",
+     "the peer gave up before it was accepted")
 
 static void no_mistake_full_queue(void **state)
 {
@@ -412,6 +433,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(mistake_region_about_to_be_in_use),
 		cmocka_unit_test(mistake_write_without_right),
 		cmocka_unit_test(mistake_read_without_right),
+		cmocka_unit_test(mistake_accept_after_the_peer_left),
 	};
 
 	harness_child_main(argc, argv, children);

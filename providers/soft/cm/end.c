@@ -131,18 +131,33 @@ static const char *access_text(const struct soft_terminate *term, char text[ACCE
 	return text;
 }
 
+/* The peer left while the program's accept was on its way, whose failure nothing else explains. */
+static bool left_early(const struct soft_conn *conn)
+{
+	int err = conn->fault.err;
+
+	return (conn->state == SOFT_CONN_ACCEPTING || conn->state == SOFT_CONN_AWAITING) &&
+	       soft_conn_dead(conn) && (!err || err == -EPIPE || err == -ECONNRESET);
+}
+
 /* Says once what happened; an end that was asked for is no error. */
 static void explain(struct soft_conn *conn)
 {
 	const struct soft_fault *fault = &conn->fault;
 	char text[2 * SOFT_ADDR_TEXT + 8], access[ACCESS_TEXT];
 
-	if (!soft_conn_dead(conn) || !fault->err) {
-		dapl_trace(soft_ended, DAPL_TRC_NORMAL, conn, "ia=%s peer=%s", conn->dev->name,
-			   soft_conn_text(conn, text));
+	soft_conn_text(conn, text);
+	if (left_early(conn)) {
+		dapl_err_limited("%s: connection %s: not established: the peer gave up before it "
+				 "was accepted",
+				 conn->dev->name, text);
 		return;
 	}
-	soft_conn_text(conn, text);
+	if (!soft_conn_dead(conn) || !fault->err) {
+		dapl_trace(soft_ended, DAPL_TRC_NORMAL, conn, "ia=%s peer=%s", conn->dev->name,
+			   text);
+		return;
+	}
 	if (fault->received || fault->terminate)
 		dapl_err_limited(
 			"%s: connection %s: ended by %s: %s%s (layer %u, type %u, code %u)",
