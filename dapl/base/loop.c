@@ -20,6 +20,7 @@
 #define WAKES		8
 #define FAR_NS		50000000 /* of timers, in which a tick is nothing */
 #define NEAR_NS		10000000
+#define REST_NS		1000000000
 #define LATE_NS		100000000 /* this thread, or the process, stood still */
 #define LOOKS		64	  /* before timers go off that are so late */
 
@@ -216,21 +217,27 @@ static bool run_timers_until(struct dapl_loop *loop, uint64_t now)
 	return any;
 }
 
-/* Returns the nanoseconds to sleep; UINT64_MAX: for ever. */
-static uint64_t run_timers(struct dapl_loop *loop)
+/*
+ * Returns the nanoseconds to sleep; UINT64_MAX: for ever. Who was busy looks again before long: most
+ * timers are set for later than that, and cancelled, and so need no wake-up.
+ */
+static uint64_t run_timers(struct dapl_loop *loop, bool busy)
 {
-	uint64_t now;
-	bool any;
+	bool any = run_timers_until(loop, 0); /* they have no deadline, and so are not late */
+	uint64_t now = loop->timers ? now_for(loop->timers) : 0;
 
-	dapl_assert_mutex_held(&loop->lock);
-	any = run_timers_until(loop, 0); /* they have no deadline, and so are not late */
-	now = loop->timers ? now_for(loop->timers) : 0;
 	if (look_again(loop, now))
 		return 0;
 	any |= run_timers_until(loop, now);
 	if (any || loop->tasks || loop->stopping)
 		return 0;
-	return loop->timers ? loop->timers->deadline - now : UINT64_MAX;
+	loop->sleeping = true;
+	loop->sleeps_until =
+		busy ? dats_clock(CLOCK_MONOTONIC_COARSE) + REST_NS + FAR_NS : UINT64_MAX;
+	if (!loop->timers || loop->timers->deadline > loop->sleeps_until)
+		return busy ? REST_NS : UINT64_MAX;
+	loop->sleeps_until = loop->timers->deadline;
+	return loop->sleeps_until - now;
 }
 
 /* No timer fires early. The milliseconds of epoll_wait are too much for those that are near. */
@@ -268,16 +275,14 @@ static void *loop_main(void *arg)
 	struct epoll_event events[EVENTS_PER_WAIT];
 	struct dapl_loop *loop = arg;
 	uint64_t ns;
-	int i, n;
+	int i, n = 0;
 
 	/* Programs that spin on the same processor wait for what this thread brings. */
 	dapl_thread_raise_priority();
 	pthread_mutex_lock(&loop->lock);
 	take_turn(loop);
 	while (!loop->stopping) {
-		ns = run_timers(loop);
-		loop->sleeping = ns != 0;
-		loop->sleeps_until = loop->timers ? loop->timers->deadline : UINT64_MAX;
+		ns = run_timers(loop, n > 0);
 		end_turn(loop);
 		n = wait_events(loop, events, ns);
 		loop->more = n == EVENTS_PER_WAIT;
@@ -520,7 +525,7 @@ void dapl_loop_timer(struct dapl_loop *loop, struct tp_timer *timer, uint64_t de
 	timer->deadline = deadline;
 	dapl_timers_add(&loop->timers, timer);
 	start(loop);
-	if (loop->timers == timer)
+	if (deadline < loop->sleeps_until)
 		unlock_wake(loop);
 	else
 		pthread_mutex_unlock(&loop->lock);

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 
 /* ---- Watches ---- */
@@ -309,6 +310,71 @@ static void a_timer_sets_itself_again(void **state)
 	assert_null(clock.timer.prev);
 }
 
+struct counting {
+	struct tp_task task;
+	_Atomic long sleeps; /* of the thread so far; 0: not known yet */
+};
+
+static void count_sleeps(struct tp_task *task)
+{
+	struct counting *c = (struct counting *)task;
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	atomic_store(&c->sleeps, usage.ru_nvcsw + 1);
+}
+
+static long sleeps_of(struct dapl_loop *loop)
+{
+	struct counting c = { .task.run = count_sleeps };
+
+	dapl_loop_post(loop, &c.task);
+	await(atomic_load(&c.sleeps));
+	dapl_loop_cancel(loop, &c.task);
+	return atomic_load(&c.sleeps);
+}
+
+/* Most are cancelled: to be told of each costs two switches of threads. */
+static void timers_that_are_far_wake_nobody(void **state)
+{
+	struct dapl_loop *loop = *state;
+	struct alarm_clock clock = { .timer.expired = alarm_expires, .loop = loop };
+	long before = sleeps_of(loop);
+
+	for (int i = 0; i < 200; i++) {
+		dapl_loop_timer(loop, &clock.timer, dapl_now() + 5000 * MS);
+		usleep(200);
+		dapl_loop_timer_cancel(loop, &clock.timer);
+	}
+	assert_true(sleeps_of(loop) - before < 50);
+	assert_int_equal(atomic_load(&clock.calls), 0);
+}
+
+/* As they are about as far as that, and when nothing has happened for longer. */
+static void timers_that_are_far_go_off(void **state)
+{
+	static const unsigned int ms[] = { 990, 1010, 1040, 1060, 1200 };
+	struct dapl_loop *loop = *state;
+	struct alarm_clock clocks[5], late = { .timer.expired = alarm_expires, .loop = loop };
+	uint64_t start;
+
+	sleeps_of(loop);
+	start = dapl_now();
+	for (int i = 0; i < 5; i++) {
+		clocks[i] = (struct alarm_clock){ .timer.expired = alarm_expires, .loop = loop };
+		dapl_loop_timer(loop, &clocks[i].timer, start + ms[i] * MS);
+	}
+	for (int i = 0; i < 5; i++) {
+		await(atomic_load(&clocks[i].calls) == 1);
+		assert_true(atomic_load(&clocks[i].at) >= start + ms[i] * MS);
+	}
+	usleep(1200000);
+	start = dapl_now();
+	dapl_loop_timer(loop, &late.timer, start + 1100 * MS);
+	await(atomic_load(&late.calls) == 1);
+	assert_true(atomic_load(&late.at) >= start + 1100 * MS);
+}
+
 struct limit {
 	struct tp_timer timer;
 	struct watched awaited;
@@ -379,6 +445,8 @@ int main(void)
 		T(timers_are_never_early),
 		T(a_timer_is_moved_and_cancelled),
 		T(a_timer_sets_itself_again),
+		T(timers_that_are_far_wake_nobody),
+		T(timers_that_are_far_go_off),
 		T(what_came_meanwhile_comes_before_a_late_timer),
 	};
 
