@@ -48,25 +48,14 @@ static struct soft_dev dev = { .config = &config };
 static struct soft_link links[LIMIT + 1], of_child[LIMIT + 1];
 static struct soft_budget budget, budget_of_child;
 
-static void names(struct soft_link *link, struct sockaddr_storage *local, uint64_t *local_qual,
-		  struct sockaddr_storage *remote, uint64_t *remote_qual)
-{
-	(void)link;
-	(void)local;
-	(void)local_qual;
-	(void)remote_qual;
-	remote->ss_family = AF_UNSPEC;
-}
-
-static const struct soft_link_class class = { .names = names };
-
 static bool fill(struct soft_link *all, struct soft_budget *of)
 {
+	const struct sockaddr_storage nobody = { 0 };
+
 	for (int i = 0; i <= LIMIT; i++) {
 		if (soft_budget_exceeded(&dev, SOFT_BUDGET_HALF_OPEN))
 			return false;
-		all[i].class = &class;
-		if (soft_budget_enter(&all[i], of))
+		if (soft_budget_enter(&all[i], of, &nobody))
 			return false;
 	}
 	return soft_budget_exceeded(&dev, SOFT_BUDGET_HALF_OPEN);

@@ -151,8 +151,8 @@ static void half_open(struct soft_conn *conn)
 	if (rc > 0)
 		rc = soft_setup_recv(conn, false);
 	if (rc > 0) {
-		/* Only now do all links know. */
-		soft_setup_names(conn);
+		if (!conn->remote.ss_family) /* not all links know before */
+			soft_setup_names(conn);
 		request_complete(conn);
 	} else if (rc < 0) {
 		say_refused(conn, rc);
@@ -203,7 +203,7 @@ void soft_accept_link(struct soft_listener *listener, struct soft_link *link)
 	conn->local_qual = listener->base.conn_qual;
 	soft_setup_link(conn, link, accept_ready, accept_expired);
 	soft_setup_timeout(conn);
-	if (soft_budget_enter(link, &dev->cm->budget[SOFT_BUDGET_HALF_OPEN]) ||
+	if (soft_budget_enter(link, &dev->cm->budget[SOFT_BUDGET_HALF_OPEN], &conn->remote) ||
 	    soft_link_watch(link, EPOLLIN))
 		soft_conn_discard(conn, SOFT_CAUSE_FAILED);
 }

@@ -64,17 +64,16 @@ static struct peer *find(struct soft_budget *budget, const struct sockaddr_stora
 	return peer;
 }
 
-int soft_budget_enter(struct soft_link *link, struct soft_budget *budget)
+int soft_budget_enter(struct soft_link *link, struct soft_budget *budget,
+		      const struct sockaddr_storage *remote)
 {
-	struct sockaddr_storage local = { 0 }, remote = { 0 }, addr = { 0 };
 	struct soft_budget_entry *entry = calloc(1, sizeof(*entry));
-	uint64_t local_qual, remote_qual;
+	struct sockaddr_storage addr = { 0 };
 
 	if (!entry)
 		return -ENOMEM;
-	link->class->names(link, &local, &local_qual, &remote, &remote_qual);
-	if (remote.ss_family == AF_INET || remote.ss_family == AF_INET6)
-		soft_addr_copy(&addr, (struct sockaddr *)&remote);
+	if (remote->ss_family == AF_INET || remote->ss_family == AF_INET6)
+		soft_addr_copy(&addr, (const struct sockaddr *)remote);
 	entry->peer = find(budget, &addr);
 	if (!entry->peer) {
 		free(entry);
@@ -118,8 +117,9 @@ bool soft_budget_exceeded(const struct soft_dev *dev, enum soft_budget_kind kind
 {
 	const struct soft_config *config = dev->config;
 	int64_t option = kind == SOFT_BUDGET_HALF_OPEN ? config->half_open : config->lingering;
+	uint32_t now = atomic_load(&used[kind]);
 
-	return atomic_load(&used[kind]) > dapl_fd_share(option);
+	return now > 1 && now > dapl_fd_share(option);
 }
 
 /* The peer's oldest that may go. */

@@ -13,6 +13,7 @@
 
 #include "util/list.h"
 
+struct sockaddr_storage;
 struct soft_dev;
 struct soft_link;
 
@@ -29,12 +30,15 @@ struct soft_budget {
 };
 
 void soft_budget_init(struct soft_budget *budget, enum soft_budget_kind kind);
-/* Counts a link until it is destroyed or leaves. 0 or -ENOMEM. */
-int soft_budget_enter(struct soft_link *link, struct soft_budget *budget);
+/* Counts a link until it is destroyed or leaves; remote: of family 0 if it is not known. 0 or
+ * -ENOMEM. */
+int soft_budget_enter(struct soft_link *link, struct soft_budget *budget,
+		      const struct sockaddr_storage *remote);
 /* Unless it has left. */
 void soft_budget_leave(struct soft_link *link);
 /* When it entered, in the time of dapl_now(). */
 uint64_t soft_budget_since(const struct soft_link *link);
+/* One may always be. */
 bool soft_budget_exceeded(const struct soft_dev *dev, enum soft_budget_kind kind);
 /* What is to go first of those that may go (NULL: all may), or NULL. */
 struct soft_link *soft_budget_victim(const struct soft_budget *budget,

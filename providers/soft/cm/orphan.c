@@ -203,7 +203,7 @@ void soft_orphan(struct soft_conn *conn, struct soft_link *link)
 	link->ready = orphan_ready;
 	link->expired = orphan_expired;
 	/* Without memory it is not counted, and ends as it would. */
-	(void)soft_budget_enter(link, &dev->cm->budget[SOFT_BUDGET_ORPHAN]);
+	(void)soft_budget_enter(link, &dev->cm->budget[SOFT_BUDGET_ORPHAN], &conn->remote);
 	list_add(&dev->cm->orphans, &conn->node);
 	set_timer(&conn->rest);
 	orphan_ready(link, 0);
