@@ -109,19 +109,17 @@ static void orphan_ready(struct soft_link *link, uint32_t events)
 {
 	struct soft_conn *conn = link->owner;
 	struct soft_rest *rest = &conn->rest;
-	int rc = 0;
+	int rc = rest->finished ? 1 : send_rest(rest);
 
-	if (!rest->finished) {
-		rc = send_rest(rest);
-		if (rc > 0) {
-			link->class->finish(link);
-			rest->finished = true;
-		}
-	}
-	/* Once both have ended nothing can come that would be answered with a reset. */
-	if (rc < 0 || !discard(rest) || (rest->ended && rest->finished)) {
+	/* Once both have ended nothing can come that would be answered with a reset; to close the
+	 * link says that we have. */
+	if (rc < 0 || !discard(rest) || (rest->ended && rc > 0)) {
 		orphan_free(conn, false);
 		return;
+	}
+	if (rc > 0 && !rest->finished) {
+		link->class->finish(link);
+		rest->finished = true;
 	}
 	/* The end of what comes, EPOLLRDHUP or input without a byte, would be told again and again
 	 * while there is no room for what is still to be sent. */

@@ -438,14 +438,15 @@ ssize_t soft_shm_recv(struct soft_link *link, const struct iovec *iov, int num)
 	return rc;
 }
 
-void soft_shm_end(struct soft_shm *shm, uint32_t how)
+void soft_shm_end(struct soft_shm *shm, uint32_t how, uint32_t ways)
 {
 	uint32_t none = 0;
 
 	BEFORE_SEND();
 	if (!atomic_compare_exchange_strong(&shm->own->ended, &none, how))
 		return;
-	soft_shm_send_wakeup(shm, atomic_exchange(&shm->peer->wake_on, 0) | SHM_WAKE_SOCKET);
+	soft_shm_send_wakeup(shm,
+			     (atomic_exchange(&shm->peer->wake_on, 0) | SHM_WAKE_SOCKET) & ways);
 }
 
 void soft_shm_finish(struct soft_link *link)
@@ -453,7 +454,7 @@ void soft_shm_finish(struct soft_link *link)
 	struct soft_shm *shm = soft_shm(link);
 
 	if (shm->memory)
-		soft_shm_end(shm, SHM_ENDED);
+		soft_shm_end(shm, SHM_ENDED, UINT32_MAX);
 }
 
 /* The peer is told although its ring is full, and reads what is in that first. */
@@ -462,7 +463,7 @@ void soft_shm_cut(struct soft_link *link)
 	struct soft_shm *shm = soft_shm(link);
 
 	if (shm->memory)
-		soft_shm_end(shm, SHM_CUT);
+		soft_shm_end(shm, SHM_CUT, UINT32_MAX);
 }
 
 /* ---- The memory is there ---- */

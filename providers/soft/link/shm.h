@@ -207,8 +207,8 @@ extern const struct soft_link_class soft_link_shm_accepted;
 void soft_shm_ready(struct soft_shm *shm, struct shm_memory *memory, bool active, uint32_t taken);
 /* What a link's watch runs from then on. */
 void soft_shm_event(struct tp_watch *watch, uint32_t events);
-/* Tells the peer, unless he was told before. */
-void soft_shm_end(struct soft_shm *shm, uint32_t how);
+/* Tells the peer, unless he was told before; ways: of SHM_WAKE_*, those by which he is woken. */
+void soft_shm_end(struct soft_shm *shm, uint32_t how, uint32_t ways);
 /*
  * How the peer ended, who says no more, as recv tells it. One who said nothing is a process that is
  * gone; as with TCP that is an end in order unless it left something of ours unread.

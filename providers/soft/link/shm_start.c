@@ -66,8 +66,10 @@ static void shm_close(struct soft_link *link, bool abort)
 {
 	struct soft_shm *shm = soft_shm(link);
 
+	/* A peer who has ended himself waits for the end of the socket. */
 	if (shm->memory && !link->moved)
-		soft_shm_end(shm, abort ? SHM_ABORTED : SHM_ENDED);
+		soft_shm_end(shm, abort ? SHM_ABORTED : SHM_ENDED,
+			     atomic_load(&shm->peer->ended) ? SHM_WAKE_FUTEX : UINT32_MAX);
 	dapl_fd_close(link->fd);
 	shm_free(shm);
 }
