@@ -144,12 +144,20 @@ static int send_message(struct soft_conn *conn)
 	return rc;
 }
 
+/* 1 once the request is here, 0 if it is awaited, or a negative errno. */
+static int recv_request(struct soft_conn *conn)
+{
+	int rc = soft_setup_recv(conn, false);
+
+	return rc ? rc : soft_link_watch(conn->link, EPOLLIN);
+}
+
 static void half_open(struct soft_conn *conn)
 {
 	int rc = send_message(conn);
 
 	if (rc > 0)
-		rc = soft_setup_recv(conn, false);
+		rc = recv_request(conn);
 	if (rc > 0) {
 		if (!conn->remote.ss_family) /* not all links know before */
 			soft_setup_names(conn);
@@ -203,9 +211,13 @@ void soft_accept_link(struct soft_listener *listener, struct soft_link *link)
 	conn->local_qual = listener->base.conn_qual;
 	soft_setup_link(conn, link, accept_ready, accept_expired);
 	soft_setup_timeout(conn);
-	if (soft_budget_enter(link, &dev->cm->budget[SOFT_BUDGET_HALF_OPEN], &conn->remote) ||
-	    soft_link_watch(link, EPOLLIN))
+	if (soft_budget_enter(link, &dev->cm->budget[SOFT_BUDGET_HALF_OPEN], &conn->remote)) {
 		soft_conn_discard(conn, SOFT_CAUSE_FAILED);
+		return;
+	}
+	soft_conn_hold(conn);
+	half_open(conn); /* within a host the request is here as a rule */
+	soft_conn_drop(conn);
 }
 
 int soft_accept_socket(struct soft_listener *listener, struct soft_link *link)

@@ -221,7 +221,7 @@ static int take_hello(struct soft_shm *shm, const struct shm_hello *hello, ssize
 		return -ECONNRESET;
 	atomic_store(&shm->memory->page.attached, 1);
 	link->class = &soft_link_shm_accepted;
-	return soft_shm_watch(link, EPOLLIN);
+	return 0;
 }
 
 static ssize_t incoming_recv(struct soft_link *link, const struct iovec *iov, int num)
@@ -314,22 +314,11 @@ static int no_connect(struct soft_shm *shm)
 	return -EHOSTUNREACH;
 }
 
-/* Finds the service point and hands it the memory: 0, or why it cannot be had there. */
-static int hand_memory(struct soft_shm *shm, int memfd)
+/* Makes the memory what the other side expects: 0 or a negative errno. */
+static int prepare_memory(struct soft_shm *shm, int memfd)
 {
-	const struct shm_hello hello = { SHM_MAGIC, SHM_VERSION, SHM_SIZE };
-	struct sockaddr_un name;
-	socklen_t len = soft_link_name(SHM_NAME, &shm->remote, shm->remote_qual, &name);
-	struct shm_memory *memory;
-	uid_t user;
+	struct shm_memory *memory = make_memory(memfd);
 
-	if (connect(shm->link.fd, (struct sockaddr *)&name, len))
-		return no_connect(shm);
-	if (!soft_link_same_user(shm->link.fd, &user)) {
-		shm->link.why = "the process there is another user's";
-		return -ECONNREFUSED;
-	}
-	memory = make_memory(memfd);
 	if (!memory) {
 		if (errno == EFBIG)
 			shm->link.why = "files may not be as large as shared memory is (ulimit -f)";
@@ -338,6 +327,23 @@ static int hand_memory(struct soft_shm *shm, int memfd)
 	memory->page.addr = shm->local;
 	memory->page.qual = shm->local_qual;
 	soft_shm_ready(shm, memory, true, 0);
+	return 0;
+}
+
+/* Finds the service point and hands it the memory: 0, or why it cannot be had there. */
+static int hand_memory(struct soft_shm *shm, int memfd)
+{
+	const struct shm_hello hello = { SHM_MAGIC, SHM_VERSION, SHM_SIZE };
+	struct sockaddr_un name;
+	socklen_t len = soft_link_name(SHM_NAME, &shm->remote, shm->remote_qual, &name);
+	uid_t user;
+
+	if (connect(shm->link.fd, (struct sockaddr *)&name, len))
+		return no_connect(shm);
+	if (!soft_link_same_user(shm->link.fd, &user)) {
+		shm->link.why = "the process there is another user's";
+		return -ECONNREFUSED;
+	}
 	return soft_link_send_fds(shm->link.fd, &hello, sizeof(hello), &memfd, 1) < 0 ? -errno : 0;
 }
 
@@ -361,9 +367,12 @@ static int shm_connect(struct soft_dev *dev, const struct sockaddr_storage *loca
 	shm->remote_qual = qual;
 	shm->local_qual = next_qual();
 	*link = &shm->link;
-	/* First of all, so that nobody is called in vain for want of a descriptor. */
+	/* First of all, so that nobody is called in vain for want of a descriptor, and who is called
+	 * need not wait for it. */
 	memfd = new_memory(dev);
-	shm->link.start_err = memfd < 0 ? memfd : hand_memory(shm, memfd);
+	shm->link.start_err = memfd < 0 ? memfd : prepare_memory(shm, memfd);
+	if (!shm->link.start_err)
+		shm->link.start_err = hand_memory(shm, memfd);
 	if (memfd >= 0)
 		dapl_fd_close(memfd);
 	if (shm->link.start_err)
