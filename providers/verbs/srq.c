@@ -86,12 +86,15 @@ static struct vrb_srq_use **find_use(struct vrb_srq *srq, const struct vrb_cq *c
 	return link;
 }
 
-static int extend(const struct vrb_srq *srq, struct vrb_srq_use *use)
+static int extend(struct vrb_srq_use *use, uint32_t max_wr)
 {
-	int rc = vrb_cq_attach(use->cq, srq->max_wr - use->num);
+	int rc;
 
+	if (use->num >= max_wr) /* since a resize that failed half-way */
+		return 0;
+	rc = vrb_cq_attach(use->cq, max_wr - use->num);
 	if (!rc)
-		use->num = srq->max_wr;
+		use->num = max_wr;
 	return rc;
 }
 
@@ -125,7 +128,7 @@ int vrb_srq_attach(struct vrb_srq *srq, struct vrb_cq *cq)
 		(*link)->cq = cq;
 	}
 	(*link)->qps++;
-	rc = extend(srq, *link);
+	rc = extend(*link, srq->max_wr);
 	if (rc)
 		leave(link);
 out:
@@ -149,9 +152,10 @@ static int grow(struct vrb_srq *srq, uint32_t max_wr)
 	int rc = 0;
 
 	pthread_mutex_lock(&srq->lock);
-	srq->max_wr = max_wr;
 	for (use = srq->uses; use && !rc; use = use->next)
-		rc = extend(srq, use);
+		rc = extend(use, max_wr);
+	if (!rc)
+		srq->max_wr = max_wr;
 	pthread_mutex_unlock(&srq->lock);
 	return rc;
 }
