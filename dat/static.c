@@ -102,7 +102,8 @@ static void report(const struct reading *reading)
 			 dat_conf_field_name(diag->field), diag->reason);
 	}
 	if (reading->err)
-		dat_diag("%s: %s; the static registry is empty%s", reading->path,
+		dat_diag("%s: %s; the static registry is empty%s",
+			 *reading->path ? reading->path : "DAT_OVERRIDE is empty",
 			 dat_errno_text(-reading->err), what_next(reading->err));
 	dat_trace(conf_read, DATS_TRC_NORMAL, NULL, "file=%s entries=%zu", reading->path,
 		  reading->num_sources);

@@ -43,7 +43,7 @@ static void file_changed(void)
 
 static int take_level(enum dat_trace_component component, const char *value)
 {
-	int64_t level = number(value, 10, DATS_TRC_MAX);
+	int64_t level = number(value, 0, DATS_TRC_MAX);
 
 	if (level >= 0)
 		dat_trace_initial_level(component, (int)level);
@@ -188,7 +188,7 @@ void dat_trace_options_read(void)
 	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 		read_setting(&settings[i]);
 	level = secure_getenv("DAT_TRACE_LEVEL");
-	if (level && settings[SETTING_DAT_LEVEL].given && !number(level, 10, DATS_TRC_MAX))
+	if (level && settings[SETTING_DAT_LEVEL].given && !number(level, 0, DATS_TRC_MAX))
 		dat_trace_silence();
 	read_type("DAT_DBG_TYPE", &settings[SETTING_DAT_LEVEL]);
 	read_type("DAPL_DBG_TYPE", &settings[SETTING_DAPL_LEVEL]);

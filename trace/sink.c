@@ -219,13 +219,18 @@ void dat_sink_choose(int chosen)
 
 void dat_sink_file(const char *path, uint64_t size, unsigned int keep)
 {
+	int same;
+
 	pthread_mutex_lock(&dat_sink_lock);
-	dats_own_fd_close(&file.own);
-	free(file.path);
-	file.path = path && *path ? strdup(path) : NULL;
+	same = !strcmp(path ? path : "", file.path ? file.path : "");
 	file.size = size;
 	file.keep = keep;
-	file.failure_reported = file.given_up = file.grows = 0;
+	if (!same) {
+		dats_own_fd_close(&file.own);
+		free(file.path);
+		file.path = path && *path ? strdup(path) : NULL;
+		file.failure_reported = file.given_up = file.grows = 0;
+	}
 	pthread_mutex_unlock(&dat_sink_lock);
 }
 

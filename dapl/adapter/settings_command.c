@@ -82,7 +82,8 @@ static int run_points(void *arg, const char *args, FILE *out)
 static void pass_to_trace(void *arg, const struct dapl_setting *setting)
 {
 	if (!strcmp(setting->section, "dapl") &&
-	    dats_trace_default(setting->option->name, setting->value) == -EINVAL)
+	    dats_trace_default(setting->option->name, setting->value) == -EINVAL &&
+	    strcmp(setting->origin, "environment")) /* of that libdat2 has told */
 		dapl_err("%s: %s is \"%s\", but a list of stderr, syslog, file and none is "
 			 "possible; "
 			 "the default stays",

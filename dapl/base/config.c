@@ -353,7 +353,8 @@ static void read_file(void)
 	}
 	err = dapl_conf_read(conf_path, &conf);
 	if (err && (asked || err != -ENOENT))
-		dapl_err("%s: %s", conf_path, dapl_strerror(err));
+		dapl_err("%s: %s", *conf_path ? conf_path : "DAPL_CONF is empty",
+			 dapl_strerror(err));
 }
 
 /* ---- The whole ---- */

@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from util import BUILD, ENV, Scratch, Skip, call, case, check, entry, equal, run
+from util import BUILD, DAT_INFO, ENV, Scratch, Skip, call, case, check, entry, equal, run
 
 DAPLTEST = os.path.join(BUILD, "dapltest")
 
@@ -152,6 +152,35 @@ def _():
                 "^dat: DAPL_TRACE_LEVEL: trace_level is %s, but 0 to 10 are possible; 0 stays$" % level)
         call(0, settings, "trace", "soft-lo", env={**env, "DAPL_TRACE_LEVEL": "high"}).complains(
             '^dat: DAPL_TRACE_LEVEL: "high" is not a number; 0 stays$')
+
+
+@case("a variable of the trace is read once, in the same way by libdat2 and the provider")
+def _():
+    with Scratch() as s:
+        env = {"DAT_OVERRIDE": s.write("dat.conf", entry("soft-lo")), "DAPL_CONF": "/dev/null"}
+
+        def trace(**variables):
+            return call(0, os.path.join(BUILD, "tools/run-command"), "trace", "soft-lo", env={**env, **variables})
+
+        said = trace(DAT_TRACE_DEST="printer").err
+        equal(said.count("printer"), 1, "complaints of the destination in: " + said)
+        said = trace(DAT_TRACE_FILE="/nowhere/file", DAT_TRACE_LEVEL="3").err
+        equal(said.count("trace file /nowhere/file"), 1, "complaints of the file in: " + said)
+        result = trace(DAT_TRACE_LEVEL="0x3", DAPL_TRACE_LEVEL="0x1", DAT_TRACE_DEST="none")
+        equal((result.out, result.err), ("dat 3\ndapl 1\n", ""), "levels, complaints")
+        call(0, DAT_INFO, "-v", env={**env, "DAT_TRACE_LEVEL": "0x3"}).says("trace .* conf_read")
+
+
+@case("a variable that should name a file and is empty is told by its name")
+def _():
+    with Scratch() as s:
+        conf = s.write("dat.conf", entry("soft-lo"))
+        command = os.path.join(BUILD, "tools/run-command")
+        call(0, command, "trace", "soft-lo", env={"DAT_OVERRIDE": conf, "DAPL_CONF": ""}).complains(
+            "^dat: DAPL_CONF is empty: No such file")
+        call(0, command, "trace", "soft-lo", env={"DAT_OVERRIDE": ""}).complains(
+            "^dat: DAT_OVERRIDE is empty: No such file")
+        call(3, DAT_INFO, env={"DAT_OVERRIDE": ""}).complains("^dat-info: DAT_OVERRIDE is empty: No such file")
 
 
 run()

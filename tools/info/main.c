@@ -216,7 +216,7 @@ static void undo_silence(char **argv)
 {
 	const char *level = getenv("DAT_TRACE_LEVEL");
 
-	if (!level || atoi(level) > 0)
+	if (!level || strtol(level, NULL, 0) > 0)
 		return;
 	unsetenv("DAT_TRACE_LEVEL");
 	execv("/proc/self/exe", argv);

@@ -111,8 +111,12 @@ bool info_registry_read(struct info_registry *registry, const char *path)
 	if (!err)
 		err = -dat_conf_parse(registry->text, size, &registry->conf);
 	if (err) {
-		fprintf(stderr, "dat-info: %s: %s\n", registry->path, strerror(err));
-		if (err == ENOENT)
+		fprintf(stderr, "dat-info: %s: %s\n",
+			*registry->path ? registry->path
+			: path		? "the name of the file is empty"
+					: "DAT_OVERRIDE is empty",
+			strerror(err));
+		if (err == ENOENT && *registry->path)
 			info_registry_advise(registry->path);
 		free(registry->text);
 		return false;
