@@ -304,7 +304,7 @@ def _():
             entry("safe", threads="threadsafe"),
             entry("both", threads="threadsafe"),
             entry("both"),
-            entry("legacy", api="u1.2", lib="libdaplcma.so.1"),
+            entry("legacy", api="u1.2"),
             "short u2.0\n",
         ]
         conf = s.write("dat.conf", "".join(lines))

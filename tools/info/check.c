@@ -51,23 +51,44 @@ static bool has_plain_entry(const struct info_registry *registry, const char *na
 	return false;
 }
 
+/* Whether programs of DAT 1.2 open the name, who ask for nonthreadsafe lines of theirs alone. */
+static bool has_old_entry(const struct info_registry *registry, const char *name)
+{
+	const struct info_entry *entry;
+	size_t i;
+
+	for (i = 0; i < registry->num_entries; i++) {
+		entry = &registry->entries[i];
+		if (info_entry_opens(entry) && !strcmp(entry->conf->info.ia_name, name) &&
+		    (entry->used || !entry->conf->info.is_thread_safe))
+			return true;
+	}
+	return false;
+}
+
 /* Whether programs come to it at all: they ask for the version and kind they were built for. */
 static void check_reach(const struct info_registry *registry, const struct info_entry *entry,
 			struct info_findings *findings)
 {
 	const struct dat_conf_entry *conf = entry->conf;
+	const char *use = info_entry_use(entry);
 
-	if (!strcmp(info_entry_use(entry), "1.2"))
+	if (!strcmp(use, "1.2")) {
+		if (!has_old_entry(registry, conf->info.ia_name))
+			info_find(findings, false, registry->path, conf->line,
+				  "%s: programs of DAT 1.2 do not find it: they ask for "
+				  "nonthreadsafe",
+				  conf->info.ia_name);
 		return;
-	if (!strcmp(info_entry_use(entry), "unserved"))
+	}
+	if (!strcmp(use, "unserved"))
 		info_find(findings, false, registry->path, conf->line,
 			  "%s: nobody finds it: no module serves programs of DAT %u.%u for %s",
 			  conf->info.ia_name, conf->info.dapl_version_major,
 			  conf->info.dapl_version_minor, conf->lib_path);
 	else if (!entry->used)
 		info_find(findings, false, registry->path, conf->line,
-			  "%s: programs take no %s entries", conf->info.ia_name,
-			  info_entry_use(entry));
+			  "%s: programs take no %s entries", conf->info.ia_name, use);
 	else if (conf->info.dapl_version_major != DAT_VERSION_MAJOR)
 		info_find(findings, false, registry->path, conf->line,
 			  "%s: programs of DAT %u.%u do not find it: it is for version %u",
@@ -127,7 +148,7 @@ static bool check_files(const struct info_options *options, struct info_findings
 	check_shared(&registry, findings);
 	for (i = 0; i < registry.num_entries; i++) {
 		check_reach(&registry, &registry.entries[i], findings);
-		if (registry.entries[i].used)
+		if (info_entry_opens(&registry.entries[i]))
 			check_open(options, &registry, &registry.entries[i], findings, &tunables);
 	}
 	if (!registry.conf.num_entries)

@@ -207,7 +207,7 @@ static void print_entry(const struct info_registry *registry, const struct info_
 		       entry->first->line);
 	if (!strcmp(info_entry_use(entry), "1.2"))
 		printf("  for programs of DAT 1.2, which get %s\n", dat_conf_legacy_library(conf));
-	else if (!entry->used)
+	if (!probe)
 		printf("  not tried: programs take no %s entries\n", info_entry_use(entry));
 	else
 		print_probe(probe);
@@ -260,7 +260,7 @@ static bool show_opened(const struct info_options *options, const struct info_re
 	struct info_probe probe;
 	bool fine;
 
-	if (!entry->used) {
+	if (!info_entry_opens(entry)) {
 		if (json)
 			json_entry(registry, entry, json);
 		else

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "dat/dats.h"
+#include "dat/legacy.h"
 #include "tools/info/attrs.h"
 #include "tools/info/out.h"
 #include "tools/info/tunables.h"
@@ -95,17 +96,26 @@ static void tell_settings(FILE *out)
 	free(text);
 }
 
+/* As a program of the entry's version does. */
+static DAT_RETURN open_entry(const struct dat_conf_entry *conf, DAT_IA_HANDLE *ia)
+{
+	const DAT_NAME_PTR name = (DAT_NAME_PTR)conf->info.ia_name;
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+	if (conf->info.dapl_version_major < 2)
+		return dats_legacy_open(name, ASYNC_QLEN, &evd, ia, conf->info.is_thread_safe);
+	return dat_ia_openv(name, ASYNC_QLEN, &evd, ia, conf->info.dapl_version_major,
+			    conf->info.dapl_version_minor, conf->info.is_thread_safe);
+}
+
 static void open_and_query(FILE *out, const struct dat_conf_entry *conf)
 {
-	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
 	DAT_RETURN rc;
 
 	/* By libdat2 alone: what this program's own run path finds says nothing of others. */
 	tell(out, "stage", "opening it");
-	rc = dat_ia_openv((DAT_NAME_PTR)conf->info.ia_name, ASYNC_QLEN, &evd, &ia,
-			  conf->info.dapl_version_major, conf->info.dapl_version_minor,
-			  conf->info.is_thread_safe);
+	rc = open_entry(conf, &ia);
 	if (rc != DAT_SUCCESS) {
 		tell_code(out, rc);
 		tell_settings(out);

@@ -132,6 +132,11 @@ void info_registry_free(struct info_registry *registry)
 	free(registry->text);
 }
 
+bool info_entry_opens(const struct info_entry *entry)
+{
+	return entry->used || !strcmp(info_entry_use(entry), "1.2");
+}
+
 const char *info_entry_use(const struct info_entry *entry)
 {
 	if (!entry->conf->user)

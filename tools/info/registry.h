@@ -29,6 +29,8 @@ bool info_registry_read(struct info_registry *registry, const char *path);
 void info_registry_advise(const char *path);
 void info_registry_free(struct info_registry *registry);
 
+/* Whether programs of either version open it. */
+bool info_entry_opens(const struct info_entry *entry);
 /* How programs use the entry, in a few words. */
 const char *info_entry_use(const struct info_entry *entry);
 

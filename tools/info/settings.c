@@ -122,7 +122,7 @@ int info_settings(const struct info_options *options)
 	if (!info_registry_read(&registry, options->file))
 		return INFO_FAIL;
 	for (i = 0; i < registry.num_entries; i++) {
-		if (!registry.entries[i].used)
+		if (!info_entry_opens(&registry.entries[i]))
 			continue;
 		info_probe(&registry, &registry.entries[i], options->timeout, &probe);
 		info_tunables_take(&tunables, &probe);

@@ -154,7 +154,7 @@ static bool has_entry(const struct info_registry *registry, const char *name)
 	size_t i;
 
 	for (i = 0; i < registry->num_entries; i++)
-		if (registry->entries[i].used &&
+		if (info_entry_opens(&registry->entries[i]) &&
 		    !strcmp(registry->entries[i].conf->info.ia_name, name))
 			return true;
 	return false;
