@@ -339,12 +339,15 @@ static int take_line(struct dat_conf *conf, const char *line, size_t length, uns
 
 int dat_conf_parse(const char *text, size_t length, struct dat_conf *conf)
 {
+	static const char byte_order_mark[] = "\xef\xbb\xbf"; /* of UTF-8 */
 	const char *at = text, *end = text + length, *eol;
 	unsigned int number = 0;
 	char *token = malloc(length + 1);
 	int err = token ? 0 : -ENOMEM;
 
 	memset(conf, 0, sizeof(*conf));
+	if (length >= 3 && !memcmp(text, byte_order_mark, 3))
+		at += 3;
 	while (!err && at < end) {
 		eol = memchr(at, '\n', (size_t)(end - at));
 		if (!eol)

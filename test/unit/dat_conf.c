@@ -122,7 +122,13 @@ static void reg_14_blanks(void **state)
 	assert_int_equal(conf.num_diags, 0);
 	assert_int_equal(conf.num_entries, 2);
 	dat_conf_free(&conf);
-	/* Anywhere else it is a character. */
+	/* Nor is a byte order mark part of the first name. */
+	conf = parse_text("\xef\xbb\xbf"
+			  "a" GOOD);
+	assert_int_equal(conf.num_entries, 1);
+	assert_string_equal(conf.entries[0].info.ia_name, "a");
+	dat_conf_free(&conf);
+	/* Anywhere else a carriage return is a character. */
 	bad("a u2.0\r threadsafe default l p.1.0 \"\" \"\"", 2,
 	    "\"u2.0?\" is not a version such as u2.0 (u or k, major, dot, minor)");
 }
