@@ -3,6 +3,7 @@
  * Send and receive, RDMA Write and RDMA Read between two programs, each step checked and timed:
  * what most programs written to uDAPL do, in one place. Options: dtest(1).
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,10 +173,10 @@ static struct options parse(int argc, char **argv)
 			opt.adapter = optarg;
 			break;
 		case 'b':
-			opt.size = strtoul(optarg, NULL, 0);
+			opt.size = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 'B':
-			opt.burst = (unsigned int)strtoul(optarg, NULL, 0);
+			opt.burst = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 'v':
 			opt.verbose = true;
@@ -187,7 +188,7 @@ static struct options parse(int argc, char **argv)
 			opt.poll = true;
 			break;
 		case 'd':
-			opt.delay = (unsigned int)strtoul(optarg, NULL, 0);
+			opt.delay = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 's':
 			opt.host = NULL;

@@ -3,6 +3,7 @@
  * What setting up costs: opening an adapter, its objects, and many connections, in bursts. Options:
  * dtestcm(1).
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,16 +226,16 @@ static struct options parse(int argc, char **argv)
 			opt.adapter = optarg;
 			break;
 		case 'b':
-			opt.burst = (unsigned int)strtoul(optarg, NULL, 0);
+			opt.burst = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 'p':
-			opt.port = strtoul(optarg, NULL, 0);
+			opt.port = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 'c':
-			opt.connections = (unsigned int)strtoul(optarg, NULL, 0);
+			opt.connections = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 'd':
-			opt.delay = (unsigned int)strtoul(optarg, NULL, 0);
+			opt.delay = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 's':
 			break;

@@ -4,6 +4,7 @@
  * when it runs low. Options: dtestsrq(1).
  */
 #include <arpa/inet.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,22 +240,22 @@ static struct options parse(int argc, char **argv)
 			opt.adapter = optarg;
 			break;
 		case 'b':
-			opt.size = strtoul(optarg, NULL, 0);
+			opt.size = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 'B':
-			opt.burst = (unsigned int)strtoul(optarg, NULL, 0);
+			opt.burst = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 't':
-			opt.bursts = (unsigned int)strtoul(optarg, NULL, 0);
+			opt.bursts = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 'c':
-			opt.connections = (unsigned int)strtoul(optarg, NULL, 0);
+			opt.connections = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 'p':
-			opt.port = strtoul(optarg, NULL, 0);
+			opt.port = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 'S':
-			opt.srq = strtoul(optarg, NULL, 0) != 0;
+			opt.srq = number_of(optarg, 1, usage);
 			break;
 		case 's':
 			break;

@@ -5,6 +5,7 @@
  * said and left out. Options: dtestx(1).
  */
 #include <arpa/inet.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,7 +215,7 @@ static struct options parse(int argc, char **argv)
 			opt.adapter = optarg;
 			break;
 		case 'b':
-			opt.size = strtoul(optarg, NULL, 0);
+			opt.size = number_of(optarg, UINT_MAX, usage);
 			break;
 		case 's':
 		case 'c':

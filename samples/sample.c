@@ -47,6 +47,18 @@ void answer_about(int argc, char **argv, const char *usage)
 	exit(EXIT_SUCCESS);
 }
 
+unsigned int number_of(const char *text, unsigned int max, const char *usage)
+{
+	char *end;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (errno || end == text || *end || strchr(text, '-') || value > max)
+		die("%s", usage);
+	return (unsigned int)value;
+}
+
 void must(DAT_RETURN rc, const char *what)
 {
 	const char *major, *minor;

@@ -52,6 +52,8 @@ void must(DAT_RETURN rc, const char *what);
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* --help or --version alone: prints usage, or which release the program is of, and ends it. */
 void answer_about(int argc, char **argv, const char *usage);
+/* An option's number, from 0 to max; anything else prints usage and ends the program. */
+unsigned int number_of(const char *text, unsigned int max, const char *usage);
 
 /* Opens an adapter; use_cno: its EVDs report to a CNO. qlen: completions that may wait. */
 void side_open(struct side *side, const char *adapter, bool use_cno, DAT_COUNT qlen);

@@ -173,6 +173,11 @@ for sample in cno-epoll sum upgrade dtest dtestx dtestcm dtestsrq; do
 	fails "$sample: a wrong option gives the usage" "usage: $sample" "$samples/$sample" -Z
 done
 fails "dtest: a size of 0 gives the usage" "usage:" "$samples/dtest" -b 0
+for bad in "dtest -B x" "dtest -d -1" "dtest -b 64k" "dtestx -b 1x" "dtestcm -b -1" "dtestcm -c 5000000000" "dtestcm -p x" \
+	"dtestcm -d 5000000000" "dtestsrq -S 2" "dtestsrq -p -1" "dtestsrq -t 1x"; do
+	# shellcheck disable=SC2086
+	fails "$bad: no number gives the usage" "^usage:" "$samples/"$bad
+done
 fails "dtestsrq: too many connections give the usage" "usage:" "$samples/dtestsrq" -c 101
 
 echo "1..$count"
