@@ -197,6 +197,16 @@ def _():
                                         "^ +add a line for veth-a to .*dat-info --generate")
 
 
+@case("nor to an address of version 6: an interface's line takes that of version 4")
+def _():
+    if not os.path.exists("/proc/net/if_inet6") or " lo" not in open("/proc/net/if_inet6", encoding="ascii").read():
+        raise Skip("lo has no address of version 6")
+    with Scratch() as s:
+        conf = s.write("dat.conf", entry("soft-lo"))
+        call(1, DAT_INFO, "--doctor", "::1", "-f", conf).says(
+            "^WRONG +adapter +none of %s is at ::1" % conf, '^ +add a line to %s whose seventh field is "::1"$' % conf)
+
+
 @case("something else than uDAPL listens")
 def _():
     with Hosts() as hosts:

@@ -73,8 +73,13 @@ void doctor_adapters(struct doctor *doctor)
 	}
 	doctor_say(doctor, DOCTOR_BAD, "adapter", "none of %s is at %s, from where %s is reached",
 		   doctor->registry.path, doctor->local_text, doctor->peer_text);
-	doctor_mend(doctor, "add a line for %s to %s; dat-info --generate writes one",
-		    *doctor->netdev ? doctor->netdev : doctor->local_text, doctor->registry.path);
+	/* A line with the interface takes its address of version 4, where it has one. */
+	if (*doctor->netdev && doctor->local.ss_family == AF_INET)
+		doctor_mend(doctor, "add a line for %s to %s; dat-info --generate writes one",
+			    doctor->netdev, doctor->registry.path);
+	else
+		doctor_mend(doctor, "add a line to %s whose seventh field is \"%s\"",
+			    doctor->registry.path, doctor->local_text);
 }
 
 /* ---- A connection, made by a process of its own ---- */
