@@ -125,20 +125,26 @@ static void ibx_65_free_at_any_time(void **state)
 	expect_ok(dat_cr_reject(cr, 0, NULL));
 }
 
-/* GEN-8: what only an unconnected endpoint allows is allowed still. */
+/* GEN-8: what only an unconnected endpoint allows is allowed still. EP-70: the reason is told. */
 static void ibx_62_a_connect_that_fails_changes_nothing(void **state)
 {
-	/* Of RFC 5737: there is no way from a loopback address. */
-	struct sockaddr_in nobody = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201) };
+	/* Of RFC 5737, and of all on a network: there is no way from a loopback address. */
+	static const uint32_t addresses[] = { 0xc0000201, 0x7fffffff };
+	struct sockaddr_in nobody = { .sin_family = AF_INET };
 	struct cu_rig *rig = *state;
 	DAT_EP_PARAM param = { .pz_handle = rig->p.pz };
 	DAT_RETURN rc;
+	size_t i;
 
 	xu_need(rig, DAT_IB_ATTR_UD);
-	rc = dat_ep_connect(rig->a.ep, (DAT_IA_ADDRESS_PTR)&nobody, rig->qual, CT_US, 0, NULL,
-			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
-	if (!rc)
-		harness_skip("this adapter finds out later that nobody is there");
+	for (i = 0; i < 2; i++) {
+		nobody.sin_addr.s_addr = htonl(addresses[i]);
+		rc = dat_ep_connect(rig->a.ep, (DAT_IA_ADDRESS_PTR)&nobody, rig->qual, CT_US, 0,
+				    NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+		if (!rc)
+			harness_skip("this adapter finds out later that nobody is there");
+		expect(rc, DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
+	}
 	STATE(rig->a.ep, UNCONNECTED);
 	expect_ok(dat_ep_modify(rig->a.ep, DAT_EP_FIELD_PZ_HANDLE, &param));
 }

@@ -12,6 +12,7 @@
 #include "providers/soft/cm/cm.h"
 #include "providers/soft/engine/qp.h"
 #include "providers/soft/engine/ud.h"
+#include "trace/log.h"
 
 enum {
 	DEFAULT_TIME_MS = 30000, /* without option peer_timeout */
@@ -103,6 +104,15 @@ struct connecting {
 	struct tp_conn **out;
 };
 
+/* What connect says of an address to which there is no way. */
+static int no_way(int err)
+{
+	bool loopback = err == EINVAL; /* and the address is another host's */
+	bool broadcast = err == EACCES;
+
+	return loopback || broadcast || err == ENETDOWN ? -ENETUNREACH : -err;
+}
+
 static int open_active(struct soft_ud_conn *conn)
 {
 	uint16_t port = 0;
@@ -114,7 +124,7 @@ static int open_active(struct soft_ud_conn *conn)
 	conn->local_qual = port;
 	if (connect(fd, (struct sockaddr *)&conn->remote, soft_addr_len(&conn->remote)) ||
 	    getrandom(&conn->id, sizeof(conn->id), 0) != sizeof(conn->id)) {
-		rc = -errno;
+		rc = no_way(errno);
 		dapl_fd_close(fd);
 		return rc;
 	}
@@ -163,8 +173,15 @@ int soft_ud_connect(struct soft_qp *qp, const struct tp_connect *param, void *ow
 		    struct tp_conn **out)
 {
 	struct connecting call = { qp, param, owner, out };
+	char to[SOFT_ADDR_TEXT];
+	int rc;
 
 	if (param->remote->sa_family != qp->dev->addr.ss_family)
 		return -EAFNOSUPPORT;
-	return soft_dev_call(qp->dev, connect_on_loop, &call);
+	rc = soft_dev_call(qp->dev, connect_on_loop, &call);
+	if (rc)
+		dapl_err("%s: not connecting to %s: %s", qp->dev->name,
+			 soft_addr_text(param->remote, param->conn_qual, to),
+			 dapl_port_strerror(-rc));
+	return rc;
 }
