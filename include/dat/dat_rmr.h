@@ -150,7 +150,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_rmr_query(IN DAT_RMR_HANDLE rmr_handle,
  * @retval DAT_PRIVILEGES_VIOLATION DAT_PRIVILEGES_WRITE: the local region lacks local write
  *        (RMR-17).
  * @retval DAT_MODEL_NOT_SUPPORTED zero-based addressing is not supported.
- * @retval DAT_INSUFFICIENT_RESOURCES max_request_dtos are outstanding, or a resource is short.
+ * @retval DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY: max_request_dtos are outstanding; or
+ *        another resource is short.
  */
 DAT_EXPORT DAT_RETURN DAT_API
 dat_rmr_bind(IN DAT_RMR_HANDLE rmr_handle, IN DAT_LMR_HANDLE lmr_handle,

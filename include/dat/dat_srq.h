@@ -127,7 +127,8 @@ DAT_EXPORT DAT_RETURN DAT_API dat_srq_query(IN DAT_SRQ_HANDLE srq_handle,
  *        queue.
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG2: num_segments is out of range.
  * @retval DAT_INVALID_PARAMETER DAT_INVALID_ARG3: local_iov is NULL and num_segments is not 0.
- * @retval DAT_INSUFFICIENT_RESOURCES max_recv_dtos receives are not yet reaped.
+ * @retval DAT_INSUFFICIENT_RESOURCES DAT_RESOURCE_MEMORY: max_recv_dtos receives are not yet
+ *        reaped.
  * @retval DAT_PROTECTION_VIOLATION only from providers that check segments when posting; so
  *        DAT_PRIVILEGES_VIOLATION (DTO-83).
  * @retval DAT_MODEL_NOT_SUPPORTED shared receive queues are not supported.
