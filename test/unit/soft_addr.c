@@ -56,6 +56,8 @@ static void no_names(void **state)
 	refused("203.0.113.9", -EADDRNOTAVAIL); /* somebody else's */
 	refused("0.0.0.0", -EADDRNOTAVAIL);	/* an adapter has one address */
 	refused("::", -EADDRNOTAVAIL);
+	refused("224.0.0.1", -EADDRNOTAVAIL); /* nor is one of many */
+	refused("255.255.255.255", -EADDRNOTAVAIL);
 	refused(lengthy, -EINVAL);
 }
 

@@ -20,13 +20,16 @@ enum {
 	ANY_PORT = 9, /* nothing is sent there */
 };
 
-static bool wildcard(const struct sockaddr *addr)
+/* All addresses of this host, or those of many: bind takes both, and an adapter has one. */
+static bool of_several(const struct sockaddr *addr)
 {
+	uint32_t four;
+
 	if (addr->sa_family == AF_INET6)
 		return IN6_IS_ADDR_UNSPECIFIED(
 			&((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr);
-	return ((const struct sockaddr_in *)(const void *)addr)->sin_addr.s_addr ==
-	       htonl(INADDR_ANY);
+	four = ntohl(((const struct sockaddr_in *)(const void *)addr)->sin_addr.s_addr);
+	return four == INADDR_ANY || four == INADDR_BROADCAST || IN_MULTICAST(four);
 }
 
 void soft_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from)
@@ -175,7 +178,7 @@ static int by_name(const char *name, struct sockaddr_storage *addr)
 							     : -ENODEV;
 	rc = -EADDRNOTAVAIL;
 	for (ai = list; ai && rc; ai = ai->ai_next) {
-		if (!rank(ai->ai_addr) || wildcard(ai->ai_addr)) /* an adapter has one address */
+		if (!rank(ai->ai_addr) || of_several(ai->ai_addr))
 			continue;
 		soft_addr_copy(addr, ai->ai_addr);
 		rc = soft_addr_bindable(addr);
