@@ -263,8 +263,8 @@ static void no_file(const char *path, const char *reason)
 
 	setenv("DAT_OVERRIDE", path, 1);
 	util_child(empty_registry, NULL, &o);
-	snprintf(expected, sizeof(expected), "dat: %s: %s; the static registry is empty%s\n", path,
-		 reason,
+	snprintf(expected, sizeof(expected), "dat: %s: %s; the static registry is empty%s\n",
+		 *path ? path : "DAT_OVERRIDE is empty", reason,
 		 strstr(reason, "No such file")
 			 ? " (dat-info --generate writes a file for this host)"
 			 : "");
