@@ -96,11 +96,26 @@ static int is_hidden(const struct dat_static *sr, const char *name)
 	return has;
 }
 
+/* Whether a line has the name that programs do not get. */
+static int say_passed_over(const struct dat_static *sr, const char *name)
+{
+	const struct dat_conf_entry *entry = sr->passed_over;
+	const struct dat_conf_entry *end = entry + sr->num_passed_over;
+
+	while (entry < end && strcmp(entry->info.ia_name, name))
+		entry++;
+	if (entry == end)
+		return 0;
+	dat_diag("IA \"%s\" not opened: %s:%u has that name, but is %s: programs do not get it",
+		 name, sr->path, entry->line, entry->user ? "nondefault" : "the kernel's");
+	return 1;
+}
+
 static void say_unknown(const struct dat_static *sr, const char *name)
 {
 	char names[2048] = "";
 
-	if (sr->is_unread || !sr->path)
+	if (sr->is_unread || !sr->path || say_passed_over(sr, name))
 		return;
 	if (is_hidden(sr, name))
 		dat_diag("IA \"%s\" not opened: %s has an entry of that name, but is not read, "

@@ -24,19 +24,22 @@ struct reading {
 	size_t num_sources;
 };
 
+/* The entries' strings get a new owner. */
 static int adopt(struct dat_conf *conf)
 {
 	size_t i;
 
-	if (!conf->num_entries)
-		return 0;
-	sr.sources = calloc(conf->num_entries, sizeof(*sr.sources));
+	sr.sources = calloc(conf->num_entries + 1, sizeof(*sr.sources));
 	if (!sr.sources)
 		return -ENOMEM;
 	for (i = 0; i < conf->num_entries; i++)
 		sr.sources[i].conf = conf->entries[i];
 	sr.num_sources = conf->num_entries;
-	conf->num_entries = 0; /* their strings have a new owner */
+	conf->num_entries = 0;
+	sr.passed_over = conf->passed_over;
+	sr.num_passed_over = conf->num_passed_over;
+	conf->passed_over = NULL;
+	conf->num_passed_over = 0;
 	return 0;
 }
 

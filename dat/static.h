@@ -25,6 +25,8 @@ struct dat_static {
 	int is_unread;	  /* it could not be read, as was said */
 	struct dat_source *sources;
 	size_t num_sources;
+	struct dat_conf_entry *passed_over; /* lines that programs do not get (REG-19) */
+	size_t num_passed_over;
 };
 
 /*

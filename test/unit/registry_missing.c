@@ -109,6 +109,15 @@ static void other_versions(void **state)
 		     ":2 is u2.0 nonthreadsafe");
 }
 
+static void reg_19_lines_that_programs_pass_over(void **state)
+{
+	(void)state;
+	told_of_file(ENTRY("soft-lo") "soft-l0 u2.0 nonthreadsafe nondefault /lib.so p.1.0 x y\n",
+		     &mistyped, "", ":2 has that name, but is nondefault: programs do not get it");
+	told_of_file("\nsoft-l0 k2.0 nonthreadsafe default /lib.so p.1.0 x y\n", &mistyped, "",
+		     ":2 has that name, but is the kernel's: programs do not get it");
+}
+
 static void hidden_file(void **state)
 {
 	(void)state;
@@ -137,8 +146,11 @@ static void no_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(near_names),	  cmocka_unit_test(names_of_the_file),
-		cmocka_unit_test(other_versions), cmocka_unit_test(hidden_file),
+		cmocka_unit_test(reg_19_lines_that_programs_pass_over),
+		cmocka_unit_test(near_names),
+		cmocka_unit_test(names_of_the_file),
+		cmocka_unit_test(other_versions),
+		cmocka_unit_test(hidden_file),
 		cmocka_unit_test(no_file),
 	};
 
