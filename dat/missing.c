@@ -99,13 +99,14 @@ static int is_hidden(const struct dat_static *sr, const char *name)
 /* Whether a line has the name that programs do not get. */
 static int say_passed_over(const struct dat_static *sr, const char *name)
 {
-	const struct dat_conf_entry *entry = sr->passed_over;
-	const struct dat_conf_entry *end = entry + sr->num_passed_over;
+	const struct dat_conf_entry *entry;
+	size_t i = 0;
 
-	while (entry < end && strcmp(entry->info.ia_name, name))
-		entry++;
-	if (entry == end)
+	while (i < sr->num_passed_over && strcmp(sr->passed_over[i].info.ia_name, name))
+		i++;
+	if (i == sr->num_passed_over)
 		return 0;
+	entry = &sr->passed_over[i];
 	dat_diag("IA \"%s\" not opened: %s:%u has that name, but is %s: programs do not get it",
 		 name, sr->path, entry->line, entry->user ? "nondefault" : "the kernel's");
 	return 1;
