@@ -8,12 +8,6 @@
 #include "providers/verbs/qp.h"
 #include "providers/verbs/watchdog.h"
 
-static_assert(offsetof(struct tp_wr, ah) == offsetof(struct ibv_send_wr, wr.ud.ah) &&
-		      offsetof(struct tp_wr, ud.qpn) ==
-			      offsetof(struct ibv_send_wr, wr.ud.remote_qpn) &&
-		      offsetof(struct tp_wr, ud.qkey) ==
-			      offsetof(struct ibv_send_wr, wr.ud.remote_qkey),
-	      "the peer of a datagram");
 static_assert(TP_UD_RESERVED == sizeof(struct ibv_grh), "the global routing header");
 
 /* What the device refuses of a QP in error waits for the connection manager to flush it. */
@@ -41,6 +35,9 @@ int vrb_ud_post_send(struct tp_qp *base, struct tp_wr *wr)
 	ib.send_flags = (wr->flags & ~(unsigned int)IBV_SEND_FENCE) | IBV_SEND_SIGNALED;
 	ib.sg_list = (struct ibv_sge *)vrb_wr_sge(own);
 	ib.num_sge = own->num_sge;
+	/* They lie elsewhere where pointers have 32 bits. */
+	ib.wr.ud.ah = wr->ah;
+	ib.wr.ud.remote_qpn = wr->ud.qpn;
 	ib.wr.ud.remote_qkey = qp->qkey;
 	rc = vrb_qp_post_ib(qp, own, &ib);
 	if (unlikely(queue->mode != VRB_QUEUE_ACTIVE))
