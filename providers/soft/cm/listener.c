@@ -165,6 +165,12 @@ static void unavailable(const struct soft_listener *listener, const char *what, 
 		   (unsigned long long)listener->base.conn_qual, dapl_strerror(-err));
 }
 
+/* The process may have no Unix sockets: systemd's RestrictAddressFamilies=, a filter of calls. */
+static bool denied(int err)
+{
+	return err == -EAFNOSUPPORT || err == -EPERM || err == -EACCES;
+}
+
 /* The qualifier is ours by TCP's socket; who finds none for shared memory takes that one. */
 static int add_local_sockets(struct soft_listener *listener)
 {
@@ -180,9 +186,10 @@ static int add_local_sockets(struct soft_listener *listener)
 			unavailable(listener, "shared memory", rc);
 	}
 	rc = add_socket(listener, NULL, soft_handoff_listen(listener));
-	if (rc != -EADDRINUSE)
+	if (rc && rc != -EADDRINUSE && !denied(rc))
 		return rc;
-	unavailable(listener, "handing on of requests", rc);
+	if (rc)
+		unavailable(listener, "handing on of requests", rc);
 	return 0;
 }
 

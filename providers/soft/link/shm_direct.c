@@ -152,11 +152,12 @@ static void shm_close_direct(struct soft_link *link)
 		atomic_store(&shm->own_direct->region[i].key, 0);
 }
 
-static bool gone(const struct soft_shm *shm, int ms)
+/* 1: he is; 0: he is not, after so long; negative: that cannot be told. */
+static int gone(const struct soft_shm *shm, int ms)
 {
 	struct pollfd fd = { .fd = shm->link.fd, .events = POLLRDHUP };
 
-	return poll(&fd, 1, ms) > 0 && fd.revents;
+	return poll(&fd, 1, ms);
 }
 
 /*
@@ -186,7 +187,7 @@ static bool ends(struct soft_shm *shm, uint32_t access, uint64_t deadline)
 
 	while (!late) {
 		late = dapl_now() >= deadline;
-		if (atomic_load(&shm->peer_direct->access) != access || gone(shm, late ? 0 : 1))
+		if (atomic_load(&shm->peer_direct->access) != access || gone(shm, late ? 0 : 1) > 0)
 			return true;
 	}
 	return false;

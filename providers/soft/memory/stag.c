@@ -298,7 +298,7 @@ bool soft_stag_holds(const struct soft_protection *prot, uint32_t key, const uin
 
 /* ---- Registration ---- */
 
-/* Old kernels: at least that something is mapped there. */
+/* Otherwise: at least that nothing is missing there. */
 static int check_mapped(uintptr_t start, size_t len)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), chunk, max = 4096 * page;
@@ -306,7 +306,7 @@ static int check_mapped(uintptr_t start, size_t len)
 
 	for (; len; start += chunk, len -= chunk) {
 		chunk = len < max ? len : max;
-		if (mincore((void *)start, chunk, resident))
+		if (mincore((void *)start, chunk, resident) && errno == ENOMEM)
 			return -EFAULT;
 	}
 	return 0;
@@ -333,10 +333,11 @@ static int check_range(const struct tp_mr_attr *attr)
 	start &= ~(page - 1);
 	if (!madvise((void *)start, end - start, advice))
 		return 0;
-	if (errno != EINVAL)
-		return errno == EHWPOISON || errno == EAGAIN ? -errno : -EFAULT;
-	/* EINVAL: the protection forbids it, or the kernel (before 5.14) does not know the
-	 * question. */
+	if (errno == EHWPOISON || errno == EAGAIN)
+		return -errno;
+	if (errno == EFAULT || errno == ENOMEM)
+		return -EFAULT;
+	/* The protection forbids it, or the kernel (before 5.14) or a filter of calls the question. */
 	if (!madvise((void *)((uintptr_t)&probe & ~(page - 1)), page, MADV_POPULATE_READ))
 		return -EFAULT;
 	return check_mapped(start, end - start);
