@@ -561,7 +561,8 @@ int dapl_loop_create(struct dapl_loop **out)
 	loop->epfd = dapl_fd_own(epoll_create1(EPOLL_CLOEXEC));
 	loop->wakefd = dapl_eventfd();
 	if (loop->epfd < 0 || loop->wakefd < 0 ||
-	    epoll_ctl(loop->epfd, EPOLL_CTL_ADD, loop->wakefd, &event)) {
+	    epoll_ctl(loop->epfd, EPOLL_CTL_ADD, loop->wakefd, &event) ||
+	    (epoll_wait(loop->epfd, &event, 1, 0) < 0 && errno != EINTR)) {
 		rc = -errno;
 		dapl_err("service loop not created: %s", dapl_strerror(-rc));
 		goto close_fds;

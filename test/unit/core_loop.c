@@ -12,6 +12,33 @@
 #include <sys/resource.h>
 #include <cmocka.h>
 
+/* What epoll_wait is refused with, as by a filter of calls; 0: it is not. */
+static int no_wait;
+
+int __real_epoll_wait(int epfd, struct epoll_event *events, int num, int timeout);
+int __wrap_epoll_wait(int epfd, struct epoll_event *events, int num, int timeout);
+int __wrap_epoll_wait(int epfd, struct epoll_event *events, int num, int timeout)
+{
+	if (!no_wait)
+		return __real_epoll_wait(epfd, events, num, timeout);
+	errno = no_wait;
+	return -1;
+}
+
+/* It would never hear of anything. */
+static void a_loop_that_cannot_wait_is_an_error(void **state)
+{
+	static const int refusals[] = { EPERM, EACCES, ENOSYS };
+	struct dapl_loop *loop;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		no_wait = refusals[i];
+		assert_int_equal(dapl_loop_create(&loop), -refusals[i]);
+	}
+	no_wait = 0;
+}
+
 /* ---- Watches ---- */
 
 static void a_watch_tells_of_input(void **state)
@@ -433,6 +460,7 @@ static void what_came_meanwhile_comes_before_a_late_timer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_loop_that_cannot_wait_is_an_error),
 		T(a_watch_tells_of_input),
 		T(a_level_is_told_again_and_a_shot_once),
 		T(what_cannot_be_watched_is_an_error),
