@@ -5,24 +5,22 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "dapl/base/clock.h"
 
-/* The call that takes the C library's struct timespec: of 32 bits there are two. */
-#ifdef SYS_futex_time64
-#define TIMED_FUTEX (sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex)
-#else
-#define TIMED_FUTEX SYS_futex
-#endif
-
+/*
+ * The call that every kernel has, and every filter of calls knows, takes two words also where the C
+ * library's times have 64 bits; none but an uptime of 68 years is too long for them.
+ */
 static int wait(uint32_t *word, int op, uint32_t seen, uint64_t deadline)
 {
-	struct timespec ts = { .tv_sec = (time_t)(deadline / 1000000000),
-			       .tv_nsec = (long)(deadline % 1000000000) };
+	const struct {
+		long sec, nsec;
+	} until = { (long)(deadline / 1000000000), (long)(deadline % 1000000000) };
 
-	return syscall(TIMED_FUTEX, word, op, seen, &ts, NULL, FUTEX_BITSET_MATCH_ANY) ? -errno : 0;
+	return syscall(SYS_futex, word, op, seen, &until, NULL, FUTEX_BITSET_MATCH_ANY) ? -errno
+											: 0;
 }
 
 int dapl_futex_wait(uint32_t *word, uint32_t seen, uint64_t deadline)
