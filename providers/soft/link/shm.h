@@ -130,6 +130,8 @@ struct shm_memory {
 	_Alignas(SHM_PAGE) uint8_t rest[2][SHM_RING];
 };
 
+/* Libatomic's locks keep no other process out. */
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "words of two processes");
 _Static_assert(sizeof(struct shm_side) == 1920, "whole lines");
 _Static_assert((offsetof(struct shm_side, first) + SHM_BESIDE) % SHM_LINE == 0, "");
 _Static_assert(sizeof(struct shm_page) <= SHM_PAGE, "");
