@@ -19,6 +19,7 @@ DAT_RETURN dapl_status(int err, DAT_RETURN_SUBTYPE resource)
 	case ENOBUFS:
 		return dapl_fail(DAT_INSUFFICIENT_RESOURCES, resource);
 	case EOPNOTSUPP:
+	case ENOSYS: /* of the kernel, or of a filter of calls */
 		return DAPL_NO_MODEL;
 	case EADDRINUSE:
 		return dapl_fail(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE);

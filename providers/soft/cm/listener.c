@@ -168,7 +168,7 @@ static void unavailable(const struct soft_listener *listener, const char *what, 
 /* The process may have no Unix sockets: systemd's RestrictAddressFamilies=, a filter of calls. */
 static bool denied(int err)
 {
-	return err == -EAFNOSUPPORT || err == -EPERM || err == -EACCES;
+	return err == -EAFNOSUPPORT || err == -EPERM || err == -EACCES || err == -ENOSYS;
 }
 
 /* The qualifier is ours by TCP's socket; who finds none for shared memory takes that one. */
