@@ -446,24 +446,24 @@ DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK mask, DA
 DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE cno_handle)
 {
 	struct dapl_cno *cno = lock_cno(cno_handle);
+	bool busy, mine;
 	uint32_t waiters;
-	struct dapl_ia *ia;
-	bool busy;
 
 	if (!cno)
 		return DAPL_BAD_HANDLE(CNO);
-	ia = cno->obj.ia;
 	waiters = cno->waiters;
 	busy = waiters || dapl_object_users(&cno->obj);
-	if (!busy)
-		dapl_object_retire(&cno->obj);
-	unlock_cno(cno);
+	mine = !busy && dapl_object_retire(&cno->obj);
+	pthread_mutex_unlock(&cno->lock);
 	if (waiters)
 		dapl_err_limited("CNO %p: not freed: %u threads wait on it", cno_handle, waiters);
 	else if (busy)
-		dapl_say_users(ia, cno_handle, &dapl_cno_class);
+		dapl_say_users(cno->obj.ia, cno_handle, &dapl_cno_class);
+	dapl_object_leave(&cno->obj);
 	if (busy)
 		return DAPL_BAD_STATE(CNO_IN_USE);
+	if (!mine) /* its IA is being closed */
+		return DAPL_BAD_HANDLE(CNO);
 	dapl_ia_end(&cno->obj);
 	return DAT_SUCCESS;
 }

@@ -527,6 +527,7 @@ struct owner {
 	struct ct_ia ia;
 	DAT_EP_HANDLE ep[OWNED];
 	DAT_EVD_HANDLE evd[OWNED];
+	DAT_CNO_HANDLE cno[OWNED];
 	atomic_uint ready;
 	atomic_bool go;
 };
@@ -550,6 +551,8 @@ static void *free_all(void *arg)
 		seen(&race, dat_ep_free(o->ep[k]));
 		seen(&race, dat_evd_free(o->evd[k]));
 	}
+	for (unsigned int i = 0; i < OWNED; i++)
+		seen(&race, dat_cno_free(o->cno[i]));
 	return NULL;
 }
 
@@ -565,6 +568,7 @@ static void ia_84_an_adapter_is_closed_while_its_objects_are_freed(void **state)
 	for (unsigned int i = 0; i < rounds / 2; i++) {
 		ct_open(&o.ia);
 		for (unsigned int k = 0; k < OWNED; k++) {
+			o.cno[k] = ct_cno(o.ia.ia);
 			o.evd[k] = ct_evd(o.ia.ia, 8, DAT_HANDLE_NULL,
 					  DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
 			expect_ok(dat_ep_create(o.ia.ia, DAT_HANDLE_NULL, o.evd[k], o.evd[k],
