@@ -314,37 +314,45 @@ static int no_connect(struct soft_shm *shm)
 	return -EHOSTUNREACH;
 }
 
-/* Makes the memory what the other side expects: 0 or a negative errno. */
-static int prepare_memory(struct soft_shm *shm, int memfd)
+/* Finds the service point: 0, or why it cannot be had there. */
+static int call_peer(struct soft_shm *shm)
 {
-	struct shm_memory *memory = make_memory(memfd);
-
-	if (!memory) {
-		if (errno == EFBIG)
-			shm->link.why = "files may not be as large as shared memory is (ulimit -f)";
-		return -errno;
-	}
-	memory->page.addr = shm->local;
-	memory->page.qual = shm->local_qual;
-	soft_shm_ready(shm, memory, true, 0);
-	return 0;
-}
-
-/* Finds the service point and hands it the memory: 0, or why it cannot be had there. */
-static int hand_memory(struct soft_shm *shm, int memfd)
-{
-	const struct shm_hello hello = { SHM_MAGIC, SHM_VERSION, SHM_SIZE };
 	struct sockaddr_un name;
 	socklen_t len = soft_link_name(SHM_NAME, &shm->remote, shm->remote_qual, &name);
 	uid_t user;
 
 	if (connect(shm->link.fd, (struct sockaddr *)&name, len))
 		return no_connect(shm);
-	if (!soft_link_same_user(shm->link.fd, &user)) {
-		shm->link.why = "the process there is another user's";
-		return -ECONNREFUSED;
-	}
+	if (soft_link_same_user(shm->link.fd, &user))
+		return 0;
+	shm->link.why = "the process there is another user's";
+	return -ECONNREFUSED;
+}
+
+/* 0 or a negative errno. From here on the peer is told of an end. */
+static int hand_memory(struct soft_shm *shm, struct shm_memory *memory, int memfd)
+{
+	const struct shm_hello hello = { SHM_MAGIC, SHM_VERSION, SHM_SIZE };
+
+	memory->page.addr = shm->local;
+	memory->page.qual = shm->local_qual;
+	soft_shm_ready(shm, memory, true, 0);
 	return soft_link_send_fds(shm->link.fd, &hello, sizeof(hello), &memfd, 1) < 0 ? -errno : 0;
+}
+
+/* The memory is made first, so that the peer, once called, need not wait for it. */
+static int share_memory(struct soft_shm *shm, int memfd)
+{
+	struct shm_memory *memory = make_memory(memfd);
+	int err = memory ? 0 : -errno, rc = call_peer(shm);
+
+	if (!rc && memory)
+		return hand_memory(shm, memory, memfd);
+	if (memory)
+		munmap(memory, SHM_SIZE);
+	if (!rc && err == -EFBIG)
+		shm->link.why = "files may not be as large as shared memory is (ulimit -f)";
+	return rc ? rc : err;
 }
 
 static int shm_connect(struct soft_dev *dev, const struct sockaddr_storage *local,
@@ -367,12 +375,9 @@ static int shm_connect(struct soft_dev *dev, const struct sockaddr_storage *loca
 	shm->remote_qual = qual;
 	shm->local_qual = next_qual();
 	*link = &shm->link;
-	/* First of all, so that nobody is called in vain for want of a descriptor, and who is called
-	 * need not wait for it. */
+	/* First of all, so that nobody is called in vain for want of a descriptor. */
 	memfd = new_memory(dev);
-	shm->link.start_err = memfd < 0 ? memfd : prepare_memory(shm, memfd);
-	if (!shm->link.start_err)
-		shm->link.start_err = hand_memory(shm, memfd);
+	shm->link.start_err = memfd < 0 ? memfd : share_memory(shm, memfd);
 	if (memfd >= 0)
 		dapl_fd_close(memfd);
 	if (shm->link.start_err)
