@@ -137,11 +137,7 @@ static int send_message(struct soft_conn *conn)
 	if (end - listener->message_sent > MESSAGE_BURST)
 		end = listener->message_sent + MESSAGE_BURST;
 	rc = soft_link_send_all(conn->link, listener->message, end, &listener->message_sent);
-	if (rc > 0 && end < listener->message_len)
-		return 0;
-	if (rc > 0 && listener->by_socket)
-		soft_link_watch(conn->link, EPOLLIN);
-	return rc;
+	return rc > 0 && end < listener->message_len ? 0 : rc;
 }
 
 /* 1 once the request is here, 0 if it is awaited, or a negative errno. */
