@@ -2,7 +2,7 @@
 /*
  * Objects that are freed while other threads are about to call, or in the middle of a call: each
  * call is carried out or finds the handle invalid, and nothing that is left is touched (EVD-87,
- * EVD-88, EVD-90, IA-10, IA-84, CNO-32, SRQ-7).
+ * EVD-88, EVD-90, IA-10, CNO-32, SRQ-7).
  */
 #include "srq_util.h"
 
@@ -517,76 +517,6 @@ static void cno_31_the_last_is_freed_beside_a_create_that_fails(void **state)
 	expect_ok(dat_cno_free(vain.cno));
 }
 
-/* ---- Adapters ---- */
-
-enum {
-	OWNED = 24
-};
-
-struct owner {
-	struct ct_ia ia;
-	DAT_EP_HANDLE ep[OWNED];
-	DAT_EVD_HANDLE evd[OWNED];
-	DAT_CNO_HANDLE cno[OWNED];
-	atomic_uint ready;
-	atomic_bool go;
-};
-
-struct freer {
-	struct owner *owner;
-	bool backwards;
-};
-
-static void *free_all(void *arg)
-{
-	const struct freer *f = arg;
-	struct owner *o = f->owner;
-
-	atomic_fetch_add(&o->ready, 1);
-	while (!atomic_load(&o->go))
-		sched_yield();
-	for (unsigned int i = 0; i < OWNED; i++) {
-		unsigned int k = f->backwards ? OWNED - 1 - i : i;
-
-		seen(&race, dat_ep_free(o->ep[k]));
-		seen(&race, dat_evd_free(o->evd[k]));
-	}
-	for (unsigned int i = 0; i < OWNED; i++)
-		seen(&race, dat_cno_free(o->cno[i]));
-	return NULL;
-}
-
-static void ia_84_an_adapter_is_closed_while_its_objects_are_freed(void **state)
-{
-	struct race *r = &race;
-	static struct owner o;
-	struct freer freers[] = { { &o, false }, { &o, true } };
-	pthread_t thread[2];
-
-	(void)state;
-	memset(r, 0, sizeof(*r));
-	for (unsigned int i = 0; i < rounds / 2; i++) {
-		ct_open(&o.ia);
-		for (unsigned int k = 0; k < OWNED; k++) {
-			o.cno[k] = ct_cno(o.ia.ia);
-			o.evd[k] = ct_evd(o.ia.ia, 8, DAT_HANDLE_NULL,
-					  DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
-			expect_ok(dat_ep_create(o.ia.ia, DAT_HANDLE_NULL, o.evd[k], o.evd[k],
-						o.evd[k], NULL, &o.ep[k]));
-		}
-		atomic_store(&o.ready, 0);
-		atomic_store(&o.go, false);
-		for (unsigned int k = 0; k < 2; k++)
-			assert_int_equal(pthread_create(&thread[k], NULL, free_all, &freers[k]), 0);
-		ct_await(atomic_load(&o.ready) == 2);
-		atomic_store(&o.go, true);
-		ct_close(&o.ia);
-		pthread_join(thread[0], NULL);
-		pthread_join(thread[1], NULL);
-	}
-	finish(r);
-}
-
 /* A test that failed midway has left its threads behind. */
 static int teardown(void **state)
 {
@@ -609,7 +539,6 @@ int main(void)
 		T(cno_31_the_last_is_freed_beside_a_create_that_fails),
 		T(srq_7_any_call_on_a_queue_that_is_freed),
 		T(ia_89_endpoints_are_listed_while_they_are_freed),
-		cmocka_unit_test(ia_84_an_adapter_is_closed_while_its_objects_are_freed),
 	};
 
 	rounds = harness_rounds(200);

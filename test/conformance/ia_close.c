@@ -3,6 +3,7 @@
 #include "objects.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -349,6 +350,83 @@ static void ia_92_the_dispatcher_of_the_open_cannot_be_freed(void **state)
 	ct_empty(ia->async);
 }
 
+/* ---- Beside others that free ---- */
+
+enum {
+	OWNED = 24
+};
+
+struct owner {
+	struct ct_ia ia;
+	DAT_EP_HANDLE ep[OWNED];
+	DAT_EVD_HANDLE evd[OWNED];
+	DAT_CNO_HANDLE cno[OWNED];
+	atomic_uint ready, wrong;
+	atomic_bool go;
+};
+
+struct freer {
+	struct owner *owner;
+	bool backwards;
+};
+
+/* Who frees an object, or finds that it is gone, or still in use. */
+static void freed(struct owner *o, DAT_RETURN rc)
+{
+	DAT_RETURN type = DAT_GET_TYPE(rc);
+
+	if (type != DAT_SUCCESS && type != DAT_INVALID_HANDLE && type != DAT_INVALID_STATE)
+		atomic_store(&o->wrong, rc);
+}
+
+static void *free_all(void *arg)
+{
+	const struct freer *f = arg;
+	struct owner *o = f->owner;
+
+	atomic_fetch_add(&o->ready, 1);
+	while (!atomic_load(&o->go))
+		sched_yield();
+	for (unsigned int i = 0; i < OWNED; i++) {
+		unsigned int k = f->backwards ? OWNED - 1 - i : i;
+
+		freed(o, dat_ep_free(o->ep[k]));
+		freed(o, dat_evd_free(o->evd[k]));
+	}
+	for (unsigned int i = 0; i < OWNED; i++)
+		freed(o, dat_cno_free(o->cno[i]));
+	return NULL;
+}
+
+static void ia_84_an_adapter_is_closed_while_its_objects_are_freed(void **state)
+{
+	static struct owner o;
+	struct freer freers[] = { { &o, false }, { &o, true } };
+	pthread_t thread[2];
+
+	(void)state;
+	for (unsigned int i = 0; i < harness_rounds(100); i++) {
+		ct_open(&o.ia);
+		for (unsigned int k = 0; k < OWNED; k++) {
+			o.cno[k] = ct_cno(o.ia.ia);
+			o.evd[k] = ct_evd(o.ia.ia, 8, DAT_HANDLE_NULL,
+					  DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+			expect_ok(dat_ep_create(o.ia.ia, DAT_HANDLE_NULL, o.evd[k], o.evd[k],
+						o.evd[k], NULL, &o.ep[k]));
+		}
+		atomic_store(&o.ready, 0);
+		atomic_store(&o.go, false);
+		for (unsigned int k = 0; k < 2; k++)
+			assert_int_equal(pthread_create(&thread[k], NULL, free_all, &freers[k]), 0);
+		ct_await(atomic_load(&o.ready) == 2);
+		atomic_store(&o.go, true);
+		ct_close(&o.ia);
+		pthread_join(thread[0], NULL);
+		pthread_join(thread[1], NULL);
+	}
+	assert_int_equal(atomic_load(&o.wrong), 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, ct_setup, ct_teardown)
 
 int main(void)
@@ -360,6 +438,7 @@ int main(void)
 		T(ia_t2_any_object_left_refuses_a_graceful_close),
 		T(ia_83_a_request_alone_counts),
 		T(ia_84_an_abrupt_close_takes_everything),
+		cmocka_unit_test(ia_84_an_adapter_is_closed_while_its_objects_are_freed),
 		T(ia_85_a_dispatcher_passed_in_survives),
 		T(ia_86_an_async_dispatcher_of_the_instance_goes_with_it),
 		T(ia_87_waiters_on_dispatchers_return_abort),
