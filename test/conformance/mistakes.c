@@ -401,8 +401,7 @@ TOLD(region_in_use, "LMR", "not freed: in use by RMR", NULL)
 TOLD(region_about_to_be_in_use, "LMR", "not freed: in use by RMR", NULL)
 TOLD(write_without_right, "RDMA Write", "without DAT_MEM_PRIV_REMOTE_WRITE_FLAG", NULL)
 TOLD(read_without_right, "RDMA Read", "without DAT_MEM_PRIV_REMOTE_READ_FLAG", NULL)
-TOLD(accept_after_the_peer_left, "connection", "not established",
-     "the peer gave up before it was accepted")
+TOLD(accept_after_the_peer_left, "connection", "not established", "the peer gave up")
 
 static void no_mistake_full_queue(void **state)
 {

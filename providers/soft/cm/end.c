@@ -148,8 +148,7 @@ static void explain(struct soft_conn *conn)
 
 	soft_conn_text(conn, text);
 	if (left_early(conn)) {
-		dapl_err_limited("%s: connection %s: not established: the peer gave up before it "
-				 "was accepted",
+		dapl_err_limited("%s: connection %s: not established: the peer gave up",
 				 conn->dev->name, text);
 		return;
 	}
