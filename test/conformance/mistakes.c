@@ -327,6 +327,7 @@ static int accept_after_the_peer_left(void)
 	expect_ok(dat_ep_free(rig->a.ep));
 	expect_ok(dat_cr_accept(cr, rig->p.ep, 0, NULL));
 	ct_next(rig->p.connect, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, &event);
+	cu_rig_close(rig);
 	return 0;
 }
 
